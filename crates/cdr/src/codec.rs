@@ -1,0 +1,436 @@
+//! How a type travels, apart from the type: for what plain Rust types cannot say, such as bounds.
+
+use crate::{
+    ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError, EncodeErrorKind,
+    Encoder, Layout, Window, WindowMut,
+    traits::{decode_run, encode_run, try_array},
+};
+use alloc::{borrow::Cow, string::String, vec::Vec};
+use bytes::Bytes;
+use core::{borrow::Borrow, fmt, marker::PhantomData};
+
+/// A way to write and read a type.
+///
+/// Every type that is [`Encode`] and [`Decode`] is a codec of itself. The others ([`BoundedStr`], [`Seq`], [`WideStr`],
+/// …) are names only, of which there are no values:
+///
+/// ```
+/// use zorb_cdr::{BoundedStr, Dec, Decoder, Enc, Encoder, NativeEndian, Seq, WireFormat};
+///
+/// // sequence<string<5>>
+/// type Names = Seq<BoundedStr<5>>;
+/// let names = ["Ada".to_owned(), "Grace".to_owned()];
+/// let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
+/// e.put(&Enc::<Names>(&names))?;
+/// assert!(e.put(&Enc::<Names>(&["Margaret".to_owned()])).is_err());
+///
+/// let octets = e.finish().to_vec();
+/// let mut d = Decoder::<NativeEndian>::from_slice(&octets, WireFormat::default());
+/// let Dec(read) = d.get::<Dec<Names>>()?;
+/// assert_eq!(read, names);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Codec {
+    /// The Rust type of values.
+    type Value: Borrow<Self::Borrowed>;
+    /// What is enough to write one: `str` for `String`, `[T]` for `Vec<T>`.
+    type Borrowed: ?Sized;
+
+    /// As [`Decode::MIN_SIZE`].
+    const MIN_SIZE: usize;
+    /// As [`Decode::LAYOUT`].
+    const LAYOUT: Layout = Layout::VARIABLE;
+
+    /// Writes a value.
+    ///
+    /// # Errors
+    /// As [`Encode::encode`], and [`BoundExceeded`](EncodeErrorKind::BoundExceeded).
+    fn encode<O: ByteOrder>(
+        value: &Self::Borrowed,
+        encoder: &mut Encoder<O>,
+    ) -> Result<(), EncodeError>;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// As [`Decode::decode`], and [`BoundExceeded`](DecodeErrorKind::BoundExceeded).
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Value, DecodeError>;
+
+    /// As [`Encode::encode_slice`].
+    #[doc(hidden)]
+    #[inline]
+    fn encode_slice<O: ByteOrder>(
+        values: &[Self::Value],
+        encoder: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
+        encode_run(
+            values,
+            encoder,
+            const { Self::LAYOUT },
+            |value, encoder| Self::encode(value.borrow(), encoder),
+            |value, window| Self::encode_fixed::<O>(value.borrow(), window),
+        )
+    }
+
+    /// As [`Encode::encode_fixed`].
+    #[doc(hidden)]
+    #[inline(always)]
+    fn encode_fixed<O: ByteOrder>(
+        _value: &Self::Borrowed,
+        _window: &mut WindowMut<'_>,
+    ) -> Result<(), EncodeError> {
+        Err(EncodeErrorKind::Expected("a type of fixed layout").into())
+    }
+
+    /// As [`Decode::decode_into`].
+    #[doc(hidden)]
+    #[inline]
+    fn decode_into<O: ByteOrder>(
+        decoder: &mut Decoder<'_, O>,
+        len: usize,
+        values: &mut Vec<Self::Value>,
+    ) -> Result<(), DecodeError> {
+        decode_run(
+            decoder,
+            len,
+            values,
+            const { Self::MIN_SIZE },
+            const { Self::LAYOUT },
+            Self::decode,
+            Self::decode_fixed::<O>,
+        )
+    }
+
+    /// As [`Decode::decode_array`].
+    #[doc(hidden)]
+    #[inline]
+    fn decode_array<O: ByteOrder, const N: usize>(
+        decoder: &mut Decoder<'_, O>,
+    ) -> Result<[Self::Value; N], DecodeError> {
+        try_array(|| Self::decode(decoder))
+    }
+
+    /// As [`Decode::decode_fixed`].
+    #[doc(hidden)]
+    #[inline(always)]
+    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<Self::Value, DecodeError> {
+        Err(window.error_behind(0, DecodeErrorKind::Expected("a type of fixed layout")))
+    }
+}
+
+impl<T: Encode + for<'de> Decode<'de>> Codec for T {
+    type Value = T;
+    type Borrowed = T;
+
+    const MIN_SIZE: usize = <T as Decode<'static>>::MIN_SIZE;
+    const LAYOUT: Layout = <T as Decode<'static>>::LAYOUT;
+
+    #[inline(always)]
+    fn encode<O: ByteOrder>(value: &T, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
+        Encode::encode(value, encoder)
+    }
+
+    #[inline(always)]
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<T, DecodeError> {
+        Decode::decode(decoder)
+    }
+
+    #[inline(always)]
+    fn encode_slice<O: ByteOrder>(
+        values: &[T],
+        encoder: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
+        Encode::encode_slice(values, encoder)
+    }
+
+    #[inline(always)]
+    fn encode_fixed<O: ByteOrder>(
+        value: &T,
+        window: &mut WindowMut<'_>,
+    ) -> Result<(), EncodeError> {
+        Encode::encode_fixed::<O>(value, window)
+    }
+
+    #[inline(always)]
+    fn decode_into<O: ByteOrder>(
+        decoder: &mut Decoder<'_, O>,
+        len: usize,
+        values: &mut Vec<T>,
+    ) -> Result<(), DecodeError> {
+        Decode::decode_into(decoder, len, values)
+    }
+
+    #[inline(always)]
+    fn decode_array<O: ByteOrder, const N: usize>(
+        decoder: &mut Decoder<'_, O>,
+    ) -> Result<[T; N], DecodeError> {
+        Decode::decode_array(decoder)
+    }
+
+    #[inline(always)]
+    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<T, DecodeError> {
+        Decode::decode_fixed::<O>(window)
+    }
+}
+
+/// A value to be written by codec `C`.
+pub struct Enc<'a, C: Codec>(pub &'a C::Borrowed);
+
+impl<C: Codec> Clone for Enc<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C: Codec> Copy for Enc<'_, C> {}
+
+impl<C: Codec<Borrowed: fmt::Debug>> fmt::Debug for Enc<'_, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Enc").field(&self.0).finish()
+    }
+}
+
+impl<C: Codec> Encode for Enc<'_, C> {
+    const ENCODED: Layout = C::LAYOUT;
+
+    #[inline(always)]
+    fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
+        C::encode(self.0, encoder)
+    }
+
+    #[inline(always)]
+    fn encode_fixed<O: ByteOrder>(&self, window: &mut WindowMut<'_>) -> Result<(), EncodeError> {
+        C::encode_fixed::<O>(self.0, window)
+    }
+}
+
+/// A value that was read by codec `C`.
+#[expect(clippy::exhaustive_structs, reason = "made to be taken apart")]
+pub struct Dec<C: Codec>(pub C::Value);
+
+impl<C: Codec<Value: fmt::Debug>> fmt::Debug for Dec<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Dec").field(&self.0).finish()
+    }
+}
+
+impl<'de, C: Codec> Decode<'de> for Dec<C> {
+    const MIN_SIZE: usize = C::MIN_SIZE;
+    const LAYOUT: Layout = C::LAYOUT;
+
+    #[inline(always)]
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
+        C::decode(decoder).map(Self)
+    }
+
+    #[inline(always)]
+    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<Self, DecodeError> {
+        C::decode_fixed::<O>(window).map(Self)
+    }
+}
+
+/// `sequence<C>`.
+#[derive(Debug)]
+pub struct Seq<C>(Nothing, PhantomData<C>);
+
+/// `sequence<C, N>`.
+#[derive(Debug)]
+pub struct BoundedSeq<C, const N: u32>(Nothing, PhantomData<C>);
+
+/// `sequence<octet, N>`, whose values are [`Bytes`] rather than a `Vec`.
+#[derive(Debug)]
+pub struct BoundedOctets<const N: u32>(Nothing);
+
+/// `C[N]`.
+#[derive(Debug)]
+pub struct Array<C, const N: usize>(Nothing, PhantomData<C>);
+
+/// `string<N>`: at most `N` characters.
+#[derive(Debug)]
+pub struct BoundedStr<const N: u32>(Nothing);
+
+/// `wstring`.
+#[derive(Debug)]
+pub struct WideStr(Nothing);
+
+/// `wstring<N>`: at most `N` UTF-16 units.
+#[derive(Debug)]
+pub struct BoundedWideStr<const N: u32>(Nothing);
+
+/// Makes sure that there are no values of the names above.
+#[derive(Debug)]
+enum Nothing {}
+
+impl<C: Codec> Codec for Seq<C> {
+    type Value = Vec<C::Value>;
+    type Borrowed = [C::Value];
+    const MIN_SIZE: usize = 4;
+
+    #[inline]
+    fn encode<O: ByteOrder>(
+        values: &[C::Value],
+        encoder: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
+        encoder.write_count(values.len())?;
+        C::encode_slice(values, encoder)
+    }
+
+    #[inline]
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Value, DecodeError> {
+        let len = decoder.read_count(C::MIN_SIZE)?;
+        let mut values = Vec::new();
+        C::decode_into(decoder, len, &mut values)?;
+        Ok(values)
+    }
+}
+
+impl<C: Codec, const N: u32> Codec for BoundedSeq<C, N> {
+    type Value = Vec<C::Value>;
+    type Borrowed = [C::Value];
+    const MIN_SIZE: usize = 4;
+
+    #[inline]
+    fn encode<O: ByteOrder>(
+        values: &[C::Value],
+        encoder: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
+        encode_bound(N, values.len())?;
+        Seq::<C>::encode(values, encoder)
+    }
+
+    #[inline]
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Value, DecodeError> {
+        let len = decoder.read_count(C::MIN_SIZE)?;
+        decode_bound(N, len, decoder)?;
+        let mut values = Vec::new();
+        C::decode_into(decoder, len, &mut values)?;
+        Ok(values)
+    }
+}
+
+impl<const N: u32> Codec for BoundedOctets<N> {
+    type Value = Bytes;
+    type Borrowed = [u8];
+    const MIN_SIZE: usize = 4;
+
+    #[inline]
+    fn encode<O: ByteOrder>(octets: &[u8], encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
+        encode_bound(N, octets.len())?;
+        encoder.write_octets(octets)
+    }
+
+    #[inline]
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Bytes, DecodeError> {
+        let octets = decoder.read_octets_ref()?;
+        decode_bound(N, octets.len(), decoder)?;
+        Ok(octets.keep())
+    }
+}
+
+impl<C: Codec, const N: usize> Codec for Array<C, N> {
+    type Value = [C::Value; N];
+    type Borrowed = [C::Value; N];
+    const MIN_SIZE: usize = C::MIN_SIZE.saturating_mul(N);
+    const LAYOUT: Layout = Layout::of_array(C::LAYOUT, N);
+
+    #[inline]
+    fn encode<O: ByteOrder>(
+        values: &[C::Value; N],
+        encoder: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
+        C::encode_slice(values, encoder)
+    }
+
+    #[inline]
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Value, DecodeError> {
+        C::decode_array(decoder)
+    }
+
+    #[inline(always)]
+    fn encode_fixed<O: ByteOrder>(
+        values: &[C::Value; N],
+        window: &mut WindowMut<'_>,
+    ) -> Result<(), EncodeError> {
+        values
+            .iter()
+            .try_for_each(|value| C::encode_fixed::<O>(value.borrow(), window))
+    }
+
+    #[inline(always)]
+    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<Self::Value, DecodeError> {
+        try_array(|| C::decode_fixed::<O>(window))
+    }
+}
+
+impl<const N: u32> Codec for BoundedStr<N> {
+    type Value = String;
+    type Borrowed = str;
+    const MIN_SIZE: usize = 4;
+
+    fn encode<O: ByteOrder>(text: &str, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
+        encode_bound(N, characters(N, text))?;
+        encoder.write_str(text)
+    }
+
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<String, DecodeError> {
+        let text = decoder.read_str()?;
+        decode_bound(N, characters(N, &text), decoder)?;
+        Ok(Cow::into_owned(text))
+    }
+}
+
+impl Codec for WideStr {
+    type Value = String;
+    type Borrowed = str;
+    const MIN_SIZE: usize = 4;
+
+    fn encode<O: ByteOrder>(text: &str, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
+        encoder.write_wide_str(text)
+    }
+
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<String, DecodeError> {
+        decoder.read_wide_string()
+    }
+}
+
+impl<const N: u32> Codec for BoundedWideStr<N> {
+    type Value = String;
+    type Borrowed = str;
+    const MIN_SIZE: usize = 4;
+
+    fn encode<O: ByteOrder>(text: &str, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
+        encode_bound(N, text.encode_utf16().count())?;
+        encoder.write_wide_str(text)
+    }
+
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<String, DecodeError> {
+        let text = decoder.read_wide_string()?;
+        decode_bound(N, text.encode_utf16().count(), decoder)?;
+        Ok(text)
+    }
+}
+
+/// The characters of a text, counted only where its octets are more than the bound.
+fn characters(bound: u32, text: &str) -> usize {
+    if text.len() as u64 <= u64::from(bound) {
+        text.len()
+    } else {
+        text.chars().count()
+    }
+}
+
+#[inline]
+fn encode_bound(bound: u32, found: usize) -> Result<(), EncodeError> {
+    if found as u64 > u64::from(bound) {
+        return Err(EncodeErrorKind::BoundExceeded { bound, found }.into());
+    }
+    Ok(())
+}
+
+#[inline]
+fn decode_bound<O>(bound: u32, found: usize, decoder: &Decoder<'_, O>) -> Result<(), DecodeError> {
+    if found as u64 > u64::from(bound) {
+        return Err(decoder.error(DecodeErrorKind::BoundExceeded { bound, found }));
+    }
+    Ok(())
+}

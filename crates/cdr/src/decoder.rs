@@ -1,0 +1,529 @@
+//! Reading CDR.
+
+use crate::{
+    ByteOrder, Decode, DecodeError, DecodeErrorKind, Endian, Frame, Limits, OctetsRef, WireFormat,
+    layout::padding,
+};
+use alloc::vec::Vec;
+use core::{any::Any, fmt, marker::PhantomData};
+
+/// Reads CDR of byte order `O` from a [`Frame`], borrowing from it what can be borrowed.
+///
+/// A decoder knows its *position*, since padding depends on where one is in the message: index 0 is the first octet
+/// of the GIOP header, or the byte order octet of an encapsulation. What follows the last value read is the caller's
+/// business.
+///
+/// After an error, a decoder stands somewhere inside the value that was bad.
+///
+/// ```
+/// use zorb_cdr::{BigEndian, Decoder, WireFormat};
+///
+/// let octets = [1, 0xee, 0, 2, 0, 0, 0, 3, b'h', b'i', 0];
+/// let mut d = Decoder::<BigEndian>::from_slice(&octets, WireFormat::default());
+/// assert_eq!(d.read_bool()?, true);
+/// assert_eq!(d.read_u16()?, 2); // behind an octet of padding
+/// assert_eq!(d.read_str()?, "hi");
+/// assert!(d.read_u8().is_err());
+/// # Ok::<(), zorb_cdr::DecodeError>(())
+/// ```
+pub struct Decoder<'de, O> {
+    /// All octets up to the end of the current piece: the whole frame, unless it has GIOP 1.1 fragments.
+    piece: &'de [u8],
+    /// Next octet, as an index of `piece`.
+    pos: usize,
+    /// What to add to `pos` to get the index that alignment counts from (0 but in later GIOP 1.1 fragments).
+    bias: usize,
+    /// Octets of all pieces.
+    total: usize,
+    /// Where the pieces after this one begin.
+    later: &'de [usize],
+    /// Where index 0 is in the outermost frame, for errors.
+    base: usize,
+    frame: Option<&'de Frame>,
+    context: Option<&'de (dyn Any + Send + Sync)>,
+    /// Octets that enclosing sequences need at least for the elements they still expect.
+    owed: usize,
+    /// Levels of nesting that are left.
+    depth: u16,
+    limits: Limits,
+    format: WireFormat,
+    order: PhantomData<O>,
+}
+
+impl<'de, O> Decoder<'de, O> {
+    /// A decoder at the start of `frame`.
+    #[must_use]
+    pub fn new(frame: &'de Frame, format: WireFormat) -> Self {
+        let mut decoder = Self::from_slice(frame.octets(), format);
+        decoder.frame = Some(frame);
+        decoder.later = frame.fragment_starts();
+        if !decoder.later.is_empty() {
+            decoder.piece = frame
+                .octets()
+                .get(..decoder.piece_end())
+                .unwrap_or_default();
+        }
+        decoder
+    }
+
+    /// A decoder at the start of octets that are in no frame, so that [`OctetsRef::keep`] copies.
+    #[must_use]
+    pub const fn from_slice(octets: &'de [u8], format: WireFormat) -> Self {
+        let limits = Limits {
+            max_depth: Limits::DEPTH,
+            max_empty_elements: Limits::EMPTY_ELEMENTS,
+        };
+        Self {
+            piece: octets,
+            pos: 0,
+            bias: 0,
+            total: octets.len(),
+            later: &[],
+            base: 0,
+            frame: None,
+            context: None,
+            owed: 0,
+            depth: limits.max_depth,
+            limits,
+            format,
+            order: PhantomData,
+        }
+    }
+
+    /// A decoder at `position` of `frame`, say behind a header that was read before.
+    ///
+    /// # Errors
+    /// [`Truncated`](DecodeErrorKind::Truncated) if the frame is shorter than that.
+    pub fn at(frame: &'de Frame, position: usize, format: WireFormat) -> Result<Self, DecodeError> {
+        let mut decoder = Self::new(frame, format);
+        if decoder.skip(position).is_none() {
+            return Err(decoder.truncated(position));
+        }
+        Ok(decoder)
+    }
+
+    /// Attaches what values are decoded against, such as the ORB that object references belong to.
+    #[must_use]
+    pub const fn with_context(mut self, context: &'de (dyn Any + Send + Sync)) -> Self {
+        self.context = Some(context);
+        self
+    }
+
+    /// What was given to [`with_context`](Self::with_context); also inside encapsulations.
+    #[must_use]
+    pub const fn context(&self) -> Option<&'de (dyn Any + Send + Sync)> {
+        self.context
+    }
+
+    /// Replaces the default [`Limits`].
+    #[must_use]
+    pub const fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self.depth = limits.max_depth;
+        self
+    }
+
+    /// Index of the next octet, from the start of the frame (GIOP 1.1 fragments included) or of the encapsulation.
+    #[inline]
+    #[must_use]
+    pub const fn position(&self) -> usize {
+        self.pos
+    }
+
+    /// Index of the next octet in the outermost frame, also inside an encapsulation; what TypeCode indirections
+    /// count in.
+    #[must_use]
+    pub const fn absolute_position(&self) -> usize {
+        self.base.wrapping_add(self.pos)
+    }
+
+    /// Octets that are left.
+    #[inline]
+    #[must_use]
+    pub const fn remaining(&self) -> usize {
+        self.total.saturating_sub(self.pos)
+    }
+
+    /// What was agreed on about text.
+    #[inline]
+    #[must_use]
+    pub const fn format(&self) -> WireFormat {
+        self.format
+    }
+
+    /// The frame that is being read, if there is one.
+    #[must_use]
+    pub const fn frame(&self) -> Option<&'de Frame> {
+        self.frame
+    }
+
+    /// An error at the current position, for hand-written [`Decode`] implementations.
+    #[cold]
+    #[must_use]
+    pub const fn error(&self, kind: DecodeErrorKind) -> DecodeError {
+        DecodeError::new(kind, self.absolute_position())
+    }
+
+    /// An error about the last `len` octets that were read.
+    #[cold]
+    #[must_use]
+    pub const fn error_behind(&self, len: usize, kind: DecodeErrorKind) -> DecodeError {
+        DecodeError::new(kind, self.absolute_position().saturating_sub(len))
+    }
+
+    /// Steps over padding to the next multiple of `n`, a power of two up to 8. Reading a primitive does this itself.
+    ///
+    /// # Errors
+    /// [`Truncated`](DecodeErrorKind::Truncated) if the octets end before.
+    #[inline]
+    pub fn align(&mut self, n: usize) -> Result<(), DecodeError> {
+        let start = self.aligned(n);
+        if start < self.piece.len() || (start == self.piece.len() && self.later.is_empty()) {
+            self.pos = start;
+            return Ok(());
+        }
+        self.align_cold(n)
+    }
+
+    /// The next `n` octets, without alignment.
+    ///
+    /// # Errors
+    /// [`Truncated`](DecodeErrorKind::Truncated) if there are fewer.
+    #[inline]
+    pub fn take(&mut self, n: usize) -> Result<&'de [u8], DecodeError> {
+        if let Some(octets) = self.run(n) {
+            return Ok(octets);
+        }
+        self.take_cold(n)
+    }
+
+    /// Runs `f` one level deeper. What can contain itself, such as a sequence of structs that hold such sequences,
+    /// is read inside this, or a message of a few kilobytes overflows the stack.
+    ///
+    /// # Errors
+    /// [`TooDeep`](DecodeErrorKind::TooDeep) beyond [`Limits::max_depth`], and what `f` returns.
+    #[inline]
+    pub fn nested<R>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<R, DecodeError>,
+    ) -> Result<R, DecodeError> {
+        let Some(depth) = self.depth.checked_sub(1) else {
+            return Err(self.error(DecodeErrorKind::TooDeep {
+                limit: self.limits.max_depth,
+            }));
+        };
+        let outer = core::mem::replace(&mut self.depth, depth);
+        let result = f(self);
+        self.depth = outer;
+        result
+    }
+
+    /// `len` octets if the current piece has them.
+    #[inline(always)]
+    pub(crate) fn run(&mut self, len: usize) -> Option<&'de [u8]> {
+        let octets = self.peek_run(len)?;
+        self.pos = self.pos.wrapping_add(len);
+        Some(octets)
+    }
+
+    /// The same without going on.
+    #[inline(always)]
+    pub(crate) fn peek_run(&self, len: usize) -> Option<&'de [u8]> {
+        self.piece.get(self.pos..self.pos.wrapping_add(len))
+    }
+
+    /// The index that alignment counts from.
+    #[inline(always)]
+    pub(crate) const fn index(&self) -> usize {
+        self.pos.wrapping_add(self.bias)
+    }
+
+    /// Notes that `len` octets at least are needed for elements to come.
+    #[inline(always)]
+    pub(crate) const fn owe(&mut self, len: usize) {
+        self.owed = self.owed.saturating_add(len);
+    }
+
+    /// Notes that an element of `len` octets at least is read now.
+    #[inline(always)]
+    pub(crate) const fn repay(&mut self, len: usize) {
+        self.owed = self.owed.saturating_sub(len);
+    }
+
+    /// Octets that are left and not owed, apart from `own` that are owed to whoever asks.
+    #[inline(always)]
+    pub(crate) const fn unowed(&self, own: usize) -> usize {
+        self.remaining()
+            .saturating_sub(self.owed.saturating_sub(own))
+    }
+
+    #[inline(always)]
+    const fn aligned(&self, n: usize) -> usize {
+        self.pos.wrapping_add(padding(self.index(), n))
+    }
+
+    /// A decoder for an encapsulation that was just read: same frame, context and limits, one level deeper.
+    pub(crate) const fn inside<P>(&self, octets: &'de [u8]) -> Decoder<'de, P> {
+        Decoder {
+            piece: octets,
+            pos: 0,
+            bias: 0,
+            total: octets.len(),
+            later: &[],
+            base: self.absolute_position().wrapping_sub(octets.len()),
+            frame: self.frame,
+            context: self.context,
+            owed: 0,
+            depth: self.depth,
+            limits: self.limits,
+            format: self.format,
+            order: PhantomData,
+        }
+    }
+
+    /// Where the current piece ends, whatever the fragment starts are worth.
+    fn piece_end(&self) -> usize {
+        match self.later.first() {
+            Some(next) => (*next).clamp(self.pos, self.total),
+            None => self.total,
+        }
+    }
+
+    /// Goes on to the next GIOP 1.1 fragment; false if there is none.
+    fn next_piece(&mut self) -> bool {
+        let (Some(frame), Some((_, later))) = (self.frame, self.later.split_first()) else {
+            return false;
+        };
+        let start = self.piece.len();
+        self.later = later;
+        self.pos = start;
+        self.piece = frame.octets().get(..self.piece_end()).unwrap_or(self.piece);
+        // Data of a fragment begins behind its header, at index 12.
+        self.bias = 12_usize.wrapping_sub(start);
+        true
+    }
+
+    /// Moves `n` octets on, across pieces.
+    fn skip(&mut self, n: usize) -> Option<()> {
+        let target = self.pos.checked_add(n).filter(|t| *t <= self.total)?;
+        while target > self.piece.len() {
+            if !self.next_piece() {
+                return None;
+            }
+        }
+        self.pos = target;
+        Some(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_cold(&mut self, n: usize) -> Result<&'de [u8], DecodeError> {
+        let start = self.pos;
+        if self.skip(n).is_none() {
+            return Err(self.truncated(n));
+        }
+        // `skip` has seen to it that the piece goes on to the end of what is taken.
+        self.piece
+            .get(start..self.pos)
+            .ok_or_else(|| self.truncated(n))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn align_cold(&mut self, n: usize) -> Result<(), DecodeError> {
+        loop {
+            let start = self.aligned(n);
+            if start < self.piece.len() {
+                self.pos = start;
+                return Ok(());
+            }
+            if !self.next_piece() {
+                if start == self.piece.len() {
+                    self.pos = start;
+                    return Ok(());
+                }
+                return Err(self.truncated(start.wrapping_sub(self.pos)));
+            }
+        }
+    }
+
+    /// A primitive that is not in the rest of the current piece.
+    #[cold]
+    #[inline(never)]
+    fn primitive_cold<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        loop {
+            let start = self.aligned(N);
+            match self.piece.get(start..).map(|rest| rest.first_chunk::<N>()) {
+                Some(Some(octets)) => {
+                    self.pos = start.wrapping_add(N);
+                    return Ok(*octets);
+                }
+                // It begins in this piece and does not end there.
+                Some(None) if start < self.piece.len() && !self.later.is_empty() => {
+                    return Err(self.error(DecodeErrorKind::SplitPrimitive));
+                }
+                _ => {}
+            }
+            if !self.next_piece() {
+                return Err(self.truncated(start.wrapping_add(N).wrapping_sub(self.pos)));
+            }
+        }
+    }
+
+    #[cold]
+    fn truncated(&self, needed: usize) -> DecodeError {
+        self.error(DecodeErrorKind::Truncated {
+            needed,
+            left: self.remaining(),
+        })
+    }
+
+    /// The next primitive of `N` octets, aligned to `N`.
+    #[inline(always)]
+    pub(crate) fn primitive<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let start = self.aligned(N);
+        let end = start.wrapping_add(N);
+        match self.piece.get(start..end).map(<[u8; N]>::try_from) {
+            Some(Ok(octets)) => {
+                self.pos = end;
+                Ok(octets)
+            }
+            _ => self.primitive_cold(),
+        }
+    }
+}
+
+macro_rules! read {
+    ($($(#[$doc:meta])* $name:ident -> $t:ty = $load:expr;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        /// [`Truncated`](DecodeErrorKind::Truncated) if the octets end before;
+        /// [`SplitPrimitive`](DecodeErrorKind::SplitPrimitive) if it lies across GIOP 1.1 fragments.
+        #[inline(always)]
+        pub fn $name(&mut self) -> Result<$t, DecodeError> {
+            self.primitive().map($load)
+        }
+    )*};
+}
+
+impl<'de, O: ByteOrder> Decoder<'de, O> {
+    /// The byte order `O`.
+    #[must_use]
+    pub const fn endian(&self) -> Endian {
+        O::ENDIAN
+    }
+
+    read! {
+        /// An octet.
+        read_u8 -> u8 = |[octet]: [u8; 1]| octet;
+        /// An int8 of IDL 4.
+        read_i8 -> i8 = i8::from_ne_bytes;
+        /// A boolean. 0 is false and 1 is true; anything else is read as true, as some ORBs write it.
+        read_bool -> bool = |[octet]: [u8; 1]| octet != 0;
+        /// An unsigned short.
+        read_u16 -> u16 = O::load_u16;
+        /// A short.
+        read_i16 -> i16 = |octets| O::load_u16(octets).cast_signed();
+        /// An unsigned long.
+        read_u32 -> u32 = O::load_u32;
+        /// A long.
+        read_i32 -> i32 = |octets| O::load_u32(octets).cast_signed();
+        /// An unsigned long long.
+        read_u64 -> u64 = O::load_u64;
+        /// A long long.
+        read_i64 -> i64 = |octets| O::load_u64(octets).cast_signed();
+        /// A float.
+        read_f32 -> f32 = |octets| f32::from_bits(O::load_u32(octets));
+        /// A double.
+        read_f64 -> f64 = |octets| f64::from_bits(O::load_u64(octets));
+    }
+
+    /// A `sequence<octet>`, borrowed from the frame.
+    ///
+    /// # Errors
+    /// [`CountTooLarge`](DecodeErrorKind::CountTooLarge) if it claims more octets than there are.
+    pub fn read_octets(&mut self) -> Result<&'de [u8], DecodeError> {
+        let len = self.read_count(1)?;
+        self.take(len)
+    }
+
+    /// A `sequence<octet>`, borrowed, that can be [kept](OctetsRef::keep) without copying.
+    ///
+    /// # Errors
+    /// As [`read_octets`](Self::read_octets).
+    pub fn read_octets_ref(&mut self) -> Result<OctetsRef<'de>, DecodeError> {
+        let octets = self.read_octets()?;
+        Ok(OctetsRef::of_frame(octets, self.frame))
+    }
+
+    /// The count of a sequence whose elements take at least `min_size` octets, checked against what is left, so that
+    /// the caller may allocate for it.
+    ///
+    /// With a `min_size` of 0 the message bounds nothing, and [`Limits::max_empty_elements`] does.
+    ///
+    /// # Errors
+    /// [`CountTooLarge`](DecodeErrorKind::CountTooLarge) if so many elements cannot follow.
+    #[inline]
+    pub fn read_count(&mut self, min_size: usize) -> Result<usize, DecodeError> {
+        let count = self.read_u32()?;
+        let fits = if min_size == 0 {
+            count <= self.limits.max_empty_elements
+        } else {
+            u64::from(count).saturating_mul(min_size as u64) <= self.unowed(0) as u64
+        };
+        self.checked_count(count, fits)
+    }
+
+    /// The count of a sequence of who knows what: at most as many as there are octets, or as
+    /// [`Limits::max_empty_elements`].
+    #[cfg(feature = "serde")]
+    pub(crate) fn read_count_of_unknown(&mut self) -> Result<usize, DecodeError> {
+        let count = self.read_u32()?;
+        let fits =
+            count <= self.limits.max_empty_elements || u64::from(count) <= self.unowed(0) as u64;
+        self.checked_count(count, fits)
+    }
+
+    #[inline]
+    fn checked_count(&self, count: u32, fits: bool) -> Result<usize, DecodeError> {
+        match usize::try_from(count) {
+            Ok(count) if fits => Ok(count),
+            _ => {
+                let left = self.unowed(0);
+                Err(self.error_behind(4, DecodeErrorKind::CountTooLarge { count, left }))
+            }
+        }
+    }
+
+    /// A sequence, whose elements are added to `values`, so that a `Vec` can be used again without allocating.
+    ///
+    /// # Errors
+    /// [`CountTooLarge`](DecodeErrorKind::CountTooLarge) if it claims more elements than there can be, and what the
+    /// type says. Some elements may have been added then.
+    #[inline]
+    pub fn read_into<T: Decode<'de>>(&mut self, values: &mut Vec<T>) -> Result<(), DecodeError> {
+        let len = self.read_count(T::MIN_SIZE)?;
+        T::decode_into(self, len, values)
+    }
+
+    /// A value of any type that knows how.
+    ///
+    /// # Errors
+    /// What the type says.
+    #[inline]
+    pub fn get<T: Decode<'de>>(&mut self) -> Result<T, DecodeError> {
+        T::decode(self)
+    }
+}
+
+impl<O: ByteOrder> fmt::Debug for Decoder<'_, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decoder")
+            .field("order", &O::ENDIAN)
+            .field("position", &self.pos)
+            .field("remaining", &self.remaining())
+            .field("format", &self.format)
+            .finish_non_exhaustive()
+    }
+}

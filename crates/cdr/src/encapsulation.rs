@@ -1,0 +1,109 @@
+//! Encapsulations: octets that bring their own byte order and alignment.
+
+use crate::{
+    BigEndian, ByteOrder, Decode, DecodeError, Decoder, EncodeError, Encoder, LittleEndian,
+    WireFormat,
+};
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+/// What to do with the inside of an encapsulation, in whichever byte order it is.
+///
+/// A closure cannot be generic over the order, so this is a trait. To decode one value there is
+/// [`Decoder::read_encapsulated`].
+pub trait EncapsulationVisitor<'de>: Sized {
+    /// What comes of it.
+    type Output;
+
+    /// Reads the inside. The decoder stands behind the byte order octet, at index 1; what is left over is ignored.
+    ///
+    /// # Errors
+    /// As the visitor sees fit.
+    fn visit<O: ByteOrder>(
+        self,
+        decoder: &mut Decoder<'de, O>,
+    ) -> Result<Self::Output, DecodeError>;
+}
+
+/// The visitor that decodes one value.
+struct One<T>(PhantomData<fn() -> T>);
+
+impl<'de, T: Decode<'de>> EncapsulationVisitor<'de> for One<T> {
+    type Output = T;
+
+    fn visit<O: ByteOrder>(self, decoder: &mut Decoder<'de, O>) -> Result<T, DecodeError> {
+        decoder.get()
+    }
+}
+
+/// Reads an encapsulation that came as octets, without a length in front: byte order octet first.
+///
+/// # Errors
+/// What `visitor` returns, and [`Truncated`](crate::DecodeErrorKind::Truncated) if there is no octet at all.
+pub fn decode_encapsulation<'de, V: EncapsulationVisitor<'de>>(
+    octets: &'de [u8],
+    format: WireFormat,
+    visitor: V,
+) -> Result<V::Output, DecodeError> {
+    let mut outer = Decoder::<BigEndian>::from_slice(octets, format);
+    let inside = outer.take(octets.len())?;
+    outer.visit(inside, visitor)
+}
+
+/// Writes an encapsulation as octets, without a length in front, in byte order `O`.
+///
+/// # Errors
+/// What `f` returns.
+pub fn encode_encapsulation<O: ByteOrder>(
+    format: WireFormat,
+    f: impl FnOnce(&mut Encoder<O>) -> Result<(), EncodeError>,
+) -> Result<Vec<u8>, EncodeError> {
+    let mut encoder = Encoder::new(format);
+    encoder.write_bool(O::ENDIAN.is_little());
+    f(&mut encoder)?;
+    Ok(encoder.finish().to_vec())
+}
+
+impl<'de, O: ByteOrder> Decoder<'de, O> {
+    /// Reads an encapsulation in whichever order it is, one level deeper. A byte order octet other than 0 means
+    /// little endian, as with booleans.
+    ///
+    /// # Errors
+    /// What `visitor` returns; [`TooDeep`](crate::DecodeErrorKind::TooDeep) beyond the limit;
+    /// [`Truncated`](crate::DecodeErrorKind::Truncated) if there is not even the byte order octet.
+    pub fn encapsulation<V: EncapsulationVisitor<'de>>(
+        &mut self,
+        visitor: V,
+    ) -> Result<V::Output, DecodeError> {
+        let octets = self.read_octets()?;
+        self.visit(octets, visitor)
+    }
+
+    /// One value out of an encapsulation.
+    ///
+    /// # Errors
+    /// As [`encapsulation`](Self::encapsulation).
+    pub fn read_encapsulated<T: Decode<'de>>(&mut self) -> Result<T, DecodeError> {
+        self.encapsulation(One(PhantomData))
+    }
+
+    /// Visits octets that end at the current position.
+    fn visit<V: EncapsulationVisitor<'de>>(
+        &mut self,
+        octets: &'de [u8],
+        visitor: V,
+    ) -> Result<V::Output, DecodeError> {
+        self.nested(|d| {
+            let mut flag = d.inside::<O>(octets);
+            if flag.read_bool()? {
+                let mut inside = d.inside::<LittleEndian>(octets);
+                inside.read_u8()?;
+                visitor.visit(&mut inside)
+            } else {
+                let mut inside = d.inside::<BigEndian>(octets);
+                inside.read_u8()?;
+                visitor.visit(&mut inside)
+            }
+        })
+    }
+}

@@ -1,0 +1,289 @@
+//! Writing CDR.
+
+use crate::{
+    ByteOrder, Encode, EncodeError, EncodeErrorKind, Endian, Gather, WireFormat, layout::padding,
+};
+use bytes::{Bytes, BytesMut};
+use core::{fmt, marker::PhantomData};
+
+/// [`Bytes`] of at least this many octets are sent from where they are; smaller ones are copied, which costs less than
+/// the reference count and one more entry in `writev`.
+pub const SHARE_FROM: usize = 4096;
+
+/// Octets of the buffer that [`Encoder::new`] begins with: the usual message without large arguments fits.
+const FIRST_CAPACITY: usize = 512;
+
+/// Writes CDR in byte order `O`.
+///
+/// Padding is zero. Primitives cannot fail; text, bounds and lengths can, and after an error what was written is to
+/// be thrown away.
+///
+/// ```
+/// use zorb_cdr::{BigEndian, Encoder, WireFormat};
+///
+/// let mut e = Encoder::<BigEndian>::new(WireFormat::default());
+/// e.write_bool(true);
+/// e.write_u16(2);
+/// e.write_str("hi")?;
+/// assert_eq!(e.finish().to_vec(), [1, 0, 0, 2, 0, 0, 0, 3, b'h', b'i', 0]);
+///
+/// let mut e = Encoder::<BigEndian>::new(WireFormat::default());
+/// assert!(e.write_str("no \0 inside").is_err());
+/// # Ok::<(), zorb_cdr::EncodeError>(())
+/// ```
+pub struct Encoder<O> {
+    out: Gather,
+    /// What to add to the number of own octets to get the index that alignment counts from.
+    bias: usize,
+    format: WireFormat,
+    order: PhantomData<O>,
+}
+
+impl<O: ByteOrder> Encoder<O> {
+    /// An encoder at position 0, with a new buffer.
+    #[must_use]
+    pub fn new(format: WireFormat) -> Self {
+        Self::with_buffer(BytesMut::with_capacity(FIRST_CAPACITY), format)
+    }
+
+    /// An encoder at position 0, with a buffer that was used before and is cleared.
+    #[must_use]
+    pub fn with_buffer(mut buffer: BytesMut, format: WireFormat) -> Self {
+        buffer.clear();
+        Self {
+            out: Gather::new(buffer),
+            bias: 0,
+            format,
+            order: PhantomData,
+        }
+    }
+
+    /// The byte order `O`.
+    #[must_use]
+    pub const fn endian(&self) -> Endian {
+        O::ENDIAN
+    }
+
+    /// What was agreed on about text.
+    #[inline]
+    #[must_use]
+    pub const fn format(&self) -> WireFormat {
+        self.format
+    }
+
+    /// Octets written so far, shared ones included, counted from the start of the message also inside an
+    /// encapsulation.
+    #[inline]
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Writes zero octets up to the next multiple of `n`, a power of two up to 8. Primitives do this themselves.
+    #[inline]
+    pub fn align(&mut self, n: usize) {
+        let pad = padding(self.index(), n);
+        if pad != 0 {
+            self.run_mut(pad);
+        }
+    }
+
+    /// Writes octets as they are, without a count.
+    #[inline]
+    pub fn append(&mut self, octets: &[u8]) {
+        self.out.own().extend_from_slice(octets);
+    }
+
+    /// Writes octets as they are, without a count, and without copying if they are at least [`SHARE_FROM`].
+    pub fn append_shared(&mut self, octets: &Bytes) {
+        if octets.len() < SHARE_FROM {
+            self.append(octets);
+        } else {
+            self.bias = self.bias.wrapping_add(octets.len());
+            self.out.share(octets.clone());
+        }
+    }
+
+    /// Writes the length of a sequence.
+    ///
+    /// # Errors
+    /// [`TooLong`](EncodeErrorKind::TooLong) if an unsigned long cannot hold it.
+    #[inline]
+    pub fn write_count(&mut self, count: usize) -> Result<(), EncodeError> {
+        match u32::try_from(count) {
+            Ok(count) => {
+                self.write_u32(count);
+                Ok(())
+            }
+            Err(_) => Err(EncodeErrorKind::TooLong { found: count }.into()),
+        }
+    }
+
+    /// Writes a `sequence<octet>`: the count and a copy of the octets.
+    ///
+    /// # Errors
+    /// As [`write_count`](Self::write_count).
+    pub fn write_octets(&mut self, octets: &[u8]) -> Result<(), EncodeError> {
+        self.write_count(octets.len())?;
+        self.append(octets);
+        Ok(())
+    }
+
+    /// Writes a `sequence<octet>` whose octets are sent from where they are if they are at least [`SHARE_FROM`].
+    ///
+    /// # Errors
+    /// As [`write_count`](Self::write_count).
+    pub fn write_shared(&mut self, octets: &Bytes) -> Result<(), EncodeError> {
+        self.write_count(octets.len())?;
+        self.append_shared(octets);
+        Ok(())
+    }
+
+    /// Writes a value of any type that knows how.
+    ///
+    /// # Errors
+    /// What the type says.
+    #[inline]
+    pub fn put<T: Encode + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
+        value.encode(self)
+    }
+
+    /// Writes an encapsulation: `f` writes its inside, behind the byte order octet, and alignment restarts there.
+    ///
+    /// # Errors
+    /// What `f` returns, and [`TooLong`](EncodeErrorKind::TooLong).
+    pub fn encapsulation(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
+        self.write_u32(0);
+        let start = self.position();
+        let outer = self.bias;
+        let own = self.out.own().len();
+        self.bias = own.wrapping_neg();
+        self.write_bool(O::ENDIAN.is_little());
+        f(self)?;
+        let len = self.position().wrapping_sub(start);
+        // Shared octets inside have moved the bias of the inside; the outside moves by as much.
+        let moved = self.bias.wrapping_add(own);
+        self.bias = outer.wrapping_add(moved);
+        let count = u32::try_from(len).map_err(|_| EncodeErrorKind::TooLong { found: len })?;
+        self.patch_u32(start.wrapping_sub(4), count);
+        Ok(())
+    }
+
+    /// Overwrites an unsigned long at `position`, which must have been written before and not be shared; otherwise
+    /// nothing happens (and debug builds panic).
+    pub fn patch_u32(&mut self, position: usize, value: u32) {
+        self.patch(position, &O::store_u32(value));
+    }
+
+    /// Overwrites an octet, as [`patch_u32`](Self::patch_u32) does.
+    pub fn patch_u8(&mut self, position: usize, value: u8) {
+        self.patch(position, &[value]);
+    }
+
+    /// Takes back what was written behind `position`, which must not be shared octets: the padding before a body that
+    /// turned out to be empty, say.
+    pub fn truncate(&mut self, position: usize) {
+        let back = self.position().saturating_sub(position);
+        let own = self.out.own();
+        own.truncate(own.len().saturating_sub(back));
+    }
+
+    /// What was written.
+    #[must_use]
+    pub fn finish(self) -> Gather {
+        self.out
+    }
+
+    fn patch(&mut self, position: usize, octets: &[u8]) {
+        let place = self.out.place(position, octets.len());
+        debug_assert!(place.is_some(), "nothing to patch at octet {position}");
+        if let Some(place) = place {
+            place.copy_from_slice(octets);
+        }
+    }
+
+    /// The index that alignment counts from.
+    #[inline(always)]
+    pub(crate) fn index(&mut self) -> usize {
+        self.out.own().len().wrapping_add(self.bias)
+    }
+
+    /// Appends up to 7 zero octets. A fixed number is written and the surplus dropped, which costs less than a copy of
+    /// varying length.
+    #[inline(always)]
+    fn pad(&mut self, pad: usize) {
+        let own = self.out.own();
+        let end = own.len().wrapping_add(pad);
+        own.extend_from_slice(&[0; 7]);
+        own.truncate(end);
+    }
+
+    /// The next primitive of `N` octets, aligned to `N`.
+    #[inline(always)]
+    fn primitive<const N: usize>(&mut self, octets: [u8; N]) {
+        let pad = padding(self.index(), N);
+        if pad != 0 {
+            self.pad(pad);
+        }
+        self.out.own().extend_from_slice(&octets);
+    }
+
+    /// Appends `len` zero octets to be stored into.
+    #[inline(always)]
+    pub(crate) fn run_mut(&mut self, len: usize) -> &mut [u8] {
+        let own = self.out.own();
+        let start = own.len();
+        own.resize(start.saturating_add(len), 0);
+        own.get_mut(start..).unwrap_or_default()
+    }
+}
+
+macro_rules! write {
+    ($($(#[$doc:meta])* $name:ident($t:ty) = $store:expr;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name(&mut self, value: $t) {
+            self.primitive($store(value));
+        }
+    )*};
+}
+
+impl<O: ByteOrder> Encoder<O> {
+    write! {
+        /// An octet.
+        write_u8(u8) = |value| [value];
+        /// An int8 of IDL 4.
+        write_i8(i8) = i8::to_ne_bytes;
+        /// A boolean, as 0 or 1.
+        write_bool(bool) = |value| [u8::from(value)];
+        /// An unsigned short.
+        write_u16(u16) = O::store_u16;
+        /// A short.
+        write_i16(i16) = |value: i16| O::store_u16(value.cast_unsigned());
+        /// An unsigned long.
+        write_u32(u32) = O::store_u32;
+        /// A long.
+        write_i32(i32) = |value: i32| O::store_u32(value.cast_unsigned());
+        /// An unsigned long long.
+        write_u64(u64) = O::store_u64;
+        /// A long long.
+        write_i64(i64) = |value: i64| O::store_u64(value.cast_unsigned());
+        /// A float.
+        write_f32(f32) = |value: f32| O::store_u32(value.to_bits());
+        /// A double.
+        write_f64(f64) = |value: f64| O::store_u64(value.to_bits());
+    }
+}
+
+impl<O: ByteOrder> fmt::Debug for Encoder<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encoder")
+            .field("order", &O::ENDIAN)
+            .field("position", &self.position())
+            .field("format", &self.format)
+            .finish_non_exhaustive()
+    }
+}

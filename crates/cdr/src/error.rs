@@ -1,0 +1,221 @@
+//! What can be wrong with octets, and with values.
+
+use thiserror::Error;
+
+/// Octets that are not what they should be.
+///
+/// Which system exception this becomes is decided above: [`DecodeErrorKind`] says what is wrong,
+/// and [`is_data_conversion`](Self::is_data_conversion) tells text that cannot be converted (DATA_CONVERSION)
+/// from everything else (MARSHAL).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("{kind} at octet {offset}")]
+pub struct DecodeError {
+    kind: DecodeErrorKind,
+    offset: usize,
+}
+
+impl DecodeError {
+    /// An error at `offset` octets from the start of the frame.
+    ///
+    /// Hand-written [`Decode`](crate::Decode) implementations get one from
+    /// [`Decoder::error`](crate::Decoder::error), which knows the offset.
+    #[cold]
+    #[inline(never)]
+    #[must_use]
+    pub const fn new(kind: DecodeErrorKind, offset: usize) -> Self {
+        Self { kind, offset }
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub const fn kind(&self) -> DecodeErrorKind {
+        self.kind
+    }
+
+    /// Where: octets from the start of the outermost frame (also for what is inside an encapsulation).
+    #[must_use]
+    pub const fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Whether text could not be converted, rather than the message being malformed.
+    #[must_use]
+    pub const fn is_data_conversion(&self) -> bool {
+        matches!(
+            self.kind,
+            DecodeErrorKind::InvalidUtf8
+                | DecodeErrorKind::NotInCodeSet { .. }
+                | DecodeErrorKind::LoneSurrogate { .. }
+        )
+    }
+}
+
+/// What is wrong with octets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum DecodeErrorKind {
+    /// The octets end before the value does.
+    #[error("expected {needed} more octets, found {left}")]
+    Truncated {
+        /// Octets that the value needs from here.
+        needed: usize,
+        /// Octets that are there.
+        left: usize,
+    },
+    /// A sequence claims more elements than there can be in what is left of the message.
+    #[error("expected a count that fits in {left} octets, found {count}")]
+    CountTooLarge {
+        /// The count on the wire.
+        count: u32,
+        /// Octets that are left and not owed to enclosing sequences.
+        left: usize,
+    },
+    /// A bounded string or sequence is longer than its bound.
+    #[error("expected a length of at most {bound}, found {found}")]
+    BoundExceeded {
+        /// The bound.
+        bound: u32,
+        /// The length on the wire, in characters or elements.
+        found: usize,
+    },
+    /// A string does not end with a zero octet.
+    #[error("expected string terminator, found 0x{found:02x}")]
+    MissingNul {
+        /// The last octet.
+        found: u8,
+    },
+    /// A GIOP 1.1 wide string does not end with a zero unit.
+    #[error("expected wide string terminator, found 0x{found:04x}")]
+    MissingWideNul {
+        /// The last unit.
+        found: u16,
+    },
+    /// A string contains a NUL, which IDL strings may not.
+    #[error("expected text without NUL, found one")]
+    EmbeddedNul,
+    /// A string is not UTF-8.
+    #[error("expected valid UTF-8, found other octets")]
+    InvalidUtf8,
+    /// A character is not one of the code set, or does not fit into one octet of it.
+    #[error("expected a character of the code set, found 0x{found:x}")]
+    NotInCodeSet {
+        /// The code on the wire.
+        found: u32,
+    },
+    /// A wide string holds half of a surrogate pair, so it is not text.
+    #[error("expected a surrogate pair, found 0x{unit:04x} alone")]
+    LoneSurrogate {
+        /// The unit.
+        unit: u16,
+    },
+    /// Wide characters in GIOP 1.0, or on a connection without a code set for them.
+    #[error("expected no wide characters on this connection, found some")]
+    WideRefused,
+    /// A wide character or string has a number of octets that no UTF-16 text has.
+    #[error("expected a length of UTF-16 text, found {found} octets")]
+    WideLength {
+        /// Octets.
+        found: u32,
+    },
+    /// An enum ordinal that is not declared.
+    #[error("expected an enum ordinal below {count}, found {found}")]
+    InvalidEnum {
+        /// The ordinal on the wire.
+        found: u32,
+        /// Number of enumerators.
+        count: u32,
+    },
+    /// Sequences or encapsulations within each other beyond the limit.
+    #[error("expected at most {limit} levels of nesting, found more")]
+    TooDeep {
+        /// The limit, see [`Limits`](crate::Limits).
+        limit: u16,
+    },
+    /// A primitive lies across two GIOP 1.1 fragments, which senders must not do.
+    #[error("expected a primitive in one fragment, found it split")]
+    SplitPrimitive,
+    /// There is not enough memory for what the message holds.
+    #[error("no memory for {count} elements")]
+    NoMemory {
+        /// Number of elements.
+        count: usize,
+    },
+    /// Something of another layer, such as a union without a matching label or a missing context.
+    #[error("expected {0}")]
+    Expected(&'static str),
+}
+
+/// A value that cannot be written.
+///
+/// [`is_data_conversion`](Self::is_data_conversion) tells text outside the code set (DATA_CONVERSION)
+/// from everything else (BAD_PARAM, or MARSHAL for what is [too long](EncodeErrorKind::TooLong)).
+///
+/// After an error, what the encoder holds is half a message: throw it away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("{kind}")]
+pub struct EncodeError {
+    kind: EncodeErrorKind,
+}
+
+impl EncodeError {
+    /// An error of that kind.
+    #[cold]
+    #[must_use]
+    pub const fn new(kind: EncodeErrorKind) -> Self {
+        Self { kind }
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub const fn kind(&self) -> EncodeErrorKind {
+        self.kind
+    }
+
+    /// Whether text cannot be expressed in the code set agreed on.
+    #[must_use]
+    pub const fn is_data_conversion(&self) -> bool {
+        matches!(self.kind, EncodeErrorKind::NotInCodeSet { .. })
+    }
+}
+
+impl From<EncodeErrorKind> for EncodeError {
+    #[cold]
+    fn from(kind: EncodeErrorKind) -> Self {
+        Self::new(kind)
+    }
+}
+
+/// What is wrong with a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum EncodeErrorKind {
+    /// A bounded string or sequence is longer than its bound.
+    #[error("expected a length of at most {bound}, found {found}")]
+    BoundExceeded {
+        /// The bound.
+        bound: u32,
+        /// The length, in characters or elements.
+        found: usize,
+    },
+    /// A string contains a NUL, which IDL strings may not.
+    #[error("expected text without NUL, found one")]
+    EmbeddedNul,
+    /// A character that the code set has not, or not in one octet.
+    #[error("expected a character of the code set, found U+{found:04X}")]
+    NotInCodeSet {
+        /// The code point.
+        found: u32,
+    },
+    /// More octets or elements than an unsigned long can count.
+    #[error("expected a length of at most 4294967295, found {found}")]
+    TooLong {
+        /// The length.
+        found: usize,
+    },
+    /// Wide characters for GIOP 1.0, or on a connection without a code set for them.
+    #[error("expected no wide characters on this connection, found some")]
+    WideRefused,
+    /// Something of another layer.
+    #[error("expected {0}")]
+    Expected(&'static str),
+}

@@ -1,0 +1,54 @@
+//! What both ends of a connection have agreed on about text.
+
+/// How text and wide text travel on a connection, and the minor version of GIOP.
+///
+/// ```
+/// use zorb_cdr::{CharSet, WireFormat};
+/// let mut format = WireFormat::default();
+/// assert_eq!((format.minor, format.char_set), (2, CharSet::Utf8));
+/// format.char_set = CharSet::Latin1; // the peer stated no code sets
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "callers build it from what a message header and a code set negotiation say"
+)]
+pub struct WireFormat {
+    /// Minor version of GIOP 1.x: 0, 1 or 2. Anything above 2 is read as 2.
+    pub minor: u8,
+    /// Transmission code set of `char` and `string`.
+    pub char_set: CharSet,
+    /// Transmission code set of `wchar` and `wstring`.
+    pub wchar_set: WCharSet,
+}
+
+impl Default for WireFormat {
+    /// GIOP 1.2, UTF-8 and UTF-16.
+    fn default() -> Self {
+        Self {
+            minor: 2,
+            char_set: CharSet::Utf8,
+            wchar_set: WCharSet::Utf16,
+        }
+    }
+}
+
+/// Transmission code set of `char` and `string`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum CharSet {
+    /// UTF-8. A `char` is then one octet below 0x80.
+    Utf8,
+    /// ISO 8859-1, which also stands where a peer stated nothing.
+    Latin1,
+}
+
+/// Transmission code set of `wchar` and `wstring`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum WCharSet {
+    /// UTF-16.
+    Utf16,
+    /// None was agreed on: wide data is refused in both directions.
+    None,
+}

@@ -1,0 +1,82 @@
+//! The octets of one message.
+
+use alloc::sync::Arc;
+use bytes::Bytes;
+
+/// Octets of one whole message, or of one encapsulation, that can be shared.
+///
+/// Alignment counts from index 0, so a message is kept with its GIOP header, and an encapsulation with its
+/// byte order octet. Cloning costs a reference count.
+///
+/// A GIOP 1.1 message put together from fragments also knows where each fragment's data begins, since alignment
+/// restarts there:
+///
+/// ```text
+/// octets   | GIOP header | body of the first … | data of fragment 2 … | data of fragment 3 … |
+/// index    0             12                    starts[0]              starts[1]
+/// aligned  0             12                    12                     12
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Frame {
+    octets: Bytes,
+    starts: Option<Arc<[usize]>>,
+}
+
+impl Frame {
+    /// A frame of a message in one piece (or of GIOP 1.2 fragments, whose alignment goes on).
+    #[must_use]
+    pub const fn new(octets: Bytes) -> Self {
+        Self {
+            octets,
+            starts: None,
+        }
+    }
+
+    /// A frame of GIOP 1.1 fragments, without the headers of all but the first.
+    ///
+    /// `starts` are the indexes in `octets` where the data of the later fragments begins, ascending; each counts as
+    /// index 12 for alignment. Indexes out of range or order do no harm beyond decoding wrongly.
+    #[must_use]
+    pub const fn with_fragment_starts(octets: Bytes, starts: Arc<[usize]>) -> Self {
+        Self {
+            octets,
+            starts: Some(starts),
+        }
+    }
+
+    /// All octets.
+    #[must_use]
+    pub fn octets(&self) -> &[u8] {
+        &self.octets
+    }
+
+    /// All octets, to be shared.
+    #[must_use]
+    pub const fn bytes(&self) -> &Bytes {
+        &self.octets
+    }
+
+    /// Number of octets.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.octets.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.octets.is_empty()
+    }
+
+    /// Where the data of later GIOP 1.1 fragments begins; usually nothing.
+    #[must_use]
+    pub fn fragment_starts(&self) -> &[usize] {
+        self.starts.as_deref().unwrap_or_default()
+    }
+}
+
+impl From<Bytes> for Frame {
+    fn from(octets: Bytes) -> Self {
+        Self::new(octets)
+    }
+}

@@ -1,0 +1,167 @@
+//! What goes out.
+
+use alloc::vec::Vec;
+use bytes::{Bytes, BytesMut};
+use core::fmt;
+
+/// Octets in the order in which they go out, some of them shared rather than copied.
+///
+/// Made by [`Encoder::finish`](crate::Encoder::finish). Hand [`chunks`](Self::chunks) to `writev`, then take the buffer
+/// back with [`into_buffer`](Self::into_buffer).
+#[derive(Default)]
+pub struct Gather {
+    /// All octets that are not shared, one behind the other.
+    own: BytesMut,
+    /// Shared octets and the index in `own` before which they go. The first has a place of its own, since a message
+    /// rarely has more and should not need a `Vec` then.
+    first: Option<(usize, Bytes)>,
+    more: Vec<(usize, Bytes)>,
+    /// Octets in `first` and `more`.
+    shared: usize,
+}
+
+impl Gather {
+    pub(crate) const fn new(own: BytesMut) -> Self {
+        Self {
+            own,
+            first: None,
+            more: Vec::new(),
+            shared: 0,
+        }
+    }
+
+    /// Number of octets in all.
+    #[inline(always)]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.own.len().wrapping_add(self.shared)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The octets in pieces, in order; none of them empty.
+    pub fn chunks(&self) -> impl Iterator<Item = &[u8]> {
+        let pieces = self.first.iter().chain(&self.more);
+        let starts = core::iter::once(0).chain(self.pieces().map(|(at, _)| *at));
+        let ends = self
+            .pieces()
+            .map(|(at, _)| *at)
+            .chain(core::iter::once(self.own.len()));
+        let shared = pieces
+            .map(|(_, bytes)| bytes.as_ref())
+            .chain(core::iter::once(&[] as &[u8]));
+        starts
+            .zip(ends)
+            .zip(shared)
+            .flat_map(|((start, end), shared)| {
+                [self.own.get(start..end).unwrap_or_default(), shared]
+            })
+            .filter(|chunk| !chunk.is_empty())
+    }
+
+    /// All octets in one piece if they are in one, so that a plain `write` does.
+    #[must_use]
+    pub fn as_single(&self) -> Option<&[u8]> {
+        if self.shared == 0 {
+            return Some(&self.own);
+        }
+        match &self.first {
+            Some((_, bytes)) if self.own.is_empty() && self.more.is_empty() => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// A copy of all octets.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut octets = Vec::with_capacity(self.len());
+        for chunk in self.chunks() {
+            octets.extend_from_slice(chunk);
+        }
+        octets
+    }
+
+    /// All octets in one piece; copies them unless they are in one already.
+    #[must_use]
+    pub fn into_bytes(mut self) -> Bytes {
+        if self.shared == 0 {
+            return self.own.freeze();
+        }
+        if self.own.is_empty()
+            && self.more.is_empty()
+            && let Some((_, bytes)) = self.first.take()
+        {
+            return bytes;
+        }
+        self.to_vec().into()
+    }
+
+    /// The buffer of the octets that were not shared, to be used again
+    /// ([`Encoder::with_buffer`](crate::Encoder::with_buffer)).
+    #[must_use]
+    pub fn into_buffer(self) -> BytesMut {
+        self.own
+    }
+
+    /// The shared octets, and before which octet of our own they go.
+    fn pieces(&self) -> impl Iterator<Item = &(usize, Bytes)> {
+        self.first.iter().chain(&self.more)
+    }
+
+    #[inline(always)]
+    pub(crate) const fn own(&mut self) -> &mut BytesMut {
+        &mut self.own
+    }
+
+    pub(crate) fn share(&mut self, bytes: Bytes) {
+        self.shared = self.shared.wrapping_add(bytes.len());
+        let piece = (self.own.len(), bytes);
+        if self.first.is_none() {
+            self.first = Some(piece);
+        } else {
+            self.more.push(piece);
+        }
+    }
+
+    /// The place of `len` octets of our own that were written at `position` of the whole.
+    pub(crate) fn place(&mut self, position: usize, len: usize) -> Option<&mut [u8]> {
+        let mut index = position;
+        for (at, bytes) in self.first.iter().chain(&self.more) {
+            if index < *at {
+                break;
+            }
+            index = index.checked_sub(bytes.len())?;
+            if index < *at {
+                return None; // inside the shared octets
+            }
+        }
+        self.own.get_mut(index..index.checked_add(len)?)
+    }
+}
+
+impl From<Bytes> for Gather {
+    fn from(bytes: Bytes) -> Self {
+        let mut gather = Self::default();
+        gather.share(bytes);
+        gather
+    }
+}
+
+impl From<BytesMut> for Gather {
+    fn from(own: BytesMut) -> Self {
+        Self::new(own)
+    }
+}
+
+impl fmt::Debug for Gather {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gather")
+            .field("len", &self.len())
+            .field("shared", &self.shared)
+            .finish_non_exhaustive()
+    }
+}

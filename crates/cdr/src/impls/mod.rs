@@ -1,0 +1,8 @@
+//! What implements [`Encode`](crate::Encode) and [`Decode`](crate::Decode).
+
+mod collections;
+mod numeric;
+mod text;
+mod tuples;
+
+pub use text::{Char, NotOneOctet, NotOneUnit, WChar};

@@ -1,0 +1,98 @@
+//! CDR, the data representation of CORBA, without copies where there need be none.
+//!
+//! This crate turns values into octets and octets into values. It knows nothing of messages, sockets or tasks, needs
+//! no `std`, and is fast on purpose:
+//!
+//! - both byte orders are compiled for themselves ([`ByteOrder`]); the native one moves blocks;
+//! - a sequence of structs of fixed size is one bounds check and straight loads or stores ([`Layout`]);
+//! - what can be borrowed from the message is: octets ([`OctetsRef`]), text (`Cow<str>`), numbers that lie aligned
+//!   (`Cow<[T]>`); what is large and shared goes out from where it is ([`Gather`]).
+//!
+//! No octets make it panic, allocate before a length is checked, or overflow the stack ([`Limits`]).
+//!
+//! ```
+//! use zorb_cdr::{Decoder, Encoder, NativeEndian, WireFormat, cdr_struct};
+//!
+//! #[derive(Debug, PartialEq)]
+//! struct Deposit { account: u32, amount: f64, purpose: String }
+//! cdr_struct!(Deposit { account: u32, amount: f64, purpose: String });
+//!
+//! let deposit = Deposit { account: 7, amount: 10.5, purpose: "rent".into() };
+//! let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
+//! e.put(&deposit)?;
+//! let octets = e.finish().into_bytes();
+//! assert_eq!(octets.len(), 4 + 4 /* padding */ + 8 + 4 + 5);
+//!
+//! let mut d = Decoder::<NativeEndian>::from_slice(&octets, WireFormat::default());
+//! assert_eq!(d.get::<Deposit>()?, deposit);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Features
+//! - `serde`: module `serde` with `to_bytes` and `from_bytes` for any type that implements the traits of serde.
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::unwrap_used
+)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::arithmetic_side_effects,
+        clippy::cast_possible_truncation,
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        reason = "a test that is wrong may panic"
+    )
+)]
+
+extern crate alloc;
+
+mod codec;
+mod decoder;
+mod encapsulation;
+mod encoder;
+mod error;
+mod format;
+mod frame;
+mod gather;
+mod impls;
+mod layout;
+mod limits;
+mod macros;
+mod octets;
+mod order;
+#[cfg(feature = "serde")]
+pub mod serde;
+mod text;
+mod traits;
+mod window;
+
+pub use codec::{
+    Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Seq, WideStr,
+};
+pub use decoder::Decoder;
+pub use encapsulation::{EncapsulationVisitor, decode_encapsulation, encode_encapsulation};
+pub use encoder::{Encoder, SHARE_FROM};
+pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
+pub use format::{CharSet, WCharSet, WireFormat};
+pub use frame::Frame;
+pub use gather::Gather;
+pub use impls::{Char, NotOneOctet, NotOneUnit, WChar};
+pub use layout::Layout;
+pub use limits::Limits;
+pub use octets::{KEEP_PINS_AT_MOST, KEEP_SHARES_FROM, Octets, OctetsRef};
+pub use order::{BigEndian, ByteOrder, Endian, LittleEndian, NativeEndian};
+#[cfg(feature = "serde")]
+pub use serde::{from_bytes, to_bytes};
+pub use traits::{Decode, Encode};
+#[doc(hidden)]
+pub use window::{Window, WindowMut};

@@ -1,0 +1,50 @@
+//! What a message may make us do.
+
+/// Limits on what decoding may cost.
+///
+/// Memory is bounded without a limit: a count is refused unless its elements can be in what is left of the message
+/// and not owed to the enclosing sequences, so all sequences of a message together never get more elements than there
+/// are octets to make them from. What is allocated for a message is at most
+/// `size_of::<T>() / T::MIN_SIZE` octets per octet received, 6 for strings and nested sequences on 64 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Sequences, encapsulations and whatever else calls [`nested`](crate::Decoder::nested) within each other.
+    pub max_depth: u16,
+    /// Elements of a sequence whose elements take no octets, and so are not bounded by the message.
+    pub max_empty_elements: u32,
+}
+
+impl Limits {
+    /// Default of [`max_depth`](Self::max_depth). A level takes well under 2 KiB of stack even in a debug build, so
+    /// that this is safe in a thread with 512 KiB; interface definitions nest some ten levels, and lists that are
+    /// built from recursive structs are rarely longer.
+    pub const DEPTH: u16 = 128;
+
+    /// Default of [`max_empty_elements`](Self::max_empty_elements): IDL has no such types before IDL 4, so any
+    /// number is generous.
+    pub const EMPTY_ELEMENTS: u32 = 1 << 16;
+
+    /// The same with another depth.
+    #[must_use]
+    pub const fn with_max_depth(mut self, max_depth: u16) -> Self {
+        self.max_depth = max_depth;
+        self
+    }
+
+    /// The same with another number of empty elements.
+    #[must_use]
+    pub const fn with_max_empty_elements(mut self, max_empty_elements: u32) -> Self {
+        self.max_empty_elements = max_empty_elements;
+        self
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_depth: Self::DEPTH,
+            max_empty_elements: Self::EMPTY_ELEMENTS,
+        }
+    }
+}

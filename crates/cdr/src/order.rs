@@ -1,0 +1,123 @@
+//! Byte order, as a value and as a type.
+
+use core::fmt;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// The byte order of a message or an encapsulation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "CDR knows two byte orders and one flag bit"
+)]
+pub enum Endian {
+    /// Most significant octet first; the flag is 0.
+    Big,
+    /// Least significant octet first; the flag is 1.
+    Little,
+}
+
+impl Endian {
+    /// The order of this machine, which is the one to write.
+    pub const NATIVE: Self = Self::from_flag(cfg!(target_endian = "little"));
+
+    /// The order that a byte order flag stands for.
+    #[must_use]
+    pub const fn from_flag(little: bool) -> Self {
+        if little { Self::Little } else { Self::Big }
+    }
+
+    /// The flag as it is written in headers and encapsulations.
+    #[must_use]
+    pub const fn is_little(self) -> bool {
+        matches!(self, Self::Little)
+    }
+}
+
+impl fmt::Display for Endian {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_little() {
+            "little endian"
+        } else {
+            "big endian"
+        })
+    }
+}
+
+/// A byte order known at compile time, so that a codec is compiled once for each and never asks.
+///
+/// Sealed: [`BigEndian`] and [`LittleEndian`] are all there is.
+pub trait ByteOrder: sealed::Sealed + Copy + Default + fmt::Debug + Send + Sync + 'static {
+    /// The same as a value.
+    const ENDIAN: Endian;
+    /// Whether numbers of this order are numbers of this machine, octet for octet.
+    const IS_NATIVE: bool;
+    /// Loads a number of two octets.
+    fn load_u16(octets: [u8; 2]) -> u16;
+    /// Loads a number of four octets.
+    fn load_u32(octets: [u8; 4]) -> u32;
+    /// Loads a number of eight octets.
+    fn load_u64(octets: [u8; 8]) -> u64;
+    /// Stores a number of two octets.
+    fn store_u16(value: u16) -> [u8; 2];
+    /// Stores a number of four octets.
+    fn store_u32(value: u32) -> [u8; 4];
+    /// Stores a number of eight octets.
+    fn store_u64(value: u64) -> [u8; 8];
+}
+
+/// Most significant octet first.
+#[derive(Clone, Copy, Default, Debug)]
+#[non_exhaustive]
+pub struct BigEndian;
+
+/// Least significant octet first.
+#[derive(Clone, Copy, Default, Debug)]
+#[non_exhaustive]
+pub struct LittleEndian;
+
+/// The order of this machine.
+#[cfg(target_endian = "little")]
+pub type NativeEndian = LittleEndian;
+/// The order of this machine.
+#[cfg(target_endian = "big")]
+pub type NativeEndian = BigEndian;
+
+macro_rules! byte_order {
+    ($name:ident, $endian:expr, $from:ident, $to:ident) => {
+        impl sealed::Sealed for $name {}
+        impl ByteOrder for $name {
+            const ENDIAN: Endian = $endian;
+            const IS_NATIVE: bool = $endian.is_little() == Endian::NATIVE.is_little();
+            #[inline(always)]
+            fn load_u16(octets: [u8; 2]) -> u16 {
+                u16::$from(octets)
+            }
+            #[inline(always)]
+            fn load_u32(octets: [u8; 4]) -> u32 {
+                u32::$from(octets)
+            }
+            #[inline(always)]
+            fn load_u64(octets: [u8; 8]) -> u64 {
+                u64::$from(octets)
+            }
+            #[inline(always)]
+            fn store_u16(value: u16) -> [u8; 2] {
+                value.$to()
+            }
+            #[inline(always)]
+            fn store_u32(value: u32) -> [u8; 4] {
+                value.$to()
+            }
+            #[inline(always)]
+            fn store_u64(value: u64) -> [u8; 8] {
+                value.$to()
+            }
+        }
+    };
+}
+
+byte_order!(BigEndian, Endian::Big, from_be_bytes, to_be_bytes);
+byte_order!(LittleEndian, Endian::Little, from_le_bytes, to_le_bytes);

@@ -1,0 +1,82 @@
+//! CDR for any type that implements the traits of serde.
+//!
+//! Types that come from IDL do not need this: they travel as [`Encode`](crate::Encode) and
+//! [`Decode`](crate::Decode), faster and with bounds checked. This is for types that are not in IDL, in messages between
+//! programs which agree on them, and for storing values as CDR.
+//!
+//! CDR does not describe itself, so both ends must have the same type: `deserialize_any` (and what needs it: untagged
+//! and internally tagged enums, `#[serde(flatten)]`, `serde_json::Value`) is refused. So is
+//! `#[serde(skip_serializing_if)]`, in effect: a field that is left out is not noticed by the reader, who reads the next.
+//!
+//! | serde | CDR | remarks |
+//! |---|---|---|
+//! | `bool`, `i8` … `i64`, `u8` … `u64`, `f32`, `f64` | boolean, int8 … long long, octet … unsigned long long, float, double | |
+//! | `i128`, `u128` | – | refused |
+//! | `char` | unsigned long, the code point | not an IDL `char`, which has 256 values; [`Char`](crate::Char) does not implement serde |
+//! | `str`, `String` | string | in the code set of the [`WireFormat`]; borrowed if the type can (`&str` only where it is UTF-8 or ASCII) |
+//! | bytes | `sequence<octet>` | borrowed if the type can; `Vec<u8>` looks the same on the wire, octet by octet |
+//! | `Option<T>` | boolean, then the value if true | IDL 4's `@optional` is not this |
+//! | `()`, unit struct | nothing | |
+//! | newtype struct | its content | |
+//! | sequence | `sequence<T>` | of unknown length: refused when writing |
+//! | tuple, tuple struct, array | members one behind the other | |
+//! | struct | members one behind the other | like an IDL struct |
+//! | map | sequence of structs (key, value) | in the map's order |
+//! | enum | unsigned long, the index of the variant, then its content | without data like an IDL enum |
+//!
+//! Depth is limited by [`Limits`](crate::Limits) for sequences, maps, options and enums with content, which are all that
+//! a recursive type can be made of.
+
+mod de;
+mod error;
+mod ser;
+
+pub use de::Deserializer;
+pub use error::SerdeError;
+pub use ser::Serializer;
+
+use crate::{ByteOrder, Decoder, Encoder, WireFormat};
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// A value as CDR of byte order `O`, from index 0.
+///
+/// ```
+/// use serde::{Deserialize, Serialize};
+/// use zorb_cdr::{BigEndian, WireFormat, from_bytes, to_bytes};
+///
+/// #[derive(Serialize, Deserialize, PartialEq, Debug)]
+/// enum Order<'a> { Cancel, Buy { symbol: &'a str, amount: u16 } }
+///
+/// let order = Order::Buy { symbol: "ZORB", amount: 3 };
+/// let octets = to_bytes::<BigEndian, _>(&order, WireFormat::default())?;
+/// assert_eq!(octets, b"\0\0\0\x01\0\0\0\x05ZORB\0\0\0\x03");
+/// assert_eq!(from_bytes::<BigEndian, Order>(&octets, WireFormat::default())?, order);
+/// assert!(from_bytes::<BigEndian, Order>(&octets[..9], WireFormat::default()).is_err());
+/// # Ok::<(), zorb_cdr::serde::SerdeError>(())
+/// ```
+///
+/// # Errors
+/// What has no place in the table of this [module](self), and what the type itself refuses.
+pub fn to_bytes<O, T>(value: &T, format: WireFormat) -> Result<Vec<u8>, SerdeError>
+where
+    O: ByteOrder,
+    T: Serialize + ?Sized,
+{
+    let mut encoder = Encoder::<O>::new(format);
+    value.serialize(Serializer::new(&mut encoder))?;
+    Ok(encoder.finish().to_vec())
+}
+
+/// A value from CDR of byte order `O`, from index 0; octets behind it are ignored.
+///
+/// # Errors
+/// What is wrong with the octets, and what the type itself refuses.
+pub fn from_bytes<'de, O, T>(octets: &'de [u8], format: WireFormat) -> Result<T, SerdeError>
+where
+    O: ByteOrder,
+    T: Deserialize<'de>,
+{
+    let mut decoder = Decoder::<O>::from_slice(octets, format);
+    T::deserialize(Deserializer::new(&mut decoder))
+}

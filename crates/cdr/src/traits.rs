@@ -1,0 +1,268 @@
+//! The two traits that everything on the wire implements.
+
+use crate::{
+    ByteOrder, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
+    Layout, Window, WindowMut,
+};
+use alloc::vec::Vec;
+
+/// A value that can be written as CDR.
+///
+/// Generated code implements it by [`cdr_struct!`](crate::cdr_struct) and [`cdr_enum!`](crate::cdr_enum). By hand,
+/// write [`encode`](Self::encode) and leave the rest:
+///
+/// ```
+/// use zorb_cdr::{ByteOrder, Encode, EncodeError, Encoder};
+///
+/// /// A union with a boolean discriminator.
+/// enum Reading {
+///     Value(f64),
+///     Fault(String),
+/// }
+///
+/// impl Encode for Reading {
+///     fn encode<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+///         match self {
+///             Self::Value(value) => e.put(&(true, *value)),
+///             Self::Fault(text) => e.put(&(false, text)),
+///         }
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be written as CDR",
+    note = "types come from IDL, or from `cdr_struct!` and `cdr_enum!`; `usize` and `char` have no place in IDL"
+)]
+pub trait Encode {
+    /// The octets that all values take, as [`Decode::LAYOUT`].
+    #[doc(hidden)]
+    const ENCODED: Layout = Layout::VARIABLE;
+
+    /// Writes the value.
+    ///
+    /// # Errors
+    /// What cannot be expressed on the wire: see [`EncodeErrorKind`].
+    fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError>;
+
+    /// Writes values one behind the other, without a count.
+    #[doc(hidden)]
+    fn encode_slice<O: ByteOrder>(
+        values: &[Self],
+        encoder: &mut Encoder<O>,
+    ) -> Result<(), EncodeError>
+    where
+        Self: Sized,
+    {
+        encode_run(
+            values,
+            encoder,
+            const { Self::ENCODED },
+            Self::encode,
+            Self::encode_fixed::<O>,
+        )
+    }
+
+    /// Stores the value into a window of its layout. Only called where [`ENCODED`](Self::ENCODED) is fixed.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn encode_fixed<O: ByteOrder>(&self, _window: &mut WindowMut<'_>) -> Result<(), EncodeError> {
+        Err(EncodeErrorKind::Expected("a type of fixed layout").into())
+    }
+}
+
+/// A value that can be read from CDR, perhaps borrowing from the message.
+///
+/// Generated code implements it by [`cdr_struct!`](crate::cdr_struct) and [`cdr_enum!`](crate::cdr_enum). By hand,
+/// write [`MIN_SIZE`](Self::MIN_SIZE) and [`decode`](Self::decode) and leave the rest:
+///
+/// ```
+/// use zorb_cdr::{BigEndian, ByteOrder, Decode, DecodeError, Decoder, WireFormat};
+///
+/// #[derive(Debug, PartialEq)]
+/// enum Reading<'de> {
+///     Value(f64),
+///     Fault(std::borrow::Cow<'de, str>),
+/// }
+///
+/// impl<'de> Decode<'de> for Reading<'de> {
+///     const MIN_SIZE: usize = 1 + 4; // of the shorter branch, without padding
+///
+///     fn decode<O: ByteOrder>(d: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
+///         Ok(if d.read_bool()? { Self::Value(d.get()?) } else { Self::Fault(d.get()?) })
+///     }
+/// }
+///
+/// let octets = [0, 0, 0, 0, 0, 0, 0, 4, b'h', b'o', b't', 0];
+/// let mut d = Decoder::<BigEndian>::from_slice(&octets, WireFormat::default());
+/// assert_eq!(d.get::<Reading>()?, Reading::Fault("hot".into()));
+/// # Ok::<(), DecodeError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be read from CDR",
+    note = "types come from IDL, or from `cdr_struct!` and `cdr_enum!`; `usize` and `char` have no place in IDL"
+)]
+pub trait Decode<'de>: Sized {
+    /// The least number of octets of a value, padding not counted. A sequence whose count cannot fit by this measure
+    /// is refused before anything is allocated, so too small a number lets peers make us allocate more
+    /// (`size_of::<Self>() / MIN_SIZE` octets for each they send), and too large a number refuses good messages.
+    const MIN_SIZE: usize;
+
+    /// The octets that all values take, or [`Layout::VARIABLE`]. Anything else needs `decode_fixed`, so leave this to
+    /// the macros.
+    const LAYOUT: Layout = Layout::VARIABLE;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// What is wrong with the octets: see [`DecodeErrorKind`].
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'de, O>) -> Result<Self, DecodeError>;
+
+    /// Reads `len` values, where `len` is from [`Decoder::read_count`], and adds them to `values`.
+    #[doc(hidden)]
+    fn decode_into<O: ByteOrder>(
+        decoder: &mut Decoder<'de, O>,
+        len: usize,
+        values: &mut Vec<Self>,
+    ) -> Result<(), DecodeError> {
+        decode_run(
+            decoder,
+            len,
+            values,
+            const { Self::MIN_SIZE },
+            const { Self::LAYOUT },
+            Self::decode,
+            Self::decode_fixed::<O>,
+        )
+    }
+
+    /// Reads an array.
+    #[doc(hidden)]
+    fn decode_array<O: ByteOrder, const N: usize>(
+        decoder: &mut Decoder<'de, O>,
+    ) -> Result<[Self; N], DecodeError> {
+        try_array(|| Self::decode(decoder))
+    }
+
+    /// Loads a value from a window of its layout. Only called where [`LAYOUT`](Self::LAYOUT) is fixed.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<Self, DecodeError> {
+        Err(window.error_behind(0, DecodeErrorKind::Expected("a type of fixed layout")))
+    }
+}
+
+/// Room for `len` more values, or an error instead of an abort.
+#[inline]
+pub(crate) fn reserve<T, O>(
+    decoder: &Decoder<'_, O>,
+    len: usize,
+    values: &mut Vec<T>,
+) -> Result<(), DecodeError> {
+    values
+        .try_reserve_exact(len)
+        .map_err(|_| decoder.error(DecodeErrorKind::NoMemory { count: len }))
+}
+
+/// Reads `len` values of a type: one check and straight loads where the layout is fixed, else one after the other.
+#[inline(always)]
+pub(crate) fn decode_run<'de, O: ByteOrder, T>(
+    decoder: &mut Decoder<'de, O>,
+    len: usize,
+    values: &mut Vec<T>,
+    min_size: usize,
+    layout: Layout,
+    mut one: impl FnMut(&mut Decoder<'de, O>) -> Result<T, DecodeError>,
+    fixed: impl Fn(&mut Window<'_>) -> Result<T, DecodeError>,
+) -> Result<(), DecodeError> {
+    reserve(decoder, len, values)?;
+    if !layout.is_fixed() {
+        return decoder.nested(|decoder| {
+            decoder.owe(len.saturating_mul(min_size));
+            for _ in 0..len {
+                decoder.repay(min_size);
+                values.push(one(decoder)?);
+            }
+            Ok(())
+        });
+    }
+    let mut rest = len;
+    // The first brings us to where all others are alike.
+    if len > 0 && !layout.is_settled_at(decoder.index()) {
+        values.push(one(decoder)?);
+        rest = rest.saturating_sub(1);
+    }
+    let stride = layout.stride();
+    let start = decoder.absolute_position();
+    let format = decoder.format();
+    match decoder.run(rest.saturating_mul(stride)) {
+        Some(octets) if stride != 0 => {
+            for (n, window) in octets.chunks_exact(stride).enumerate() {
+                let value = fixed(&mut Window::new(window, layout.settled(), format));
+                values.push(value.map_err(|e| {
+                    let inside = n.saturating_mul(stride).saturating_add(e.offset());
+                    DecodeError::new(e.kind(), start.saturating_add(inside))
+                })?);
+            }
+        }
+        // Too few octets in this GIOP 1.1 fragment, or too few altogether, or none needed.
+        _ => {
+            for _ in 0..rest {
+                values.push(one(decoder)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes values of a type: straight stores where the layout is fixed, else one after the other.
+#[inline(always)]
+pub(crate) fn encode_run<O: ByteOrder, T>(
+    values: &[T],
+    encoder: &mut Encoder<O>,
+    layout: Layout,
+    one: impl Fn(&T, &mut Encoder<O>) -> Result<(), EncodeError>,
+    fixed: impl Fn(&T, &mut WindowMut<'_>) -> Result<(), EncodeError>,
+) -> Result<(), EncodeError> {
+    let stride = layout.stride();
+    let mut rest = values;
+    if stride == 0 {
+        return rest.iter().try_for_each(|value| one(value, encoder));
+    }
+    // The first brings us to where all others are alike.
+    if !layout.is_settled_at(encoder.index())
+        && let Some((first, others)) = values.split_first()
+    {
+        one(first, encoder)?;
+        rest = others;
+    }
+    let format = encoder.format();
+    let octets = encoder.run_mut(rest.len().saturating_mul(stride));
+    for (value, window) in rest.iter().zip(octets.chunks_exact_mut(stride)) {
+        fixed(value, &mut WindowMut::new(window, layout.settled(), format))?;
+    }
+    Ok(())
+}
+
+/// An array of what `f` returns, unless it fails once; then it is not called again.
+#[inline(always)]
+pub(crate) fn try_array<T, E, const N: usize>(
+    mut f: impl FnMut() -> Result<T, E>,
+) -> Result<[T; N], E> {
+    let mut fault = None;
+    let slots: [Option<T>; N] = core::array::from_fn(|_| {
+        if fault.is_some() {
+            return None;
+        }
+        f().map_err(|e| fault = Some(e)).ok()
+    });
+    match fault {
+        Some(fault) => Err(fault),
+        None => Ok(slots.map(|slot| {
+            #[expect(
+                clippy::unreachable,
+                reason = "a slot is empty only if there was a fault, and then we are not here"
+            )]
+            slot.unwrap_or_else(|| unreachable!())
+        })),
+    }
+}

@@ -1,0 +1,192 @@
+use std::{
+    error::Error,
+    fmt, io,
+    sync::{Arc, mpsc},
+    thread::{self, JoinHandle},
+};
+
+use tokio::{
+    runtime::{self, Handle, RuntimeFlavor},
+    sync::oneshot,
+    task,
+};
+
+use crate::Dispatch;
+
+/// A place where connections live and requests are read: a tokio runtime, and how upcalls are run there.
+///
+/// Cloning is cheap, and a clone is the same lane. The *last* clone of a [dedicated](Self::dedicated) lane ends its
+/// thread; a lane made by [`current`](Self::current) owns nothing.
+///
+/// A lane on a current-thread runtime reads and dispatches on one thread, so an upcall that blocks there stops
+/// everything in the lane; see [`Dispatch`] for the ways out.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    handle: Handle,
+    // Dropped before the thread: queued upcalls may need the lane's reactor to come to their end.
+    dispatch: Dispatch,
+    _thread: Option<Arc<LaneThread>>,
+}
+
+impl Lane {
+    /// The runtime that this is called in, with upcalls [in place](Dispatch::InPlace).
+    ///
+    /// # Errors
+    /// [`LaneError::NoRuntime`] outside any tokio runtime.
+    pub fn current() -> Result<Self, LaneError> {
+        let handle = Handle::try_current().map_err(|_| LaneError::NoRuntime)?;
+        Ok(Self {
+            handle,
+            dispatch: Dispatch::InPlace,
+            _thread: None,
+        })
+    }
+
+    /// A new thread called `name` with its own current-thread runtime, I/O and timers included. Upcalls run
+    /// [in place](Dispatch::InPlace).
+    ///
+    /// When the last clone is dropped the thread is told to stop: it finishes the poll that it is in, drops all tasks
+    /// of the lane, and ends. The dropping thread waits for that unless it must not: it is the lane's own, or it is
+    /// inside a runtime, where two lanes could end up waiting for each other. Blocking jobs of the lane
+    /// (`spawn_blocking`) that have begun are not waited for.
+    ///
+    /// # Errors
+    /// When the operating system gives no thread, or no descriptors for its reactor. `InvalidInput` for a name that
+    /// contains NUL.
+    ///
+    /// # Blocking
+    /// Waits until the thread has started.
+    pub fn dedicated(name: impl Into<String>) -> io::Result<Self> {
+        let name = name.into();
+        if name.contains('\0') {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "a thread name cannot contain NUL",
+            ));
+        }
+        let (started, start) = mpsc::sync_channel(1);
+        let (stop, stopped) = oneshot::channel::<()>();
+        // The runtime is made and dropped on its own thread, since async code may drop none.
+        let thread = thread::Builder::new().name(name).spawn(move || {
+            let runtime = match runtime::Builder::new_current_thread().enable_all().build() {
+                Ok(runtime) => runtime,
+                Err(error) => return drop(started.send(Err(error))),
+            };
+            if started.send(Ok(runtime.handle().clone())).is_ok() {
+                // Completes when the sender is dropped.
+                let _ = runtime.block_on(stopped);
+            }
+            runtime.shutdown_background();
+        })?;
+        let handle = start.recv().map_err(io::Error::other)??;
+        let thread = LaneThread {
+            stop: Some(stop),
+            thread: Some(thread),
+        };
+        Ok(Self {
+            handle,
+            dispatch: Dispatch::InPlace,
+            _thread: Some(Arc::new(thread)),
+        })
+    }
+
+    /// The same lane, with upcalls run in another way.
+    ///
+    /// # Errors
+    /// [`LaneError::DispatchDoesNotFit`] for [`Dispatch::BlockInPlace`] on a current-thread runtime, which cannot.
+    pub fn with_dispatch(self, dispatch: Dispatch) -> Result<Self, LaneError> {
+        if dispatch.fits(self.flavor()) {
+            Ok(Self { dispatch, ..self })
+        } else {
+            Err(LaneError::DispatchDoesNotFit)
+        }
+    }
+
+    /// How upcalls are run.
+    #[must_use]
+    pub const fn dispatch(&self) -> &Dispatch {
+        &self.dispatch
+    }
+
+    /// Which lane this is. Lanes made by [`current`](Self::current) in the same runtime have the same id, also on the
+    /// thread of a dedicated one.
+    #[must_use]
+    pub fn id(&self) -> LaneId {
+        LaneId(self.handle.id())
+    }
+
+    /// The lane's runtime.
+    #[must_use]
+    pub const fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Whether the lane has one thread or several.
+    #[must_use]
+    pub fn flavor(&self) -> RuntimeFlavor {
+        self.handle.runtime_flavor()
+    }
+
+    /// Starts a task in the lane; it goes on if the result is dropped. One allocation.
+    pub fn spawn<F>(&self, future: F) -> task::JoinHandle<F::Output>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        self.handle.spawn(future)
+    }
+}
+
+/// Which lane something belongs to; for comparing, hashing and printing.
+///
+/// No two lanes that exist at the same time have the same id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LaneId(runtime::Id);
+
+impl fmt::Display for LaneId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Why there is no such lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LaneError {
+    /// The caller is not inside any tokio runtime.
+    NoRuntime,
+    /// [`Dispatch::BlockInPlace`] was asked of a current-thread runtime.
+    DispatchDoesNotFit,
+}
+
+impl fmt::Display for LaneError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoRuntime => "expected to be called inside a tokio runtime, found none",
+            Self::DispatchDoesNotFit => {
+                "expected a multi-thread runtime to block in place, found a current-thread one"
+            }
+        })
+    }
+}
+
+impl Error for LaneError {}
+
+/// The thread of a dedicated lane, told to stop with its last owner.
+#[derive(Debug)]
+struct LaneThread {
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for LaneThread {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        // The lane's own thread is inside its runtime when it drops us, as it does not leave before we are dropped.
+        if let Some(thread) = self.thread.take()
+            && Handle::try_current().is_err()
+        {
+            // An error is a panic that the thread has reported already.
+            let _ = thread.join();
+        }
+    }
+}

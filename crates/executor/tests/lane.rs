@@ -1,0 +1,211 @@
+//! Lanes: which runtime, which thread, and how a dedicated one ends.
+use std::{
+    io::ErrorKind,
+    sync::mpsc::{Sender, channel},
+    thread,
+    time::Duration,
+};
+
+use tokio::{
+    net::UdpSocket,
+    runtime::{Builder, RuntimeFlavor},
+    time::{Instant, sleep_until},
+};
+use zorb_executor::{Dispatch, Lane, LaneError, Priority, WorkerPool};
+
+#[test]
+fn outside_a_runtime_there_is_no_current_lane() {
+    assert_eq!(Lane::current().unwrap_err(), LaneError::NoRuntime);
+    assert_eq!(
+        LaneError::NoRuntime.to_string(),
+        "expected to be called inside a tokio runtime, found none"
+    );
+}
+
+#[tokio::test]
+async fn all_current_lanes_of_a_runtime_are_one() {
+    let lane = Lane::current().unwrap();
+    assert_eq!(lane.id(), Lane::current().unwrap().id());
+    assert_eq!(lane.flavor(), RuntimeFlavor::CurrentThread);
+    assert_eq!(
+        lane.spawn(async { Lane::current().unwrap().id() })
+            .await
+            .unwrap(),
+        lane.id()
+    );
+    assert!(matches!(lane.dispatch(), Dispatch::InPlace));
+}
+
+#[test]
+fn lanes_of_different_runtimes_are_different() {
+    let lanes = [Lane::dedicated("a").unwrap(), Lane::dedicated("b").unwrap()];
+    assert_ne!(lanes[0].id(), lanes[1].id());
+    assert_ne!(lanes[0].id().to_string(), lanes[1].id().to_string());
+    assert_eq!(lanes[0].clone().id(), lanes[0].id());
+}
+
+#[test]
+fn a_dedicated_lane_has_a_thread_of_its_name_and_knows_itself() {
+    let lane = Lane::dedicated("reader").unwrap();
+    assert_eq!(lane.flavor(), RuntimeFlavor::CurrentThread);
+    let task = lane.spawn(async {
+        (
+            thread::current().name().map(str::to_owned),
+            Lane::current().unwrap().id(),
+        )
+    });
+    let found = lane.handle().block_on(task).unwrap();
+    assert_eq!(found, (Some("reader".into()), lane.id()));
+}
+
+#[test]
+fn a_dedicated_lane_has_sockets_and_timers() {
+    let lane = Lane::dedicated("reader").unwrap();
+    let task = lane.spawn(async {
+        sleep_until(Instant::now() + Duration::from_nanos(1)).await;
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        socket
+            .send_to(b"x", socket.local_addr().unwrap())
+            .await
+            .unwrap();
+        socket.recv_from(&mut [0]).await.unwrap().0
+    });
+    assert_eq!(lane.handle().block_on(task).unwrap(), 1);
+}
+
+#[test]
+fn a_name_with_nul_is_refused() {
+    assert_eq!(
+        Lane::dedicated("a\0b").unwrap_err().kind(),
+        ErrorKind::InvalidInput
+    );
+}
+
+#[test]
+fn the_last_owner_ends_the_thread_and_all_tasks() {
+    let lane = Lane::dedicated("reader").unwrap();
+    let (tell, told) = channel();
+    let last_words = LastWords(tell);
+    lane.spawn(async move {
+        let _last_words = last_words;
+        std::future::pending::<()>().await;
+    });
+    let other = lane.clone();
+    drop(lane);
+    // Still alive.
+    assert_eq!(
+        other.handle().block_on(other.spawn(async { 1 })).unwrap(),
+        1
+    );
+    drop(other);
+    // The drop has waited for the thread, so it is said already.
+    assert_eq!(told.try_recv(), Ok("reader".into()));
+}
+
+#[test]
+fn a_lane_may_be_dropped_by_its_own_thread() {
+    let lane = Lane::dedicated("reader").unwrap();
+    let (tell, told) = channel();
+    let last_words = LastWords(tell);
+    let handle = lane.handle().clone();
+    handle.spawn(async move {
+        // The lane first, while the thread runs us.
+        let _last_words = last_words;
+        drop(lane);
+        std::future::pending::<()>().await;
+    });
+    drop(handle);
+    assert_eq!(told.recv(), Ok("reader".into()));
+}
+
+#[tokio::test]
+async fn a_lane_may_be_dropped_inside_another_runtime() {
+    let lane = Lane::dedicated("reader").unwrap();
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let (hold, held) = tokio::sync::oneshot::channel::<()>();
+    lane.spawn(async move {
+        // Ends with the lane, which nobody here waits for.
+        let _tell = tell;
+        let _ = held.await;
+    });
+    drop(lane);
+    let told: Result<(), _> = told.await;
+    assert!(told.is_err());
+    drop(hold);
+}
+
+#[test]
+fn two_lanes_may_drop_each_other() {
+    let (one, two) = (
+        Lane::dedicated("one").unwrap(),
+        Lane::dedicated("two").unwrap(),
+    );
+    let (tell, told) = channel();
+    let (a, b) = (one.handle().clone(), two.handle().clone());
+    for (handle, other) in [(a, two), (b, one)] {
+        let last_words = LastWords(tell.clone());
+        handle.spawn(async move {
+            let _last_words = last_words;
+            drop(other);
+            std::future::pending::<()>().await;
+        });
+    }
+    let mut names = [told.recv().unwrap(), told.recv().unwrap()];
+    names.sort();
+    assert_eq!(names, ["one", "two"]);
+}
+
+#[test]
+fn a_lanes_pool_is_drained_while_the_lane_still_runs() {
+    let lane = Lane::dedicated("reader").unwrap();
+    let pool = WorkerPool::builder()
+        .lane(&lane)
+        .threads(1)
+        .build()
+        .unwrap();
+    let lane = lane.with_dispatch(Dispatch::Pool(pool)).unwrap();
+    let Dispatch::Pool(pool) = lane.dispatch() else {
+        panic!("it was just set")
+    };
+    let (tell, told) = channel();
+    let job = async move {
+        // Needs the lane's reactor.
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        socket
+            .send_to(b"x", socket.local_addr().unwrap())
+            .await
+            .unwrap();
+        tell.send(socket.recv_from(&mut [0]).await.unwrap().0)
+            .unwrap();
+    };
+    pool.try_submit(Priority::default(), Box::pin(job)).unwrap();
+    drop(lane);
+    assert_eq!(told.try_recv(), Ok(1));
+}
+
+#[test]
+fn only_a_multi_thread_lane_blocks_in_place() {
+    let check = |builder: &mut Builder, expected: Option<LaneError>| {
+        let runtime = builder.build().unwrap();
+        let _inside = runtime.enter();
+        let lane = Lane::current()
+            .unwrap()
+            .with_dispatch(Dispatch::BlockInPlace);
+        assert_eq!(lane.err(), expected);
+    };
+    check(
+        &mut Builder::new_current_thread(),
+        Some(LaneError::DispatchDoesNotFit),
+    );
+    check(Builder::new_multi_thread().worker_threads(1), None);
+}
+
+/// Tells the name of the thread that it is dropped on.
+struct LastWords(Sender<String>);
+
+impl Drop for LastWords {
+    fn drop(&mut self) {
+        let thread = thread::current();
+        let _ = self.0.send(thread.name().unwrap_or_default().to_owned());
+    }
+}

@@ -1,0 +1,290 @@
+//! Code sets: what is published, and what is agreed on.
+//!
+//! The client chooses, once a connection, from what the server's reference says. Source: CORBA
+//! 3.3 Part 2, Code Set Conversion.
+
+use crate::context::{ServiceContext, ServiceContextId};
+use crate::ior::{ComponentTag, TaggedComponent, encapsulate, in_encapsulation};
+use zorb_cdr::{
+    ByteOrder, CharSet, Decode, DecodeError, Decoder, EncapsulationVisitor, Encode, EncodeError,
+    Encoder, WCharSet, WireFormat,
+};
+
+/// A code set of the OSF registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CodeSetId(pub u32);
+
+impl CodeSetId {
+    /// ISO 8859-1.
+    pub const LATIN1: Self = Self(0x0001_0001);
+    /// ISO 646, that is ASCII.
+    pub const ASCII: Self = Self(0x0001_0020);
+    /// UTF-8.
+    pub const UTF8: Self = Self(0x0501_0001);
+    /// UTF-16.
+    pub const UTF16: Self = Self(0x0001_0109);
+}
+
+impl Encode for CodeSetId {
+    fn encode<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        e.write_u32(self.0);
+        Ok(())
+    }
+}
+
+impl<'de> Decode<'de> for CodeSetId {
+    const MIN_SIZE: usize = 4;
+    fn decode<O: ByteOrder>(d: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
+        Ok(Self(d.read_u32()?))
+    }
+}
+
+/// A native code set and those that can be converted to and from it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CodeSetComponent {
+    /// The native set; `None` when it is not stated.
+    pub native: Option<CodeSetId>,
+    /// Conversion sets, best first.
+    pub conversion: Vec<CodeSetId>,
+}
+
+impl CodeSetComponent {
+    fn offers(&self, id: CodeSetId) -> bool {
+        self.native == Some(id) || self.conversion.contains(&id)
+    }
+}
+
+/// What TAG_CODE_SETS says of a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeSetInfo {
+    /// For char and string.
+    pub char_data: CodeSetComponent,
+    /// For wchar and wstring.
+    pub wchar_data: CodeSetComponent,
+}
+
+impl CodeSetInfo {
+    /// What zorb's own references say: UTF-8 natively and ISO 8859-1 by conversion; UTF-16.
+    #[must_use]
+    pub fn ours() -> Self {
+        Self {
+            char_data: CodeSetComponent {
+                native: Some(CodeSetId::UTF8),
+                conversion: vec![CodeSetId::LATIN1],
+            },
+            wchar_data: CodeSetComponent {
+                native: Some(CodeSetId::UTF16),
+                conversion: Vec::new(),
+            },
+        }
+    }
+
+    /// Makes the component of a reference.
+    ///
+    /// # Errors
+    /// Never, in practice: there is no text in it.
+    pub fn to_component(&self) -> Result<TaggedComponent, EncodeError> {
+        let data = encapsulate(|e| {
+            for part in [&self.char_data, &self.wchar_data] {
+                e.write_u32(part.native.map_or(0, |id| id.0));
+                e.put(&part.conversion)?;
+            }
+            Ok(())
+        })?;
+        Ok(TaggedComponent {
+            tag: ComponentTag::CODE_SETS,
+            data,
+        })
+    }
+
+    /// Reads the component of a reference.
+    ///
+    /// # Errors
+    /// When it is cut short.
+    pub fn from_component(data: &[u8]) -> Result<Self, DecodeError> {
+        struct Read;
+        impl<'de> EncapsulationVisitor<'de> for Read {
+            type Output = CodeSetInfo;
+            fn visit<O: ByteOrder>(
+                self,
+                d: &mut Decoder<'de, O>,
+            ) -> Result<CodeSetInfo, DecodeError> {
+                let mut part = || -> Result<CodeSetComponent, DecodeError> {
+                    let native = CodeSetId(d.read_u32()?);
+                    Ok(CodeSetComponent {
+                        native: (native.0 != 0).then_some(native),
+                        conversion: d.get()?,
+                    })
+                };
+                Ok(CodeSetInfo {
+                    char_data: part()?,
+                    wchar_data: part()?,
+                })
+            }
+        }
+        in_encapsulation(data, Read)
+    }
+}
+
+/// What client and server agreed on for one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CodeSets {
+    /// For char and string.
+    pub char_set: CharSet,
+    /// For wchar and wstring.
+    pub wchar_set: WCharSet,
+}
+
+impl CodeSets {
+    /// What holds when nobody said anything: ISO 8859-1, and no wide text.
+    pub const UNSTATED: Self = Self {
+        char_set: CharSet::Latin1,
+        wchar_set: WCharSet::None,
+    };
+
+    /// The client's choice for a server that says `theirs` of itself (`None`: says nothing).
+    ///
+    /// UTF-8 wherever the server has it, ISO 8859-1 only where it lacks it: the order of the
+    /// specification would drag a server that is natively 8859-1 but converts UTF-8 (omniORB)
+    /// down to 8859-1. A server that has neither gets UTF-8, the specification's fall-back.
+    #[must_use]
+    pub fn negotiate(theirs: Option<&CodeSetInfo>) -> Self {
+        let Some(theirs) = theirs else {
+            return Self::UNSTATED;
+        };
+        let chars = &theirs.char_data;
+        Self {
+            char_set: if !chars.offers(CodeSetId::UTF8) && chars.offers(CodeSetId::LATIN1) {
+                CharSet::Latin1
+            } else {
+                CharSet::Utf8
+            },
+            wchar_set: if theirs.wchar_data.native.is_some()
+                || !theirs.wchar_data.conversion.is_empty()
+            {
+                WCharSet::Utf16
+            } else {
+                WCharSet::None
+            },
+        }
+    }
+
+    /// The service context that tells the server.
+    ///
+    /// # Errors
+    /// Never, in practice: there is no text in it.
+    pub fn to_context(self) -> Result<ServiceContext, EncodeError> {
+        let data = encapsulate(|e| {
+            e.write_u32(match self.char_set {
+                CharSet::Latin1 => CodeSetId::LATIN1.0,
+                _ => CodeSetId::UTF8.0,
+            });
+            e.write_u32(match self.wchar_set {
+                WCharSet::Utf16 => CodeSetId::UTF16.0,
+                _ => 0,
+            });
+            Ok(())
+        })?;
+        Ok(ServiceContext {
+            id: ServiceContextId::CODE_SETS,
+            data,
+        })
+    }
+
+    /// What a client chose, as told by its service context; `None` when it named a set that this
+    /// ORB does not have (CODESET_INCOMPATIBLE).
+    ///
+    /// # Errors
+    /// When the context is cut short.
+    pub fn from_context(data: &[u8]) -> Result<Option<Self>, DecodeError> {
+        struct Read;
+        impl<'de> EncapsulationVisitor<'de> for Read {
+            type Output = (CodeSetId, CodeSetId);
+            fn visit<O: ByteOrder>(
+                self,
+                d: &mut Decoder<'de, O>,
+            ) -> Result<Self::Output, DecodeError> {
+                Ok((CodeSetId(d.read_u32()?), CodeSetId(d.read_u32()?)))
+            }
+        }
+        let (chars, wchars) = in_encapsulation(data, Read)?;
+        let char_set = match chars {
+            CodeSetId::UTF8 => CharSet::Utf8,
+            // ASCII is a part of both; 0 is nobody's wish.
+            CodeSetId::LATIN1 | CodeSetId::ASCII | CodeSetId(0) => CharSet::Latin1,
+            _ => return Ok(None),
+        };
+        let wchar_set = match wchars {
+            CodeSetId::UTF16 => WCharSet::Utf16,
+            CodeSetId(0) => WCharSet::None,
+            _ => return Ok(None),
+        };
+        Ok(Some(Self {
+            char_set,
+            wchar_set,
+        }))
+    }
+
+    /// With the GIOP version, what encoders and decoders need to know.
+    #[must_use]
+    pub fn with_minor(self, minor: u8) -> WireFormat {
+        WireFormat {
+            minor,
+            char_set: self.char_set,
+            wchar_set: self.wchar_set,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(native: CodeSetId, conversion: &[CodeSetId]) -> CodeSetInfo {
+        CodeSetInfo {
+            char_data: CodeSetComponent {
+                native: Some(native),
+                conversion: conversion.to_vec(),
+            },
+            wchar_data: CodeSetComponent::default(),
+        }
+    }
+
+    #[test]
+    fn utf8_is_chosen_wherever_the_server_has_it() {
+        use CodeSetId as C;
+        for (native, conversion, expected) in [
+            (C::UTF8, vec![], CharSet::Utf8),
+            (C::LATIN1, vec![C::UTF8], CharSet::Utf8),
+            (C::LATIN1, vec![], CharSet::Latin1),
+            (CodeSetId(0x1002_0025), vec![C::LATIN1], CharSet::Latin1),
+            (CodeSetId(0x1002_0025), vec![], CharSet::Utf8),
+        ] {
+            let chosen = CodeSets::negotiate(Some(&info(native, &conversion)));
+            assert_eq!(chosen.char_set, expected, "{native:?} {conversion:?}");
+            assert_eq!(chosen.wchar_set, WCharSet::None);
+        }
+        assert_eq!(CodeSets::negotiate(None), CodeSets::UNSTATED);
+        let with_us = CodeSets::negotiate(Some(&CodeSetInfo::ours()));
+        assert_eq!(
+            (with_us.char_set, with_us.wchar_set),
+            (CharSet::Utf8, WCharSet::Utf16)
+        );
+    }
+
+    #[test]
+    fn what_is_published_and_what_is_chosen_survive_a_round_trip() {
+        let ours = CodeSetInfo::ours();
+        let component = ours.to_component().unwrap();
+        assert_eq!(
+            CodeSetInfo::from_component(&component.data),
+            Ok(ours.clone())
+        );
+        let chosen = CodeSets::negotiate(Some(&ours));
+        let context = chosen.to_context().unwrap();
+        assert_eq!(CodeSets::from_context(&context.data), Ok(Some(chosen)));
+        // An EBCDIC client is told that we cannot.
+        let data = [0, 0, 0, 0, 0x10, 0x02, 0x00, 0x25, 0, 0, 0, 0];
+        assert_eq!(CodeSets::from_context(&data), Ok(None));
+    }
+}

@@ -1,0 +1,89 @@
+//! What a peer can do wrong with the protocol itself.
+
+use crate::header::{MessageKind, Version};
+use zorb_cdr::DecodeError;
+
+/// The peer broke the protocol; the connection cannot go on.
+///
+/// The answer to every one of these is a MessageError message and the end of the connection.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// The message does not begin with `GIOP`.
+    #[error("expected the magic \"GIOP\", found {found:02x?}")]
+    BadMagic {
+        /// The four octets in its place.
+        found: [u8; 4],
+    },
+    /// A GIOP version that this ORB does not speak.
+    #[error("GIOP {0} is not supported")]
+    UnsupportedVersion(Version),
+    /// A message type that no GIOP version has.
+    #[error("message type {0} does not exist")]
+    UnknownMessageKind(u8),
+    /// A message longer than [`Limits::max_message_octets`](crate::Limits::max_message_octets).
+    #[error("message of {octets} octets is over the limit of {limit} (max_message_octets)")]
+    MessageTooLarge {
+        /// What the peer announced, header and earlier fragments included.
+        octets: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// More unfinished messages than [`Limits::max_partial_messages`](crate::Limits::max_partial_messages).
+    #[error("over {limit} unfinished fragmented messages (max_partial_messages)")]
+    TooManyPartialMessages {
+        /// The limit.
+        limit: usize,
+    },
+    /// Unfinished messages hold more than [`Limits::max_partial_octets`](crate::Limits::max_partial_octets).
+    #[error("unfinished fragmented messages hold over {limit} octets (max_partial_octets)")]
+    TooManyPartialOctets {
+        /// The limit.
+        limit: usize,
+    },
+    /// A Fragment that continues nothing.
+    #[error("fragment continues no message")]
+    UnexpectedFragment,
+    /// "More fragments follow" on a message that may not have any.
+    #[error("{kind} of GIOP {version} cannot be fragmented")]
+    NotFragmentable {
+        /// The message.
+        kind: MessageKind,
+        /// Its version.
+        version: Version,
+    },
+    /// Another message between two GIOP 1.1 fragments, or a second message with the same id.
+    #[error("{kind} interrupts a fragmented message")]
+    FragmentsInterrupted {
+        /// The message that came instead.
+        kind: MessageKind,
+    },
+    /// A message that this side never gets (a Reply sent to a server, for instance).
+    #[error("{kind} is not for this side of the connection")]
+    WrongDirection {
+        /// The message.
+        kind: MessageKind,
+    },
+    /// The header of the message cannot be read.
+    #[error("malformed {kind} header: {source}")]
+    Malformed {
+        /// The message.
+        kind: MessageKind,
+        /// What is wrong, and where.
+        source: DecodeError,
+    },
+    /// Response flags that the specification forbids.
+    #[error("response flags {0:#04x} do not exist")]
+    BadResponseFlags(u8),
+    /// A status that the specification does not have.
+    #[error("status {status} does not exist in a {kind}")]
+    BadStatus {
+        /// The message.
+        kind: MessageKind,
+        /// What stood there.
+        status: u32,
+    },
+    /// A target address of a kind that the specification does not have.
+    #[error("target addressing {0} does not exist")]
+    BadAddressing(i16),
+}

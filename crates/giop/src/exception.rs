@@ -1,0 +1,426 @@
+//! The CORBA system exceptions.
+
+use core::fmt;
+use std::sync::Arc;
+use zorb_cdr::{
+    ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError, Encoder,
+};
+
+const PREFIX: &str = "IDL:omg.org/CORBA/";
+const SUFFIX: &str = ":1.0";
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        /// Which of the standard system exceptions.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum SystemExceptionKind {
+            $($(#[$doc])* #[doc(alias = $name)] $variant,)*
+        }
+
+        impl SystemExceptionKind {
+            /// Every one of them.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The name in the specification, such as `COMM_FAILURE`.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The repository id, such as `IDL:omg.org/CORBA/COMM_FAILURE:1.0`.
+            #[must_use]
+            pub const fn repository_id(self) -> &'static str {
+                match self { $(Self::$variant => concat!("IDL:omg.org/CORBA/", $name, ":1.0"),)* }
+            }
+
+            fn from_name(name: &str) -> Option<Self> {
+                Some(match name { $($name => Self::$variant,)* _ => return None })
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Anything that has no better name: a foreign exception, a panic in a servant.
+    Unknown = "UNKNOWN",
+    /// An argument the ORB cannot accept. Retrying is pointless.
+    BadParam = "BAD_PARAM",
+    /// Out of memory.
+    NoMemory = "NO_MEMORY",
+    /// A limit of the implementation.
+    ImpLimit = "IMP_LIMIT",
+    /// Communication lost after sending began and before the reply was complete. Whether the
+    /// call was made is told by the completion status; retry only what may be done twice.
+    CommFailure = "COMM_FAILURE",
+    /// The reference is malformed or nil. Retrying is pointless.
+    InvObjref = "INV_OBJREF",
+    /// The object is gone for good: forget the reference.
+    ObjectNotExist = "OBJECT_NOT_EXIST",
+    /// Not allowed.
+    NoPermission = "NO_PERMISSION",
+    /// A bug of the ORB.
+    Internal = "INTERNAL",
+    /// Octets that are not what they should be.
+    Marshal = "MARSHAL",
+    /// The ORB could not start.
+    Initialize = "INITIALIZE",
+    /// The operation exists but has no implementation here.
+    NoImplement = "NO_IMPLEMENT",
+    /// A malformed TypeCode.
+    BadTypecode = "BAD_TYPECODE",
+    /// The object has no such operation.
+    BadOperation = "BAD_OPERATION",
+    /// Out of some resource; a retry later may succeed.
+    NoResources = "NO_RESOURCES",
+    /// No response yet to a deferred call.
+    NoResponse = "NO_RESPONSE",
+    /// Persistent storage failed.
+    PersistStore = "PERSIST_STORE",
+    /// Operations called in the wrong order.
+    BadInvOrder = "BAD_INV_ORDER",
+    /// The object could not be reached or served now; a retry makes sense.
+    Transient = "TRANSIENT",
+    /// Memory could not be freed.
+    FreeMem = "FREE_MEM",
+    /// An identifier is malformed.
+    InvIdent = "INV_IDENT",
+    /// An invalid flag.
+    InvFlag = "INV_FLAG",
+    /// The interface repository failed.
+    IntfRepos = "INTF_REPOS",
+    /// A malformed context.
+    BadContext = "BAD_CONTEXT",
+    /// The object adapter failed.
+    ObjAdapter = "OBJ_ADAPTER",
+    /// Text that the other side's code set cannot say.
+    DataConversion = "DATA_CONVERSION",
+    /// Policies that cannot be reconciled.
+    InvPolicy = "INV_POLICY",
+    /// A rebind was needed and forbidden.
+    Rebind = "REBIND",
+    /// The time limit passed.
+    Timeout = "TIMEOUT",
+    /// The transaction service is unavailable.
+    TransactionUnavailable = "TRANSACTION_UNAVAILABLE",
+    /// Transaction policies do not fit.
+    TransactionMode = "TRANSACTION_MODE",
+    /// A transaction is required.
+    TransactionRequired = "TRANSACTION_REQUIRED",
+    /// The transaction was rolled back.
+    TransactionRolledback = "TRANSACTION_ROLLEDBACK",
+    /// The transaction is invalid.
+    InvalidTransaction = "INVALID_TRANSACTION",
+    /// No common code set.
+    CodesetIncompatible = "CODESET_INCOMPATIBLE",
+    /// The quality of service cannot be met.
+    BadQos = "BAD_QOS",
+    /// The activity is invalid.
+    InvalidActivity = "INVALID_ACTIVITY",
+    /// The activity is over.
+    ActivityCompleted = "ACTIVITY_COMPLETED",
+    /// An activity is required.
+    ActivityRequired = "ACTIVITY_REQUIRED",
+    /// The thread was cancelled.
+    ThreadCancelled = "THREAD_CANCELLED",
+}
+
+impl SystemExceptionKind {
+    /// The kind with this repository id; `None` for ids that are not the OMG's system exceptions.
+    #[must_use]
+    pub fn from_repository_id(id: &str) -> Option<Self> {
+        Self::from_name(id.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?)
+    }
+}
+
+impl fmt::Display for SystemExceptionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How far the operation got before the exception was raised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum CompletionStatus {
+    /// The operation was carried out.
+    #[doc(alias = "COMPLETED_YES")]
+    Yes = 0,
+    /// It was never begun.
+    #[doc(alias = "COMPLETED_NO")]
+    No = 1,
+    /// Nobody knows.
+    #[doc(alias = "COMPLETED_MAYBE")]
+    Maybe = 2,
+}
+
+impl fmt::Display for CompletionStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Yes => "COMPLETED_YES",
+            Self::No => "COMPLETED_NO",
+            Self::Maybe => "COMPLETED_MAYBE",
+        })
+    }
+}
+
+/// Minor codes of the OMG's set (0x4f4d0000) that this ORB raises or looks for.
+pub mod minor {
+    const OMG: u32 = 0x4f4d_0000;
+    /// Our own vendor minor code set id: `ZO`.
+    pub const ZORB: u32 = 0x5a4f_0000;
+    /// UNKNOWN: a user exception that is not in the raises clause.
+    pub const UNLISTED_USER_EXCEPTION: u32 = OMG | 1;
+    /// UNKNOWN: a system exception that this ORB does not know.
+    pub const UNKNOWN_SYSTEM_EXCEPTION: u32 = OMG | 2;
+    /// UNKNOWN: the servant panicked.
+    pub const SERVANT_PANICKED: u32 = ZORB | 1;
+    /// BAD_PARAM: string_to_object, unknown scheme.
+    pub const BAD_SCHEME: u32 = OMG | 7;
+    /// BAD_PARAM: string_to_object, bad address.
+    pub const BAD_ADDRESS: u32 = OMG | 8;
+    /// BAD_PARAM: string_to_object, bad scheme-specific part.
+    pub const BAD_SCHEME_SPECIFIC_PART: u32 = OMG | 9;
+    /// BAD_PARAM: string_to_object, anything else.
+    pub const BAD_URL: u32 = OMG | 10;
+    /// IMP_LIMIT: no profile that this ORB can use.
+    pub const NO_USABLE_PROFILE: u32 = OMG | 1;
+    /// TRANSIENT: the POA's resources are exhausted, or it discards.
+    pub const REQUEST_DISCARDED: u32 = OMG | 1;
+    /// TRANSIENT: no profile could be connected to.
+    pub const CANNOT_CONNECT: u32 = OMG | 2;
+    /// TRANSIENT: the request was cancelled.
+    pub const REQUEST_CANCELLED: u32 = OMG | 3;
+    /// OBJECT_NOT_EXIST: no such adapter, or one of an earlier life of the server.
+    pub const NO_ADAPTER: u32 = OMG | 2;
+    /// OBJ_ADAPTER: the POA manager is inactive.
+    pub const ADAPTER_INACTIVE: u32 = OMG | 1;
+    /// BAD_OPERATION: the target has no such operation.
+    pub const NO_SUCH_OPERATION: u32 = OMG | 2;
+    /// BAD_INV_ORDER: the operation would deadlock.
+    pub const WOULD_DEADLOCK: u32 = OMG | 3;
+    /// BAD_INV_ORDER: the ORB has shut down.
+    pub const ORB_SHUT_DOWN: u32 = OMG | 4;
+    /// DATA_CONVERSION: a character that is not in the transmission code set.
+    pub const CHARACTER_NOT_IN_CODE_SET: u32 = OMG | 1;
+    /// BAD_PARAM: wide data, but no wchar code set was agreed on.
+    pub const NO_WCHAR_CODE_SET: u32 = OMG | 23;
+    /// BAD_PARAM: an enum value out of range.
+    pub const ENUM_OUT_OF_RANGE: u32 = OMG | 25;
+    /// MARSHAL: wide data over GIOP 1.0, sent by the client.
+    pub const WIDE_OVER_1_0: u32 = OMG | 5;
+    /// CODESET_INCOMPATIBLE: negotiation failed.
+    pub const NO_COMMON_CODE_SET: u32 = OMG | 1;
+    /// CODESET_INCOMPATIBLE: the context names a set that the server does not have.
+    pub const UNSUPPORTED_CODE_SET: u32 = OMG | 2;
+    /// INTF_REPOS: there is no interface repository.
+    pub const NO_INTERFACE_REPOSITORY: u32 = OMG | 1;
+}
+
+/// Where an exception in our hands comes from, which decides how it may be passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// Raised here, on purpose.
+    Raised,
+    /// Came out of a call made from here. A servant that lets it through does not speak of
+    /// itself: see [`SystemException::for_caller`].
+    Received,
+}
+
+/// A CORBA system exception.
+///
+/// `Display` shows kind, minor code, completion status and, where the exception was raised in
+/// this process, what happened: the endpoint and the cause. Equality looks at what travels: kind,
+/// minor code and completion status. Cheap to clone.
+#[derive(Clone)]
+pub struct SystemException {
+    /// Which one.
+    pub kind: SystemExceptionKind,
+    /// Vendor set id in the upper 20 bits, code in the lower 12; 0 says nothing.
+    pub minor: u32,
+    /// How far the operation got.
+    pub completed: CompletionStatus,
+    origin: Origin,
+    detail: Option<Arc<str>>,
+}
+
+impl SystemException {
+    /// An exception raised on purpose.
+    #[must_use]
+    pub const fn new(kind: SystemExceptionKind, minor: u32, completed: CompletionStatus) -> Self {
+        Self {
+            kind,
+            minor,
+            completed,
+            origin: Origin::Raised,
+            detail: None,
+        }
+    }
+
+    /// Adds what happened, for people; it stays in this process.
+    #[must_use]
+    #[cold]
+    pub fn with_detail(mut self, detail: impl fmt::Display) -> Self {
+        self.detail = Some(Arc::from(detail.to_string()));
+        self
+    }
+
+    /// What happened, if known.
+    #[must_use]
+    pub fn detail(&self) -> Option<&str> {
+        self.detail.as_deref()
+    }
+
+    /// Whether it was raised here or came out of a call.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Marks an exception as having come out of a call made here.
+    #[must_use]
+    pub fn received(mut self) -> Self {
+        self.origin = Origin::Received;
+        self
+    }
+
+    /// Makes an exception one's own: a servant that got OBJECT_NOT_EXIST from a nested call and
+    /// does want to tell its client that *it* is gone says `Err(e.raise())`.
+    #[must_use]
+    pub fn raise(mut self) -> Self {
+        self.origin = Origin::Raised;
+        self
+    }
+
+    /// What the servant's client is told when a servant ends with this exception.
+    ///
+    /// One that was raised on purpose goes out as it is. One that the servant received from a
+    /// call of its own must not tell the client that the servant itself vanished or that a retry
+    /// is safe: it goes out COMPLETED_MAYBE, and OBJECT_NOT_EXIST or TRANSIENT as UNKNOWN.
+    #[must_use]
+    pub fn for_caller(&self) -> Self {
+        if self.origin == Origin::Raised {
+            return self.clone();
+        }
+        let (kind, minor) = match self.kind {
+            SystemExceptionKind::ObjectNotExist | SystemExceptionKind::Transient => {
+                (SystemExceptionKind::Unknown, 0)
+            }
+            kind => (kind, self.minor),
+        };
+        Self {
+            kind,
+            minor,
+            completed: CompletionStatus::Maybe,
+            origin: Origin::Raised,
+            detail: self.detail.clone(),
+        }
+    }
+}
+
+impl PartialEq for SystemException {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind, self.minor, self.completed) == (other.kind, other.minor, other.completed)
+    }
+}
+
+impl Eq for SystemException {}
+
+impl fmt::Display for SystemException {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} (minor {:#x}, {})",
+            self.kind, self.minor, self.completed
+        )?;
+        match &self.detail {
+            Some(detail) => write!(f, ": {detail}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for SystemException {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::error::Error for SystemException {}
+
+impl Encode for SystemException {
+    fn encode<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        e.write_raw_string(self.kind.repository_id().as_bytes())?;
+        e.write_u32(self.minor);
+        e.write_u32(self.completed as u32);
+        Ok(())
+    }
+}
+
+impl<'de> Decode<'de> for SystemException {
+    const MIN_SIZE: usize = 12;
+
+    /// An id that this ORB does not know is read as UNKNOWN minor 2.
+    fn decode<O: ByteOrder>(d: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
+        let id = d.read_raw_string()?;
+        let kind = core::str::from_utf8(id)
+            .ok()
+            .and_then(SystemExceptionKind::from_repository_id);
+        let minor = d.read_u32()?;
+        let completed = match d.read_u32()? {
+            0 => CompletionStatus::Yes,
+            1 => CompletionStatus::No,
+            2 => CompletionStatus::Maybe,
+            found => return Err(d.error(DecodeErrorKind::InvalidEnum { found, count: 3 })),
+        };
+        Ok(match kind {
+            Some(kind) => Self::new(kind, minor, completed),
+            None => Self::new(
+                SystemExceptionKind::Unknown,
+                minor::UNKNOWN_SYSTEM_EXCEPTION,
+                completed,
+            )
+            .with_detail(format_args!(
+                "system exception {:?} is not known",
+                String::from_utf8_lossy(id)
+            )),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_its_repository_id() {
+        assert_eq!(SystemExceptionKind::ALL.len(), 40);
+        for kind in SystemExceptionKind::ALL {
+            assert_eq!(
+                SystemExceptionKind::from_repository_id(kind.repository_id()),
+                Some(*kind)
+            );
+        }
+        for id in ["IDL:CORBA/UNKNOWN:1.0", "IDL:omg.org/CORBA/unknown:1.0", ""] {
+            assert_eq!(SystemExceptionKind::from_repository_id(id), None);
+        }
+    }
+
+    #[test]
+    fn what_a_servant_received_does_not_speak_of_the_servant() {
+        let gone = SystemException::new(
+            SystemExceptionKind::ObjectNotExist,
+            minor::NO_ADAPTER,
+            CompletionStatus::No,
+        );
+        assert_eq!(gone.for_caller(), gone);
+        let passed_on = gone.clone().received().for_caller();
+        assert_eq!(passed_on.kind, SystemExceptionKind::Unknown);
+        assert_eq!(passed_on.completed, CompletionStatus::Maybe);
+        assert_eq!(gone.clone().received().raise().for_caller(), gone);
+        let full = SystemException::new(SystemExceptionKind::NoResources, 7, CompletionStatus::No);
+        let passed_on = full.received().for_caller();
+        assert_eq!(passed_on.kind, SystemExceptionKind::NoResources);
+        assert_eq!(passed_on.completed, CompletionStatus::Maybe);
+    }
+}

@@ -1,0 +1,153 @@
+//! The one table from what went wrong to the system exception that says so.
+
+use crate::error::ProtocolError;
+use crate::exception::{CompletionStatus, SystemException, SystemExceptionKind as Kind, minor};
+use crate::url::UrlError;
+use zorb_cdr::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
+
+/// Everything that can go wrong with a call, apart from what a servant raises.
+///
+/// `Display` is what the detail of the exception says.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Octets of the body are not what the interface says.
+    #[error("{0}")]
+    Decode(DecodeError),
+    /// A value cannot be put into octets.
+    #[error("{0}")]
+    Encode(EncodeError),
+    /// The peer broke the protocol.
+    #[error("{endpoint}: {error}")]
+    Protocol {
+        /// Which peer.
+        endpoint: String,
+        /// What it did.
+        error: ProtocolError,
+    },
+    /// An object URL that is none.
+    #[error("{0}")]
+    Url(UrlError),
+    /// The reference is nil.
+    #[error("the reference is nil")]
+    NilReference,
+    /// No profile of the reference is one that this ORB has a transport for.
+    #[error("no usable profile in the reference ({profiles})")]
+    NoUsableProfile {
+        /// What there was instead.
+        profiles: String,
+    },
+    /// No endpoint of the reference could be connected to.
+    #[error("{causes}")]
+    CannotConnect {
+        /// Each endpoint and its cause.
+        causes: String,
+    },
+    /// The connection was lost.
+    #[error("connection to {endpoint} lost: {cause}")]
+    ConnectionLost {
+        /// Which one.
+        endpoint: String,
+        /// Why.
+        cause: String,
+    },
+    /// The peer closed the connection in order, and asking again did not help.
+    #[error("{endpoint} closed the connection")]
+    ConnectionClosed {
+        /// Which peer.
+        endpoint: String,
+    },
+    /// The time limit of the call passed.
+    #[error("no reply from {endpoint} within {limit:?}")]
+    Timeout {
+        /// Which peer.
+        endpoint: String,
+        /// The limit.
+        limit: core::time::Duration,
+    },
+    /// Too many requests in flight, or too much unsent.
+    #[error("{0}")]
+    Overload(String),
+    /// More forwards than a call follows.
+    #[error("more than {limit} location forwards")]
+    TooManyForwards {
+        /// The limit.
+        limit: usize,
+    },
+    /// The object key is not of this server, or of an earlier life of it.
+    #[error("no such object adapter in this life of the server")]
+    NoAdapter,
+    /// The adapter is there, the object is not.
+    #[error("no such object")]
+    NoObject,
+    /// The object has no such operation.
+    #[error("operation {0:?} is unknown to the target")]
+    NoOperation(String),
+    /// The POA manager discards requests.
+    #[error("the POA manager discards requests")]
+    Discarding,
+    /// The POA manager is inactive.
+    #[error("the POA manager is inactive")]
+    Inactive,
+    /// The servant panicked.
+    #[error("the servant panicked")]
+    Panicked,
+    /// A user exception that the operation does not raise.
+    #[error("user exception {0:?} is not in the raises clause")]
+    UnlistedException(String),
+    /// The peer's code sets are not ours.
+    #[error("the client chose a code set that this server does not have")]
+    UnsupportedCodeSet,
+    /// The ORB has shut down.
+    #[error("the ORB has shut down")]
+    OrbShutDown,
+    /// Waiting here would wait for oneself.
+    #[error("waiting for the ORB's shutdown inside an upcall would wait for itself")]
+    WouldDeadlock,
+}
+
+impl Fault {
+    /// The exception, with the completion status that the place where it is raised knows.
+    #[must_use]
+    #[cold]
+    pub fn raise(self, completed: CompletionStatus) -> SystemException {
+        let (kind, minor) = match &self {
+            Self::Decode(error) if error.is_data_conversion() => {
+                (Kind::DataConversion, minor::CHARACTER_NOT_IN_CODE_SET)
+            }
+            Self::Decode(error) => match error.kind() {
+                DecodeErrorKind::WideRefused => (Kind::BadParam, minor::NO_WCHAR_CODE_SET),
+                _ => (Kind::Marshal, 0),
+            },
+            Self::Encode(error) if error.is_data_conversion() => {
+                (Kind::DataConversion, minor::CHARACTER_NOT_IN_CODE_SET)
+            }
+            Self::Encode(error) => match error.kind() {
+                EncodeErrorKind::TooLong { .. } => (Kind::Marshal, 0),
+                EncodeErrorKind::WideRefused => (Kind::Marshal, minor::WIDE_OVER_1_0),
+                _ => (Kind::BadParam, 0),
+            },
+            Self::Protocol { .. } => (Kind::CommFailure, 0),
+            Self::Url(error) => {
+                return SystemException::from(error.clone());
+            }
+            Self::NilReference => (Kind::InvObjref, 0),
+            Self::NoUsableProfile { .. } => (Kind::ImpLimit, minor::NO_USABLE_PROFILE),
+            Self::CannotConnect { .. } => (Kind::Transient, minor::CANNOT_CONNECT),
+            Self::ConnectionLost { .. } => (Kind::CommFailure, 0),
+            Self::ConnectionClosed { .. } | Self::TooManyForwards { .. } => (Kind::Transient, 0),
+            Self::Timeout { .. } => (Kind::Timeout, 0),
+            Self::Overload(_) | Self::Discarding => (Kind::Transient, minor::REQUEST_DISCARDED),
+            Self::NoAdapter => (Kind::ObjectNotExist, minor::NO_ADAPTER),
+            Self::NoObject => (Kind::ObjectNotExist, 0),
+            Self::NoOperation(_) => (Kind::BadOperation, minor::NO_SUCH_OPERATION),
+            Self::Inactive => (Kind::ObjAdapter, minor::ADAPTER_INACTIVE),
+            Self::Panicked => (Kind::Unknown, minor::SERVANT_PANICKED),
+            Self::UnlistedException(_) => (Kind::Unknown, minor::UNLISTED_USER_EXCEPTION),
+            Self::UnsupportedCodeSet => (Kind::CodesetIncompatible, minor::UNSUPPORTED_CODE_SET),
+            Self::OrbShutDown => (Kind::BadInvOrder, minor::ORB_SHUT_DOWN),
+            Self::WouldDeadlock => (Kind::BadInvOrder, minor::WOULD_DEADLOCK),
+        };
+        SystemException::new(kind, minor, completed).with_detail(self)
+    }
+}

@@ -1,0 +1,404 @@
+//! Interoperable object references.
+//!
+//! What is not understood here — profiles and components of other ORBs — is kept octet for octet
+//! and survives a round trip. Source: CORBA 3.3 Part 2, Interoperability Architecture and IIOP.
+
+use crate::header::Version;
+use bytes::Bytes;
+use core::fmt;
+use zorb_cdr::{
+    ByteOrder, Decode, DecodeError, Decoder, EncapsulationVisitor, Encode, EncodeError, Encoder,
+    NativeEndian, WireFormat,
+};
+
+/// The repository id that every object answers to.
+pub const OBJECT_REPOSITORY_ID: &str = "IDL:omg.org/CORBA/Object:1.0";
+
+/// Which protocol a profile is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProfileTag(pub u32);
+
+impl ProfileTag {
+    /// IIOP.
+    pub const INTERNET_IOP: Self = Self(0);
+    /// Components that several profiles share.
+    pub const MULTIPLE_COMPONENTS: Self = Self(1);
+    /// GIOP over UNIX sockets, as TAO does it.
+    pub const UIOP: Self = Self(0x5441_4f00);
+}
+
+impl fmt::Debug for ProfileTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ProfileTag({:#x})", self.0)
+    }
+}
+
+/// What a component of a profile says.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ComponentTag(pub u32);
+
+impl ComponentTag {
+    /// Which ORB made the reference.
+    pub const ORB_TYPE: Self = Self(0);
+    /// The code sets of the server.
+    pub const CODE_SETS: Self = Self(1);
+    /// Another host and port of the same object.
+    pub const ALTERNATE_IIOP_ADDRESS: Self = Self(3);
+    /// omniORB's UNIX socket: host name and path.
+    pub const OMNIORB_UNIX: Self = Self(0x4154_5402);
+}
+
+impl fmt::Debug for ComponentTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ComponentTag({:#x})", self.0)
+    }
+}
+
+/// The ORB type that our references carry: `ZORB`.
+pub const ORB_TYPE: u32 = 0x5a4f_5242;
+
+/// One way to reach an object: a tag and an encapsulation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TaggedProfile {
+    /// Which protocol.
+    pub tag: ProfileTag,
+    /// Its encapsulation, byte-order octet first.
+    pub data: Bytes,
+}
+
+/// A component of a profile: a tag and, mostly, an encapsulation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TaggedComponent {
+    /// What it says.
+    pub tag: ComponentTag,
+    /// Its data.
+    pub data: Bytes,
+}
+
+/// An interoperable object reference.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Ior {
+    /// Repository id of the most derived interface known to whoever made the reference; empty
+    /// when unknown.
+    pub type_id: String,
+    /// The ways to reach the object, in the server's order of preference.
+    pub profiles: Vec<TaggedProfile>,
+}
+
+impl Ior {
+    /// The nil reference.
+    pub const NIL: Self = Self {
+        type_id: String::new(),
+        profiles: Vec::new(),
+    };
+
+    /// Whether this is the nil reference: nothing in it leads anywhere.
+    #[must_use]
+    pub fn is_nil(&self) -> bool {
+        self.profiles.is_empty()
+    }
+
+    /// Writes the reference as `IOR:` and hexadecimal digits.
+    ///
+    /// # Errors
+    /// When the type id cannot be encoded (an embedded NUL).
+    pub fn to_ior_string(&self) -> Result<String, EncodeError> {
+        let octets = encapsulate(|e| e.put(self))?;
+        let mut text = String::with_capacity(octets.len().saturating_mul(2).saturating_add(4));
+        text.push_str("IOR:");
+        for octet in octets.iter() {
+            for nibble in [octet >> 4, octet & 0xf] {
+                text.push(char::from_digit(u32::from(nibble), 16).unwrap_or('0'));
+            }
+        }
+        Ok(text)
+    }
+
+    /// Reads what follows `IOR:`, in either case of digit.
+    ///
+    /// # Errors
+    /// When it is not pairs of hexadecimal digits, or they are no reference.
+    pub fn from_hex(digits: &str) -> Result<Self, IorError> {
+        let digits = digits.as_bytes();
+        if digits.len() % 2 != 0 {
+            return Err(IorError::OddDigits(digits.len()));
+        }
+        let mut octets = Vec::with_capacity(digits.len() / 2);
+        for (index, pair) in digits.chunks_exact(2).enumerate() {
+            let mut octet = 0u8;
+            for digit in pair {
+                let value = char::from(*digit)
+                    .to_digit(16)
+                    .and_then(|d| u8::try_from(d).ok())
+                    .ok_or(IorError::NotHex {
+                        digit: char::from(*digit),
+                        at: index.saturating_mul(2),
+                    })?;
+                octet = octet << 4 | value;
+            }
+            octets.push(octet);
+        }
+        Ok(decode_encapsulation(&Bytes::from(octets))?)
+    }
+}
+
+/// Why a stringified reference cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IorError {
+    /// An odd number of digits.
+    #[error("expected pairs of hexadecimal digits, found {0} digits")]
+    OddDigits(usize),
+    /// Something that is not a digit.
+    #[error("expected a hexadecimal digit, found {digit:?} at {at}")]
+    NotHex {
+        /// What stood there.
+        digit: char,
+        /// Where, counted from behind the colon.
+        at: usize,
+    },
+    /// The octets are no reference.
+    #[error("malformed reference: {0}")]
+    Malformed(#[from] DecodeError),
+}
+
+impl Encode for Ior {
+    fn encode<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        e.write_raw_string(self.type_id.as_bytes())?;
+        e.put(&self.profiles)
+    }
+}
+
+impl<'de> Decode<'de> for Ior {
+    const MIN_SIZE: usize = 8;
+
+    fn decode<O: ByteOrder>(d: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
+        // Repository ids are ISO 8859-1 whatever the negotiated code set.
+        let type_id = latin1(d.read_raw_string()?);
+        Ok(Self {
+            type_id,
+            profiles: d.get()?,
+        })
+    }
+}
+
+macro_rules! tagged {
+    ($name:ident, $tag:ident) => {
+        impl Encode for $name {
+            fn encode<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+                e.write_u32(self.tag.0);
+                e.write_octets(&self.data)
+            }
+        }
+
+        impl<'de> Decode<'de> for $name {
+            const MIN_SIZE: usize = 8;
+
+            fn decode<O: ByteOrder>(d: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
+                Ok(Self {
+                    tag: $tag(d.read_u32()?),
+                    // A copy: references outlive the message they came in.
+                    data: Bytes::copy_from_slice(d.read_octets()?),
+                })
+            }
+        }
+    };
+}
+
+tagged!(TaggedProfile, ProfileTag);
+tagged!(TaggedComponent, ComponentTag);
+
+fn latin1(octets: &[u8]) -> String {
+    match core::str::from_utf8(octets) {
+        Ok(text) => text.to_owned(),
+        Err(_) => octets.iter().copied().map(char::from).collect(),
+    }
+}
+
+/// The body that IIOP and UIOP profiles share but for the address: version, address, object
+/// key, and from 1.1 on components.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileBody<A> {
+    /// The highest GIOP version the server takes through this profile.
+    pub version: Version,
+    /// Where the server listens.
+    pub address: A,
+    /// Which object there.
+    pub object_key: Bytes,
+    /// Further facts, unknown ones included.
+    pub components: Vec<TaggedComponent>,
+}
+
+/// Host and port of an IIOP profile.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct IiopAddress {
+    /// A name, a dotted IPv4 address, or an IPv6 address without brackets.
+    pub host: String,
+    /// The TCP port; 0 with a security component means that there is no plain port.
+    pub port: u16,
+}
+
+/// The socket's path in a UIOP profile.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct UiopAddress {
+    /// The "rendezvous point".
+    pub path: String,
+}
+
+/// An IIOP profile body.
+pub type IiopProfile = ProfileBody<IiopAddress>;
+/// A UIOP profile body.
+pub type UiopProfile = ProfileBody<UiopAddress>;
+
+/// An address that a profile body can hold.
+pub trait ProfileAddress: Sized {
+    /// The profile's tag.
+    const TAG: ProfileTag;
+    /// Writes it.
+    ///
+    /// # Errors
+    /// When it holds a NUL.
+    fn write<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError>;
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When it is cut short.
+    fn read<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Self, DecodeError>;
+}
+
+impl ProfileAddress for IiopAddress {
+    const TAG: ProfileTag = ProfileTag::INTERNET_IOP;
+
+    fn write<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        e.write_raw_string(self.host.as_bytes())?;
+        e.write_u16(self.port);
+        Ok(())
+    }
+
+    fn read<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            host: latin1(d.read_raw_string()?),
+            port: d.read_u16()?,
+        })
+    }
+}
+
+impl ProfileAddress for UiopAddress {
+    const TAG: ProfileTag = ProfileTag::UIOP;
+
+    fn write<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        e.write_raw_string(self.path.as_bytes())
+    }
+
+    fn read<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            path: latin1(d.read_raw_string()?),
+        })
+    }
+}
+
+impl<A: ProfileAddress> ProfileBody<A> {
+    /// Makes the tagged profile.
+    ///
+    /// # Errors
+    /// When the address holds a NUL.
+    pub fn to_tagged(&self) -> Result<TaggedProfile, EncodeError> {
+        let data = encapsulate(|e| {
+            e.write_u8(self.version.major);
+            e.write_u8(self.version.minor);
+            self.address.write(e)?;
+            e.write_octets(&self.object_key)?;
+            // A 1.0 body ends with the key.
+            if self.version >= Version::V1_1 {
+                e.put(&self.components)?;
+            }
+            Ok(())
+        })?;
+        Ok(TaggedProfile { tag: A::TAG, data })
+    }
+
+    /// Reads the body of a profile with this address's tag.
+    ///
+    /// # Errors
+    /// When it is cut short.
+    pub fn from_tagged(profile: &TaggedProfile) -> Result<Self, DecodeError> {
+        in_encapsulation(&profile.data, ReadProfile(core::marker::PhantomData))
+    }
+
+    /// The data of the first component with this tag.
+    #[must_use]
+    pub fn component(&self, tag: ComponentTag) -> Option<&Bytes> {
+        self.components
+            .iter()
+            .find(|c| c.tag == tag)
+            .map(|c| &c.data)
+    }
+}
+
+struct ReadProfile<A>(core::marker::PhantomData<A>);
+
+impl<'de, A: ProfileAddress> EncapsulationVisitor<'de> for ReadProfile<A> {
+    type Output = ProfileBody<A>;
+
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<Self::Output, DecodeError> {
+        let version = Version {
+            major: d.read_u8()?,
+            minor: d.read_u8()?,
+        };
+        Ok(ProfileBody {
+            version,
+            address: A::read(d)?,
+            object_key: Bytes::copy_from_slice(d.read_octets()?),
+            components: if version >= Version::V1_1 {
+                d.get()?
+            } else {
+                Vec::new()
+            },
+        })
+    }
+}
+
+impl TaggedProfile {
+    /// The object key in an IIOP or UIOP profile; `None` for others and for malformed ones.
+    #[must_use]
+    pub fn object_key(&self) -> Option<Bytes> {
+        match self.tag {
+            ProfileTag::INTERNET_IOP => Some(IiopProfile::from_tagged(self).ok()?.object_key),
+            ProfileTag::UIOP => Some(UiopProfile::from_tagged(self).ok()?.object_key),
+            _ => None,
+        }
+    }
+}
+
+/// Decodes one value from an encapsulation.
+///
+/// # Errors
+/// When the octets are no such value.
+pub fn decode_encapsulation<T: for<'de> Decode<'de>>(data: &[u8]) -> Result<T, DecodeError> {
+    struct Get<T>(core::marker::PhantomData<T>);
+    impl<'de, T: Decode<'de>> EncapsulationVisitor<'de> for Get<T> {
+        type Output = T;
+        fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<T, DecodeError> {
+            d.get()
+        }
+    }
+    in_encapsulation(data, Get(core::marker::PhantomData))
+}
+
+/// Lets `visitor` read an encapsulation outside a message, in whichever byte order it is.
+pub(crate) fn in_encapsulation<'de, V: EncapsulationVisitor<'de>>(
+    data: &'de [u8],
+    visitor: V,
+) -> Result<V::Output, DecodeError> {
+    zorb_cdr::decode_encapsulation(data, WireFormat::default(), visitor)
+}
+
+/// Makes an encapsulation in the native byte order: the order octet, then what `write` writes.
+///
+/// # Errors
+/// Whatever `write` fails with.
+pub fn encapsulate(
+    write: impl FnOnce(&mut Encoder<NativeEndian>) -> Result<(), EncodeError>,
+) -> Result<Bytes, EncodeError> {
+    zorb_cdr::encode_encapsulation(WireFormat::default(), write).map(Bytes::from)
+}

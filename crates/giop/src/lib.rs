@@ -1,0 +1,91 @@
+//! GIOP without I/O: values to messages and back.
+//!
+//! This crate knows the General Inter-ORB Protocol 1.0, 1.1 and 1.2, interoperable object
+//! references, object URLs and the CORBA system exceptions. It knows no socket, no clock and no
+//! task: octets and commands go in, octets and messages come out, so every part of it can be
+//! fuzzed and tested on a simulated link.
+//!
+//! A connection is put together from three independent parts, so that nobody needs one `&mut`
+//! for everything:
+//!
+//! ```text
+//!  octets in ──► Reader ──► Message ──► Request / Reply / … headers (borrowed views)
+//!                                             │ request id
+//!  octets out ◄── RequestBuilder / reply::encode          ▼
+//!                                       RequestTable (slots, generations, abandoned ids)
+//! ```
+//!
+//! - [`Reader`] cuts the incoming octets into messages, puts fragments together and holds every
+//!   limit;
+//! - [`RequestHeader`], [`ReplyHeader`] and their kin are stateless encoders and decoders;
+//! - [`RequestTable`] remembers who waits for which reply.
+//!
+//! Sources: CORBA 3.3 Part 2 (Interoperability), the chapters on GIOP, IIOP and the
+//! interoperability architecture.
+#![forbid(unsafe_code)]
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap
+)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::cast_possible_truncation,
+        reason = "a failing test may panic"
+    )
+)]
+
+/// Runs `$body` with the type `$order` standing for the byte order named by `$endian`.
+macro_rules! by_order {
+    ($endian:expr, $order:ident => $body:expr) => {
+        match $endian {
+            ::zorb_cdr::Endian::Big => {
+                type $order = ::zorb_cdr::BigEndian;
+                $body
+            }
+            ::zorb_cdr::Endian::Little => {
+                type $order = ::zorb_cdr::LittleEndian;
+                $body
+            }
+        }
+    };
+}
+
+pub mod buffers;
+pub mod codeset;
+mod context;
+mod error;
+mod exception;
+mod fault;
+mod header;
+pub mod ior;
+mod limits;
+mod locate;
+mod reader;
+mod reply;
+mod request;
+mod table;
+pub mod url;
+mod user;
+
+pub use context::{ServiceContext, ServiceContextId, ServiceContexts};
+pub use error::ProtocolError;
+pub use exception::{CompletionStatus, Origin, SystemException, SystemExceptionKind, minor};
+pub use fault::Fault;
+pub use header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version, empty_message};
+pub use ior::Ior;
+pub use limits::Limits;
+pub use locate::{LocateReply, LocateRequestHeader, LocateStatus, cancel_request};
+pub use reader::Reader;
+pub use reply::{ReplyBuilder, ReplyHeader, ReplyStatus, read_system_exception};
+pub use request::{RequestBuilder, RequestHeader, ResponseFlags, TargetAddress};
+pub use table::{RequestId, RequestTable, TableFull};
+pub use user::{OperationError, UserException};

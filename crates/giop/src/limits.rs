@@ -1,0 +1,34 @@
+//! The limits of one connection, by name.
+
+/// What a peer may make us hold on one connection.
+///
+/// Every value is checked before memory is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Octets of one message, header included, fragments put together.
+    pub max_message_octets: usize,
+    /// Messages of which some, but not all, fragments have arrived (GIOP 1.2 may interleave them).
+    pub max_partial_messages: usize,
+    /// Octets of all messages of which some, but not all, fragments have arrived.
+    pub max_partial_octets: usize,
+}
+
+impl Limits {
+    /// 64 MiB: well above what ORBs send by default (omniORB stops at 2 MiB), and little enough
+    /// that a handful of hostile connections cannot exhaust a server.
+    pub const DEFAULT_MAX_MESSAGE_OCTETS: usize = 64 << 20;
+    /// 64 interleaved messages: GlassFish interleaves the fragments of as many replies as it has
+    /// worker threads, which by default is far fewer.
+    pub const DEFAULT_MAX_PARTIAL_MESSAGES: usize = 64;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_message_octets: Self::DEFAULT_MAX_MESSAGE_OCTETS,
+            max_partial_messages: Self::DEFAULT_MAX_PARTIAL_MESSAGES,
+            max_partial_octets: Self::DEFAULT_MAX_MESSAGE_OCTETS,
+        }
+    }
+}

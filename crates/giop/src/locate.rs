@@ -1,0 +1,170 @@
+//! LocateRequest, LocateReply and CancelRequest.
+
+use crate::error::ProtocolError;
+use crate::exception::SystemException;
+use crate::header::{Message, MessageKind, Version};
+use crate::ior::Ior;
+use crate::request::{TargetAddress, close, write_header};
+use zorb_cdr::{ByteOrder, EncodeError, Encoder, Gather};
+
+/// The header of a received LocateRequest: all there is of it.
+#[derive(Debug)]
+pub struct LocateRequestHeader<'a> {
+    /// Chosen by the client, from the same ids as its requests.
+    pub request_id: u32,
+    /// Whom it asks about.
+    pub target: TargetAddress<'a>,
+}
+
+impl<'a> LocateRequestHeader<'a> {
+    /// Reads `message`.
+    ///
+    /// # Errors
+    /// When it is cut short, or addresses its target in a way that does not exist.
+    pub fn read(message: &'a Message) -> Result<Self, ProtocolError> {
+        let bad = |e| message.malformed(e);
+        by_order!(message.header.endian, O => {
+            let mut d = message.decoder::<O>().map_err(bad)?;
+            let request_id = d.read_u32().map_err(bad)?;
+            let target = if message.header.version >= Version::V1_2 {
+                TargetAddress::read(&mut d).map_err(bad)??
+            } else {
+                TargetAddress::Key(d.read_octets().map_err(bad)?)
+            };
+            Ok(Self { request_id, target })
+        })
+    }
+
+    /// Writes a LocateRequest for `key` into `e`, which must be new (position 0).
+    ///
+    /// # Errors
+    /// When the key is longer than a message can be.
+    pub fn encode<O: ByteOrder>(
+        mut e: Encoder<O>,
+        version: Version,
+        request_id: u32,
+        key: &[u8],
+    ) -> Result<Gather, EncodeError> {
+        write_header(&mut e, version, MessageKind::LocateRequest);
+        e.write_u32(request_id);
+        if version >= Version::V1_2 {
+            e.write_i16(0);
+        }
+        e.write_octets(key)?;
+        close(e)
+    }
+}
+
+/// Writes a CancelRequest into `e`, which must be new (position 0).
+///
+/// # Errors
+/// Never, in practice: the message has a fixed size.
+pub fn cancel_request<O: ByteOrder>(
+    mut e: Encoder<O>,
+    version: Version,
+    request_id: u32,
+) -> Result<Gather, EncodeError> {
+    write_header(&mut e, version, MessageKind::CancelRequest);
+    e.write_u32(request_id);
+    close(e)
+}
+
+/// The status numbers of a LocateReply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+#[expect(missing_docs, reason = "the names are the specification's")]
+pub enum LocateStatus {
+    UnknownObject = 0,
+    ObjectHere = 1,
+    ObjectForward = 2,
+    ObjectForwardPerm = 3,
+    LocSystemException = 4,
+    LocNeedsAddressingMode = 5,
+}
+
+/// Where an object is, as told by a server.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LocateReply {
+    /// Nobody here by that key.
+    UnknownObject,
+    /// Requests may be sent here.
+    ObjectHere,
+    /// Requests are to be sent there.
+    ObjectForward(Ior),
+    /// The same, and for good (GIOP 1.2).
+    ObjectForwardPerm(Ior),
+    /// The server failed to find out (GIOP 1.2).
+    SystemException(SystemException),
+    /// The addressing the server wants (GIOP 1.2).
+    NeedsAddressingMode(i16),
+}
+
+impl LocateReply {
+    /// Reads the request id and what the server says. The body follows the header directly, in
+    /// every version.
+    ///
+    /// # Errors
+    /// When the message is cut short or the status does not exist.
+    pub fn read(message: &Message) -> Result<(u32, Self), ProtocolError> {
+        let bad = |e| message.malformed(e);
+        by_order!(message.header.endian, O => {
+            let mut d = message.decoder::<O>().map_err(bad)?;
+            let request_id = d.read_u32().map_err(bad)?;
+            let reply = match d.read_u32().map_err(bad)? {
+                0 => Self::UnknownObject,
+                1 => Self::ObjectHere,
+                2 => Self::ObjectForward(d.get().map_err(bad)?),
+                3 => Self::ObjectForwardPerm(d.get().map_err(bad)?),
+                4 => Self::SystemException(d.get().map_err(bad)?),
+                5 => Self::NeedsAddressingMode(d.read_i16().map_err(bad)?),
+                status => {
+                    return Err(ProtocolError::BadStatus {
+                        kind: MessageKind::LocateReply,
+                        status,
+                    });
+                }
+            };
+            Ok((request_id, reply))
+        })
+    }
+
+    /// Writes the reply to `request_id` into `e`, which must be new (position 0). What the
+    /// version does not have is said by what it has.
+    ///
+    /// # Errors
+    /// When a reference in it cannot be encoded.
+    pub fn encode<O: ByteOrder>(
+        &self,
+        mut e: Encoder<O>,
+        version: Version,
+        request_id: u32,
+    ) -> Result<Gather, EncodeError> {
+        write_header(&mut e, version, MessageKind::LocateReply);
+        e.write_u32(request_id);
+        let old = version < Version::V1_2;
+        match self {
+            Self::UnknownObject => e.write_u32(LocateStatus::UnknownObject as u32),
+            Self::ObjectHere => e.write_u32(LocateStatus::ObjectHere as u32),
+            Self::ObjectForwardPerm(ior) if !old => {
+                e.write_u32(LocateStatus::ObjectForwardPerm as u32);
+                e.put(ior)?;
+            }
+            Self::ObjectForward(ior) | Self::ObjectForwardPerm(ior) => {
+                e.write_u32(LocateStatus::ObjectForward as u32);
+                e.put(ior)?;
+            }
+            Self::SystemException(_) | Self::NeedsAddressingMode(_) if old => {
+                e.write_u32(LocateStatus::UnknownObject as u32);
+            }
+            Self::SystemException(exception) => {
+                e.write_u32(LocateStatus::LocSystemException as u32);
+                e.put(exception)?;
+            }
+            Self::NeedsAddressingMode(disposition) => {
+                e.write_u32(LocateStatus::LocNeedsAddressingMode as u32);
+                e.write_i16(*disposition);
+            }
+        }
+        close(e)
+    }
+}

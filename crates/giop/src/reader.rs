@@ -1,0 +1,323 @@
+//! Cuts the incoming octets into messages and puts fragments together.
+
+use crate::error::ProtocolError;
+use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
+use crate::limits::Limits;
+use bytes::{Buf, Bytes, BytesMut};
+use std::sync::Arc;
+use zorb_cdr::{Endian, Frame};
+
+/// Octets of a Fragment's own headers in GIOP 1.2: message header and request id.
+const FRAGMENT_1_2_PREFIX: usize = HEADER_LEN + 4;
+
+/// A message of which the last fragment has not come yet.
+#[derive(Debug)]
+struct Partial {
+    /// The request id in GIOP 1.2; in 1.1 there is at most one partial message and no id.
+    id: Option<u32>,
+    header: MessageHeader,
+    octets: BytesMut,
+    /// GIOP 1.1: where the data of later fragments begins, since alignment restarts there.
+    starts: Vec<usize>,
+}
+
+/// Cuts one direction of a connection into messages.
+///
+/// The adapter appends what it receives to [`buffer`](Self::buffer) and calls
+/// [`next`](Self::next) until that gives `None`:
+///
+/// ```text
+/// loop { reader.reserve(); recv into reader.buffer(); while let Some(m) = reader.next()? { … } }
+/// ```
+///
+/// Whole messages are split off the buffer without copying. A message longer than the buffer
+/// gets a buffer of its own exact size, into which the rest is received straight away; nothing
+/// of it is allocated before its length has been compared with [`Limits::max_message_octets`].
+/// After an error the stream has no meaning any more: send a MessageError and close.
+#[derive(Debug)]
+pub struct Reader {
+    buffer: BytesMut,
+    limits: Limits,
+    partial: Vec<Partial>,
+}
+
+impl Reader {
+    /// Octets asked for at a time when nothing is known of what comes.
+    pub const READ_OCTETS: usize = 64 << 10;
+    /// When less than this is left in the buffer, it is worth making room before the next read.
+    const MIN_SPARE: usize = 4 << 10;
+
+    /// A reader that holds no buffer yet.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            buffer: BytesMut::new(),
+            limits,
+            partial: Vec::new(),
+        }
+    }
+
+    /// Where the adapter appends what it receives.
+    pub fn buffer(&mut self) -> &mut BytesMut {
+        &mut self.buffer
+    }
+
+    /// Whether the buffer holds nothing, so that it can be lent to another connection.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// Takes the buffer away from an idle reader: ten thousand idle connections need none.
+    pub fn take_buffer(&mut self) -> BytesMut {
+        core::mem::take(&mut self.buffer)
+    }
+
+    /// Gives an idle reader a buffer.
+    pub fn give_buffer(&mut self, buffer: BytesMut) {
+        debug_assert!(self.buffer.is_empty(), "nothing received may be lost");
+        self.buffer = buffer;
+    }
+
+    /// Makes room for the next read: for the rest of the message that has begun, or for
+    /// [`READ_OCTETS`](Self::READ_OCTETS).
+    ///
+    /// # Errors
+    /// When the message that has begun breaks the protocol or a limit; nothing is allocated then.
+    pub fn reserve(&mut self) -> Result<(), ProtocolError> {
+        if self.buffer.is_empty() {
+            // Back to the front when all earlier messages are gone: aligned data is read in place.
+            let _ = self.buffer.try_reclaim(Self::READ_OCTETS);
+        }
+        let missing = match self.peek()? {
+            Some(header) => total(header).saturating_sub(self.buffer.len()),
+            None => 0,
+        };
+        if missing > Self::READ_OCTETS {
+            // A buffer of its own and of its exact size, so that no octet behind it is read along.
+            let whole = missing.saturating_add(self.buffer.len());
+            let mut own = BytesMut::with_capacity(whole);
+            own.extend_from_slice(&self.buffer);
+            self.buffer = own;
+        } else if self.spare() < missing.max(Self::MIN_SPARE) {
+            self.buffer.reserve(Self::READ_OCTETS);
+        }
+        Ok(())
+    }
+
+    fn spare(&self) -> usize {
+        self.buffer.capacity().saturating_sub(self.buffer.len())
+    }
+
+    /// The header of the message at the front, once all of it is there.
+    fn peek(&self) -> Result<Option<MessageHeader>, ProtocolError> {
+        let Some(octets) = self.buffer.first_chunk::<HEADER_LEN>() else {
+            // A stream that is not GIOP is told at its first octets: its sender may wait for us.
+            let begun = self.buffer.get(..self.buffer.len().min(4)).unwrap_or(&[]);
+            return if b"GIOP".starts_with(begun) {
+                Ok(None)
+            } else {
+                let mut found = [0; 4];
+                for (to, from) in found.iter_mut().zip(begun) {
+                    *to = *from;
+                }
+                Err(ProtocolError::BadMagic { found })
+            };
+        };
+        let header = MessageHeader::parse(octets)?;
+        let octets = total(header);
+        if octets > self.limits.max_message_octets {
+            return Err(ProtocolError::MessageTooLarge {
+                octets,
+                limit: self.limits.max_message_octets,
+            });
+        }
+        Ok(Some(header))
+    }
+
+    /// The next whole message, or `None` until more has been received.
+    ///
+    /// # Errors
+    /// When the peer broke the protocol or a limit: see [`ProtocolError`].
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the end of an iterator would be the end of the stream; this `None` is not"
+    )]
+    pub fn next(&mut self) -> Result<Option<Message>, ProtocolError> {
+        loop {
+            let Some(header) = self.peek()? else {
+                return Ok(None);
+            };
+            if self.buffer.len() < total(header) {
+                return Ok(None);
+            }
+            let octets = self.buffer.split_to(total(header));
+            if header.kind == MessageKind::Fragment {
+                if let Some(message) = self.continue_partial(header, octets)? {
+                    return Ok(Some(message));
+                }
+            } else if header.more_fragments {
+                self.begin_partial(header, octets)?;
+            } else {
+                self.check_uninterrupted(header)?;
+                if header.kind == MessageKind::CancelRequest {
+                    self.drop_cancelled(header, &octets);
+                }
+                return Ok(Some(Message {
+                    header,
+                    frame: Frame::new(octets.freeze()),
+                }));
+            }
+        }
+    }
+
+    /// A 1.1 Fragment carries no id, so nothing that could be fragmented may come in between.
+    fn check_uninterrupted(&self, header: MessageHeader) -> Result<(), ProtocolError> {
+        let kind = header.kind;
+        if matches!(kind, MessageKind::Request | MessageKind::Reply)
+            && header.version == Version::V1_1
+            && self.partial.iter().any(|p| p.id.is_none())
+        {
+            return Err(ProtocolError::FragmentsInterrupted { kind });
+        }
+        Ok(())
+    }
+
+    fn begin_partial(
+        &mut self,
+        header: MessageHeader,
+        octets: BytesMut,
+    ) -> Result<(), ProtocolError> {
+        let MessageHeader { kind, version, .. } = header;
+        if !kind.is_fragmentable(version) {
+            return Err(ProtocolError::NotFragmentable { kind, version });
+        }
+        self.check_uninterrupted(header)?;
+        let id = if version >= Version::V1_2 {
+            // The first piece must hold at least the request id, which comes first in 1.2.
+            let id = id_at(&octets, header.endian).ok_or(ProtocolError::UnexpectedFragment)?;
+            if self.partial.iter().any(|p| p.id == Some(id)) {
+                return Err(ProtocolError::FragmentsInterrupted { kind });
+            }
+            Some(id)
+        } else {
+            None
+        };
+        if self.partial.len() >= self.limits.max_partial_messages {
+            return Err(ProtocolError::TooManyPartialMessages {
+                limit: self.limits.max_partial_messages,
+            });
+        }
+        self.check_partial_octets(octets.len())?;
+        // A copy, so that a message whose fragments dawdle does not hold on to the receive buffer.
+        self.partial.push(Partial {
+            id,
+            header,
+            octets: BytesMut::from(octets.as_ref()),
+            starts: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn check_partial_octets(&self, more: usize) -> Result<(), ProtocolError> {
+        let held = self
+            .partial
+            .iter()
+            .fold(more, |sum, p| sum.saturating_add(p.octets.len()));
+        if held > self.limits.max_partial_octets {
+            return Err(ProtocolError::TooManyPartialOctets {
+                limit: self.limits.max_partial_octets,
+            });
+        }
+        Ok(())
+    }
+
+    fn continue_partial(
+        &mut self,
+        header: MessageHeader,
+        mut octets: BytesMut,
+    ) -> Result<Option<Message>, ProtocolError> {
+        let (id, prefix) = if header.version >= Version::V1_2 {
+            let id = id_at(&octets, header.endian).ok_or(ProtocolError::UnexpectedFragment)?;
+            (Some(id), FRAGMENT_1_2_PREFIX)
+        } else {
+            (None, HEADER_LEN)
+        };
+        let index = self
+            .partial
+            .iter()
+            .position(|p| p.id == id && p.header.version == header.version)
+            .ok_or(ProtocolError::UnexpectedFragment)?;
+        octets.advance(prefix);
+        self.check_partial_octets(octets.len())?;
+        let limit = self.limits.max_message_octets;
+        let partial = self
+            .partial
+            .get_mut(index)
+            .ok_or(ProtocolError::UnexpectedFragment)?;
+        // All fragments of one message have the same byte order.
+        if partial.header.endian != header.endian {
+            return Err(ProtocolError::UnexpectedFragment);
+        }
+        let whole = partial.octets.len().saturating_add(octets.len());
+        if whole > limit {
+            return Err(ProtocolError::MessageTooLarge {
+                octets: whole,
+                limit,
+            });
+        }
+        if id.is_none() && !octets.is_empty() {
+            partial.starts.push(partial.octets.len());
+        }
+        partial.octets.extend_from_slice(&octets);
+        if header.more_fragments {
+            return Ok(None);
+        }
+        let done = self.partial.swap_remove(index);
+        Ok(Some(done.into_message()))
+    }
+
+    /// A client may give up a request whose fragments are still coming; no more of them follow.
+    fn drop_cancelled(&mut self, header: MessageHeader, octets: &[u8]) {
+        let id = id_at(octets, header.endian);
+        if id.is_some() {
+            self.partial
+                .retain(|p| p.id != id || p.header.kind != MessageKind::Request);
+        }
+    }
+}
+
+impl Partial {
+    fn into_message(self) -> Message {
+        let octets: Bytes = self.octets.freeze();
+        let size = octets.len().saturating_sub(HEADER_LEN);
+        Message {
+            header: MessageHeader {
+                more_fragments: false,
+                size: u32::try_from(size).unwrap_or(u32::MAX),
+                ..self.header
+            },
+            frame: if self.starts.is_empty() {
+                Frame::new(octets)
+            } else {
+                Frame::with_fragment_starts(octets, Arc::from(self.starts))
+            },
+        }
+    }
+}
+
+/// Octets of the whole message, header included.
+fn total(header: MessageHeader) -> usize {
+    usize::try_from(header.size)
+        .unwrap_or(usize::MAX)
+        .saturating_add(HEADER_LEN)
+}
+
+/// The unsigned long right behind the message header.
+fn id_at(octets: &[u8], endian: Endian) -> Option<u32> {
+    let id = octets.get(HEADER_LEN..)?.first_chunk::<4>()?;
+    Some(match endian {
+        Endian::Big => u32::from_be_bytes(*id),
+        Endian::Little => u32::from_le_bytes(*id),
+    })
+}

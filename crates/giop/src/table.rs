@@ -1,0 +1,289 @@
+//! Who waits for which reply.
+
+use core::fmt;
+use std::collections::VecDeque;
+
+/// A request id of this side: slot and generation, so that a late reply finds nobody.
+///
+/// ```text
+///  31            17 16             1 0
+///  ┌───────────────┬────────────────┬─┐
+///  │  generation   │      slot      │p│   p: 0 for who opened the connection, 1 for who accepted
+///  └───────────────┴────────────────┴─┘
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RequestId(pub u32);
+
+const SLOT_BITS: u32 = 16;
+const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
+const GENERATION_MASK: u32 = (1 << (31 - SLOT_BITS)) - 1;
+
+impl RequestId {
+    fn new(slot: u32, generation: u32, parity: u32) -> Self {
+        Self((generation & GENERATION_MASK) << (SLOT_BITS + 1) | (slot & SLOT_MASK) << 1 | parity)
+    }
+
+    fn slot(self) -> usize {
+        // 16 bits fit everywhere.
+        (self.0 >> 1 & SLOT_MASK) as usize
+    }
+
+    fn generation(self) -> u32 {
+        self.0 >> (SLOT_BITS + 1)
+    }
+}
+
+/// As many requests are in flight as the table allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{limit} requests are in flight on this connection")]
+pub struct TableFull {
+    /// The limit.
+    pub limit: usize,
+}
+
+enum Slot<T> {
+    Free,
+    Waiting(T),
+    /// Given up by its caller; a reply may still come, so the id is not used again yet.
+    Abandoned,
+}
+
+/// The requests in flight on one connection.
+///
+/// Operations are constant time (a late reply to an abandoned id: a walk over the abandoned ones)
+/// and allocate only while the table grows to its widest.
+pub struct RequestTable<T> {
+    slots: Vec<(u32, Slot<T>)>,
+    free: Vec<u16>,
+    /// Abandoned slots, oldest first.
+    quarantine: VecDeque<(u16, u32)>,
+    waiting: usize,
+    limit: usize,
+    parity: u32,
+}
+
+impl<T> RequestTable<T> {
+    /// The most requests a table can hold in flight: what 16 bits of slot allow, halved so that
+    /// abandoned ids have room beside them.
+    pub const MAX_IN_FLIGHT: usize = 1 << (SLOT_BITS - 1);
+    /// How many abandoned ids are kept out of use. A server that honours CancelRequest may never
+    /// answer them, so the oldest one is used again, with its next generation, when there are
+    /// more.
+    pub const MAX_QUARANTINED: usize = 4096;
+
+    /// A table for the side that opened the connection (even ids) or accepted it (odd ids).
+    #[must_use]
+    pub fn new(opened_here: bool, limit: usize) -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            quarantine: VecDeque::new(),
+            waiting: 0,
+            limit: limit.min(Self::MAX_IN_FLIGHT),
+            parity: u32::from(!opened_here),
+        }
+    }
+
+    /// Requests in flight.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.waiting
+    }
+
+    /// Whether nobody waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// Takes an id for a request that `waiter` waits for.
+    ///
+    /// # Errors
+    /// When as many are in flight as the limit allows.
+    pub fn insert(&mut self, waiter: T) -> Result<RequestId, TableFull> {
+        if self.waiting >= self.limit {
+            return Err(TableFull { limit: self.limit });
+        }
+        if self.quarantine.len() > Self::MAX_QUARANTINED
+            && let Some((slot, generation)) = self.quarantine.pop_front()
+        {
+            self.release(slot, generation);
+        }
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => {
+                let slot =
+                    u16::try_from(self.slots.len()).map_err(|_| TableFull { limit: self.limit })?;
+                self.slots.push((0, Slot::Free));
+                slot
+            }
+        };
+        let (generation, entry) = self
+            .slots
+            .get_mut(usize::from(slot))
+            .ok_or(TableFull { limit: self.limit })?;
+        *entry = Slot::Waiting(waiter);
+        self.waiting = self.waiting.saturating_add(1);
+        Ok(RequestId::new(u32::from(slot), *generation, self.parity))
+    }
+
+    fn entry(&mut self, id: RequestId) -> Option<&mut Slot<T>> {
+        if id.0 & 1 != self.parity {
+            return None;
+        }
+        let (generation, entry) = self.slots.get_mut(id.slot())?;
+        (*generation & GENERATION_MASK == id.generation()).then_some(entry)
+    }
+
+    /// Who waits for `id`, if anybody does.
+    pub fn get_mut(&mut self, id: RequestId) -> Option<&mut T> {
+        match self.entry(id)? {
+            Slot::Waiting(waiter) => Some(waiter),
+            _ => None,
+        }
+    }
+
+    /// A reply to `id` has come: hands out who waited for it, or `None` when nobody does, and
+    /// frees the id either way.
+    pub fn complete(&mut self, id: RequestId) -> Option<T> {
+        let taken = core::mem::replace(self.entry(id)?, Slot::Free);
+        let slot = u16::try_from(id.slot()).ok()?;
+        match taken {
+            Slot::Free => None,
+            Slot::Waiting(waiter) => {
+                self.waiting = self.waiting.saturating_sub(1);
+                self.recycle(slot);
+                Some(waiter)
+            }
+            Slot::Abandoned => {
+                self.quarantine
+                    .retain(|(quarantined, _)| *quarantined != slot);
+                self.recycle(slot);
+                None
+            }
+        }
+    }
+
+    /// The caller of `id` has gone: nobody waits any more, and the id stays out of use until its
+    /// reply comes or [`MAX_QUARANTINED`](Self::MAX_QUARANTINED) others were abandoned after it.
+    pub fn abandon(&mut self, id: RequestId) -> Option<T> {
+        let entry = self.entry(id)?;
+        match core::mem::replace(entry, Slot::Abandoned) {
+            Slot::Waiting(waiter) => {
+                self.waiting = self.waiting.saturating_sub(1);
+                if let Ok(slot) = u16::try_from(id.slot()) {
+                    self.quarantine.push_back((slot, id.generation()));
+                }
+                Some(waiter)
+            }
+            other => {
+                *entry = other;
+                None
+            }
+        }
+    }
+
+    /// Frees an id whose request was never sent.
+    pub fn forget(&mut self, id: RequestId) -> Option<T> {
+        self.complete(id)
+    }
+
+    fn release(&mut self, slot: u16, generation: u32) {
+        if let Some((current, entry)) = self.slots.get_mut(usize::from(slot))
+            && *current & GENERATION_MASK == generation
+            && matches!(entry, Slot::Abandoned)
+        {
+            *entry = Slot::Free;
+            self.recycle(slot);
+        }
+    }
+
+    fn recycle(&mut self, slot: u16) {
+        if let Some((generation, _)) = self.slots.get_mut(usize::from(slot)) {
+            *generation = generation.wrapping_add(1);
+            self.free.push(slot);
+        }
+    }
+
+    /// The connection is over: hands out everybody who waits.
+    pub fn drain(&mut self) -> impl Iterator<Item = T> {
+        self.waiting = 0;
+        self.free.clear();
+        self.quarantine.clear();
+        core::mem::take(&mut self.slots)
+            .into_iter()
+            .filter_map(|(_, slot)| match slot {
+                Slot::Waiting(waiter) => Some(waiter),
+                _ => None,
+            })
+    }
+}
+
+impl<T> fmt::Debug for RequestTable<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestTable")
+            .field("waiting", &self.waiting)
+            .field("quarantined", &self.quarantine.len())
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_finds_who_waits_for_it_once() {
+        let mut table = RequestTable::new(true, 10);
+        let a = table.insert("a").unwrap();
+        let b = table.insert("b").unwrap();
+        assert_ne!(a, b);
+        assert_eq!((a.0 & 1, b.0 & 1), (0, 0));
+        assert_eq!(table.complete(b), Some("b"));
+        assert_eq!(table.complete(b), None);
+        assert_eq!(table.complete(a), Some("a"));
+        assert!(table.is_empty());
+    }
+
+    #[test]
+    fn a_late_reply_to_an_abandoned_request_finds_nobody_and_frees_the_id() {
+        let mut table = RequestTable::new(false, 10);
+        let a = table.insert(1).unwrap();
+        assert_eq!(a.0 & 1, 1);
+        assert_eq!(table.abandon(a), Some(1));
+        let b = table.insert(2).unwrap();
+        assert_ne!(a.slot(), b.slot(), "the abandoned id is out of use");
+        assert_eq!(table.complete(a), None);
+        let c = table.insert(3).unwrap();
+        assert_eq!(c.slot(), a.slot());
+        assert_ne!(c, a, "and comes back with another generation");
+        assert_eq!(table.complete(a), None);
+        assert_eq!(table.complete(c), Some(3));
+        assert_eq!(table.complete(b), Some(2));
+    }
+
+    #[test]
+    fn the_table_is_bounded_also_when_everybody_gives_up() {
+        let mut table = RequestTable::new(true, 2);
+        let _a = table.insert(()).unwrap();
+        let _b = table.insert(()).unwrap();
+        assert_eq!(table.insert(()), Err(TableFull { limit: 2 }));
+        let mut table = RequestTable::new(true, 2);
+        for _ in 0..100_000 {
+            let id = table.insert(()).unwrap();
+            table.abandon(id);
+        }
+        assert!(table.slots.len() <= RequestTable::<()>::MAX_QUARANTINED + 3);
+    }
+
+    #[test]
+    fn ids_that_were_never_given_out_find_nobody() {
+        let mut table = RequestTable::new(true, 2);
+        let a = table.insert(()).unwrap();
+        for id in [1, 3, u32::MAX, a.0 ^ 1, a.0 ^ (1 << 20), 2] {
+            assert_eq!(table.complete(RequestId(id)), None, "{id}");
+        }
+        assert_eq!(table.drain().count(), 1);
+    }
+}

@@ -1,0 +1,449 @@
+//! Object URLs: `IOR:`, `corbaloc:`, `corbaname:`, `file:`.
+//!
+//! Nothing is contacted here: a URL is read into what it says. Source: CORBA 3.3 Part 2,
+//! Interoperability, "Object URLs"; Naming Service specification for `corbaname`.
+
+use crate::exception::{CompletionStatus, SystemException, SystemExceptionKind, minor};
+use crate::header::Version;
+use crate::ior::{Ior, IorError};
+use core::fmt;
+use core::str::FromStr;
+
+/// The port of an address that names none.
+pub const DEFAULT_PORT: u16 = 2809;
+/// The key that `rir:` and `corbaname:` mean when they name none.
+pub const DEFAULT_KEY: &str = "NameService";
+
+/// What a stringified reference says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ObjectUrl {
+    /// `IOR:` and digits.
+    Ior(Ior),
+    /// `corbaloc:`: where, and under which key.
+    Corbaloc(Corbaloc),
+    /// `corbaname:`: a naming context and a name to resolve there.
+    Corbaname {
+        /// The naming context.
+        context: Corbaloc,
+        /// The stringified name, escapes undone; empty for the context itself.
+        name: String,
+    },
+    /// `file:`: an absolute path of a file that holds any of these.
+    File(String),
+}
+
+/// Addresses and the one object key behind all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Corbaloc {
+    /// To be tried in order.
+    pub addresses: Vec<CorbalocAddress>,
+    /// The object key, escapes undone.
+    pub key: Vec<u8>,
+}
+
+/// One address of a `corbaloc`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CorbalocAddress {
+    /// `rir:`: the initial reference named by the key.
+    Rir,
+    /// `iiop:` or nothing.
+    Iiop {
+        /// The highest GIOP version to use; 1.0 unless stated.
+        version: Version,
+        /// Host, without brackets; empty means this host.
+        host: String,
+        /// Port; 2809 unless stated.
+        port: u16,
+    },
+    /// `uiop:`: a UNIX socket, as TAO writes it.
+    Uiop {
+        /// The highest GIOP version to use; 1.0 unless stated.
+        version: Version,
+        /// The socket's path.
+        path: String,
+    },
+}
+
+/// Why an object URL cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UrlError {
+    /// None of the schemes.
+    #[error("expected IOR:, corbaloc:, corbaname: or file:, found {0:?}")]
+    BadScheme(String),
+    /// A protocol, host, port or version that is none.
+    #[error("bad address {address:?}: {why}")]
+    BadAddress {
+        /// The address.
+        address: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Something else behind the scheme.
+    #[error("bad object url: {0}")]
+    BadSchemeSpecificPart(&'static str),
+    /// A stringified reference that is none.
+    #[error(transparent)]
+    BadIor(#[from] IorError),
+}
+
+impl From<UrlError> for SystemException {
+    fn from(error: UrlError) -> Self {
+        let minor = match &error {
+            UrlError::BadScheme(_) => minor::BAD_SCHEME,
+            UrlError::BadAddress { .. } => minor::BAD_ADDRESS,
+            UrlError::BadSchemeSpecificPart(_) => minor::BAD_SCHEME_SPECIFIC_PART,
+            UrlError::BadIor(_) => minor::BAD_URL,
+        };
+        // Nothing has been contacted.
+        Self::new(SystemExceptionKind::BadParam, minor, CompletionStatus::No).with_detail(error)
+    }
+}
+
+/// Strips a scheme whatever its case.
+fn strip_scheme<'a>(text: &'a str, scheme: &str) -> Option<&'a str> {
+    let (head, rest) = (text.get(..scheme.len())?, text.get(scheme.len()..)?);
+    head.eq_ignore_ascii_case(scheme).then_some(rest)
+}
+
+impl FromStr for ObjectUrl {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        let text = text.trim();
+        if let Some(digits) = strip_scheme(text, "IOR:") {
+            return Ok(Self::Ior(Ior::from_hex(digits)?));
+        }
+        if let Some(rest) = strip_scheme(text, "corbaloc:") {
+            return Ok(Self::Corbaloc(Corbaloc::parse(rest, None)?));
+        }
+        if let Some(rest) = strip_scheme(text, "corbaname:") {
+            let (context, name) = rest.split_once('#').unwrap_or((rest, ""));
+            let name = String::from_utf8(unescape(name)?)
+                .map_err(|_| UrlError::BadSchemeSpecificPart("the name is not UTF-8"))?;
+            return Ok(Self::Corbaname {
+                context: Corbaloc::parse(context, Some(DEFAULT_KEY))?,
+                name,
+            });
+        }
+        if let Some(rest) = strip_scheme(text, "file:") {
+            let path = rest.strip_prefix("//").unwrap_or(rest);
+            if !path.starts_with('/') {
+                return Err(UrlError::BadSchemeSpecificPart(
+                    "expected an absolute path behind file://",
+                ));
+            }
+            return Ok(Self::File(path.to_owned()));
+        }
+        let scheme = text.split(':').next().unwrap_or_default();
+        Err(UrlError::BadScheme(scheme.chars().take(40).collect()))
+    }
+}
+
+impl Corbaloc {
+    fn parse(text: &str, default_key: Option<&str>) -> Result<Self, UrlError> {
+        if let Some(path) = strip_scheme(text, "uiop:") {
+            // A path holds slashes, so the key is set off by a bar.
+            let (address, key) = path.split_once('|').ok_or_else(|| UrlError::BadAddress {
+                address: text.to_owned(),
+                why: "expected | between path and key",
+            })?;
+            let (version, path) = version(address)?;
+            if path.is_empty() {
+                return Err(bad_address(text, "expected a path"));
+            }
+            return Ok(Self {
+                addresses: vec![CorbalocAddress::Uiop {
+                    version,
+                    path: path.to_owned(),
+                }],
+                key: unescape(key)?,
+            });
+        }
+        let (addresses, key) = match text.split_once('/') {
+            Some((addresses, key)) => (addresses, unescape(key)?),
+            None => (text, Vec::new()),
+        };
+        let addresses = addresses
+            .split(',')
+            .map(address)
+            .collect::<Result<Vec<_>, _>>()?;
+        let is_rir = addresses.contains(&CorbalocAddress::Rir);
+        if is_rir && addresses.len() > 1 {
+            return Err(UrlError::BadSchemeSpecificPart("rir: stands alone"));
+        }
+        let key = match (key.is_empty(), default_key) {
+            (true, Some(default)) => default.as_bytes().to_vec(),
+            (true, None) if is_rir => DEFAULT_KEY.as_bytes().to_vec(),
+            _ => key,
+        };
+        Ok(Self { addresses, key })
+    }
+}
+
+fn bad_address(address: &str, why: &'static str) -> UrlError {
+    UrlError::BadAddress {
+        address: address.to_owned(),
+        why,
+    }
+}
+
+fn address(text: &str) -> Result<CorbalocAddress, UrlError> {
+    if text.eq_ignore_ascii_case("rir:") {
+        return Ok(CorbalocAddress::Rir);
+    }
+    let Some(rest) = text
+        .strip_prefix(':')
+        .or_else(|| strip_scheme(text, "iiop:"))
+    else {
+        return Err(bad_address(text, "expected iiop:, uiop:, rir: or a colon"));
+    };
+    let (version, host_port) = version(rest)?;
+    let (host, port) = if let Some(bracketed) = host_port.strip_prefix('[') {
+        let (host, rest) = bracketed
+            .split_once(']')
+            .ok_or_else(|| bad_address(text, "expected ] behind an IPv6 address"))?;
+        match rest.strip_prefix(':') {
+            Some(port) => (host, Some(port)),
+            None if rest.is_empty() => (host, None),
+            None => return Err(bad_address(text, "expected a colon and a port behind ]")),
+        }
+    } else {
+        match host_port.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (host_port, None),
+        }
+    };
+    let port = match port {
+        None | Some("") => DEFAULT_PORT,
+        Some(port) => port
+            .parse()
+            .map_err(|_| bad_address(text, "expected a port between 0 and 65535"))?,
+    };
+    Ok(CorbalocAddress::Iiop {
+        version,
+        host: host.to_owned(),
+        port,
+    })
+}
+
+/// Splits `major.minor@` off.
+fn version(text: &str) -> Result<(Version, &str), UrlError> {
+    let Some((version, rest)) = text.split_once('@') else {
+        return Ok((Version::V1_0, text));
+    };
+    let parsed = version.split_once('.').and_then(|(major, minor)| {
+        Some(Version {
+            major: major.parse().ok()?,
+            minor: minor.parse().ok()?,
+        })
+    });
+    match parsed {
+        Some(version) if version.major == 1 => Ok((version, rest)),
+        Some(_) => Err(bad_address(text, "expected a version 1.x before the @")),
+        None => Err(bad_address(text, "expected major.minor before the @")),
+    }
+}
+
+/// Undoes `%` escapes.
+fn unescape(text: &str) -> Result<Vec<u8>, UrlError> {
+    let mut octets = text.bytes();
+    let mut plain = Vec::with_capacity(text.len());
+    while let Some(octet) = octets.next() {
+        if octet != b'%' {
+            plain.push(octet);
+            continue;
+        }
+        let mut value = 0u8;
+        for _ in 0..2 {
+            let digit = octets
+                .next()
+                .and_then(|digit| char::from(digit).to_digit(16))
+                .and_then(|digit| u8::try_from(digit).ok())
+                .ok_or(UrlError::BadSchemeSpecificPart(
+                    "expected two hexadecimal digits behind %",
+                ))?;
+            value = value << 4 | digit;
+        }
+        plain.push(value);
+    }
+    Ok(plain)
+}
+
+/// Writes octets as the key of an object URL, escaped where they must be.
+#[must_use]
+pub fn escape(octets: &[u8]) -> String {
+    let mut text = String::with_capacity(octets.len());
+    for octet in octets {
+        if octet.is_ascii_alphanumeric() || b";/:?@&=+$,-_.!~*'()".contains(octet) {
+            text.push(char::from(*octet));
+        } else {
+            use fmt::Write;
+            // Writing to a String cannot fail.
+            let _ = write!(text, "%{octet:02x}");
+        }
+    }
+    text
+}
+
+impl fmt::Display for Corbaloc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("corbaloc:")?;
+        let mut delimiter = '/';
+        for (index, address) in self.addresses.iter().enumerate() {
+            if index > 0 {
+                f.write_str(",")?;
+            }
+            match address {
+                CorbalocAddress::Rir => f.write_str("rir:")?,
+                CorbalocAddress::Iiop {
+                    version,
+                    host,
+                    port,
+                } if host.contains(':') => write!(f, "iiop:{version}@[{host}]:{port}")?,
+                CorbalocAddress::Iiop {
+                    version,
+                    host,
+                    port,
+                } => write!(f, "iiop:{version}@{host}:{port}")?,
+                CorbalocAddress::Uiop { version, path } => {
+                    delimiter = '|';
+                    write!(f, "uiop:{version}@{path}")?;
+                }
+            }
+        }
+        write!(f, "{delimiter}{}", escape(&self.key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn iiop(minor: u8, host: &str, port: u16) -> CorbalocAddress {
+        CorbalocAddress::Iiop {
+            version: Version { major: 1, minor },
+            host: host.to_owned(),
+            port,
+        }
+    }
+
+    #[test]
+    fn a_corbaloc_is_read_with_all_its_addresses() {
+        for (text, addresses, key) in [
+            ("corbaloc::host/Bank", vec![iiop(0, "host", 2809)], "Bank"),
+            (
+                "corbaloc:iiop:1.2@host:99/a%20b",
+                vec![iiop(2, "host", 99)],
+                "a b",
+            ),
+            (
+                "CORBALOC::h:1,iiop:1.1@[::1]:2/k/l",
+                vec![iiop(0, "h", 1), iiop(1, "::1", 2)],
+                "k/l",
+            ),
+            ("corbaloc:rir:", vec![CorbalocAddress::Rir], "NameService"),
+            ("corbaloc:rir:/", vec![CorbalocAddress::Rir], "NameService"),
+            (
+                "corbaloc:rir:/TradingService",
+                vec![CorbalocAddress::Rir],
+                "TradingService",
+            ),
+            ("corbaloc::h", vec![iiop(0, "h", 2809)], ""),
+            ("corbaloc::/k", vec![iiop(0, "", 2809)], "k"),
+        ] {
+            let Ok(ObjectUrl::Corbaloc(read)) = text.parse() else {
+                panic!("{text} is a corbaloc");
+            };
+            assert_eq!(
+                (read.addresses, read.key),
+                (addresses, key.into()),
+                "{text}"
+            );
+        }
+        let Ok(ObjectUrl::Corbaloc(read)) = "corbaloc:uiop:1.2@/tmp/x y|k".parse() else {
+            panic!("uiop is read");
+        };
+        assert_eq!(read.to_string(), "corbaloc:uiop:1.2@/tmp/x y|k");
+    }
+
+    #[test]
+    fn a_corbaname_has_a_context_and_a_name() {
+        let url: ObjectUrl = "corbaname::h:5#a/b%20c.d".parse().unwrap();
+        let ObjectUrl::Corbaname { context, name } = url else {
+            panic!("a corbaname");
+        };
+        assert_eq!(context.key, b"NameService");
+        assert_eq!(context.addresses, [iiop(0, "h", 5)]);
+        assert_eq!(name, "a/b c.d");
+        let url: ObjectUrl = "corbaname:rir:".parse().unwrap();
+        assert!(matches!(url, ObjectUrl::Corbaname { name, .. } if name.is_empty()));
+    }
+
+    #[test]
+    fn each_mistake_has_its_minor_code_and_says_what_was_found() {
+        for (text, minor, message) in [
+            (
+                "hello",
+                minor::BAD_SCHEME,
+                "expected IOR:, corbaloc:, corbaname: or file:, found \"hello\"",
+            ),
+            (
+                "corbaloc:foo:h/k",
+                minor::BAD_ADDRESS,
+                "bad address \"foo:h\": expected iiop:, uiop:, rir: or a colon",
+            ),
+            (
+                "corbaloc::h:66000/k",
+                minor::BAD_ADDRESS,
+                "bad address \":h:66000\": expected a port between 0 and 65535",
+            ),
+            (
+                "corbaloc::[::1/k",
+                minor::BAD_ADDRESS,
+                "bad address \":[::1\": expected ] behind an IPv6 address",
+            ),
+            (
+                "corbaloc::2.0@h/k",
+                minor::BAD_ADDRESS,
+                "bad address \"2.0@h\": expected a version 1.x before the @",
+            ),
+            (
+                "corbaloc::h/%4",
+                minor::BAD_SCHEME_SPECIFIC_PART,
+                "bad object url: expected two hexadecimal digits behind %",
+            ),
+            (
+                "corbaloc:rir:,:h/k",
+                minor::BAD_SCHEME_SPECIFIC_PART,
+                "bad object url: rir: stands alone",
+            ),
+            (
+                "IOR:0",
+                minor::BAD_URL,
+                "expected pairs of hexadecimal digits, found 1 digits",
+            ),
+            (
+                "IOR:0g",
+                minor::BAD_URL,
+                "expected a hexadecimal digit, found 'g' at 0",
+            ),
+        ] {
+            let error = text.parse::<ObjectUrl>().unwrap_err();
+            assert_eq!(error.to_string(), message);
+            let exception = SystemException::from(error);
+            assert_eq!(
+                (exception.kind, exception.minor),
+                (SystemExceptionKind::BadParam, minor)
+            );
+        }
+    }
+
+    #[test]
+    fn escaping_and_unescaping_are_inverse_for_all_octets() {
+        let all: Vec<u8> = (0..=255).collect();
+        assert_eq!(unescape(&escape(&all)).unwrap(), all);
+    }
+}

@@ -1,0 +1,137 @@
+//! The stages in a row.
+
+use std::path::PathBuf;
+
+use proc_macro2::TokenStream;
+
+use crate::diagnostic::{Diagnostics, Sink};
+use crate::generate::generate;
+use crate::model::Model;
+use crate::names::{Names, assign};
+use crate::options::Options;
+use crate::parser::parse;
+use crate::preprocess::{Input, preprocess};
+use crate::resolve::resolve;
+use crate::source::{SourceMap, Span};
+
+/// What a compilation gives.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Output {
+    /// Items: modules, types, traits. They work at any place where items may stand, with nothing imported.
+    pub tokens: TokenStream,
+    /// Every file that was read, canonical, each once.
+    pub dependencies: Vec<PathBuf>,
+}
+
+/// Compiles `text`, which diagnostics call `name`. `#include` looks in [`Options::include_dirs`] only, as the text has
+/// no directory of its own.
+///
+/// # Errors
+/// Everything that is wrong with the text, as far as it can be told at once.
+pub fn compile_str(name: &str, text: &str, options: &Options) -> Result<Output, Diagnostics> {
+    compile(&[Input::Text { name, text }], options)
+}
+
+/// Compiles several files as one: they share one global scope, and a file that one of them includes is read once if it
+/// guards itself. Definitions of included files are generated too, unless [`Options::externs`] maps them.
+///
+/// # Errors
+/// Everything that is wrong with them, as far as it can be told at once; also files that cannot be read.
+pub fn compile_files(files: &[PathBuf], options: &Options) -> Result<Output, Diagnostics> {
+    compile(&inputs(files), options)
+}
+
+/// As [`compile_str`], up to the point where code would be generated.
+///
+/// # Errors
+/// As [`compile_str`].
+pub fn check_str(name: &str, text: &str, options: &Options) -> Result<(), Diagnostics> {
+    analyse(&[Input::Text { name, text }], options).map(drop)
+}
+
+/// As [`compile_files`], up to the point where code would be generated.
+///
+/// # Errors
+/// As [`compile_files`].
+pub fn check_files(files: &[PathBuf], options: &Options) -> Result<(), Diagnostics> {
+    analyse(&inputs(files), options).map(drop)
+}
+
+fn inputs(files: &[PathBuf]) -> Vec<Input<'_>> {
+    files.iter().map(|path| Input::File(path)).collect()
+}
+
+fn compile(inputs: &[Input<'_>], options: &Options) -> Result<Output, Diagnostics> {
+    let Analysis {
+        model,
+        names,
+        dependencies,
+    } = analyse(inputs, options)?;
+    let tokens = generate(&model, &names, &options.crate_path);
+    Ok(Output {
+        tokens,
+        dependencies,
+    })
+}
+
+struct Analysis {
+    model: Model,
+    names: Names,
+    dependencies: Vec<PathBuf>,
+}
+
+fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnostics> {
+    if inputs.is_empty() {
+        return Err(Diagnostics::of_option("no IDL file is named", None));
+    }
+    for (name, path) in &options.externs {
+        if path.trim().is_empty() || path.parse::<TokenStream>().is_err() {
+            let message = format!("the option extern(\"{name}\" = …) does not give a Rust path");
+            return Err(Diagnostics::of_option(
+                message,
+                Some("write `crate::common`, for example".to_owned()),
+            ));
+        }
+    }
+    let mut sources = SourceMap::default();
+    let sink = Sink::default();
+    let tokens = preprocess(inputs, &options.include_dirs, &mut sources, &sink);
+    // What went wrong so far may have taken anything out of the text.
+    let whole = sink.is_empty();
+    let (definitions, parsed) = parse(&tokens, &sink);
+    if !(whole && parsed) {
+        return Err(failure(sink, &sources));
+    }
+    let options_file = sources.add("<options>".to_owned(), None, String::new(), false);
+    let options_span = Span::new(options_file, 0, 0);
+    let model = resolve(
+        &definitions,
+        &options.externs,
+        &sources,
+        options_span,
+        &sink,
+    );
+    if !sink.is_empty() {
+        return Err(failure(sink, &sources));
+    }
+    let names = assign(&model, &options.renames, options_span, &sink);
+    match sink.finish(&sources) {
+        Some(diagnostics) => Err(diagnostics),
+        None => Ok(Analysis {
+            model,
+            names,
+            dependencies: sources.paths(),
+        }),
+    }
+}
+
+fn failure(sink: Sink, sources: &SourceMap) -> Diagnostics {
+    let lost = || {
+        Diagnostics::of_option(
+            "the compiler failed and did not say why: please report this IDL",
+            None,
+        )
+    };
+    sink.finish(sources).unwrap_or_else(lost)
+}

@@ -1,0 +1,180 @@
+//! Structs, exceptions, enums, typedefs and constants.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::{Generator, ident};
+use crate::model::{Basic, DefId, Struct, Type, Value};
+
+impl Generator<'_> {
+    pub(super) fn structure(&self, id: DefId, body: &Struct) -> TokenStream {
+        let private = &self.private;
+        let name = ident(self.names.of(id));
+        let doc = self.doc(id, "Struct");
+        let (fields, codecs) = self.fields(id, body);
+        quote! {
+            #doc
+            #[derive(Debug, Clone, PartialEq)]
+            pub struct #name { #(#fields)* }
+            #private::cdr_struct!(#name { #(#codecs),* });
+        }
+    }
+
+    pub(super) fn exception(&self, id: DefId, body: &Struct) -> TokenStream {
+        let private = &self.private;
+        let name = ident(self.names.of(id));
+        let doc = self.doc(id, "Exception");
+        let repository_id = &self.model.def(id).repository_id;
+        let (fields, codecs) = self.fields(id, body);
+        let shape = if fields.is_empty() {
+            quote!(;)
+        } else {
+            quote!({ #(#fields)* })
+        };
+        quote! {
+            #doc
+            #[derive(Debug, Clone, PartialEq)]
+            pub struct #name #shape
+            #private::exception!(#name, #repository_id, { #(#codecs),* });
+        }
+    }
+
+    /// `pub name: Type,` and `name: Codec` of every member.
+    fn fields(&self, id: DefId, body: &Struct) -> (Vec<TokenStream>, Vec<TokenStream>) {
+        let from = self.model.def(id).scope;
+        let members = body.members.iter().map(|member| {
+            let name = ident(self.names.of(member.def));
+            let doc = self.doc_with(
+                member.def,
+                &format!("Member `{}`.", self.model.def(member.def).name),
+            );
+            let value = self.value(from, &member.ty);
+            let codec = self.codec(from, &member.ty).tokens;
+            (quote!(#doc pub #name: #value,), quote!(#name: #codec))
+        });
+        members.unzip()
+    }
+
+    pub(super) fn enumeration(&self, id: DefId, enumerators: &[DefId]) -> TokenStream {
+        let private = &self.private;
+        let name = ident(self.names.of(id));
+        let doc = self.doc(id, "Enum");
+        let names: Vec<_> = enumerators
+            .iter()
+            .map(|&enumerator| ident(self.names.of(enumerator)))
+            .collect();
+        let docs = enumerators.iter().map(|&enumerator| {
+            self.doc_with(
+                enumerator,
+                &format!("Enumerator `{}`.", self.model.def(enumerator).name),
+            )
+        });
+        quote! {
+            #doc
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+            pub enum #name { #(#docs #names,)* }
+            #private::cdr_enum!(#name { #(#names),* });
+        }
+    }
+
+    pub(super) fn typedef(&self, id: DefId, ty: &Type) -> TokenStream {
+        let from = self.model.def(id).scope;
+        let doc = self.doc(id, "Typedef");
+        // Whoever writes the name of a typedef of an interface means the reference; nil is said with `Option`.
+        let (name, target) = match self.model.is_reference(ty) {
+            true => (self.reference_name(id), self.reference_type(from, ty)),
+            false => (ident(self.names.of(id)), self.value(from, ty)),
+        };
+        quote! { #doc pub type #name = #target; }
+    }
+
+    pub(super) fn constant(&self, id: DefId, ty: &Type, value: &Value) -> TokenStream {
+        let orb = &self.orb;
+        let from = self.model.def(id).scope;
+        let name = ident(self.names.of(id));
+        let doc = self.doc_with(id, &format!("Constant `{}`.", self.model.scoped_name(id)));
+        let ty = self.model.unaliased(ty);
+        let rust_type = match ty {
+            Type::Str { .. } => quote!(&str),
+            _ => self.value(from, ty),
+        };
+        let mut allow = TokenStream::new();
+        let literal = match value {
+            Value::Integer(number) => {
+                let sign = (*number < 0).then(|| quote!(-));
+                let digits = Literal::u128_unsuffixed(number.unsigned_abs());
+                quote!(#sign #digits)
+            }
+            Value::Float(number) => {
+                if resembles_a_known_constant(*number) {
+                    allow = quote!(#[allow(clippy::approx_constant, reason = "the value the IDL gives")]);
+                }
+                float(*number, matches!(ty, Type::Basic(Basic::Float)))
+            }
+            Value::Boolean(value) => quote!(#value),
+            Value::Char(c) => {
+                // Checked by the resolver: one character of ISO 8859-1.
+                let octet = Literal::u8_unsuffixed(u8::try_from(u32::from(*c)).unwrap_or(b'?'));
+                quote!(#orb::Char(#octet))
+            }
+            Value::WideChar(c) => {
+                let unit = Literal::u16_unsuffixed(u16::try_from(u32::from(*c)).unwrap_or(0xfffd));
+                quote!(#orb::WChar(#unit))
+            }
+            Value::Str(text) | Value::WideStr(text) => {
+                let text = Literal::string(text);
+                quote!(#text)
+            }
+            Value::Enumerator(enumerator) => {
+                let variant = ident(self.names.of(*enumerator));
+                quote!(#rust_type::#variant)
+            }
+            // Nothing is generated from a model with errors.
+            Value::Error => return TokenStream::new(),
+        };
+        quote! { #doc #allow pub const #name: #rust_type = #literal; }
+    }
+}
+
+fn float(number: f64, single: bool) -> TokenStream {
+    let sign = number.is_sign_negative().then(|| quote!(-));
+    // The shortest digits that read back as the same number, in its own precision.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a float constant is rounded to float"
+    )]
+    let digits = match single {
+        true => Literal::f32_unsuffixed((number as f32).abs()),
+        false => Literal::f64_unsuffixed(number.abs()),
+    };
+    quote!(#sign #digits)
+}
+
+/// Clippy refuses numbers near those of `core::f64::consts`; an IDL file may have its own idea of π.
+fn resembles_a_known_constant(number: f64) -> bool {
+    use std::f64::consts as c;
+    let known = [
+        c::E,
+        c::FRAC_1_PI,
+        c::FRAC_1_SQRT_2,
+        c::FRAC_2_PI,
+        c::FRAC_2_SQRT_PI,
+        c::FRAC_PI_2,
+        c::FRAC_PI_3,
+        c::FRAC_PI_4,
+        c::FRAC_PI_6,
+        c::FRAC_PI_8,
+        c::LN_2,
+        c::LN_10,
+        c::LOG10_2,
+        c::LOG10_E,
+        c::LOG2_10,
+        c::LOG2_E,
+        c::PI,
+        c::SQRT_2,
+        c::TAU,
+    ];
+    known
+        .iter()
+        .any(|known| (number.abs() / known - 1.0).abs() < 0.01)
+}

@@ -1,0 +1,125 @@
+//! The model to Rust.
+//!
+//! What generated code needs at run time lies behind two paths: the crate of the ORB itself for the types that users
+//! see, and its hidden module `__private` for the rest. Generated code has no `use` and writes every name of the
+//! standard library out, so that nothing leaks from it and nothing around it can change its meaning.
+
+mod data;
+mod dispatch;
+mod docs;
+mod operations;
+mod paths;
+mod skeleton;
+mod stub;
+mod types;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+
+use crate::model::{DefId, DefKind, Interface, Model, ScopeId};
+use crate::names::Names;
+
+/// Everything that is declared and not mapped elsewhere, as items for any module.
+pub(crate) fn generate(model: &Model, names: &Names, crate_path: &TokenStream) -> TokenStream {
+    let generator = Generator {
+        model,
+        names,
+        orb: crate_path.clone(),
+        private: quote!(#crate_path::__private),
+    };
+    generator.scope(ScopeId::ROOT)
+}
+
+struct Generator<'a> {
+    model: &'a Model,
+    names: &'a Names,
+    /// The crate of the ORB.
+    orb: TokenStream,
+    /// Its hidden module.
+    private: TokenStream,
+}
+
+fn ident(name: &str) -> Ident {
+    Ident::new(name, Span::call_site())
+}
+
+impl Generator<'_> {
+    /// The items of one IDL scope, in the order of the text.
+    fn scope(&self, scope: ScopeId) -> TokenStream {
+        if self.model.is_extern(scope) {
+            return TokenStream::new();
+        }
+        self.model
+            .scope(scope)
+            .order
+            .iter()
+            .map(|&id| self.definition(id))
+            .collect()
+    }
+
+    fn definition(&self, id: DefId) -> TokenStream {
+        match &self.model.def(id).kind {
+            DefKind::Module(scope) => self.module(id, *scope),
+            DefKind::Interface(interface) if interface.defined => self.interface(id, interface),
+            DefKind::Struct(body) => self.with_inner(id, body.scope, self.structure(id, body)),
+            DefKind::Exception(body) => self.with_inner(id, body.scope, self.exception(id, body)),
+            DefKind::Enum(enumerators) => self.enumeration(id, enumerators),
+            DefKind::Typedef(ty) => self.typedef(id, ty),
+            DefKind::Const(ty, value) => self.constant(id, ty, value),
+            _ => TokenStream::new(),
+        }
+    }
+
+    fn module(&self, id: DefId, scope: ScopeId) -> TokenStream {
+        if self.model.is_extern(scope) {
+            return TokenStream::new();
+        }
+        let doc = self.doc(id, "Module");
+        let name = ident(self.names.of(id));
+        let items = self.scope(scope);
+        quote! { #doc pub mod #name { #items } }
+    }
+
+    /// `item`, and a module for what is declared inside of the struct or exception.
+    fn with_inner(&self, id: DefId, scope: ScopeId, item: TokenStream) -> TokenStream {
+        let inner = self.scope(scope);
+        if inner.is_empty() {
+            return item;
+        }
+        let name = ident(&self.names.inner_module(id));
+        let doc = format!(" What is declared inside `{}`.", self.model.scoped_name(id));
+        quote! { #[doc = #doc] pub mod #name { #inner } #item }
+    }
+
+    fn interface(&self, id: DefId, interface: &Interface) -> TokenStream {
+        let nested = self.scope(interface.scope);
+        let errors = self.operation_errors(interface);
+        let module = (!nested.is_empty() || !errors.is_empty()).then(|| {
+            let name = ident(&self.names.inner_module(id));
+            let doc = format!(
+                " What is declared inside interface `{}`, and what its operations raise.",
+                self.model.scoped_name(id)
+            );
+            quote! { #[doc = #doc] pub mod #name { #nested #errors } }
+        });
+        let contract = self.contract(id, interface);
+        let reference = self.reference(id, interface);
+        let skeleton = self.skeleton(id, interface);
+        quote! { #module #contract #reference #skeleton }
+    }
+
+    fn reference_name(&self, id: DefId) -> Ident {
+        ident(&self.names.reference(id))
+    }
+
+    /// `interface` and all it inherits from, itself last.
+    fn lineage<'b>(&'b self, id: DefId, interface: &'b Interface) -> Vec<(DefId, &'b Interface)> {
+        let bases = interface.ancestors.iter().rev();
+        let bases = bases.filter_map(|&base| {
+            self.model
+                .interface(base)
+                .map(|interface| (base, interface))
+        });
+        bases.chain([(id, interface)]).collect()
+    }
+}

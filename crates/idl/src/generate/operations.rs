@@ -1,0 +1,207 @@
+//! The servant's trait, and what operations raise.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+use super::{Generator, ident};
+use crate::model::{DefId, Direction, Interface, Operation, Parameter, Role, ScopeId, Type};
+
+impl Generator<'_> {
+    /// The name on the wire.
+    pub(super) fn wire_name(&self, operation: &Operation) -> String {
+        let name = &self.model.def(operation.def).name;
+        match operation.role {
+            Role::Operation => name.to_string(),
+            Role::Get => format!("_get_{name}"),
+            Role::Set => format!("_set_{name}"),
+        }
+    }
+
+    /// The parameters that travel with the request.
+    pub(super) fn inputs<'b>(
+        &self,
+        operation: &'b Operation,
+    ) -> impl Iterator<Item = &'b Parameter> {
+        operation
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.direction != Direction::Out)
+    }
+
+    /// What travels back, in the order of the reply.
+    pub(super) fn outputs<'b>(&self, operation: &'b Operation) -> Vec<&'b Type> {
+        let out = operation
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.direction != Direction::In);
+        operation
+            .result
+            .iter()
+            .chain(out.map(|parameter| &parameter.ty))
+            .collect()
+    }
+
+    /// `()`, the value, or a tuple of them.
+    pub(super) fn output_type(&self, from: ScopeId, operation: &Operation) -> TokenStream {
+        let values: Vec<_> = self
+            .outputs(operation)
+            .into_iter()
+            .map(|ty| self.value(from, ty))
+            .collect();
+        match &values[..] {
+            [one] => one.clone(),
+            all => quote!((#(#all),*)),
+        }
+    }
+
+    /// What the operation of interface `owner` ends with when it fails.
+    pub(super) fn error_type(
+        &self,
+        from: ScopeId,
+        owner: &Interface,
+        operation: &Operation,
+    ) -> TokenStream {
+        if operation.raises.is_empty() {
+            let orb = &self.orb;
+            return quote!(#orb::SystemException);
+        }
+        self.path(from, owner.scope, &ident(&self.names.error_enum(operation)))
+    }
+
+    pub(super) fn parameter_name(&self, operation: &Operation, parameter: &Parameter) -> Ident {
+        ident(&self.names.parameter(operation.def, &parameter.name))
+    }
+
+    /// A sentence on what an operation is, and what it gives back when that is not obvious.
+    pub(super) fn operation_doc(&self, operation: &Operation) -> TokenStream {
+        let name = &self.model.def(operation.def).name;
+        let mut line = match (operation.role, operation.oneway) {
+            (Role::Operation, false) => format!("Operation `{name}`."),
+            (Role::Operation, true) => format!("Oneway operation `{name}`."),
+            (Role::Get, _) => format!("Reads attribute `{name}`."),
+            (Role::Set, _) => format!("Writes attribute `{name}`."),
+        };
+        let out = operation
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.direction != Direction::In);
+        let mut results: Vec<String> = out
+            .map(|parameter| format!("`{}`", parameter.name))
+            .collect();
+        if !results.is_empty() {
+            if operation.result.is_some() {
+                results.insert(0, "the result".to_owned());
+            }
+            line.push_str(&format!(" Gives back {}.", results.join(", ")));
+        }
+        self.doc_with(operation.def, &line)
+    }
+
+    /// The error enums of all operations that raise something.
+    pub(super) fn operation_errors(&self, interface: &Interface) -> TokenStream {
+        let raising = interface
+            .operations
+            .iter()
+            .filter(|operation| !operation.raises.is_empty());
+        raising
+            .map(|operation| self.operation_error(interface.scope, operation))
+            .collect()
+    }
+
+    fn operation_error(&self, from: ScopeId, operation: &Operation) -> TokenStream {
+        let (orb, private) = (&self.orb, &self.private);
+        let name = ident(&self.names.error_enum(operation));
+        let doc = format!(" What `{}` raises.", self.wire_name(operation));
+        let variants = self.variants(&operation.raises);
+        let payloads: Vec<_> = operation
+            .raises
+            .iter()
+            .map(|&id| self.path_to(from, id))
+            .collect();
+        let docs = operation
+            .raises
+            .iter()
+            .map(|&id| format!(" `{}`.", self.model.def(id).repository_id));
+        quote! {
+            #[doc = #doc]
+            #[derive(Debug, Clone, PartialEq)]
+            #[non_exhaustive]
+            pub enum #name {
+                #(#[doc = #docs] #variants(#payloads),)*
+                #[doc = " A system exception."]
+                System(#orb::SystemException),
+            }
+            #private::operation_error!(#name { #(#variants(#payloads)),* });
+        }
+    }
+
+    /// A variant for each exception: its name, with the name of its scope in front where that alone would not do.
+    fn variants(&self, raises: &[DefId]) -> Vec<Ident> {
+        let short = |id: DefId| self.names.of(id).to_owned();
+        let mut taken: Vec<String> = vec!["System".to_owned()];
+        let names = raises.iter().map(|&id| {
+            let name = short(id);
+            let alone = name != "System"
+                && raises.iter().filter(|&&other| short(other) == name).count() == 1;
+            let path = self.model.path(self.model.def(id).scope);
+            let mut variant = match alone {
+                true => name,
+                false => format!("{}{name}", crate::names::type_name(&path.join("_"))),
+            };
+            // `A::BX` and `AB::X`: nothing left but to count.
+            while taken.contains(&variant) {
+                variant.push('2');
+            }
+            taken.push(variant.clone());
+            ident(&variant)
+        });
+        names.collect()
+    }
+
+    /// The trait that a servant implements.
+    pub(super) fn contract(&self, id: DefId, interface: &Interface) -> TokenStream {
+        let from = self.model.def(id).scope;
+        let name = ident(self.names.of(id));
+        let doc = self.doc_with(
+            id,
+            &format!(
+                "What a servant of interface `{}` implements, with `async fn`s.",
+                self.model.def(id).repository_id
+            ),
+        );
+        let bounds = match &interface.bases[..] {
+            [] => quote!(::core::marker::Send + ::core::marker::Sync + 'static),
+            bases => {
+                let bases = bases.iter().map(|&base| self.path_to(from, base));
+                quote!(#(#bases)+*)
+            }
+        };
+        let methods = interface.operations.iter().map(|operation| {
+            let doc = self.operation_doc(operation);
+            let method = format_ident!("{}", self.names.method(operation));
+            let parameters = self.inputs(operation).map(|parameter| {
+                let name = self.parameter_name(operation, parameter);
+                let ty = self.servant_parameter(from, &parameter.ty);
+                quote!(#name: #ty)
+            });
+            let output = self.output_type(from, operation);
+            let error = self.error_type(from, interface, operation);
+            let allow = too_many_arguments(self.inputs(operation).count());
+            quote! {
+                #doc
+                #allow
+                fn #method(&self, #(#parameters),*) -> impl ::core::future::Future<
+                    Output = ::core::result::Result<#output, #error>,
+                > + ::core::marker::Send;
+            }
+        });
+        quote! { #doc pub trait #name: #bounds { #(#methods)* } }
+    }
+}
+
+/// The interface was not designed for clippy.
+pub(super) fn too_many_arguments(parameters: usize) -> Option<TokenStream> {
+    // `self` counts, and seven are allowed.
+    (parameters > 6)
+        .then(|| quote!(#[allow(clippy::too_many_arguments, reason = "the IDL has as many")]))
+}

@@ -1,0 +1,156 @@
+//! Skeletons: from a request to a call of the servant, and from its result to the reply.
+
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote};
+
+use super::dispatch::table;
+use super::{Generator, ident};
+use crate::model::{DefId, Interface, Operation, ScopeId};
+
+impl Generator<'_> {
+    pub(super) fn skeleton(&self, id: DefId, interface: &Interface) -> TokenStream {
+        let private = &self.private;
+        let from = self.model.def(id).scope;
+        let contract = ident(self.names.of(id));
+        let name = ident(&self.names.skeleton(id));
+        let reference = self.reference_name(id);
+        let servant = ident(self.names.servant);
+        let repository_id = &self.model.def(id).repository_id;
+        let doc = format!(" Serves interface `{repository_id}` with a [`{contract}`].");
+        let ids = [id].into_iter().chain(interface.ancestors.iter().copied());
+        let ids = ids.map(|id| &self.model.def(id).repository_id);
+        let start = self.start(from, &servant, &self.lineage(id, interface));
+        quote! {
+            #[doc = #doc]
+            #[derive(Debug)]
+            pub struct #name<#servant> { servant: ::std::sync::Arc<#servant> }
+            impl<#servant: #contract> #name<#servant> {
+                #[doc = " A skeleton that owns its servant."]
+                pub fn new(servant: #servant) -> Self {
+                    Self { servant: ::std::sync::Arc::new(servant) }
+                }
+                #[doc = " A skeleton that shares its servant with whoever else holds it."]
+                pub fn from_arc(servant: ::std::sync::Arc<#servant>) -> Self {
+                    Self { servant }
+                }
+            }
+            impl<#servant> ::core::clone::Clone for #name<#servant> {
+                fn clone(&self) -> Self {
+                    Self { servant: ::std::sync::Arc::clone(&self.servant) }
+                }
+            }
+            impl<#servant: #contract> #private::InterfaceSkeleton for #name<#servant> {
+                type Ref = #reference;
+            }
+            impl<#servant: #contract> #private::Skeleton for #name<#servant> {
+                fn repository_id(&self) -> &'static str {
+                    #repository_id
+                }
+                fn is_a(&self, repository_id: &str) -> bool {
+                    ::core::matches!(repository_id, #(#ids)|*)
+                }
+                fn start(&self, request: #private::Request) -> #private::Upcall {
+                    #start
+                }
+            }
+        }
+    }
+
+    fn start(
+        &self,
+        from: ScopeId,
+        servant: &Ident,
+        lineage: &[(DefId, &Interface)],
+    ) -> TokenStream {
+        let private = &self.private;
+        let operations: Vec<_> = lineage
+            .iter()
+            .flat_map(|&(id, owner)| {
+                owner
+                    .operations
+                    .iter()
+                    .map(move |operation| (id, owner, operation))
+            })
+            .collect();
+        if operations.is_empty() {
+            return quote!(request.unknown_operation());
+        }
+        let names: Vec<String> = operations
+            .iter()
+            .map(|(.., operation)| self.wire_name(operation))
+            .collect();
+        let table = table(&names, &quote!(#private::phf));
+        let arms = operations.iter().enumerate().map(|(index, (id, owner, operation))| {
+            let index = Literal::usize_unsuffixed(index);
+            let contract = self.path_to(from, *id);
+            let body = self.arm(from, servant, &contract, owner, operation);
+            quote! { ::core::option::Option::Some(#index) => #private::Upcall::new(async move { #body }), }
+        });
+        quote! {
+            static OPERATIONS: #private::phf::Map<&'static [u8], u32> = #table;
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            match OPERATIONS.get(request.operation()).copied() {
+                #(#arms)*
+                _ => request.unknown_operation(),
+            }
+        }
+    }
+
+    fn arm(
+        &self,
+        from: ScopeId,
+        servant: &Ident,
+        contract: &TokenStream,
+        _owner: &Interface,
+        operation: &Operation,
+    ) -> TokenStream {
+        let method = ident(&self.names.method(operation));
+        let inputs = self
+            .inputs(operation)
+            .enumerate()
+            .map(|(index, parameter)| {
+                let index = Literal::usize_unsuffixed(index);
+                self.servant_argument(from, &parameter.ty, &quote!(arguments.#index))
+            });
+        let (decoded, passed): (Vec<_>, Vec<_>) =
+            inputs.map(|input| (input.decoded, input.passed)).unzip();
+        let refuse = quote! {
+            ::core::result::Result::Err(error) => return request.system_exception(&error),
+        };
+        let arguments = match decoded.is_empty() {
+            true => quote! {
+                if let ::core::result::Result::Err(error) = request.arguments::<()>() {
+                    return request.system_exception(&error);
+                }
+            },
+            false => quote! {
+                let arguments = match request.arguments::<(#(#decoded,)*)>() {
+                    ::core::result::Result::Ok(arguments) => arguments,
+                    #refuse
+                };
+            },
+        };
+        let outputs = self.outputs(operation);
+        let names: Vec<_> = match outputs.len() {
+            1 => vec![ident("result")],
+            count => (0..count)
+                .map(|index| format_ident!("result{index}"))
+                .collect(),
+        };
+        let pattern = match &names[..] {
+            [one] => quote!(#one),
+            all => quote!((#(#all),*)),
+        };
+        let values = outputs
+            .iter()
+            .zip(&names)
+            .map(|(ty, name)| self.encoded_value(from, ty, name));
+        quote! {
+            #arguments
+            match <#servant as #contract>::#method(&servant, #(#passed),*).await {
+                ::core::result::Result::Ok(#pattern) => request.reply((#(#values,)*)),
+                ::core::result::Result::Err(error) => request.exception(&error),
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! How each IDL type looks in Rust: as a value, on the wire, as a parameter on either side.
+
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::quote;
+
+use super::Generator;
+use crate::model::{Basic, DefKind, ScopeId, Type};
+
+/// How a value travels.
+pub(super) struct Codec {
+    pub(super) tokens: TokenStream,
+    /// The codec is not the Rust type itself.
+    pub(super) special: bool,
+}
+
+/// One parameter of a stub's method.
+pub(super) struct StubParameter {
+    pub(super) ty: TokenStream,
+    /// What has to be done before the call.
+    pub(super) prepare: TokenStream,
+    /// The argument in the tuple that is encoded.
+    pub(super) argument: TokenStream,
+    /// The type mentions the lifetime `'a`.
+    pub(super) lifetime: bool,
+}
+
+/// One argument on its way to a servant.
+pub(super) struct ServantArgument {
+    /// What is decoded.
+    pub(super) decoded: TokenStream,
+    /// How it is handed over.
+    pub(super) passed: TokenStream,
+}
+
+impl Generator<'_> {
+    pub(super) fn is_octets(&self, ty: &Type) -> bool {
+        match self.model.unaliased(ty) {
+            Type::Sequence(element, _) => {
+                matches!(self.model.unaliased(element), Type::Basic(Basic::Octet))
+            }
+            _ => false,
+        }
+    }
+
+    /// Types that a servant can borrow from the message as `[T]`.
+    fn is_numeric(&self, ty: &Type) -> bool {
+        use Basic::{Double, Float, Long, LongLong, Short, ULong, ULongLong, UShort};
+        matches!(
+            self.model.unaliased(ty),
+            Type::Basic(Short | UShort | Long | ULong | LongLong | ULongLong | Float | Double)
+        )
+    }
+
+    fn basic(&self, basic: Basic) -> TokenStream {
+        let orb = &self.orb;
+        match basic {
+            Basic::Boolean => quote!(bool),
+            Basic::Char => quote!(#orb::Char),
+            Basic::WideChar => quote!(#orb::WChar),
+            Basic::Octet => quote!(u8),
+            Basic::Short => quote!(i16),
+            Basic::UShort => quote!(u16),
+            Basic::Long => quote!(i32),
+            Basic::ULong => quote!(u32),
+            Basic::LongLong => quote!(i64),
+            Basic::ULongLong => quote!(u64),
+            Basic::Float => quote!(f32),
+            Basic::Double => quote!(f64),
+        }
+    }
+
+    /// The type of an object reference that is not nil.
+    pub(super) fn reference_type(&self, from: ScopeId, ty: &Type) -> TokenStream {
+        match self.model.unaliased(ty) {
+            Type::Named(id) => self.path_to_reference(from, *id),
+            _ => {
+                let orb = &self.orb;
+                quote!(#orb::ObjectRef)
+            }
+        }
+    }
+
+    /// The owned Rust type.
+    pub(super) fn value(&self, from: ScopeId, ty: &Type) -> TokenStream {
+        let ty = self.model.unaliased(ty);
+        if self.model.is_reference(ty) {
+            let reference = self.reference_type(from, ty);
+            return quote!(::core::option::Option<#reference>);
+        }
+        match ty {
+            Type::Basic(basic) => self.basic(*basic),
+            Type::Str { .. } => quote!(::std::string::String),
+            Type::Sequence(..) if self.is_octets(ty) => {
+                let orb = &self.orb;
+                quote!(#orb::Bytes)
+            }
+            Type::Sequence(element, _) => {
+                let element = self.value(from, element);
+                quote!(::std::vec::Vec<#element>)
+            }
+            Type::Array(element, length) => {
+                let (element, length) =
+                    (self.value(from, element), Literal::u32_unsuffixed(*length));
+                quote!([#element; #length])
+            }
+            Type::Named(id) => self.path_to(from, *id),
+            // Nothing is generated from a model with errors.
+            Type::Object | Type::Error => quote!(()),
+        }
+    }
+
+    pub(super) fn codec(&self, from: ScopeId, ty: &Type) -> Codec {
+        let private = &self.private;
+        let ty = self.model.unaliased(ty);
+        let special = |tokens| Codec {
+            tokens,
+            special: true,
+        };
+        let bound = |bound: u32| Literal::u32_unsuffixed(bound);
+        if self.model.is_reference(ty) {
+            let reference = self.reference_type(from, ty);
+            return special(quote!(#private::RefCodec<#reference>));
+        }
+        match ty {
+            Type::Str {
+                wide: false,
+                bound: Some(n),
+            } => {
+                let n = bound(*n);
+                special(quote!(#private::BoundedStr<#n>))
+            }
+            Type::Str {
+                wide: true,
+                bound: None,
+            } => special(quote!(#private::WideStr)),
+            Type::Str {
+                wide: true,
+                bound: Some(n),
+            } => {
+                let n = bound(*n);
+                special(quote!(#private::BoundedWideStr<#n>))
+            }
+            Type::Sequence(_, Some(n)) if self.is_octets(ty) => {
+                let n = bound(*n);
+                special(quote!(#private::BoundedOctets<#n>))
+            }
+            Type::Sequence(element, limit) if !self.is_octets(ty) => {
+                let element = self.codec(from, element);
+                let tokens = element.tokens;
+                match limit {
+                    Some(n) => {
+                        let n = bound(*n);
+                        special(quote!(#private::BoundedSeq<#tokens, #n>))
+                    }
+                    None if element.special => special(quote!(#private::Seq<#tokens>)),
+                    None => Codec {
+                        tokens: self.value(from, ty),
+                        special: false,
+                    },
+                }
+            }
+            Type::Array(element, length) => {
+                let element = self.codec(from, element);
+                let (tokens, length) = (element.tokens, Literal::u32_unsuffixed(*length));
+                match element.special {
+                    true => special(quote!(#private::Array<#tokens, #length>)),
+                    false => Codec {
+                        tokens: self.value(from, ty),
+                        special: false,
+                    },
+                }
+            }
+            _ => Codec {
+                tokens: self.value(from, ty),
+                special: false,
+            },
+        }
+    }
+
+    /// `expression` as something that can be encoded: itself, or with its codec.
+    fn encoded(&self, codec: &Codec, expression: &TokenStream, by_reference: bool) -> TokenStream {
+        let private = &self.private;
+        let tokens = &codec.tokens;
+        match (codec.special, by_reference) {
+            (false, _) => expression.clone(),
+            (true, true) => quote!(#private::Enc::<#tokens>(#expression)),
+            (true, false) => quote!(#private::Enc::<#tokens>(&#expression)),
+        }
+    }
+
+    /// An owned value as something that can be encoded.
+    pub(super) fn encoded_value(&self, from: ScopeId, ty: &Type, name: &Ident) -> TokenStream {
+        self.encoded(&self.codec(from, ty), &quote!(#name), false)
+    }
+
+    /// The type to decode a value as, and how to get the value out of `place` afterwards.
+    pub(super) fn decoded(&self, from: ScopeId, ty: &Type) -> (TokenStream, bool) {
+        let private = &self.private;
+        let Codec { tokens, special } = self.codec(from, ty);
+        if special {
+            (quote!(#private::Dec<#tokens>), true)
+        } else {
+            (tokens, false)
+        }
+    }
+
+    /// The type of an `in` parameter that is the same for stub and servant; `None` where they differ.
+    fn common_parameter(&self, from: ScopeId, ty: &Type) -> Option<TokenStream> {
+        let ty = self.model.unaliased(ty);
+        if self.model.is_reference(ty) || self.is_octets(ty) {
+            return None;
+        }
+        let value = self.value(from, ty);
+        Some(match ty {
+            Type::Basic(_) => value,
+            Type::Named(id) if matches!(self.model.def(*id).kind, DefKind::Enum(_)) => value,
+            Type::Str { .. } => quote!(&str),
+            Type::Sequence(element, _) => {
+                let element = self.value(from, element);
+                quote!(&[#element])
+            }
+            _ => quote!(&#value),
+        })
+    }
+
+    pub(super) fn stub_parameter(&self, from: ScopeId, ty: &Type, name: &Ident) -> StubParameter {
+        let (orb, codec) = (&self.orb, self.codec(from, ty));
+        let by_value = matches!(self.model.unaliased(ty), Type::Basic(_));
+        if let Some(ty) = self.common_parameter(from, ty) {
+            let argument = self.encoded(&codec, &quote!(#name), !by_value);
+            return StubParameter {
+                ty,
+                prepare: TokenStream::new(),
+                argument,
+                lifetime: false,
+            };
+        }
+        let octets = self.is_octets(ty);
+        let target = match octets {
+            true => quote!(#orb::Octets<'a>),
+            false => self.value(from, ty),
+        };
+        StubParameter {
+            ty: quote!(impl ::core::convert::Into<#target>),
+            prepare: quote!(let #name: #target = ::core::convert::Into::into(#name);),
+            argument: self.encoded(&codec, &quote!(#name), false),
+            lifetime: octets,
+        }
+    }
+
+    pub(super) fn servant_parameter(&self, from: ScopeId, ty: &Type) -> TokenStream {
+        let orb = &self.orb;
+        self.common_parameter(from, ty)
+            .unwrap_or_else(|| match self.is_octets(ty) {
+                true => quote!(#orb::OctetsRef<'_>),
+                false => self.value(from, ty),
+            })
+    }
+
+    /// How the argument at `place` reaches a servant.
+    pub(super) fn servant_argument(
+        &self,
+        from: ScopeId,
+        ty: &Type,
+        place: &TokenStream,
+    ) -> ServantArgument {
+        let orb = &self.orb;
+        let ty = self.model.unaliased(ty);
+        let (decoded, special) = self.decoded(from, ty);
+        let inner = if special {
+            quote!(#place.0)
+        } else {
+            place.clone()
+        };
+        let by_value = self.model.is_reference(ty)
+            || matches!(ty, Type::Basic(_))
+            || matches!(ty, Type::Named(id) if matches!(self.model.def(*id).kind, DefKind::Enum(_)));
+        match ty {
+            _ if by_value => ServantArgument {
+                decoded,
+                passed: inner,
+            },
+            Type::Str { .. } if !special => ServantArgument {
+                decoded: quote!(::std::borrow::Cow<'_, str>),
+                passed: quote!(&#inner),
+            },
+            _ if self.is_octets(ty) && special => ServantArgument {
+                decoded,
+                passed: quote!(#orb::OctetsRef::new(&#inner)),
+            },
+            _ if self.is_octets(ty) => ServantArgument {
+                decoded: quote!(#orb::OctetsRef<'_>),
+                passed: inner,
+            },
+            Type::Sequence(element, _) if !special && self.is_numeric(element) => {
+                let element = self.value(from, element);
+                ServantArgument {
+                    decoded: quote!(::std::borrow::Cow<'_, [#element]>),
+                    passed: quote!(&#inner),
+                }
+            }
+            _ => ServantArgument {
+                decoded,
+                passed: quote!(&#inner),
+            },
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The IDL compiler of zorb: OMG IDL in, Rust tokens out.
+//!
+//! ```text
+//!   files, text ──► preprocess ──► parse (nom) ──► resolve ──► name ──► generate ──► TokenStream
+//!                    #include       a tree          a model     Rust names
+//! ```
+//!
+//! It knows nothing of macros, so that it can be tested, fuzzed and called from build scripts; the crate
+//! `zorb-idl-macros` is a thin shell around it. What comes out calls the ORB through the path [`Options::crate_path`].
+//!
+//! ```
+//! use zorb_idl::{Options, compile_str};
+//!
+//! let output = compile_str("bank.idl", "interface Account { readonly attribute double balance; };", &Options::default())?;
+//! assert!(output.tokens.to_string().contains("pub trait Account"));
+//!
+//! let faults = compile_str("bank.idl", "interface Account { Money balance(); };", &Options::default()).unwrap_err();
+//! assert_eq!(
+//!     faults.to_string(),
+//!     "\
+//! error: cannot find `Money` in this scope
+//!  --> bank.idl:1:21
+//!   |
+//! 1 | interface Account { Money balance(); };
+//!   |                     ^^^^^
+//! "
+//! );
+//! # Ok::<(), zorb_idl::Diagnostics>(())
+//! ```
+//!
+//! # Limits
+//! No text makes it panic, run for ever or exhaust the stack: [`limits`] names every bound.
+//!
+//! # What it does not know yet
+//! Unions, `any`, `TypeCode`, `fixed`, `long double`, value types, abstract and local interfaces, `native`, context
+//! clauses, `typeid`/`typeprefix`/`import`, components, annotations, macros with arguments and general `#if`: each is
+//! one diagnostic that says so, where it stands.
+//!
+//! # Features
+//! - `format`: [`format`](fn@format) prints tokens as a file. Costs a build of `prettyplease` and `syn`.
+#![forbid(unsafe_code)]
+
+mod ast;
+mod compile;
+mod diagnostic;
+#[cfg(feature = "format")]
+mod format;
+mod generate;
+mod lexer;
+pub mod limits;
+mod model;
+mod names;
+mod options;
+mod parser;
+mod preprocess;
+mod resolve;
+mod source;
+
+pub use compile::{Output, check_files, check_str, compile_files, compile_str};
+pub use diagnostic::{Diagnostic, Diagnostics, Label};
+#[cfg(feature = "format")]
+pub use format::format;
+pub use options::Options;

@@ -1,0 +1,477 @@
+//! The Rust name of everything, and the proof that no two things share one.
+
+use std::collections::HashMap;
+
+use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
+
+use crate::diagnostic::{Report, Sink};
+use crate::model::{DefId, DefKind, Interface, Model, Operation, Role, ScopeId};
+use crate::source::Span;
+
+/// Rust names, and the names of what is generated beside them.
+#[derive(Debug)]
+pub(crate) struct Names {
+    names: HashMap<DefId, String>,
+    /// Renamed parameters; the others follow the rule.
+    parameters: HashMap<(DefId, String), String>,
+    /// The type parameter of skeletons: `T`, unless the IDL has a type of that name.
+    pub(crate) servant: &'static str,
+}
+
+/// Words that Rust keeps for itself in edition 2024.
+const KEYWORDS: [&str; 52] = [
+    "as", "break", "const", "continue", "crate", "else", "enum", "extern", "false", "fn", "for",
+    "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref", "return",
+    "self", "Self", "static", "struct", "super", "trait", "true", "type", "unsafe", "use", "where",
+    "while", "async", "await", "dyn", "abstract", "become", "box", "do", "final", "macro",
+    "override", "priv", "typeof", "unsized", "virtual", "yield", "try", "gen",
+];
+
+/// A module of such a name would hide the type in everything around it.
+const PRIMITIVES: [&str; 17] = [
+    "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "str", "u8", "u16",
+    "u32", "u64", "u128", "usize",
+];
+
+fn escape(name: String) -> String {
+    if KEYWORDS.contains(&name.as_str()) {
+        name + "_"
+    } else {
+        name
+    }
+}
+
+/// The name of a module.
+pub(crate) fn module_name(idl: &str) -> String {
+    let name = escape(idl.to_snake_case());
+    if PRIMITIVES.contains(&name.as_str()) {
+        name + "_"
+    } else {
+        name
+    }
+}
+
+/// The name of a type: as it is, when it looks like one of Rust's.
+pub(crate) fn type_name(idl: &str) -> String {
+    let kept = idl.starts_with(|c: char| c.is_ascii_uppercase()) && !idl.contains('_');
+    escape(if kept {
+        idl.to_owned()
+    } else {
+        idl.to_upper_camel_case()
+    })
+}
+
+fn value_name(idl: &str) -> String {
+    escape(idl.to_snake_case())
+}
+
+fn method_name(idl: &str) -> String {
+    // References are `Clone`, and an inherent method would hide that.
+    match value_name(idl) {
+        name if name == "clone" => "clone_".to_owned(),
+        name => name,
+    }
+}
+
+fn by_rule(model: &Model, id: DefId) -> String {
+    let idl = &*model.def(id).name;
+    match model.def(id).kind {
+        DefKind::Module(_) => module_name(idl),
+        DefKind::Enumerator(_) => escape(idl.to_upper_camel_case()),
+        DefKind::Const(..) => escape(idl.to_shouty_snake_case()),
+        DefKind::Member => value_name(idl),
+        DefKind::Operation => method_name(idl),
+        _ => type_name(idl),
+    }
+}
+
+/// Whether rustc would take `name` as a name of its own.
+fn is_identifier(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && name != "_"
+        && !KEYWORDS.contains(&name)
+}
+
+/// Names everything in `model`; clashes and senseless renames go to `sink`.
+pub(crate) fn assign(
+    model: &Model,
+    renames: &[(String, String)],
+    options_span: Span,
+    sink: &Sink,
+) -> Names {
+    let ids = (0..model.defs.len()).map(DefId);
+    let mut names: HashMap<DefId, String> = ids.map(|id| (id, by_rule(model, id))).collect();
+    let mut parameters = HashMap::new();
+    for (idl, rust) in renames {
+        let option = format!("the option rename(\"{idl}\" = \"{rust}\")");
+        if !is_identifier(rust) {
+            sink.report(Report::new(
+                options_span,
+                format!("{option} does not give a Rust name"),
+            ));
+            continue;
+        }
+        match find(model, idl.trim_start_matches("::")) {
+            Some((id, None)) => {
+                names.insert(id, rust.clone());
+            }
+            Some((id, Some(parameter))) => {
+                parameters.insert((id, parameter), rust.clone());
+            }
+            None => sink.report(Report::new(
+                options_span,
+                format!("{option} names nothing in this IDL"),
+            )),
+        }
+    }
+    let servant = if names.values().any(|name| name == "T") {
+        "T_"
+    } else {
+        "T"
+    };
+    let names = Names {
+        names,
+        parameters,
+        servant,
+    };
+    Clashes {
+        model,
+        names: &names,
+        sink,
+    }
+    .check();
+    names
+}
+
+/// What a scoped name means from the outside: a definition, or a parameter of an operation.
+fn find(model: &Model, path: &str) -> Option<(DefId, Option<String>)> {
+    let mut scope = ScopeId::ROOT;
+    let mut found: Option<DefId> = None;
+    let mut parts = path.split("::").peekable();
+    while let Some(part) = parts.next() {
+        if let Some(id) = found {
+            match model.own_scope(id) {
+                Some(inner) => scope = inner,
+                // Only an operation has names inside without being a scope of definitions.
+                None => {
+                    let last = parts.peek().is_none();
+                    return (last && has_parameter(model, id, part))
+                        .then(|| (id, Some(part.to_owned())));
+                }
+            }
+        }
+        let id = *model.scope(scope).names.get(&part.to_lowercase())?;
+        found = (*model.def(id).name == *part).then_some(id);
+        found?;
+    }
+    found.map(|id| (id, None))
+}
+
+fn has_parameter(model: &Model, operation: DefId, name: &str) -> bool {
+    let owner = model.scope(model.def(operation).scope).owner;
+    let Some(interface) = owner.and_then(|owner| model.interface(owner)) else {
+        return false;
+    };
+    let mut operations = interface
+        .operations
+        .iter()
+        .filter(|candidate| candidate.def == operation);
+    operations.any(|operation| {
+        operation
+            .parameters
+            .iter()
+            .any(|parameter| *parameter.name == *name)
+    })
+}
+
+impl Names {
+    /// The name of a type, module, constant, member, enumerator or method.
+    pub(crate) fn of(&self, id: DefId) -> &str {
+        self.names.get(&id).map_or("", String::as_str)
+    }
+
+    pub(crate) fn parameter(&self, operation: DefId, idl: &str) -> String {
+        let renamed = self.parameters.get(&(operation, idl.to_owned()));
+        renamed.cloned().unwrap_or_else(|| value_name(idl))
+    }
+
+    /// The method of an operation, or of one side of an attribute.
+    pub(crate) fn method(&self, operation: &Operation) -> String {
+        let name = self.of(operation.def);
+        match operation.role {
+            Role::Set => format!("set_{}", name.strip_suffix('_').unwrap_or(name)),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// The enum of what `operation` raises.
+    pub(crate) fn error_enum(&self, operation: &Operation) -> String {
+        format!("{}Error", self.method(operation).to_upper_camel_case())
+    }
+
+    /// The name without the underscore that keeps it from being a keyword: what is added to it does so as well.
+    fn stem(&self, id: DefId) -> &str {
+        let name = self.of(id);
+        name.strip_suffix('_').unwrap_or(name)
+    }
+
+    /// The module of what is declared inside an interface or struct.
+    pub(crate) fn inner_module(&self, id: DefId) -> String {
+        module_name(self.stem(id))
+    }
+
+    /// The typed reference of an interface, or of a typedef of one.
+    pub(crate) fn reference(&self, id: DefId) -> String {
+        format!("{}Ref", self.stem(id))
+    }
+
+    /// The skeleton of an interface.
+    pub(crate) fn skeleton(&self, id: DefId) -> String {
+        format!("{}Servant", self.stem(id))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Space {
+    /// Types, traits and modules.
+    Type,
+    /// Constants, functions and unit structs.
+    Value,
+}
+
+struct Clashes<'a> {
+    model: &'a Model,
+    names: &'a Names,
+    sink: &'a Sink,
+}
+
+/// The names of one Rust scope: for each, who has it, and what it is when it is not that thing itself.
+type Taken = HashMap<(Space, String), (DefId, Option<String>)>;
+
+impl Clashes<'_> {
+    fn check(&self) {
+        for index in 0..self.model.scopes.len() {
+            let scope = ScopeId(index);
+            if !self.model.is_extern(scope) {
+                self.scope(scope);
+            }
+        }
+    }
+
+    fn scope(&self, scope: ScopeId) {
+        let mut taken = Taken::new();
+        let owner = self.model.scope(scope).owner;
+        for &id in &self.model.scope(scope).order {
+            self.definition(&mut taken, id);
+        }
+        let Some(interface) = owner.and_then(|owner| self.model.interface(owner)) else {
+            return;
+        };
+        for operation in interface
+            .operations
+            .iter()
+            .filter(|operation| !operation.raises.is_empty())
+        {
+            let what = format!("the error type of `{}`", self.model.def(operation.def).name);
+            self.take(
+                &mut taken,
+                Space::Type,
+                self.names.error_enum(operation),
+                operation.def,
+                Some(what),
+            );
+        }
+        self.methods(interface);
+    }
+
+    fn definition(&self, taken: &mut Taken, id: DefId) {
+        let (name, idl) = (self.names.of(id).to_owned(), &self.model.def(id).name);
+        match &self.model.def(id).kind {
+            DefKind::Module(_) | DefKind::Enum(_) => {
+                self.take(taken, Space::Type, name, id, None);
+                self.enumerators(id);
+            }
+            DefKind::Struct(body) | DefKind::Exception(body) => {
+                self.take(taken, Space::Type, name, id, None);
+                let inner = self.model.scope(body.scope).order.iter();
+                if inner
+                    .clone()
+                    .any(|&inner| !matches!(self.model.def(inner).kind, DefKind::Member))
+                {
+                    let what = format!("the module of what is declared inside `{idl}`");
+                    self.take(
+                        taken,
+                        Space::Type,
+                        self.names.inner_module(id),
+                        id,
+                        Some(what),
+                    );
+                }
+                let mut fields = Taken::new();
+                for &member in
+                    inner.filter(|&&inner| matches!(self.model.def(inner).kind, DefKind::Member))
+                {
+                    self.take(
+                        &mut fields,
+                        Space::Value,
+                        self.names.of(member).to_owned(),
+                        member,
+                        None,
+                    );
+                }
+            }
+            DefKind::Interface(_) => {
+                let generated = [
+                    (
+                        self.names.reference(id),
+                        format!("the reference of interface `{idl}`"),
+                    ),
+                    (
+                        self.names.skeleton(id),
+                        format!("the skeleton of interface `{idl}`"),
+                    ),
+                    (
+                        self.names.inner_module(id),
+                        format!("the module of interface `{idl}`"),
+                    ),
+                ];
+                self.take(taken, Space::Type, name, id, None);
+                for (name, what) in generated {
+                    self.take(taken, Space::Type, name, id, Some(what));
+                }
+            }
+            DefKind::Typedef(ty) => {
+                let name = if self.model.is_reference(ty) {
+                    self.names.reference(id)
+                } else {
+                    name
+                };
+                self.take(taken, Space::Type, name, id, None);
+            }
+            DefKind::Const(..) => self.take(taken, Space::Value, name, id, None),
+            // Enumerators live in their enum, members in their struct, operations in their trait.
+            DefKind::Enumerator(_)
+            | DefKind::Member
+            | DefKind::Operation
+            | DefKind::Unsupported => {}
+        }
+    }
+
+    fn enumerators(&self, id: DefId) {
+        let DefKind::Enum(enumerators) = &self.model.def(id).kind else {
+            return;
+        };
+        let mut taken = Taken::new();
+        for &enumerator in enumerators {
+            self.take(
+                &mut taken,
+                Space::Value,
+                self.names.of(enumerator).to_owned(),
+                enumerator,
+                None,
+            );
+        }
+    }
+
+    /// A reference has inherited operations too.
+    fn methods(&self, interface: &Interface) {
+        let mut taken = Taken::new();
+        let bases = interface
+            .ancestors
+            .iter()
+            .rev()
+            .filter_map(|&base| self.model.interface(base));
+        for operation in bases
+            .chain([interface])
+            .flat_map(|interface| &interface.operations)
+        {
+            let what = (operation.role == Role::Set).then(|| {
+                format!(
+                    "the setter of attribute `{}`",
+                    self.model.def(operation.def).name
+                )
+            });
+            self.take(
+                &mut taken,
+                Space::Value,
+                self.names.method(operation),
+                operation.def,
+                what,
+            );
+            let mut parameters: HashMap<String, &crate::model::Parameter> = HashMap::new();
+            for parameter in &operation.parameters {
+                let name = self.names.parameter(operation.def, &parameter.name);
+                if let Some(other) = parameters.insert(name.clone(), parameter) {
+                    let message = format!(
+                        "`{}` and `{}` both become `{name}` in Rust",
+                        other.name, parameter.name
+                    );
+                    let of = format!(
+                        "{}::{}",
+                        self.model.scoped_name(operation.def),
+                        parameter.name
+                    );
+                    let report =
+                        Report::new(parameter.span, message).label(other.span, "the first is here");
+                    self.sink.report(
+                        report.hint(format!("give one another name: rename(\"{of}\" = \"…\")")),
+                    );
+                }
+            }
+        }
+    }
+
+    fn take(&self, taken: &mut Taken, space: Space, name: String, id: DefId, what: Option<String>) {
+        let Some((other, was)) = taken.insert((space, name.clone()), (id, what.clone())) else {
+            return;
+        };
+        let (here, first) = (self.model.def(id), self.model.def(other));
+        let describe = |def: &crate::model::Def, what: Option<String>| {
+            what.unwrap_or_else(|| format!("`{}`", def.name))
+        };
+        let (here_is, first_is) = (describe(here, what), describe(first, was));
+        let message = format!("{first_is} and {here_is} both become `{name}` in Rust");
+        let hint = format!(
+            "give one another name: rename(\"{}\" = \"…\")",
+            self.model.scoped_name(id)
+        );
+        self.sink.report(
+            Report::new(here.span, message)
+                .label(first.span, "the first is here")
+                .hint(hint),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_the_rules_of_the_mapping() {
+        assert_eq!(type_name("BinStruct"), "BinStruct");
+        assert_eq!(type_name("IOR"), "IOR");
+        assert_eq!(type_name("url_t"), "UrlT");
+        assert_eq!(type_name("account"), "Account");
+        assert_eq!(type_name("Self"), "Self_");
+        assert_eq!(module_name("BankApp"), "bank_app");
+        assert_eq!(module_name("Bool"), "bool_");
+        assert_eq!(method_name("sendOctetSeq_2way"), "send_octet_seq_2way");
+        assert_eq!(method_name("clone"), "clone_");
+        assert_eq!(value_name("type"), "type_");
+    }
+
+    #[test]
+    fn the_keyword_list_is_what_syn_and_rustc_refuse_as_a_plain_identifier() {
+        assert!(is_identifier("union") && is_identifier("x_1"));
+        assert!(
+            ["match", "", "1x", "a-b", "_", "gen"]
+                .iter()
+                .all(|name| !is_identifier(name))
+        );
+    }
+}

@@ -1,0 +1,460 @@
+//! Tokens as an input of nom, the error type, and the parsers of single tokens.
+
+use std::cell::Cell;
+use std::iter::Enumerate;
+use std::rc::Rc;
+use std::slice::Iter;
+
+use nom::combinator::{cut, opt};
+use nom::error::{ErrorKind, ParseError};
+use nom::multi::many0;
+use nom::sequence::preceded;
+use nom::{IResult, Input, Needed, Parser};
+
+use crate::ast::{Head, Ident, ScopedName};
+use crate::diagnostic::{Report, Sink};
+use crate::lexer::{Kind, Token};
+use crate::limits::MAX_NESTING;
+use crate::source::Span;
+
+/// What the parser functions share beside the input.
+pub(crate) struct Context<'a> {
+    pub(crate) sink: &'a Sink,
+    /// Something was no IDL: what the tree says of the rest is not to be trusted.
+    pub(crate) failed: Cell<bool>,
+    depth: Cell<usize>,
+    /// Between the angle brackets of a type, where `>>` closes two of them and is no shift.
+    pub(crate) in_angles: Cell<bool>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(sink: &'a Sink) -> Self {
+        Self {
+            sink,
+            failed: Cell::new(false),
+            depth: Cell::new(0),
+            in_angles: Cell::new(false),
+        }
+    }
+
+    pub(crate) fn error(&self, report: Report) {
+        self.failed.set(true);
+        self.sink.report(report);
+    }
+
+    /// What IDL has and we do not: the tree is sound all the same.
+    pub(crate) fn unsupported(&self, span: Span, what: &str) {
+        self.sink.report(Report::unsupported(span, what));
+    }
+}
+
+/// A position in the stream; cheap to copy.
+#[derive(Clone, Copy)]
+pub(crate) struct Tokens<'a> {
+    /// All of them; the last is [`Kind::End`].
+    all: &'a [Token],
+    at: usize,
+    /// One past the last token that may be taken; the end token never is.
+    end: usize,
+    pub(crate) context: &'a Context<'a>,
+}
+
+impl<'a> Tokens<'a> {
+    pub(crate) fn new(all: &'a [Token], context: &'a Context<'a>) -> Self {
+        Self {
+            all,
+            at: 0,
+            end: all.len().saturating_sub(1),
+            context,
+        }
+    }
+
+    /// The next token, which is the end token when there is none.
+    pub(crate) fn first(&self) -> &'a Token {
+        &self.all[self.at]
+    }
+
+    pub(crate) fn nth(&self, ahead: usize) -> &'a Token {
+        &self.all[(self.at + ahead).min(self.all.len() - 1)]
+    }
+
+    pub(crate) fn previous(&self) -> Option<&'a Token> {
+        self.at.checked_sub(1).and_then(|at| self.all.get(at))
+    }
+
+    pub(crate) fn at_end(&self) -> bool {
+        self.at >= self.end
+    }
+
+    pub(crate) fn index(&self) -> usize {
+        self.at
+    }
+
+    /// Without the next token; itself at the end.
+    pub(crate) fn advance(self) -> Self {
+        Self {
+            at: (self.at + 1).min(self.end),
+            ..self
+        }
+    }
+
+    pub(crate) fn is_punct(&self, punct: &str) -> bool {
+        matches!(self.first().kind, Kind::Punct(found) if found == punct)
+    }
+
+    pub(crate) fn word(&self) -> Option<&'a str> {
+        match &self.first().kind {
+            Kind::Word(word) => Some(word),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_word(&self, word: &str) -> bool {
+        self.word() == Some(word)
+    }
+}
+
+impl<'a> Input for Tokens<'a> {
+    type Item = &'a Token;
+    type Iter = Iter<'a, Token>;
+    type IterIndices = Enumerate<Iter<'a, Token>>;
+
+    fn input_len(&self) -> usize {
+        self.end - self.at
+    }
+
+    fn take(&self, index: usize) -> Self {
+        Self {
+            end: self.at + index,
+            ..*self
+        }
+    }
+
+    fn take_from(&self, index: usize) -> Self {
+        Self {
+            at: self.at + index,
+            ..*self
+        }
+    }
+
+    fn take_split(&self, index: usize) -> (Self, Self) {
+        (self.take_from(index), self.take(index))
+    }
+
+    fn position<P: Fn(Self::Item) -> bool>(&self, predicate: P) -> Option<usize> {
+        self.iter_elements().position(predicate)
+    }
+
+    fn iter_elements(&self) -> Self::Iter {
+        self.all[self.at..self.end].iter()
+    }
+
+    fn iter_indices(&self) -> Self::IterIndices {
+        self.iter_elements().enumerate()
+    }
+
+    fn slice_index(&self, count: usize) -> Result<usize, Needed> {
+        if self.input_len() >= count {
+            Ok(count)
+        } else {
+            Err(Needed::new(count - self.input_len()))
+        }
+    }
+}
+
+/// Why a parser failed: the furthest token that did not fit, and what would have.
+#[derive(Debug, Clone)]
+pub(crate) struct Fault {
+    pub(crate) at: usize,
+    pub(crate) expected: Vec<&'static str>,
+    /// Said instead of the list of what was expected.
+    pub(crate) report: Option<Box<Report>>,
+}
+
+impl<'a> ParseError<Tokens<'a>> for Fault {
+    fn from_error_kind(input: Tokens<'a>, _: ErrorKind) -> Self {
+        Self {
+            at: input.index(),
+            expected: Vec::new(),
+            report: None,
+        }
+    }
+
+    fn append(_: Tokens<'a>, _: ErrorKind, other: Self) -> Self {
+        other
+    }
+
+    fn or(mut self, other: Self) -> Self {
+        if self.at == other.at {
+            for expected in other.expected {
+                if !self.expected.contains(&expected) {
+                    self.expected.push(expected);
+                }
+            }
+            self.report = self.report.or(other.report);
+            self
+        } else if self.at > other.at {
+            self
+        } else {
+            other
+        }
+    }
+}
+
+pub(crate) type Parsed<'a, T> = IResult<Tokens<'a>, T, Fault>;
+
+/// Recoverable: another alternative may fit.
+pub(crate) fn expected<'a, T>(i: Tokens<'a>, what: &'static str) -> Parsed<'a, T> {
+    Err(nom::Err::Error(Fault {
+        at: i.index(),
+        expected: vec![what],
+        report: None,
+    }))
+}
+
+/// No alternative can fit any more.
+pub(crate) fn refused<'a, T>(i: Tokens<'a>, report: Report) -> Parsed<'a, T> {
+    Err(nom::Err::Failure(Fault {
+        at: i.index(),
+        expected: Vec::new(),
+        report: Some(Box::new(report)),
+    }))
+}
+
+/// Runs `parser` one level deeper, or refuses.
+pub(crate) fn nested<'a, T>(
+    i: Tokens<'a>,
+    parser: impl FnOnce(Tokens<'a>) -> Parsed<'a, T>,
+) -> Parsed<'a, T> {
+    let depth = &i.context.depth;
+    if depth.get() >= MAX_NESTING {
+        let message = format!("nested more than {MAX_NESTING} levels deep");
+        return refused(i, Report::new(i.first().span, message));
+    }
+    depth.set(depth.get() + 1);
+    let result = parser(i);
+    depth.set(depth.get() - 1);
+    result
+}
+
+/// One punctuation mark, named `what` in messages.
+pub(crate) fn punct<'a>(mark: &'static str) -> impl Fn(Tokens<'a>) -> Parsed<'a, Span> {
+    let what = mark_name(mark);
+    move |i| {
+        if i.is_punct(mark) {
+            Ok((i.advance(), i.first().span))
+        } else {
+            expected(i, what)
+        }
+    }
+}
+
+fn mark_name(mark: &'static str) -> &'static str {
+    match mark {
+        "{" => "`{`",
+        "}" => "`}`",
+        "(" => "`(`",
+        ")" => "`)`",
+        "<" => "`<`",
+        ">" => "`>`",
+        "]" => "`]`",
+        "[" => "`[`",
+        "=" => "`=`",
+        ":" => "`:`",
+        "," => "`,`",
+        "::" => "`::`",
+        _ => "`;`",
+    }
+}
+
+/// One keyword.
+pub(crate) fn keyword<'a>(word: &'static str) -> impl Fn(Tokens<'a>) -> Parsed<'a, Span> {
+    move |i| {
+        if i.is_word(word) {
+            Ok((i.advance(), i.first().span))
+        } else {
+            expected(i, word)
+        }
+    }
+}
+
+/// The words of CORBA 2. Later words (`component`, `port`, `map`, …) are names in too many files to be reserved.
+const KEYWORDS: [&str; 48] = [
+    "abstract",
+    "any",
+    "attribute",
+    "boolean",
+    "case",
+    "char",
+    "const",
+    "context",
+    "custom",
+    "default",
+    "double",
+    "enum",
+    "exception",
+    "factory",
+    "FALSE",
+    "fixed",
+    "float",
+    "in",
+    "inout",
+    "interface",
+    "local",
+    "long",
+    "module",
+    "native",
+    "Object",
+    "octet",
+    "oneway",
+    "out",
+    "private",
+    "public",
+    "raises",
+    "readonly",
+    "sequence",
+    "short",
+    "string",
+    "struct",
+    "supports",
+    "switch",
+    "TRUE",
+    "truncatable",
+    "typedef",
+    "union",
+    "unsigned",
+    "ValueBase",
+    "valuetype",
+    "void",
+    "wchar",
+    "wstring",
+];
+
+pub(crate) fn is_keyword(word: &str) -> bool {
+    KEYWORDS
+        .iter()
+        .any(|keyword| keyword.eq_ignore_ascii_case(word))
+}
+
+/// A name that is no keyword.
+pub(crate) fn ident<'a>(i: Tokens<'a>) -> Parsed<'a, Ident> {
+    let token = i.first();
+    match &token.kind {
+        Kind::Escaped(text) => Ok((
+            i.advance(),
+            Ident {
+                text: Rc::clone(text),
+                span: token.span,
+            },
+        )),
+        Kind::Word(text) if is_keyword(text) => {
+            let message = match KEYWORDS.contains(&&**text) {
+                true => format!("expected a name, found the keyword `{text}`"),
+                false => format!("`{text}` differs only in case from a keyword"),
+            };
+            let report =
+                Report::new(token.span, message).hint(format!("the name can be written `_{text}`"));
+            Err(nom::Err::Error(Fault {
+                at: i.index(),
+                expected: vec!["a name"],
+                report: Some(Box::new(report)),
+            }))
+        }
+        Kind::Word(text) => Ok((
+            i.advance(),
+            Ident {
+                text: Rc::clone(text),
+                span: token.span,
+            },
+        )),
+        _ => expected(i, "a name"),
+    }
+}
+
+/// A name that is being declared, with the documentation of `from`, the first token of its declaration.
+pub(crate) fn head<'a>(from: &'a Token) -> impl Fn(Tokens<'a>) -> Parsed<'a, Head> {
+    move |i| {
+        let prefix = Rc::clone(&i.first().prefix);
+        let (i, name) = ident(i)?;
+        Ok((
+            i,
+            Head {
+                name,
+                doc: from.doc.clone(),
+                prefix,
+            },
+        ))
+    }
+}
+
+pub(crate) fn scoped_name<'a>(i: Tokens<'a>) -> Parsed<'a, ScopedName> {
+    let (i, global) = opt(punct("::")).parse(i)?;
+    let (i, first) = ident(i)?;
+    // Behind `::` there is no way back.
+    let (i, rest) = many0(preceded(punct("::"), cut(ident))).parse(i)?;
+    let parts = std::iter::once(first).chain(rest).collect();
+    Ok((
+        i,
+        ScopedName {
+            global: global.is_some(),
+            parts,
+        },
+    ))
+}
+
+/// item { "," item }*; behind a comma there is no way back.
+pub(crate) fn commas<'a, T>(
+    item: impl Fn(Tokens<'a>) -> Parsed<'a, T>,
+) -> impl Fn(Tokens<'a>) -> Parsed<'a, Vec<T>> {
+    move |i| {
+        let (mut i, first) = item(i)?;
+        let mut items = vec![first];
+        while i.is_punct(",") {
+            let (rest, next) = cut(&item).parse(i.advance())?;
+            items.push(next);
+            i = rest;
+        }
+        Ok((i, items))
+    }
+}
+
+/// The `;` that ends a declaration. When it is only forgotten, says so and goes on: the rest of the file is as good as
+/// before.
+pub(crate) fn semicolon<'a>(i: Tokens<'a>) -> Parsed<'a, ()> {
+    if i.is_punct(";") {
+        return Ok((i.advance(), ()));
+    }
+    let forgotten = i.at_end() || i.is_punct("}") || i.word().is_some_and(is_keyword);
+    if !forgotten {
+        return expected(i, "`;`");
+    }
+    let told = i
+        .previous()
+        .is_some_and(|token| matches!(token.kind, Kind::Bad(_)));
+    if told || (i.at_end() && i.context.failed.get()) {
+        return Ok((i, ()));
+    }
+    let place = i
+        .previous()
+        .map_or_else(|| i.first().span, |token| token.span.after());
+    i.context.error(Report::new(
+        place,
+        format!("expected `;`, found {}", describe(i.first())),
+    ));
+    Ok((i, ()))
+}
+
+/// A token in a message.
+pub(crate) fn describe(token: &Token) -> String {
+    match &token.kind {
+        Kind::Word(word) => format!("`{word}`"),
+        Kind::Escaped(word) => format!("`_{word}`"),
+        Kind::Punct(mark) => format!("`{mark}`"),
+        Kind::Integer(_) | Kind::Float(_) | Kind::Fixed => "a number".into(),
+        Kind::Char(_) | Kind::WideChar(_) => "a character literal".into(),
+        Kind::Str(_) | Kind::WideStr(_) => "a string literal".into(),
+        Kind::Pragma(_) | Kind::Directive => "a directive".into(),
+        Kind::Bad(_) => "something else".into(),
+        Kind::End => "the end of the file".into(),
+    }
+}

@@ -1,0 +1,128 @@
+//! Tokens to a syntax tree, by nom.
+//!
+//! IDL is almost LL(1): the keyword decides, so that the functions look at the next token, commit to one production and
+//! can say exactly what they miss. A list of definitions survives a faulty one: the fault is reported, and reading goes
+//! on behind its `;` or `}`.
+
+mod declarations;
+mod expressions;
+mod input;
+mod members;
+mod types;
+
+use crate::ast::Definition;
+use crate::diagnostic::{Report, Sink};
+use crate::lexer::{Kind, Token};
+use crate::limits::MAX_DIAGNOSTICS;
+use input::{Context, Fault, Parsed, Tokens, describe};
+
+/// The definitions in `tokens`, which end in [`Kind::End`]; and whether all of it was IDL.
+pub(crate) fn parse(tokens: &[Token], sink: &Sink) -> (Vec<Definition>, bool) {
+    let context = Context::new(sink);
+    let mut i = Tokens::new(tokens, &context);
+    let mut definitions = Vec::new();
+    loop {
+        let (rest, more) = list(i, declarations::definition);
+        definitions.extend(more);
+        if rest.at_end() {
+            return (definitions, !context.failed.get());
+        }
+        // `list` stops at the brace that closes its scope, and there is no scope here.
+        context.error(Report::new(
+            rest.first().span,
+            "unexpected `}`: no scope is open here",
+        ));
+        i = rest.advance();
+        if i.is_punct(";") {
+            i = i.advance();
+        }
+    }
+}
+
+/// Items up to `}` or the end, the faulty ones reported and left out.
+fn list<'a, T>(
+    mut i: Tokens<'a>,
+    item: impl Fn(Tokens<'a>, &mut Vec<T>) -> Parsed<'a, ()>,
+) -> (Tokens<'a>, Vec<T>) {
+    let mut items = Vec::new();
+    let mut faults = 0;
+    while !i.at_end() && !i.is_punct("}") {
+        match item(i, &mut items) {
+            Ok((rest, ())) => i = rest,
+            Err(error) => {
+                let fault = unwrap(i, error);
+                let at = fault.at;
+                report(i, fault);
+                i = recover(i, at);
+                faults += 1;
+            }
+        }
+        if faults > MAX_DIAGNOSTICS {
+            // Nothing of what follows would be shown.
+            while !i.at_end() {
+                i = i.advance();
+            }
+        }
+    }
+    (i, items)
+}
+
+fn unwrap(i: Tokens<'_>, error: nom::Err<Fault>) -> Fault {
+    match error {
+        nom::Err::Error(fault) | nom::Err::Failure(fault) => fault,
+        // All parsers are "complete" ones; none asks for more.
+        nom::Err::Incomplete(_) => Fault {
+            at: i.index(),
+            expected: Vec::new(),
+            report: None,
+        },
+    }
+}
+
+fn report(i: Tokens<'_>, fault: Fault) {
+    let token = i.nth(fault.at.saturating_sub(i.index()));
+    if matches!(token.kind, Kind::Bad(_)) {
+        // The lexer has said what is wrong here.
+        return i.context.failed.set(true);
+    }
+    let found = describe(token);
+    let report = match (fault.report, &fault.expected[..]) {
+        (Some(report), _) => *report,
+        (None, []) => Report::new(token.span, format!("unexpected {found}")),
+        (None, [one]) => Report::new(token.span, format!("expected {one}, found {found}")),
+        (None, [most @ .., last]) => Report::new(
+            token.span,
+            format!("expected {} or {last}, found {found}", most.join(", ")),
+        ),
+    };
+    i.context.error(report);
+}
+
+/// Past the item that begins at `i` and went wrong at token `at`: behind its `;` or its closing brace, but never past
+/// the brace that closes the scope around it.
+fn recover(i: Tokens<'_>, at: usize) -> Tokens<'_> {
+    let start = i.index();
+    let mut i = i;
+    let mut depth = 0_usize;
+    while !i.at_end() {
+        let behind = i.index() >= at;
+        match i.first().kind {
+            Kind::Punct("{") => depth += 1,
+            Kind::Punct("}") if depth == 0 => {
+                // Always some progress; `list` never starts an item at a closing brace.
+                return if i.index() > start { i } else { i.advance() };
+            }
+            Kind::Punct("}") => {
+                depth -= 1;
+                if depth == 0 && behind {
+                    let i = i.advance();
+                    return if i.is_punct(";") { i.advance() } else { i };
+                }
+            }
+            Kind::Punct(";") if depth == 0 && behind => return i.advance(),
+            _ => {}
+        }
+        i = i.advance();
+    }
+    i
+}

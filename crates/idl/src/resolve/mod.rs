@@ -1,0 +1,341 @@
+//! From the syntax tree to the [`Model`]: declares, looks up, checks and evaluates in one pass over the text, as IDL
+//! wants every name declared before its use.
+
+mod constants;
+mod interfaces;
+mod names;
+mod types;
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use crate::ast::{Definition, DefinitionKind, Head, Member as AstMember, ScopedName};
+use crate::diagnostic::{Report, Sink};
+use crate::lexer::{IdPragma, IdSetting};
+use crate::model::{Def, DefId, DefKind, Interface, Member, Model, Scope, ScopeId, Struct, Type};
+use crate::source::{SourceMap, Span};
+
+/// Resolves `definitions`; what is wrong goes to `sink`, and what remains is sound enough to be looked at further.
+pub(crate) fn resolve(
+    definitions: &[Definition],
+    externs: &[(String, String)],
+    sources: &SourceMap,
+    options_span: Span,
+    sink: &Sink,
+) -> Model {
+    let root = Scope {
+        owner: None,
+        parent: None,
+        names: HashMap::new(),
+        order: Vec::new(),
+        introduced: HashMap::new(),
+    };
+    let model = Model {
+        defs: Vec::new(),
+        scopes: vec![root],
+        externs: HashMap::new(),
+    };
+    let mut resolver = Resolver {
+        model,
+        sink,
+        forward_uses: HashMap::new(),
+        versioned: HashMap::new(),
+        unknown: HashSet::new(),
+    };
+    resolver.definitions(ScopeId::ROOT, definitions);
+    resolver.externs(externs, sources, options_span);
+    resolver.unfinished();
+    resolver.model
+}
+
+struct Resolver<'a> {
+    model: Model,
+    sink: &'a Sink,
+    /// Interfaces used while only declared, and where.
+    forward_uses: HashMap<DefId, Span>,
+    /// Definitions whose repository id a pragma has set.
+    versioned: HashMap<DefId, Span>,
+    /// Names that were reported as unknown: said once per scope.
+    unknown: HashSet<(ScopeId, String)>,
+}
+
+impl Resolver<'_> {
+    fn report(&self, report: Report) {
+        self.sink.report(report);
+    }
+
+    fn definitions(&mut self, scope: ScopeId, definitions: &[Definition]) {
+        for definition in definitions {
+            self.definition(scope, definition);
+        }
+    }
+
+    fn definition(&mut self, scope: ScopeId, definition: &Definition) {
+        let head = &definition.head;
+        match &definition.kind {
+            DefinitionKind::Module(body) => self.module(scope, head, body),
+            DefinitionKind::InterfaceForward => {
+                self.interface_entry(scope, head, false);
+            }
+            DefinitionKind::Interface { bases, body } => self.interface(scope, head, bases, body),
+            DefinitionKind::StructForward => {
+                self.struct_entry(scope, head, false);
+            }
+            DefinitionKind::Struct(members) => {
+                if let Some(id) = self.struct_entry(scope, head, true) {
+                    self.members(id, members);
+                }
+            }
+            DefinitionKind::Exception(members) => {
+                let inner = self.new_scope(scope);
+                let body = Struct {
+                    scope: inner,
+                    complete: true,
+                    members: Vec::new(),
+                };
+                let id = self.declare(scope, head, DefKind::Exception(body));
+                self.model.scopes[inner.0].owner = Some(id);
+                self.members(id, members);
+            }
+            DefinitionKind::Enum(names) => self.enumeration(scope, head, names),
+            DefinitionKind::Typedef {
+                ty,
+                dimensions,
+                first,
+            } => {
+                let base = self.type_spec(scope, ty, *first);
+                let ty = self.array(scope, base, dimensions);
+                self.check_depth(&ty, head.name.span);
+                self.declare(scope, head, DefKind::Typedef(ty));
+            }
+            DefinitionKind::Const { ty, value } => {
+                let ty = self.type_spec(scope, ty, true);
+                let value = self.constant(scope, &ty, value);
+                self.declare(scope, head, DefKind::Const(ty, value));
+            }
+            DefinitionKind::Operation(operation) => self.operation(scope, head, operation),
+            DefinitionKind::Attribute(attribute) => self.attribute(scope, head, attribute),
+            DefinitionKind::Pragma(pragma) => self.pragma(scope, head.name.span, pragma),
+            DefinitionKind::Unsupported => {
+                let key = head.name.text.to_lowercase();
+                let known = self.model.scope(scope).names.get(&key).copied();
+                // A forward declaration and its definition.
+                if !known.is_some_and(|id| matches!(self.model.def(id).kind, DefKind::Unsupported))
+                {
+                    self.declare(scope, head, DefKind::Unsupported);
+                }
+            }
+        }
+    }
+
+    fn module(&mut self, scope: ScopeId, head: &Head, body: &[Definition]) {
+        let inner = match self.existing(scope, head) {
+            Some(id) if let DefKind::Module(inner) = self.model.def(id).kind => {
+                self.check_spelling(id, head);
+                // What an earlier opening used is no longer pinned.
+                self.model.scopes[inner.0].introduced.clear();
+                inner
+            }
+            _ => {
+                let inner = self.new_scope(scope);
+                let id = self.declare(scope, head, DefKind::Module(inner));
+                self.model.scopes[inner.0].owner = Some(id);
+                inner
+            }
+        };
+        self.definitions(inner, body);
+    }
+
+    /// The struct `head` names, made or found; `None` when it cannot be filled.
+    fn struct_entry(&mut self, scope: ScopeId, head: &Head, define: bool) -> Option<DefId> {
+        if let Some(id) = self.existing(scope, head)
+            && let DefKind::Struct(Struct { complete, .. }) = self.model.def(id).kind
+            && !(complete && define)
+        {
+            self.check_spelling(id, head);
+            self.check_same_id(id, head);
+            return define.then_some(id);
+        }
+        let inner = self.new_scope(scope);
+        let body = Struct {
+            scope: inner,
+            complete: false,
+            members: Vec::new(),
+        };
+        let id = self.declare(scope, head, DefKind::Struct(body));
+        self.model.scopes[inner.0].owner = Some(id);
+        define.then_some(id)
+    }
+
+    fn members(&mut self, owner: DefId, members: &[AstMember]) {
+        let Some(scope) = self.model.own_scope(owner) else {
+            return;
+        };
+        let mut resolved = Vec::new();
+        for member in members {
+            let base = self.type_spec(scope, &member.ty, member.first);
+            self.check_complete(&base, member.ty.span, Some(owner));
+            let ty = self.array(scope, base, &member.dimensions);
+            self.check_depth(&ty, member.head.name.span);
+            let def = self.declare(scope, &member.head, DefKind::Member);
+            resolved.push(Member { def, ty });
+        }
+        if let DefKind::Struct(body) | DefKind::Exception(body) = &mut self.model.defs[owner.0].kind
+        {
+            body.members = resolved;
+            body.complete = true;
+        }
+    }
+
+    fn enumeration(&mut self, scope: ScopeId, head: &Head, names: &[Head]) {
+        let id = self.declare(scope, head, DefKind::Enum(Vec::new()));
+        let enumerators: Vec<DefId> = names
+            .iter()
+            .map(|name| self.declare(scope, name, DefKind::Enumerator(id)))
+            .collect();
+        self.model.defs[id.0].kind = DefKind::Enum(enumerators);
+    }
+
+    fn pragma(&mut self, scope: ScopeId, span: Span, pragma: &IdPragma) {
+        let parts = pragma.name.iter().map(|part| crate::ast::Ident {
+            text: Rc::from(part.as_str()),
+            span,
+        });
+        let name = ScopedName {
+            global: pragma.global,
+            parts: parts.collect(),
+        };
+        let Some(id) = self.lookup(scope, &name) else {
+            return;
+        };
+        let repository_id = match &pragma.set {
+            IdSetting::Id(id) => id.clone(),
+            IdSetting::Version(major, minor) => {
+                let old = &self.model.def(id).repository_id;
+                let stem = old.rsplit_once(':').map_or(old.as_str(), |(stem, _)| stem);
+                format!("{stem}:{major}.{minor}")
+            }
+        };
+        if let Some(before) = self.versioned.insert(id, span)
+            && self.model.def(id).repository_id != repository_id
+        {
+            let message = format!(
+                "`{}` has been given another repository id",
+                self.model.scoped_name(id)
+            );
+            self.report(Report::new(span, message).label(before, "first given here"));
+        }
+        self.model.defs[id.0].repository_id = repository_id;
+    }
+
+    fn new_scope(&mut self, parent: ScopeId) -> ScopeId {
+        self.model.scopes.push(Scope {
+            owner: None,
+            parent: Some(parent),
+            names: HashMap::new(),
+            order: Vec::new(),
+            introduced: HashMap::new(),
+        });
+        ScopeId(self.model.scopes.len() - 1)
+    }
+
+    /// `IDL:` prefix, the names around it as far as the prefix leaves them, its own, `:1.0`.
+    fn repository_id(&self, scope: ScopeId, head: &Head) -> String {
+        let path = self.model.path(scope);
+        let mut parts: Vec<&str> = Vec::new();
+        if !head.prefix.text.is_empty() {
+            parts.push(&head.prefix.text);
+        }
+        parts.extend(path.iter().skip(head.prefix.depth).map(|part| &**part));
+        parts.push(&head.name.text);
+        format!("IDL:{}:1.0", parts.join("/"))
+    }
+
+    fn new_def(&mut self, scope: ScopeId, head: &Head, kind: DefKind) -> DefId {
+        let repository_id = self.repository_id(scope, head);
+        self.model.defs.push(Def {
+            name: Rc::clone(&head.name.text),
+            span: head.name.span,
+            scope,
+            doc: head.doc.clone(),
+            repository_id,
+            kind,
+        });
+        DefId(self.model.defs.len() - 1)
+    }
+
+    /// Binds the modules that `extern` options name.
+    fn externs(&mut self, externs: &[(String, String)], sources: &SourceMap, options_span: Span) {
+        for (name, path) in externs {
+            let mut scope = ScopeId::ROOT;
+            for part in name.trim_start_matches("::").split("::") {
+                let found = self
+                    .model
+                    .scope(scope)
+                    .names
+                    .get(&part.to_lowercase())
+                    .copied();
+                match found.map(|id| (&self.model.def(id).kind, &*self.model.def(id).name)) {
+                    Some((DefKind::Module(inner), spelled)) if spelled == part => scope = *inner,
+                    _ => {
+                        let message = format!(
+                            "the option extern(\"{name}\" = …) names no module of this IDL"
+                        );
+                        self.report(Report::new(options_span, message));
+                        scope = ScopeId::ROOT;
+                        break;
+                    }
+                }
+            }
+            if scope != ScopeId::ROOT {
+                self.model.externs.insert(scope, path.clone());
+            }
+        }
+        for def in &self.model.defs {
+            let silent = matches!(
+                def.kind,
+                DefKind::Module(_) | DefKind::Member | DefKind::Enumerator(_)
+            );
+            if !silent && sources.file(def.span.file).main && self.model.is_extern(def.scope) {
+                let message = format!(
+                    "`{}` lies in a module that an extern option maps, and would get no code",
+                    def.name
+                );
+                let hint = "put it into a file that is included, or take the option away";
+                self.report(Report::new(def.span, message).hint(hint));
+            }
+        }
+    }
+
+    /// What was declared forward and never defined, though it is needed.
+    fn unfinished(&self) {
+        for (index, def) in self.model.defs.iter().enumerate() {
+            let noun = match &def.kind {
+                DefKind::Struct(Struct {
+                    complete: false, ..
+                }) => "struct",
+                DefKind::Interface(Interface { defined: false, .. }) => "interface",
+                _ => continue,
+            };
+            if self.model.is_extern(def.scope) {
+                continue;
+            }
+            let used = self.forward_uses.get(&DefId(index));
+            if noun == "struct" || used.is_some() {
+                let message = format!("{noun} `{}` is declared but never defined", def.name);
+                let mut report = Report::new(def.span, message);
+                if let Some(&used) = used {
+                    report = report
+                        .label(used, "used here")
+                        .hint("include the file that defines it");
+                }
+                self.report(report);
+            }
+        }
+    }
+
+    /// The error type stands for what was reported already.
+    fn is_error(&self, ty: &Type) -> bool {
+        matches!(self.model.unaliased(ty), Type::Error)
+    }
+}

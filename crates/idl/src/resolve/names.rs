@@ -1,0 +1,310 @@
+//! Declaring names and looking them up.
+
+use std::rc::Rc;
+
+use super::Resolver;
+use crate::ast::{Head, ScopedName};
+use crate::diagnostic::Report;
+use crate::model::{DefId, DefKind, ScopeId};
+
+impl Resolver<'_> {
+    /// What already has the name of `head` in `scope`, whatever the case.
+    pub(super) fn existing(&self, scope: ScopeId, head: &Head) -> Option<DefId> {
+        self.model
+            .scope(scope)
+            .names
+            .get(&head.name.text.to_lowercase())
+            .copied()
+    }
+
+    /// Makes a definition. When its name is taken that is reported, and the definition stands outside of every scope.
+    pub(super) fn declare(&mut self, scope: ScopeId, head: &Head, kind: DefKind) -> DefId {
+        let (name, span) = (Rc::clone(&head.name.text), head.name.span);
+        let key = name.to_lowercase();
+        let fault = self.clash(scope, head, &key);
+        let id = self.new_def(scope, head, kind);
+        match fault {
+            Some(report) => self.report(report),
+            None => {
+                let scope = &mut self.model.scopes[scope.0];
+                scope.names.insert(key, id);
+                scope.order.push(id);
+            }
+        }
+        debug_assert_eq!(self.model.def(id).span, span);
+        id
+    }
+
+    fn clash(&self, scope: ScopeId, head: &Head, key: &str) -> Option<Report> {
+        let (name, span) = (&head.name.text, head.name.span);
+        if let Some(other) = self.existing(scope, head) {
+            let other = self.model.def(other);
+            let message = match other.name == *name {
+                true => format!("`{name}` is declared twice in this scope"),
+                false => format!("`{name}` and `{}` differ only in case", other.name),
+            };
+            return Some(Report::new(span, message).label(other.span, "first declared here"));
+        }
+        if let Some(owner) = self.model.scope(scope).owner {
+            let owner = self.model.def(owner);
+            if owner.name.eq_ignore_ascii_case(name) {
+                let message = format!("`{name}` has the name of the scope it is declared in");
+                return Some(
+                    Report::new(span, message).label(owner.span, "the scope is named here"),
+                );
+            }
+            if let Some(interface) = self.enclosing_interface(scope)
+                && let Some(inherited) = self.inherited_operation(interface, key)
+            {
+                let inherited = self.model.def(inherited);
+                let message = format!("`{name}` is inherited already and cannot be declared again");
+                return Some(Report::new(span, message).label(inherited.span, "declared here"));
+            }
+        }
+        let (used, meaning) = self.model.scope(scope).introduced.get(key)?;
+        let message = format!("`{name}` has been used in this scope with another meaning");
+        let meant = self.model.def(*meaning).span;
+        Some(
+            Report::new(span, message)
+                .label(*used, "used here")
+                .label(meant, "to mean this"),
+        )
+    }
+
+    fn enclosing_interface(&self, scope: ScopeId) -> Option<DefId> {
+        self.model
+            .scope(scope)
+            .owner
+            .filter(|&owner| self.model.interface(owner).is_some())
+    }
+
+    /// The operation or attribute of that lower-case name in a base of `interface`.
+    pub(super) fn inherited_operation(&self, interface: DefId, key: &str) -> Option<DefId> {
+        let ancestors = &self.model.interface(interface)?.ancestors;
+        ancestors.iter().find_map(|&base| {
+            let id = *self
+                .model
+                .scope(self.model.interface(base)?.scope)
+                .names
+                .get(key)?;
+            matches!(self.model.def(id).kind, DefKind::Operation).then_some(id)
+        })
+    }
+
+    pub(super) fn check_spelling(&self, id: DefId, head: &Head) {
+        let first = self.model.def(id);
+        if first.name != head.name.text {
+            let message = format!(
+                "`{}` and `{}` differ only in case",
+                head.name.text, first.name
+            );
+            self.report(
+                Report::new(head.name.span, message).label(first.span, "first declared here"),
+            );
+        }
+    }
+
+    /// A forward declaration and the definition must agree about the repository id.
+    pub(super) fn check_same_id(&self, id: DefId, head: &Head) {
+        let first = self.model.def(id);
+        let here = self.repository_id(first.scope, head);
+        if first.repository_id != here && !self.versioned.contains_key(&id) {
+            let message = format!(
+                "the prefix makes this `{here}`, declared as `{}` before",
+                first.repository_id
+            );
+            self.report(
+                Report::new(head.name.span, message).label(first.span, "first declared here"),
+            );
+        }
+    }
+
+    /// What `name` means in `scope`. What cannot be found, or is no one thing, is reported.
+    pub(super) fn lookup(&mut self, scope: ScopeId, name: &ScopedName) -> Option<DefId> {
+        let (first, rest) = name.parts.split_first()?;
+        let key = first.text.to_lowercase();
+        let found = match name.global {
+            true => self
+                .model
+                .scope(ScopeId::ROOT)
+                .names
+                .get(&key)
+                .map(|&id| (id, ScopeId::ROOT)),
+            false => self.search(scope, &key, name)?,
+        };
+        let Some((mut id, found_in)) = found else {
+            self.unknown(scope, name, 0);
+            return None;
+        };
+        self.check_use(id, &first.text, first.span);
+        if !name.global {
+            self.introduce(scope, found_in, &key, first.span, id);
+        }
+        for (index, part) in rest.iter().enumerate() {
+            if matches!(self.model.def(id).kind, DefKind::Unsupported) {
+                return Some(id);
+            }
+            let Some(inner) = self.model.own_scope(id) else {
+                let message = format!(
+                    "`{}` is {} and has no names inside",
+                    self.model.def(id).name,
+                    self.model.noun(id)
+                );
+                self.report(Report::new(part.span, message));
+                return None;
+            };
+            match self.member(inner, &part.text.to_lowercase(), name)? {
+                Some(next) => id = next,
+                None => {
+                    self.unknown(scope, name, index + 1);
+                    return None;
+                }
+            }
+            self.check_use(id, &part.text, part.span);
+        }
+        Some(id)
+    }
+
+    /// From `scope` outwards. `None` outside when it is ambiguous, which has been reported.
+    fn search(
+        &self,
+        scope: ScopeId,
+        key: &str,
+        name: &ScopedName,
+    ) -> Option<Option<(DefId, ScopeId)>> {
+        let mut at = Some(scope);
+        while let Some(scope) = at {
+            if let Some(id) = self.member(scope, key, name)? {
+                // An inherited name is found in this scope and declared in another.
+                return Some(Some((id, self.model.def(id).scope)));
+            }
+            at = self.model.scope(scope).parent;
+        }
+        Some(None)
+    }
+
+    /// `key` in `scope`, or in what it inherits.
+    fn member(&self, scope: ScopeId, key: &str, name: &ScopedName) -> Option<Option<DefId>> {
+        if let Some(&id) = self.model.scope(scope).names.get(key) {
+            return Some(Some(id));
+        }
+        let Some(interface) = self
+            .enclosing_interface(scope)
+            .and_then(|id| self.model.interface(id))
+        else {
+            return Some(None);
+        };
+        let mut found: Vec<DefId> = Vec::new();
+        let mut hidden: Vec<DefId> = Vec::new();
+        // Nearer bases come first, and hide what they redefine.
+        for &base in &interface.ancestors {
+            if hidden.contains(&base) {
+                continue;
+            }
+            let Some(base) = self.model.interface(base) else {
+                continue;
+            };
+            if let Some(&id) = self.model.scope(base.scope).names.get(key) {
+                hidden.extend(&base.ancestors);
+                if !found.contains(&id) {
+                    found.push(id);
+                }
+            }
+        }
+        // A base that comes later in the list may hide one that came before.
+        found.retain(|&id| {
+            !self
+                .model
+                .scope(self.model.def(id).scope)
+                .owner
+                .is_some_and(|owner| hidden.contains(&owner))
+        });
+        match found[..] {
+            [] => Some(None),
+            [one] => Some(Some(one)),
+            [first, second, ..] => {
+                let part = name
+                    .parts
+                    .iter()
+                    .find(|part| part.text.to_lowercase() == key);
+                let span = part.map_or_else(|| name.span(), |part| part.span);
+                let spelled = part.map_or(key, |part| &part.text);
+                let report = Report::new(
+                    span,
+                    format!("`{spelled}` is inherited from several bases with different meanings"),
+                )
+                .label(self.model.def(first).span, "could be this")
+                .label(self.model.def(second).span, "or this")
+                .hint(format!(
+                    "write `{}`, for example",
+                    self.model.scoped_name(first)
+                ));
+                self.report(report);
+                None
+            }
+        }
+    }
+
+    fn check_use(&self, id: DefId, text: &str, span: crate::source::Span) {
+        let def = self.model.def(id);
+        if *def.name != *text {
+            let message = format!("`{text}` is spelled `{}` where it is declared", def.name);
+            self.report(Report::new(span, message).label(def.span, "declared here"));
+        }
+    }
+
+    /// Using an outer name pins its meaning in this scope, and in the scopes around it out to the outermost that is no
+    /// module.
+    fn introduce(
+        &mut self,
+        scope: ScopeId,
+        found_in: ScopeId,
+        key: &str,
+        span: crate::source::Span,
+        id: DefId,
+    ) {
+        let mut at = Some(scope);
+        while let Some(here) = at {
+            if here == found_in {
+                return;
+            }
+            let owner = self
+                .model
+                .scope(here)
+                .owner
+                .map(|owner| &self.model.def(owner).kind);
+            let is_module = matches!(owner, None | Some(DefKind::Module(_)));
+            if is_module && here != scope {
+                return;
+            }
+            let scope = &mut self.model.scopes[here.0];
+            scope.introduced.entry(key.to_owned()).or_insert((span, id));
+            at = scope.parent;
+        }
+    }
+
+    fn unknown(&mut self, scope: ScopeId, name: &ScopedName, part: usize) {
+        let Some(ident) = name.parts.get(part) else {
+            return;
+        };
+        let written: Vec<&str> = name
+            .parts
+            .iter()
+            .take(part + 1)
+            .map(|part| &*part.text)
+            .collect();
+        let written = written.join("::");
+        if !self.unknown.insert((scope, written.clone())) {
+            return;
+        }
+        let message = match part {
+            0 => format!("cannot find `{written}` in this scope"),
+            _ => format!(
+                "cannot find `{}` in `{}`",
+                ident.text,
+                name.parts[part - 1].text
+            ),
+        };
+        self.report(Report::new(ident.span, message));
+    }
+}

@@ -1,0 +1,190 @@
+//! Types: looking them up and checking where they may stand.
+
+use super::Resolver;
+use crate::ast::{Basic, Expr, ScopedName, TypeKind, TypeSpec};
+use crate::diagnostic::Report;
+use crate::limits::MAX_TYPE_DEPTH;
+use crate::model::{DefId, DefKind, Interface, ScopeId, Struct, Type};
+use crate::source::Span;
+
+impl Resolver<'_> {
+    /// The type `spec` means in `scope`. `define` says whether what it defines inline is to be declared: a list of
+    /// declarators shares one type, which is defined once.
+    pub(super) fn type_spec(&mut self, scope: ScopeId, spec: &TypeSpec, define: bool) -> Type {
+        match &spec.kind {
+            TypeKind::Basic(basic) => Type::Basic(*basic),
+            TypeKind::Str { wide, bound } => {
+                let bound = bound.as_ref().map(|bound| self.bound(scope, bound));
+                Type::Str { wide: *wide, bound }
+            }
+            TypeKind::Sequence { element, bound } => {
+                let element = self.type_spec(scope, element, define);
+                let bound = bound.as_ref().map(|bound| self.bound(scope, bound));
+                Type::Sequence(Box::new(element), bound)
+            }
+            TypeKind::Object => Type::Object,
+            TypeKind::Named(name) => self.named(scope, name),
+            TypeKind::Inline(definition) => {
+                if define {
+                    self.definition(scope, definition);
+                }
+                match self.existing(scope, &definition.head) {
+                    Some(id) if self.model.def(id).span == definition.head.name.span => {
+                        Type::Named(id)
+                    }
+                    // Its name was taken, which has been said.
+                    _ => Type::Error,
+                }
+            }
+            TypeKind::Unsupported => Type::Error,
+        }
+    }
+
+    fn named(&mut self, scope: ScopeId, name: &ScopedName) -> Type {
+        if let Some(ty) = self.late_word(scope, name) {
+            return ty;
+        }
+        let Some(id) = self.lookup(scope, name) else {
+            return Type::Error;
+        };
+        match &self.model.def(id).kind {
+            DefKind::Struct(_) | DefKind::Enum(_) | DefKind::Typedef(_) => Type::Named(id),
+            DefKind::Interface(Interface { defined, .. }) => {
+                if !defined {
+                    self.forward_uses.entry(id).or_insert_with(|| name.span());
+                }
+                Type::Named(id)
+            }
+            DefKind::Unsupported => Type::Error,
+            _ => {
+                let def = self.model.def(id);
+                let message = format!("`{}` is {}, not a type", def.name, self.model.noun(id));
+                self.report(Report::new(name.span(), message).label(def.span, "declared here"));
+                Type::Error
+            }
+        }
+    }
+
+    /// Names that IDL 4 or the CORBA module give a meaning, unless the file does so itself.
+    fn late_word(&mut self, scope: ScopeId, name: &ScopedName) -> Option<Type> {
+        let text: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
+        let basic = match text[..] {
+            ["int16"] => Basic::Short,
+            ["int32"] => Basic::Long,
+            ["int64"] => Basic::LongLong,
+            ["uint8"] => Basic::Octet,
+            ["uint16"] => Basic::UShort,
+            ["uint32"] => Basic::ULong,
+            ["uint64"] => Basic::ULongLong,
+            ["int8"] | ["CORBA", "TypeCode"] | ["TypeCode"] | ["CORBA", "Principal"] => {
+                if !self.declared(scope, text[0]) {
+                    let what = format!("`{}`", text[text.len() - 1]);
+                    self.report(Report::unsupported(name.span(), &what));
+                    return Some(Type::Error);
+                }
+                return None;
+            }
+            _ => return None,
+        };
+        (!self.declared(scope, text[0])).then_some(Type::Basic(basic))
+    }
+
+    fn declared(&self, scope: ScopeId, word: &str) -> bool {
+        let key = word.to_lowercase();
+        let mut at = Some(scope);
+        while let Some(scope) = at {
+            let scope = self.model.scope(scope);
+            let inherited = scope
+                .owner
+                .and_then(|owner| self.model.interface(owner))
+                .is_some_and(|interface| {
+                    let bases = interface
+                        .ancestors
+                        .iter()
+                        .filter_map(|&base| self.model.interface(base));
+                    bases
+                        .into_iter()
+                        .any(|base| self.model.scope(base.scope).names.contains_key(&key))
+                });
+            if inherited || scope.names.contains_key(&key) {
+                return true;
+            }
+            at = scope.parent;
+        }
+        false
+    }
+
+    /// `base` as an array of those dimensions, outermost first.
+    pub(super) fn array(&mut self, scope: ScopeId, base: Type, dimensions: &[Expr]) -> Type {
+        let bounds: Vec<u32> = dimensions
+            .iter()
+            .map(|dimension| self.bound(scope, dimension))
+            .collect();
+        bounds
+            .into_iter()
+            .rev()
+            .fold(base, |element, bound| Type::Array(Box::new(element), bound))
+    }
+
+    /// A struct that is not complete has no size yet: only a sequence of it will do. `within` is the struct whose
+    /// members are being read.
+    pub(super) fn check_complete(&self, ty: &Type, span: Span, within: Option<DefId>) {
+        let mut ty = self.model.unaliased(ty);
+        while let Type::Array(element, _) = ty {
+            ty = self.model.unaliased(element);
+        }
+        if let Type::Named(id) = ty
+            && let DefKind::Struct(Struct {
+                complete: false, ..
+            }) = self.model.def(*id).kind
+        {
+            let name = &self.model.def(*id).name;
+            let message = match within == Some(*id) {
+                true => format!("`{name}` would contain itself"),
+                false => format!("`{name}` is not complete here"),
+            };
+            self.report(
+                Report::new(span, message).hint(format!("a `sequence<{name}>` is possible")),
+            );
+        }
+    }
+
+    /// Bounds the recursion over types, here and in everything behind.
+    pub(super) fn check_depth(&mut self, ty: &Type, span: Span) {
+        if self.depth(ty, 0) > MAX_TYPE_DEPTH {
+            let message =
+                format!("this type is made of more than {MAX_TYPE_DEPTH} others, one in the other");
+            self.report(Report::new(span, message));
+        }
+    }
+
+    /// Stops counting where it is too much: a typedef that is too deep has been reported, and may be used again.
+    fn depth(&self, ty: &Type, so_far: usize) -> usize {
+        let deeper = so_far + 1;
+        if deeper > MAX_TYPE_DEPTH {
+            return deeper;
+        }
+        match ty {
+            Type::Sequence(element, _) | Type::Array(element, _) => self.depth(element, deeper),
+            Type::Named(id) => match &self.model.def(*id).kind {
+                DefKind::Typedef(inner) => self.depth(inner, deeper),
+                _ => deeper,
+            },
+            _ => deeper,
+        }
+    }
+
+    /// Parameters and results need a type with a name.
+    pub(super) fn check_named(&self, spec: &TypeSpec) {
+        let what = match &spec.kind {
+            TypeKind::Sequence { .. } => "a sequence",
+            TypeKind::Inline(_) => "a type definition",
+            _ => return,
+        };
+        let report = Report::new(
+            spec.span,
+            format!("{what} cannot stand here without a name"),
+        );
+        self.report(report.hint("give it one with `typedef`"));
+    }
+}

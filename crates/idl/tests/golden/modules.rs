@@ -1,0 +1,189 @@
+/// Module `IDL:Plain:1.0`.
+pub mod plain {
+    /// Struct `IDL:Plain/P:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct P {
+        /// Member `x`.
+        pub x: i32,
+    }
+    ::zorb::__private::cdr_struct!(P { x : i32 });
+}
+/// Module `IDL:p1/M2:1.0`.
+pub mod m2 {
+    /// Struct `LOCAL:before`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Before {
+        /// Member `m`.
+        pub m: crate::common::Money,
+        /// Member `p`.
+        pub p: super::plain::P,
+    }
+    ::zorb::__private::cdr_struct!(
+        Before { m : crate ::common::Money, p : super::plain::P }
+    );
+    /// Module `IDL:p1/M2/M3:1.0`.
+    pub mod m3 {
+        /// Struct `IDL:p2/T3:1.0`.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct T3 {
+            /// Member `b`.
+            pub b: super::Before,
+        }
+        ::zorb::__private::cdr_struct!(T3 { b : super::Before });
+        /// Struct `IDL:p1/M2/M3/T5:1.0`.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct T5 {
+            /// Member `t`.
+            pub t: super::T4,
+            /// Member `b`.
+            pub b: ::core::option::Option<crate::common::BaseRef>,
+        }
+        ::zorb::__private::cdr_struct!(
+            T5 { t : super::T4, b : ::zorb::__private::RefCodec < crate ::common::BaseRef
+            > }
+        );
+    }
+    /// Struct `IDL:p1/M2/T4:2.10`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct T4 {
+        /// Member `t`.
+        pub t: m3::T3,
+    }
+    ::zorb::__private::cdr_struct!(T4 { t : m3::T3 });
+    /// What is declared inside interface `M2::Derived`, and what its operations raise.
+    pub mod derived {
+        /// What `last` raises.
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub enum LastError {
+            /// `IDL:common.example/Common/Broke:1.0`.
+            Broke(crate::common::Broke),
+            /// A system exception.
+            System(::zorb::SystemException),
+        }
+        ::zorb::__private::operation_error!(LastError { Broke(crate ::common::Broke) });
+    }
+    /// What a servant of interface `IDL:p1/M2/Derived:1.0` implements, with `async fn`s.
+    pub trait Derived: crate::common::Base {
+        /// Operation `last`.
+        fn last(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<m3::T5, derived::LastError>,
+        > + ::core::marker::Send;
+    }
+    /// A reference to an object of interface `IDL:p1/M2/Derived:1.0`.
+    #[derive(Clone)]
+    pub struct DerivedRef {
+        object: ::zorb::ObjectRef,
+    }
+    ::zorb::__private::interface_ref!(
+        DerivedRef, "IDL:p1/M2/Derived:1.0", bases :
+        ["IDL:common.example/Common/Base:1.0"]
+    );
+    ::zorb::__private::upcasts!(DerivedRef => [crate ::common::BaseRef]);
+    impl DerivedRef {
+        /// Operation `ping`.
+        pub async fn ping(&self) -> ::core::result::Result<(), ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "ping",
+            );
+            self.object.invoke::<_, (), ::zorb::SystemException>(&OPERATION, ()).await
+        }
+        /// Operation `last`.
+        pub async fn last(&self) -> ::core::result::Result<m3::T5, derived::LastError> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "last",
+            );
+            let (result,) = self
+                .object
+                .invoke::<_, (m3::T5,), derived::LastError>(&OPERATION, ())
+                .await?;
+            ::core::result::Result::Ok(result)
+        }
+    }
+    /// Serves interface `IDL:p1/M2/Derived:1.0` with a [`Derived`].
+    #[derive(Debug)]
+    pub struct DerivedServant<T> {
+        servant: ::std::sync::Arc<T>,
+    }
+    impl<T: Derived> DerivedServant<T> {
+        /// A skeleton that owns its servant.
+        pub fn new(servant: T) -> Self {
+            Self {
+                servant: ::std::sync::Arc::new(servant),
+            }
+        }
+        /// A skeleton that shares its servant with whoever else holds it.
+        pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
+            Self { servant }
+        }
+    }
+    impl<T> ::core::clone::Clone for DerivedServant<T> {
+        fn clone(&self) -> Self {
+            Self {
+                servant: ::std::sync::Arc::clone(&self.servant),
+            }
+        }
+    }
+    impl<T: Derived> ::zorb::__private::InterfaceSkeleton for DerivedServant<T> {
+        type Ref = DerivedRef;
+    }
+    impl<T: Derived> ::zorb::__private::Skeleton for DerivedServant<T> {
+        fn repository_id(&self) -> &'static str {
+            "IDL:p1/M2/Derived:1.0"
+        }
+        fn is_a(&self, repository_id: &str) -> bool {
+            ::core::matches!(
+                repository_id, "IDL:p1/M2/Derived:1.0" |
+                "IDL:common.example/Common/Base:1.0"
+            )
+        }
+        fn start(
+            &self,
+            request: ::zorb::__private::Request,
+        ) -> ::zorb::__private::Upcall {
+            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
+                key: 16287231350648472473,
+                disps: &[(0, 0)],
+                entries: &[(&[112, 105, 110, 103], 0), (&[108, 97, 115, 116], 1)],
+            };
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            match OPERATIONS.get(request.operation()).copied() {
+                ::core::option::Option::Some(0) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        if let ::core::result::Result::Err(error) = request
+                            .arguments::<()>()
+                        {
+                            return request.system_exception(&error);
+                        }
+                        match <T as crate::common::Base>::ping(&servant).await {
+                            ::core::result::Result::Ok(()) => request.reply(()),
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                ::core::option::Option::Some(1) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        if let ::core::result::Result::Err(error) = request
+                            .arguments::<()>()
+                        {
+                            return request.system_exception(&error);
+                        }
+                        match <T as Derived>::last(&servant).await {
+                            ::core::result::Result::Ok(result) => {
+                                request.reply((result,))
+                            }
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                _ => request.unknown_operation(),
+            }
+        }
+    }
+}

@@ -1,0 +1,555 @@
+/** option: rename Names::Vendor::get\_it = fetch
+ option: rename Names::Vendor::get\_it::fn = function
+ option: rename Names::Vendor::getIt::fn = function
+
+ Module `IDL:Names:1.0`.*/
+pub mod names {
+    /// Struct `IDL:Names/struct:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Struct {
+        /// Member `match`.
+        pub match_: i32,
+        /// Member `in`.
+        pub in_: i32,
+        /// Member `fooBar`.
+        pub foo_bar: i32,
+    }
+    ::zorb::__private::cdr_struct!(Struct { match_ : i32, in_ : i32, foo_bar : i32 });
+    /// Enum `IDL:Names/move:1.0`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Move {
+        /// Enumerator `Static`.
+        Static,
+        /// Enumerator `aBC_d`.
+        ABcD,
+    }
+    ::zorb::__private::cdr_enum!(Move { Static, ABcD });
+    /// What a servant of interface `IDL:Names/self:1.0` implements, with `async fn`s.
+    pub trait Self_: ::core::marker::Send + ::core::marker::Sync + 'static {
+        /// Operation `clone`.
+        fn clone_(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send;
+        /// Operation `type`.
+        fn type_(
+            &self,
+            loop_: i32,
+            self_: i32,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send;
+        /// Reads attribute `ref`.
+        fn ref_(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<i32, ::zorb::SystemException>,
+        > + ::core::marker::Send;
+        /// Writes attribute `ref`.
+        fn set_ref(
+            &self,
+            value: i32,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send;
+    }
+    /// A reference to an object of interface `IDL:Names/self:1.0`.
+    #[derive(Clone)]
+    pub struct SelfRef {
+        object: ::zorb::ObjectRef,
+    }
+    ::zorb::__private::interface_ref!(SelfRef, "IDL:Names/self:1.0", bases : []);
+    impl SelfRef {
+        /// Operation `clone`.
+        pub async fn clone_(
+            &self,
+        ) -> ::core::result::Result<(), ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "clone",
+            );
+            self.object.invoke::<_, (), ::zorb::SystemException>(&OPERATION, ()).await
+        }
+        /// Operation `type`.
+        pub async fn type_(
+            &self,
+            loop_: i32,
+            self_: i32,
+        ) -> ::core::result::Result<(), ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "type",
+            );
+            self.object
+                .invoke::<_, (), ::zorb::SystemException>(&OPERATION, (loop_, self_))
+                .await
+        }
+        /// Reads attribute `ref`.
+        pub async fn ref_(
+            &self,
+        ) -> ::core::result::Result<i32, ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "_get_ref",
+            );
+            let (result,) = self
+                .object
+                .invoke::<_, (i32,), ::zorb::SystemException>(&OPERATION, ())
+                .await?;
+            ::core::result::Result::Ok(result)
+        }
+        /// Writes attribute `ref`.
+        pub async fn set_ref(
+            &self,
+            value: i32,
+        ) -> ::core::result::Result<(), ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "_set_ref",
+            );
+            self.object
+                .invoke::<_, (), ::zorb::SystemException>(&OPERATION, (value,))
+                .await
+        }
+    }
+    /// Serves interface `IDL:Names/self:1.0` with a [`Self_`].
+    #[derive(Debug)]
+    pub struct SelfServant<T_> {
+        servant: ::std::sync::Arc<T_>,
+    }
+    impl<T_: Self_> SelfServant<T_> {
+        /// A skeleton that owns its servant.
+        pub fn new(servant: T_) -> Self {
+            Self {
+                servant: ::std::sync::Arc::new(servant),
+            }
+        }
+        /// A skeleton that shares its servant with whoever else holds it.
+        pub fn from_arc(servant: ::std::sync::Arc<T_>) -> Self {
+            Self { servant }
+        }
+    }
+    impl<T_> ::core::clone::Clone for SelfServant<T_> {
+        fn clone(&self) -> Self {
+            Self {
+                servant: ::std::sync::Arc::clone(&self.servant),
+            }
+        }
+    }
+    impl<T_: Self_> ::zorb::__private::InterfaceSkeleton for SelfServant<T_> {
+        type Ref = SelfRef;
+    }
+    impl<T_: Self_> ::zorb::__private::Skeleton for SelfServant<T_> {
+        fn repository_id(&self) -> &'static str {
+            "IDL:Names/self:1.0"
+        }
+        fn is_a(&self, repository_id: &str) -> bool {
+            ::core::matches!(repository_id, "IDL:Names/self:1.0")
+        }
+        fn start(
+            &self,
+            request: ::zorb::__private::Request,
+        ) -> ::zorb::__private::Upcall {
+            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
+                key: 16287231350648472473,
+                disps: &[(0, 0), (0, 0)],
+                entries: &[
+                    (&[116, 121, 112, 101], 1),
+                    (&[99, 108, 111, 110, 101], 0),
+                    (&[95, 103, 101, 116, 95, 114, 101, 102], 2),
+                    (&[95, 115, 101, 116, 95, 114, 101, 102], 3),
+                ],
+            };
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            match OPERATIONS.get(request.operation()).copied() {
+                ::core::option::Option::Some(0) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        if let ::core::result::Result::Err(error) = request
+                            .arguments::<()>()
+                        {
+                            return request.system_exception(&error);
+                        }
+                        match <T_ as Self_>::clone_(&servant).await {
+                            ::core::result::Result::Ok(()) => request.reply(()),
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                ::core::option::Option::Some(1) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        let arguments = match request.arguments::<(i32, i32)>() {
+                            ::core::result::Result::Ok(arguments) => arguments,
+                            ::core::result::Result::Err(error) => {
+                                return request.system_exception(&error);
+                            }
+                        };
+                        match <T_ as Self_>::type_(&servant, arguments.0, arguments.1)
+                            .await
+                        {
+                            ::core::result::Result::Ok(()) => request.reply(()),
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                ::core::option::Option::Some(2) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        if let ::core::result::Result::Err(error) = request
+                            .arguments::<()>()
+                        {
+                            return request.system_exception(&error);
+                        }
+                        match <T_ as Self_>::ref_(&servant).await {
+                            ::core::result::Result::Ok(result) => {
+                                request.reply((result,))
+                            }
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                ::core::option::Option::Some(3) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        let arguments = match request.arguments::<(i32,)>() {
+                            ::core::result::Result::Ok(arguments) => arguments,
+                            ::core::result::Result::Err(error) => {
+                                return request.system_exception(&error);
+                            }
+                        };
+                        match <T_ as Self_>::set_ref(&servant, arguments.0).await {
+                            ::core::result::Result::Ok(()) => request.reply(()),
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                _ => request.unknown_operation(),
+            }
+        }
+    }
+    /// What a servant of interface `IDL:Names/Bool:1.0` implements, with `async fn`s.
+    pub trait Bool: ::core::marker::Send + ::core::marker::Sync + 'static {}
+    /// A reference to an object of interface `IDL:Names/Bool:1.0`.
+    #[derive(Clone)]
+    pub struct BoolRef {
+        object: ::zorb::ObjectRef,
+    }
+    ::zorb::__private::interface_ref!(BoolRef, "IDL:Names/Bool:1.0", bases : []);
+    /// Serves interface `IDL:Names/Bool:1.0` with a [`Bool`].
+    #[derive(Debug)]
+    pub struct BoolServant<T_> {
+        servant: ::std::sync::Arc<T_>,
+    }
+    impl<T_: Bool> BoolServant<T_> {
+        /// A skeleton that owns its servant.
+        pub fn new(servant: T_) -> Self {
+            Self {
+                servant: ::std::sync::Arc::new(servant),
+            }
+        }
+        /// A skeleton that shares its servant with whoever else holds it.
+        pub fn from_arc(servant: ::std::sync::Arc<T_>) -> Self {
+            Self { servant }
+        }
+    }
+    impl<T_> ::core::clone::Clone for BoolServant<T_> {
+        fn clone(&self) -> Self {
+            Self {
+                servant: ::std::sync::Arc::clone(&self.servant),
+            }
+        }
+    }
+    impl<T_: Bool> ::zorb::__private::InterfaceSkeleton for BoolServant<T_> {
+        type Ref = BoolRef;
+    }
+    impl<T_: Bool> ::zorb::__private::Skeleton for BoolServant<T_> {
+        fn repository_id(&self) -> &'static str {
+            "IDL:Names/Bool:1.0"
+        }
+        fn is_a(&self, repository_id: &str) -> bool {
+            ::core::matches!(repository_id, "IDL:Names/Bool:1.0")
+        }
+        fn start(
+            &self,
+            request: ::zorb::__private::Request,
+        ) -> ::zorb::__private::Upcall {
+            request.unknown_operation()
+        }
+    }
+    /// Struct `IDL:Names/url_t:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct UrlT {
+        /// Member `where`.
+        pub where_: ::core::option::Option<BoolRef>,
+    }
+    ::zorb::__private::cdr_struct!(
+        UrlT { where_ : ::zorb::__private::RefCodec < BoolRef > }
+    );
+    /// What a servant of interface `IDL:Names/Vendor:1.0` implements, with `async fn`s.
+    pub trait Vendor: ::core::marker::Send + ::core::marker::Sync + 'static {
+        /// Operation `getIt`.
+        fn get_it(
+            &self,
+            function: i32,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<i32, ::zorb::SystemException>,
+        > + ::core::marker::Send;
+        /// Operation `get_it`.
+        fn fetch(
+            &self,
+            function: i32,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<i32, ::zorb::SystemException>,
+        > + ::core::marker::Send;
+    }
+    /// A reference to an object of interface `IDL:Names/Vendor:1.0`.
+    #[derive(Clone)]
+    pub struct VendorRef {
+        object: ::zorb::ObjectRef,
+    }
+    ::zorb::__private::interface_ref!(VendorRef, "IDL:Names/Vendor:1.0", bases : []);
+    impl VendorRef {
+        /// Operation `getIt`.
+        pub async fn get_it(
+            &self,
+            function: i32,
+        ) -> ::core::result::Result<i32, ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "getIt",
+            );
+            let (result,) = self
+                .object
+                .invoke::<_, (i32,), ::zorb::SystemException>(&OPERATION, (function,))
+                .await?;
+            ::core::result::Result::Ok(result)
+        }
+        /// Operation `get_it`.
+        pub async fn fetch(
+            &self,
+            function: i32,
+        ) -> ::core::result::Result<i32, ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "get_it",
+            );
+            let (result,) = self
+                .object
+                .invoke::<_, (i32,), ::zorb::SystemException>(&OPERATION, (function,))
+                .await?;
+            ::core::result::Result::Ok(result)
+        }
+    }
+    /// Serves interface `IDL:Names/Vendor:1.0` with a [`Vendor`].
+    #[derive(Debug)]
+    pub struct VendorServant<T_> {
+        servant: ::std::sync::Arc<T_>,
+    }
+    impl<T_: Vendor> VendorServant<T_> {
+        /// A skeleton that owns its servant.
+        pub fn new(servant: T_) -> Self {
+            Self {
+                servant: ::std::sync::Arc::new(servant),
+            }
+        }
+        /// A skeleton that shares its servant with whoever else holds it.
+        pub fn from_arc(servant: ::std::sync::Arc<T_>) -> Self {
+            Self { servant }
+        }
+    }
+    impl<T_> ::core::clone::Clone for VendorServant<T_> {
+        fn clone(&self) -> Self {
+            Self {
+                servant: ::std::sync::Arc::clone(&self.servant),
+            }
+        }
+    }
+    impl<T_: Vendor> ::zorb::__private::InterfaceSkeleton for VendorServant<T_> {
+        type Ref = VendorRef;
+    }
+    impl<T_: Vendor> ::zorb::__private::Skeleton for VendorServant<T_> {
+        fn repository_id(&self) -> &'static str {
+            "IDL:Names/Vendor:1.0"
+        }
+        fn is_a(&self, repository_id: &str) -> bool {
+            ::core::matches!(repository_id, "IDL:Names/Vendor:1.0")
+        }
+        fn start(
+            &self,
+            request: ::zorb::__private::Request,
+        ) -> ::zorb::__private::Upcall {
+            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
+                key: 4203492208743950414,
+                disps: &[(0, 0)],
+                entries: &[
+                    (&[103, 101, 116, 95, 105, 116], 1),
+                    (&[103, 101, 116, 73, 116], 0),
+                ],
+            };
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            match OPERATIONS.get(request.operation()).copied() {
+                ::core::option::Option::Some(0) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        let arguments = match request.arguments::<(i32,)>() {
+                            ::core::result::Result::Ok(arguments) => arguments,
+                            ::core::result::Result::Err(error) => {
+                                return request.system_exception(&error);
+                            }
+                        };
+                        match <T_ as Vendor>::get_it(&servant, arguments.0).await {
+                            ::core::result::Result::Ok(result) => {
+                                request.reply((result,))
+                            }
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                ::core::option::Option::Some(1) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        let arguments = match request.arguments::<(i32,)>() {
+                            ::core::result::Result::Ok(arguments) => arguments,
+                            ::core::result::Result::Err(error) => {
+                                return request.system_exception(&error);
+                            }
+                        };
+                        match <T_ as Vendor>::fetch(&servant, arguments.0).await {
+                            ::core::result::Result::Ok(result) => {
+                                request.reply((result,))
+                            }
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                _ => request.unknown_operation(),
+            }
+        }
+    }
+    /// Struct `IDL:Names/T:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct T {
+        /// Member `try`.
+        pub try_: i32,
+    }
+    ::zorb::__private::cdr_struct!(T { try_ : i32 });
+    /// Exception `IDL:Names/System:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct System;
+    ::zorb::__private::exception!(System, "IDL:Names/System:1.0", {});
+    /// Module `IDL:Names/Inner:1.0`.
+    pub mod inner {
+        /// Exception `IDL:Names/Inner/System:1.0`.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct System;
+        ::zorb::__private::exception!(System, "IDL:Names/Inner/System:1.0", {});
+        /// What is declared inside interface `Names::Inner::Two`, and what its operations raise.
+        pub mod two {
+            /// What `f` raises.
+            #[derive(Debug, Clone, PartialEq)]
+            #[non_exhaustive]
+            pub enum FError {
+                /// `IDL:Names/Inner/System:1.0`.
+                NamesInnerSystem(super::System),
+                /// `IDL:Names/System:1.0`.
+                NamesSystem(super::super::System),
+                /// A system exception.
+                System(::zorb::SystemException),
+            }
+            ::zorb::__private::operation_error!(
+                FError { NamesInnerSystem(super::System),
+                NamesSystem(super::super::System) }
+            );
+        }
+        /// What a servant of interface `IDL:Names/Inner/Two:1.0` implements, with `async fn`s.
+        pub trait Two: ::core::marker::Send + ::core::marker::Sync + 'static {
+            /// Operation `f`.
+            fn f(
+                &self,
+            ) -> impl ::core::future::Future<
+                Output = ::core::result::Result<(), two::FError>,
+            > + ::core::marker::Send;
+        }
+        /// A reference to an object of interface `IDL:Names/Inner/Two:1.0`.
+        #[derive(Clone)]
+        pub struct TwoRef {
+            object: ::zorb::ObjectRef,
+        }
+        ::zorb::__private::interface_ref!(TwoRef, "IDL:Names/Inner/Two:1.0", bases : []);
+        impl TwoRef {
+            /// Operation `f`.
+            pub async fn f(&self) -> ::core::result::Result<(), two::FError> {
+                static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                    "f",
+                );
+                self.object.invoke::<_, (), two::FError>(&OPERATION, ()).await
+            }
+        }
+        /// Serves interface `IDL:Names/Inner/Two:1.0` with a [`Two`].
+        #[derive(Debug)]
+        pub struct TwoServant<T_> {
+            servant: ::std::sync::Arc<T_>,
+        }
+        impl<T_: Two> TwoServant<T_> {
+            /// A skeleton that owns its servant.
+            pub fn new(servant: T_) -> Self {
+                Self {
+                    servant: ::std::sync::Arc::new(servant),
+                }
+            }
+            /// A skeleton that shares its servant with whoever else holds it.
+            pub fn from_arc(servant: ::std::sync::Arc<T_>) -> Self {
+                Self { servant }
+            }
+        }
+        impl<T_> ::core::clone::Clone for TwoServant<T_> {
+            fn clone(&self) -> Self {
+                Self {
+                    servant: ::std::sync::Arc::clone(&self.servant),
+                }
+            }
+        }
+        impl<T_: Two> ::zorb::__private::InterfaceSkeleton for TwoServant<T_> {
+            type Ref = TwoRef;
+        }
+        impl<T_: Two> ::zorb::__private::Skeleton for TwoServant<T_> {
+            fn repository_id(&self) -> &'static str {
+                "IDL:Names/Inner/Two:1.0"
+            }
+            fn is_a(&self, repository_id: &str) -> bool {
+                ::core::matches!(repository_id, "IDL:Names/Inner/Two:1.0")
+            }
+            fn start(
+                &self,
+                request: ::zorb::__private::Request,
+            ) -> ::zorb::__private::Upcall {
+                static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
+                    key: 16287231350648472473,
+                    disps: &[(0, 0)],
+                    entries: &[(&[102], 0)],
+                };
+                let servant = ::std::sync::Arc::clone(&self.servant);
+                match OPERATIONS.get(request.operation()).copied() {
+                    ::core::option::Option::Some(0) => {
+                        ::zorb::__private::Upcall::new(async move {
+                            if let ::core::result::Result::Err(error) = request
+                                .arguments::<()>()
+                            {
+                                return request.system_exception(&error);
+                            }
+                            match <T_ as Two>::f(&servant).await {
+                                ::core::result::Result::Ok(()) => request.reply(()),
+                                ::core::result::Result::Err(error) => {
+                                    request.exception(&error)
+                                }
+                            }
+                        })
+                    }
+                    _ => request.unknown_operation(),
+                }
+            }
+        }
+    }
+}

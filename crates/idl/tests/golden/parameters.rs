@@ -1,0 +1,604 @@
+/** Every way a value goes in and out.
+
+ Module `IDL:Parameters:1.0`.*/
+pub mod parameters {
+    /// Typedef `IDL:Parameters/Key:1.0`.
+    pub type Key = ::zorb::Bytes;
+    /// Typedef `IDL:Parameters/Longs:1.0`.
+    pub type Longs = ::std::vec::Vec<i32>;
+    /// Typedef `IDL:Parameters/Flags:1.0`.
+    pub type Flags = ::std::vec::Vec<bool>;
+    /// Typedef `IDL:Parameters/Name:1.0`.
+    pub type Name = ::std::string::String;
+    /// Typedef `IDL:Parameters/Names:1.0`.
+    pub type Names = ::std::vec::Vec<::std::string::String>;
+    /// Typedef `IDL:Parameters/TwoNames:1.0`.
+    pub type TwoNames = ::std::vec::Vec<::std::string::String>;
+    /// Typedef `IDL:Parameters/Matrix:1.0`.
+    pub type Matrix = [[f64; 2]; 2];
+    /// Typedef `IDL:Parameters/NamePair:1.0`.
+    pub type NamePair = [::std::string::String; 2];
+    /// Enum `IDL:Parameters/Color:1.0`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Color {
+        /// Enumerator `red`.
+        Red,
+        /// Enumerator `green`.
+        Green,
+    }
+    ::zorb::__private::cdr_enum!(Color { Red, Green });
+    /// Struct `IDL:Parameters/Point:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Point {
+        /// Member `x`.
+        pub x: i32,
+        /// Member `y`.
+        pub y: i32,
+    }
+    ::zorb::__private::cdr_struct!(Point { x : i32, y : i32 });
+    /// What a servant of interface `IDL:Parameters/Peer:1.0` implements, with `async fn`s.
+    pub trait Peer: ::core::marker::Send + ::core::marker::Sync + 'static {}
+    /// A reference to an object of interface `IDL:Parameters/Peer:1.0`.
+    #[derive(Clone)]
+    pub struct PeerRef {
+        object: ::zorb::ObjectRef,
+    }
+    ::zorb::__private::interface_ref!(PeerRef, "IDL:Parameters/Peer:1.0", bases : []);
+    /// Serves interface `IDL:Parameters/Peer:1.0` with a [`Peer`].
+    #[derive(Debug)]
+    pub struct PeerServant<T> {
+        servant: ::std::sync::Arc<T>,
+    }
+    impl<T: Peer> PeerServant<T> {
+        /// A skeleton that owns its servant.
+        pub fn new(servant: T) -> Self {
+            Self {
+                servant: ::std::sync::Arc::new(servant),
+            }
+        }
+        /// A skeleton that shares its servant with whoever else holds it.
+        pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
+            Self { servant }
+        }
+    }
+    impl<T> ::core::clone::Clone for PeerServant<T> {
+        fn clone(&self) -> Self {
+            Self {
+                servant: ::std::sync::Arc::clone(&self.servant),
+            }
+        }
+    }
+    impl<T: Peer> ::zorb::__private::InterfaceSkeleton for PeerServant<T> {
+        type Ref = PeerRef;
+    }
+    impl<T: Peer> ::zorb::__private::Skeleton for PeerServant<T> {
+        fn repository_id(&self) -> &'static str {
+            "IDL:Parameters/Peer:1.0"
+        }
+        fn is_a(&self, repository_id: &str) -> bool {
+            ::core::matches!(repository_id, "IDL:Parameters/Peer:1.0")
+        }
+        fn start(
+            &self,
+            request: ::zorb::__private::Request,
+        ) -> ::zorb::__private::Upcall {
+            request.unknown_operation()
+        }
+    }
+    /// Typedef `IDL:Parameters/Friend:1.0`.
+    pub type FriendRef = PeerRef;
+    /// What a servant of interface `IDL:Parameters/All:1.0` implements, with `async fn`s.
+    pub trait All: ::core::marker::Send + ::core::marker::Sync + 'static {
+        /// Operation `in_all`.
+        #[allow(clippy::too_many_arguments, reason = "the IDL has as many")]
+        fn in_all(
+            &self,
+            k: ::zorb::OctetsRef<'_>,
+            l: &[i32],
+            f: &[bool],
+            n: &str,
+            ns: &[::std::string::String],
+            t: &[::std::string::String],
+            m: &[[f64; 2]; 2],
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send;
+        /// Operation `in_more`.
+        #[allow(clippy::too_many_arguments, reason = "the IDL has as many")]
+        fn in_more(
+            &self,
+            p: &[::std::string::String; 2],
+            c: Color,
+            q: &Point,
+            r: ::core::option::Option<PeerRef>,
+            o: ::core::option::Option<::zorb::ObjectRef>,
+            w: &str,
+            x: ::zorb::WChar,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send;
+        /// Operation `out_all`. Gives back the result, `l`, `n`, `ns`, `m`, `p`.
+        fn out_all(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                (
+                    ::zorb::Bytes,
+                    ::std::vec::Vec<i32>,
+                    ::std::string::String,
+                    ::std::vec::Vec<::std::string::String>,
+                    [[f64; 2]; 2],
+                    [::std::string::String; 2],
+                ),
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send;
+        /// Operation `inout_all`. Gives back `c`, `q`, `r`, `o`, `w`.
+        fn inout_all(
+            &self,
+            c: Color,
+            q: &Point,
+            r: ::core::option::Option<PeerRef>,
+            o: ::core::option::Option<::zorb::ObjectRef>,
+            w: &str,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                (
+                    Color,
+                    Point,
+                    ::core::option::Option<PeerRef>,
+                    ::core::option::Option<::zorb::ObjectRef>,
+                    ::std::string::String,
+                ),
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send;
+    }
+    /// A reference to an object of interface `IDL:Parameters/All:1.0`.
+    #[derive(Clone)]
+    pub struct AllRef {
+        object: ::zorb::ObjectRef,
+    }
+    ::zorb::__private::interface_ref!(AllRef, "IDL:Parameters/All:1.0", bases : []);
+    impl AllRef {
+        /// Operation `in_all`.
+        #[allow(clippy::too_many_arguments, reason = "the IDL has as many")]
+        pub async fn in_all<'a>(
+            &self,
+            k: impl ::core::convert::Into<::zorb::Octets<'a>>,
+            l: &[i32],
+            f: &[bool],
+            n: &str,
+            ns: &[::std::string::String],
+            t: &[::std::string::String],
+            m: &[[f64; 2]; 2],
+        ) -> ::core::result::Result<(), ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "in_all",
+            );
+            let k: ::zorb::Octets<'a> = ::core::convert::Into::into(k);
+            self.object
+                .invoke::<
+                    _,
+                    (),
+                    ::zorb::SystemException,
+                >(
+                    &OPERATION,
+                    (
+                        ::zorb::__private::Enc::<
+                            ::zorb::__private::BoundedOctets<16>,
+                        >(&k),
+                        l,
+                        f,
+                        ::zorb::__private::Enc::<::zorb::__private::BoundedStr<8>>(n),
+                        ::zorb::__private::Enc::<
+                            ::zorb::__private::Seq<::zorb::__private::BoundedStr<8>>,
+                        >(ns),
+                        ::zorb::__private::Enc::<
+                            ::zorb::__private::BoundedSeq<
+                                ::zorb::__private::BoundedStr<8>,
+                                2,
+                            >,
+                        >(t),
+                        m,
+                    ),
+                )
+                .await
+        }
+        /// Operation `in_more`.
+        #[allow(clippy::too_many_arguments, reason = "the IDL has as many")]
+        pub async fn in_more(
+            &self,
+            p: &[::std::string::String; 2],
+            c: Color,
+            q: &Point,
+            r: impl ::core::convert::Into<::core::option::Option<PeerRef>>,
+            o: impl ::core::convert::Into<::core::option::Option<::zorb::ObjectRef>>,
+            w: &str,
+            x: ::zorb::WChar,
+        ) -> ::core::result::Result<(), ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "in_more",
+            );
+            let r: ::core::option::Option<PeerRef> = ::core::convert::Into::into(r);
+            let o: ::core::option::Option<::zorb::ObjectRef> = ::core::convert::Into::into(
+                o,
+            );
+            self.object
+                .invoke::<
+                    _,
+                    (),
+                    ::zorb::SystemException,
+                >(
+                    &OPERATION,
+                    (
+                        ::zorb::__private::Enc::<
+                            ::zorb::__private::Array<::zorb::__private::BoundedStr<8>, 2>,
+                        >(p),
+                        c,
+                        q,
+                        ::zorb::__private::Enc::<
+                            ::zorb::__private::RefCodec<PeerRef>,
+                        >(&r),
+                        ::zorb::__private::Enc::<
+                            ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                        >(&o),
+                        ::zorb::__private::Enc::<::zorb::__private::WideStr>(w),
+                        x,
+                    ),
+                )
+                .await
+        }
+        /// Operation `out_all`. Gives back the result, `l`, `n`, `ns`, `m`, `p`.
+        pub async fn out_all(
+            &self,
+        ) -> ::core::result::Result<
+            (
+                ::zorb::Bytes,
+                ::std::vec::Vec<i32>,
+                ::std::string::String,
+                ::std::vec::Vec<::std::string::String>,
+                [[f64; 2]; 2],
+                [::std::string::String; 2],
+            ),
+            ::zorb::SystemException,
+        > {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "out_all",
+            );
+            let (result0, result1, result2, result3, result4, result5) = self
+                .object
+                .invoke::<
+                    _,
+                    (
+                        ::zorb::__private::Dec<::zorb::__private::BoundedOctets<16>>,
+                        ::std::vec::Vec<i32>,
+                        ::zorb::__private::Dec<::zorb::__private::BoundedStr<8>>,
+                        ::zorb::__private::Dec<
+                            ::zorb::__private::Seq<::zorb::__private::BoundedStr<8>>,
+                        >,
+                        [[f64; 2]; 2],
+                        ::zorb::__private::Dec<
+                            ::zorb::__private::Array<::zorb::__private::BoundedStr<8>, 2>,
+                        >,
+                    ),
+                    ::zorb::SystemException,
+                >(&OPERATION, ())
+                .await?;
+            ::core::result::Result::Ok((
+                result0.0,
+                result1,
+                result2.0,
+                result3.0,
+                result4,
+                result5.0,
+            ))
+        }
+        /// Operation `inout_all`. Gives back `c`, `q`, `r`, `o`, `w`.
+        pub async fn inout_all(
+            &self,
+            c: Color,
+            q: &Point,
+            r: impl ::core::convert::Into<::core::option::Option<PeerRef>>,
+            o: impl ::core::convert::Into<::core::option::Option<::zorb::ObjectRef>>,
+            w: &str,
+        ) -> ::core::result::Result<
+            (
+                Color,
+                Point,
+                ::core::option::Option<PeerRef>,
+                ::core::option::Option<::zorb::ObjectRef>,
+                ::std::string::String,
+            ),
+            ::zorb::SystemException,
+        > {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "inout_all",
+            );
+            let r: ::core::option::Option<PeerRef> = ::core::convert::Into::into(r);
+            let o: ::core::option::Option<::zorb::ObjectRef> = ::core::convert::Into::into(
+                o,
+            );
+            let (result0, result1, result2, result3, result4) = self
+                .object
+                .invoke::<
+                    _,
+                    (
+                        Color,
+                        Point,
+                        ::zorb::__private::Dec<::zorb::__private::RefCodec<PeerRef>>,
+                        ::zorb::__private::Dec<
+                            ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                        >,
+                        ::zorb::__private::Dec<::zorb::__private::WideStr>,
+                    ),
+                    ::zorb::SystemException,
+                >(
+                    &OPERATION,
+                    (
+                        c,
+                        q,
+                        ::zorb::__private::Enc::<
+                            ::zorb::__private::RefCodec<PeerRef>,
+                        >(&r),
+                        ::zorb::__private::Enc::<
+                            ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                        >(&o),
+                        ::zorb::__private::Enc::<::zorb::__private::WideStr>(w),
+                    ),
+                )
+                .await?;
+            ::core::result::Result::Ok((
+                result0,
+                result1,
+                result2.0,
+                result3.0,
+                result4.0,
+            ))
+        }
+    }
+    /// Serves interface `IDL:Parameters/All:1.0` with a [`All`].
+    #[derive(Debug)]
+    pub struct AllServant<T> {
+        servant: ::std::sync::Arc<T>,
+    }
+    impl<T: All> AllServant<T> {
+        /// A skeleton that owns its servant.
+        pub fn new(servant: T) -> Self {
+            Self {
+                servant: ::std::sync::Arc::new(servant),
+            }
+        }
+        /// A skeleton that shares its servant with whoever else holds it.
+        pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
+            Self { servant }
+        }
+    }
+    impl<T> ::core::clone::Clone for AllServant<T> {
+        fn clone(&self) -> Self {
+            Self {
+                servant: ::std::sync::Arc::clone(&self.servant),
+            }
+        }
+    }
+    impl<T: All> ::zorb::__private::InterfaceSkeleton for AllServant<T> {
+        type Ref = AllRef;
+    }
+    impl<T: All> ::zorb::__private::Skeleton for AllServant<T> {
+        fn repository_id(&self) -> &'static str {
+            "IDL:Parameters/All:1.0"
+        }
+        fn is_a(&self, repository_id: &str) -> bool {
+            ::core::matches!(repository_id, "IDL:Parameters/All:1.0")
+        }
+        fn start(
+            &self,
+            request: ::zorb::__private::Request,
+        ) -> ::zorb::__private::Upcall {
+            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
+                key: 16287231350648472473,
+                disps: &[(0, 1), (0, 0)],
+                entries: &[
+                    (&[105, 110, 95, 97, 108, 108], 0),
+                    (&[105, 110, 111, 117, 116, 95, 97, 108, 108], 3),
+                    (&[111, 117, 116, 95, 97, 108, 108], 2),
+                    (&[105, 110, 95, 109, 111, 114, 101], 1),
+                ],
+            };
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            match OPERATIONS.get(request.operation()).copied() {
+                ::core::option::Option::Some(0) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        let arguments = match request
+                            .arguments::<
+                                (
+                                    ::zorb::__private::Dec<
+                                        ::zorb::__private::BoundedOctets<16>,
+                                    >,
+                                    ::std::borrow::Cow<'_, [i32]>,
+                                    ::std::vec::Vec<bool>,
+                                    ::zorb::__private::Dec<::zorb::__private::BoundedStr<8>>,
+                                    ::zorb::__private::Dec<
+                                        ::zorb::__private::Seq<::zorb::__private::BoundedStr<8>>,
+                                    >,
+                                    ::zorb::__private::Dec<
+                                        ::zorb::__private::BoundedSeq<
+                                            ::zorb::__private::BoundedStr<8>,
+                                            2,
+                                        >,
+                                    >,
+                                    [[f64; 2]; 2],
+                                ),
+                            >()
+                        {
+                            ::core::result::Result::Ok(arguments) => arguments,
+                            ::core::result::Result::Err(error) => {
+                                return request.system_exception(&error);
+                            }
+                        };
+                        match <T as All>::in_all(
+                                &servant,
+                                ::zorb::OctetsRef::new(&arguments.0.0),
+                                &arguments.1,
+                                &arguments.2,
+                                &arguments.3.0,
+                                &arguments.4.0,
+                                &arguments.5.0,
+                                &arguments.6,
+                            )
+                            .await
+                        {
+                            ::core::result::Result::Ok(()) => request.reply(()),
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                ::core::option::Option::Some(1) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        let arguments = match request
+                            .arguments::<
+                                (
+                                    ::zorb::__private::Dec<
+                                        ::zorb::__private::Array<
+                                            ::zorb::__private::BoundedStr<8>,
+                                            2,
+                                        >,
+                                    >,
+                                    Color,
+                                    Point,
+                                    ::zorb::__private::Dec<
+                                        ::zorb::__private::RefCodec<PeerRef>,
+                                    >,
+                                    ::zorb::__private::Dec<
+                                        ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                                    >,
+                                    ::zorb::__private::Dec<::zorb::__private::WideStr>,
+                                    ::zorb::WChar,
+                                ),
+                            >()
+                        {
+                            ::core::result::Result::Ok(arguments) => arguments,
+                            ::core::result::Result::Err(error) => {
+                                return request.system_exception(&error);
+                            }
+                        };
+                        match <T as All>::in_more(
+                                &servant,
+                                &arguments.0.0,
+                                arguments.1,
+                                &arguments.2,
+                                arguments.3.0,
+                                arguments.4.0,
+                                &arguments.5.0,
+                                arguments.6,
+                            )
+                            .await
+                        {
+                            ::core::result::Result::Ok(()) => request.reply(()),
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                ::core::option::Option::Some(2) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        if let ::core::result::Result::Err(error) = request
+                            .arguments::<()>()
+                        {
+                            return request.system_exception(&error);
+                        }
+                        match <T as All>::out_all(&servant).await {
+                            ::core::result::Result::Ok(
+                                (result0, result1, result2, result3, result4, result5),
+                            ) => {
+                                request
+                                    .reply((
+                                        ::zorb::__private::Enc::<
+                                            ::zorb::__private::BoundedOctets<16>,
+                                        >(&result0),
+                                        result1,
+                                        ::zorb::__private::Enc::<
+                                            ::zorb::__private::BoundedStr<8>,
+                                        >(&result2),
+                                        ::zorb::__private::Enc::<
+                                            ::zorb::__private::Seq<::zorb::__private::BoundedStr<8>>,
+                                        >(&result3),
+                                        result4,
+                                        ::zorb::__private::Enc::<
+                                            ::zorb::__private::Array<
+                                                ::zorb::__private::BoundedStr<8>,
+                                                2,
+                                            >,
+                                        >(&result5),
+                                    ))
+                            }
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                ::core::option::Option::Some(3) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        let arguments = match request
+                            .arguments::<
+                                (
+                                    Color,
+                                    Point,
+                                    ::zorb::__private::Dec<
+                                        ::zorb::__private::RefCodec<PeerRef>,
+                                    >,
+                                    ::zorb::__private::Dec<
+                                        ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                                    >,
+                                    ::zorb::__private::Dec<::zorb::__private::WideStr>,
+                                ),
+                            >()
+                        {
+                            ::core::result::Result::Ok(arguments) => arguments,
+                            ::core::result::Result::Err(error) => {
+                                return request.system_exception(&error);
+                            }
+                        };
+                        match <T as All>::inout_all(
+                                &servant,
+                                arguments.0,
+                                &arguments.1,
+                                arguments.2.0,
+                                arguments.3.0,
+                                &arguments.4.0,
+                            )
+                            .await
+                        {
+                            ::core::result::Result::Ok(
+                                (result0, result1, result2, result3, result4),
+                            ) => {
+                                request
+                                    .reply((
+                                        result0,
+                                        result1,
+                                        ::zorb::__private::Enc::<
+                                            ::zorb::__private::RefCodec<PeerRef>,
+                                        >(&result2),
+                                        ::zorb::__private::Enc::<
+                                            ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                                        >(&result3),
+                                        ::zorb::__private::Enc::<
+                                            ::zorb::__private::WideStr,
+                                        >(&result4),
+                                    ))
+                            }
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                _ => request.unknown_operation(),
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! A request on its way to a servant, and the reply on its way back.
+
+use core::any::Any;
+use core::fmt;
+use std::sync::Arc;
+use zorb_cdr::{
+    ByteOrder, Decode, Decoder, Encode, EncodeError, Encoder, Endian, NativeEndian, WireFormat,
+};
+use zorb_giop::{
+    CompletionStatus, Fault, Message, OperationError, ProtocolError, ReplyBuilder, ReplyStatus,
+    RequestHeader, ResponseFlags, SystemException, Version, buffers,
+};
+
+use crate::skeleton::Upcall;
+
+/// What has to be known of a request to answer it.
+#[derive(Debug, Clone, Copy)]
+pub struct Receipt {
+    /// The version the reply is written in.
+    pub version: Version,
+    /// Whose reply it is.
+    pub request_id: u32,
+    /// Whether one is wanted, and when.
+    pub response: ResponseFlags,
+    /// How text travels on the connection.
+    pub format: WireFormat,
+}
+
+/// What an upcall ends with.
+pub enum Outcome {
+    /// A whole message, ready to be written.
+    Reply(zorb_cdr::Gather),
+    /// Nobody waits for anything.
+    Silent,
+}
+
+impl fmt::Debug for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reply(message) => write!(f, "Reply({} octets)", message.len()),
+            Self::Silent => f.write_str("Silent"),
+        }
+    }
+}
+
+impl Receipt {
+    /// The empty reply of a request that only wants to know that it has arrived
+    /// (SYNC_WITH_SERVER), before the servant is called; `None` for every other request.
+    #[must_use]
+    pub fn acknowledgement(&self) -> Option<Outcome> {
+        (self.response == ResponseFlags::WithServer).then(|| {
+            self.message(ReplyStatus::NoException, |_| Ok(()))
+                .map_or(Outcome::Silent, Outcome::Reply)
+        })
+    }
+
+    fn message(
+        &self,
+        status: ReplyStatus,
+        body: impl FnOnce(&mut Encoder<NativeEndian>) -> Result<(), EncodeError>,
+    ) -> Result<zorb_cdr::Gather, EncodeError> {
+        ReplyBuilder {
+            version: self.version,
+            request_id: self.request_id,
+            status,
+            contexts: &[],
+        }
+        .encode(Encoder::with_buffer(buffers::take(), self.format), body)
+    }
+
+    /// A reply with a result.
+    #[must_use]
+    pub fn reply(&self, result: &impl Encode) -> Outcome {
+        if self.response != ResponseFlags::WithTarget {
+            return Outcome::Silent;
+        }
+        match self.message(ReplyStatus::NoException, |e| e.put(result)) {
+            Ok(message) => Outcome::Reply(message),
+            // The servant has done its work.
+            Err(error) => self.system_exception(&Fault::Encode(error).raise(CompletionStatus::Yes)),
+        }
+    }
+
+    /// A reply with whichever exception `error` is.
+    #[must_use]
+    pub fn exception(&self, error: &impl OperationError) -> Outcome {
+        if self.response != ResponseFlags::WithTarget {
+            return Outcome::Silent;
+        }
+        if let Some(system) = error.system() {
+            return self.system_exception(&system.for_caller());
+        }
+        match self.message(ReplyStatus::UserException, |e| error.encode_user(e)) {
+            Ok(message) => Outcome::Reply(message),
+            Err(error) => self.system_exception(&Fault::Encode(error).raise(CompletionStatus::Yes)),
+        }
+    }
+
+    /// A reply with a system exception, as it is.
+    #[must_use]
+    pub fn system_exception(&self, exception: &SystemException) -> Outcome {
+        if self.response != ResponseFlags::WithTarget {
+            return Outcome::Silent;
+        }
+        self.message(ReplyStatus::SystemException, |e| e.put(exception))
+            .map_or(Outcome::Silent, Outcome::Reply)
+    }
+}
+
+/// A request: the message it came in, and where its parts are.
+///
+/// Arguments are borrowed from the message, which lives as long as this does.
+pub struct Request {
+    message: Message,
+    receipt: Receipt,
+    operation_at: usize,
+    operation_len: usize,
+    body: usize,
+    context: Arc<dyn Any + Send + Sync>,
+}
+
+impl Request {
+    /// Takes over a message whose header has been read. `context` is what object references
+    /// among the arguments are decoded against.
+    ///
+    /// # Errors
+    /// When the header cannot be read.
+    pub fn new(
+        message: Message,
+        format: WireFormat,
+        context: Arc<dyn Any + Send + Sync>,
+    ) -> Result<Self, ProtocolError> {
+        let header = RequestHeader::read(&message)?;
+        Ok(Self::from_header(&header, &message, format, context))
+    }
+
+    /// The same, for who has the header already.
+    #[must_use]
+    pub fn from_header(
+        header: &RequestHeader<'_>,
+        message: &Message,
+        format: WireFormat,
+        context: Arc<dyn Any + Send + Sync>,
+    ) -> Self {
+        Self {
+            receipt: Receipt {
+                version: message.header.version,
+                request_id: header.request_id,
+                response: header.response,
+                format,
+            },
+            operation_at: header.operation_at,
+            operation_len: header.operation.len(),
+            body: header.body,
+            message: message.clone(),
+            context,
+        }
+    }
+
+    /// The operation's name on the wire.
+    #[must_use]
+    pub fn operation(&self) -> &[u8] {
+        let octets = self.message.frame.octets();
+        let end = self.operation_at.saturating_add(self.operation_len);
+        octets.get(self.operation_at..end).unwrap_or_default()
+    }
+
+    /// What has to be known to answer it.
+    #[must_use]
+    pub fn receipt(&self) -> Receipt {
+        self.receipt
+    }
+
+    /// Decodes the arguments where they lie. What follows them is ignored, as padding may.
+    ///
+    /// # Errors
+    /// MARSHAL or DATA_CONVERSION when they are not what the interface says; COMPLETED_NO, since
+    /// the servant has not been entered.
+    pub fn arguments<'a, A: Decode<'a>>(&'a self) -> Result<A, SystemException> {
+        match self.message.header.endian {
+            Endian::Big => self.decode::<A, zorb_cdr::BigEndian>(),
+            Endian::Little => self.decode::<A, zorb_cdr::LittleEndian>(),
+        }
+    }
+
+    fn decode<'a, A: Decode<'a>, O: ByteOrder>(&'a self) -> Result<A, SystemException> {
+        Decoder::<O>::at(&self.message.frame, self.body, self.receipt.format)
+            .and_then(|d| d.with_context(&*self.context).get())
+            .map_err(|error| Fault::Decode(error).raise(CompletionStatus::No))
+    }
+
+    /// Ends the upcall with a result.
+    #[must_use]
+    pub fn reply(&self, result: impl Encode) -> Outcome {
+        self.receipt.reply(&result)
+    }
+
+    /// Ends the upcall with whichever exception the servant raised.
+    #[must_use]
+    pub fn exception(&self, error: &impl OperationError) -> Outcome {
+        self.receipt.exception(error)
+    }
+
+    /// Ends the upcall with a system exception of the ORB.
+    #[must_use]
+    pub fn system_exception(&self, exception: &SystemException) -> Outcome {
+        self.receipt.system_exception(exception)
+    }
+
+    /// Ends the upcall of an operation that the skeleton does not know.
+    pub fn unknown_operation(&self) -> Upcall {
+        let name = String::from_utf8_lossy(self.operation()).into_owned();
+        Upcall::ready(self.system_exception(&Fault::NoOperation(name).raise(CompletionStatus::No)))
+    }
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("receipt", &self.receipt)
+            .field("operation", &String::from_utf8_lossy(self.operation()))
+            .finish_non_exhaustive()
+    }
+}

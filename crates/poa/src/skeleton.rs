@@ -1,0 +1,53 @@
+//! What generated skeletons are, seen from the adapter.
+
+use crate::request::{Outcome, Request};
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+/// A servant behind its generated skeleton.
+pub trait Skeleton: Send + Sync + 'static {
+    /// The repository id of the most derived interface.
+    fn repository_id(&self) -> &'static str;
+
+    /// Whether the servant implements the interface with this repository id. `CORBA::Object` is
+    /// the adapter's business.
+    fn is_a(&self, repository_id: &str) -> bool;
+
+    /// Finds the operation and begins the upcall; nothing of it has run when this returns.
+    fn start(&self, request: Request) -> Upcall;
+}
+
+/// One operation on its way through a servant: a future of what goes back to the client.
+///
+/// Whoever holds it polls it where the request was read; it becomes a task only when that first
+/// poll is pending. Dropping it abandons the operation at its current await.
+#[must_use = "an upcall does nothing until it is polled"]
+pub struct Upcall(Pin<Box<dyn Future<Output = Outcome> + Send>>);
+
+impl Upcall {
+    /// An upcall that runs `future`.
+    pub fn new(future: impl Future<Output = Outcome> + Send + 'static) -> Self {
+        Self(Box::pin(future))
+    }
+
+    /// An upcall that is over before it begins.
+    pub fn ready(outcome: Outcome) -> Self {
+        Self::new(core::future::ready(outcome))
+    }
+}
+
+impl Future for Upcall {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+impl fmt::Debug for Upcall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upcall").finish_non_exhaustive()
+    }
+}

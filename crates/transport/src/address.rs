@@ -1,0 +1,48 @@
+use std::{fmt, net::SocketAddr, path::PathBuf};
+
+/// One end of a connection as the operating system names it, for messages, traces and origin checks.
+///
+/// An [`Endpoint`](crate::Endpoint) is what somebody asked for, and may be a host name; an address is what came of
+/// it, and may have no name at all.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Address {
+    /// An internet address and port: `iiop://127.0.0.1:4711`.
+    Inet(SocketAddr),
+    /// A UNIX socket. Clients seldom bind theirs, and then it has no path: `uiop://(unnamed)`.
+    Unix(Option<PathBuf>),
+    /// The name that a transport outside this crate gives to its ends, scheme included.
+    Other(Box<str>),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inet(address) => write!(f, "iiop://{address}"),
+            Self::Unix(Some(path)) => write!(f, "uiop://{}", path.display()),
+            Self::Unix(None) => f.write_str("uiop://(unnamed)"),
+            Self::Other(name) => f.write_str(name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_reads_like_an_endpoint() {
+        let check = |address: Address, expected: &str| assert_eq!(address.to_string(), expected);
+        check(
+            Address::Inet(([127, 0, 0, 1], 4711).into()),
+            "iiop://127.0.0.1:4711",
+        );
+        check(
+            Address::Inet((std::net::Ipv6Addr::LOCALHOST, 80).into()),
+            "iiop://[::1]:80",
+        );
+        check(Address::Unix(Some("/tmp/bank".into())), "uiop:///tmp/bank");
+        check(Address::Unix(None), "uiop://(unnamed)");
+        check(Address::Other("atm://0.0.42".into()), "atm://0.0.42");
+    }
+}

@@ -1,0 +1,94 @@
+/// How octets arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Delivery {
+    /// All of them, in order, and without marks between one write and the next.
+    Stream,
+    /// In frames: each write is one, and arrives whole or not at all.
+    Datagram,
+}
+
+/// What a transport can do, so that a messaging protocol can tell whether it fits.
+///
+/// Built by [`stream`](Self::stream) or [`datagram`](Self::datagram) and the `with_` methods.
+///
+/// ```
+/// use zorb_transport::{Capabilities, Delivery};
+///
+/// const RADIO: Capabilities = Capabilities::datagram(1_500).with_priorities();
+/// assert_eq!(RADIO.delivery(), Delivery::Datagram);
+/// assert!(!RADIO.gathers());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Capabilities {
+    delivery: Delivery,
+    max_frame: Option<usize>,
+    gathers: bool,
+    priorities: bool,
+}
+
+impl Capabilities {
+    /// A reliable stream without any limit on what is written at once, that neither gathers nor passes priorities.
+    #[must_use]
+    pub const fn stream() -> Self {
+        Self {
+            delivery: Delivery::Stream,
+            max_frame: None,
+            gathers: false,
+            priorities: false,
+        }
+    }
+
+    /// Frames of at most `max_frame` octets, that may get lost.
+    #[must_use]
+    pub const fn datagram(max_frame: usize) -> Self {
+        Self {
+            delivery: Delivery::Datagram,
+            max_frame: Some(max_frame),
+            gathers: false,
+            priorities: false,
+        }
+    }
+
+    /// The same, and a write of several chunks is one system call.
+    #[must_use]
+    pub const fn with_gather(self) -> Self {
+        Self {
+            gathers: true,
+            ..self
+        }
+    }
+
+    /// The same, and the network gives precedence by a priority that travels with the octets.
+    #[must_use]
+    pub const fn with_priorities(self) -> Self {
+        Self {
+            priorities: true,
+            ..self
+        }
+    }
+
+    /// Stream or datagram.
+    #[must_use]
+    pub const fn delivery(self) -> Delivery {
+        self.delivery
+    }
+
+    /// The largest frame in octets; `None` where there is no such limit.
+    #[must_use]
+    pub const fn max_frame(self) -> Option<usize> {
+        self.max_frame
+    }
+
+    /// Whether several chunks go out by one system call, so that gathering is better than copying together.
+    #[must_use]
+    pub const fn gathers(self) -> bool {
+        self.gathers
+    }
+
+    /// Whether a priority travels with the octets.
+    #[must_use]
+    pub const fn passes_priorities(self) -> bool {
+        self.priorities
+    }
+}

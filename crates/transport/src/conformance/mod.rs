@@ -1,0 +1,189 @@
+//! What every transport must do, as checks that are generic over it.
+//!
+//! An adapter implements [`Fixture`] and writes `zorb_transport::conformance_tests!(its_fixture())` in a test file;
+//! that makes one test of each check, run on both flavours of runtime. The checks wait for events, never for time:
+//! where an obligation is broken by a wake-up that does not come, the check hangs.
+#![cfg_attr(
+    not(test),
+    expect(
+        clippy::arithmetic_side_effects,
+        clippy::cast_possible_truncation,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        reason = "these are tests, and are to fail loudly"
+    )
+)]
+
+use std::{
+    future::poll_fn,
+    io::{self, IoSlice},
+    sync::Arc,
+};
+
+use bytes::BytesMut;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{Connection, Endpoint, Listener, Transport};
+
+mod ending;
+mod listening;
+mod streaming;
+
+pub use ending::*;
+pub use listening::*;
+pub use streaming::*;
+
+/// What the checks need to know of a transport.
+pub trait Fixture: Send + Sync {
+    /// The transport, as its users would make it.
+    fn transport(&self) -> Arc<dyn Transport>;
+
+    /// An endpoint to listen on, free, and another one each time.
+    fn endpoint(&self) -> Endpoint;
+
+    /// An endpoint that nobody listens on and nobody will while the fixture lives, and the kind of error that
+    /// connecting to it gives.
+    fn nobody(&self) -> (Endpoint, io::ErrorKind);
+}
+
+/// One test of each check, over the fixture that the expression makes.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! conformance_tests {
+    ($fixture:expr) => {
+        $crate::conformance_tests! { @each $fixture;
+            octets_come_back_as_they_were_sent
+            a_write_of_many_chunks_keeps_their_order
+            a_write_of_nothing_takes_nothing
+            a_full_connection_says_would_block_and_becomes_writable_when_the_peer_reads
+            both_directions_carry_megabytes_at_the_same_time
+            tiny_reads_see_every_octet_once
+            a_long_conversation_loses_no_wake_up
+            reading_keeps_what_the_buffer_held
+            a_full_buffer_is_not_the_end_of_the_stream
+            the_end_of_the_stream_is_said_again_and_again
+            a_half_closed_connection_still_carries_the_answer
+            a_dropped_connection_is_the_peers_end_of_stream
+            closing_wakes_the_waiting_reader
+            closing_wakes_the_waiting_writer
+            writing_to_a_closed_peer_is_an_error
+            the_last_waker_of_a_reader_is_woken
+            waiting_to_accept_is_ended_by_a_peer
+            peers_wait_in_the_queue_until_they_are_accepted
+            a_peer_that_left_before_it_was_accepted_does_no_harm
+            a_listener_tells_where_it_really_listens
+            an_accepted_connection_outlives_its_listener
+            a_dropped_listener_refuses
+            an_endpoint_in_use_is_refused_to_a_second_listener
+            a_refused_connection_names_the_endpoint_and_the_cause
+            an_endpoint_of_another_scheme_is_an_error
+            connections_may_be_driven_from_another_runtime
+        }
+    };
+    (@each $fixture:expr; $($check:ident)*) => {
+        $(
+            #[test]
+            fn $check() {
+                $crate::conformance::run(&$fixture, $crate::conformance::$check);
+            }
+        )*
+    };
+}
+
+/// Runs a check on a current-thread runtime, then on one with two workers.
+pub fn run(fixture: &dyn Fixture, check: impl AsyncFn(&dyn Fixture)) {
+    runtime(&mut Builder::new_current_thread()).block_on(check(fixture));
+    runtime(Builder::new_multi_thread().worker_threads(2)).block_on(check(fixture));
+}
+
+fn runtime(builder: &mut Builder) -> Runtime {
+    builder.enable_io().build().expect("a runtime")
+}
+
+async fn listening(fixture: &dyn Fixture) -> (Arc<dyn Transport>, Box<dyn Listener>) {
+    let transport = fixture.transport();
+    let listener = transport
+        .listen(&fixture.endpoint())
+        .await
+        .expect("a free endpoint");
+    (transport, listener)
+}
+
+async fn accept(listener: &dyn Listener) -> Box<dyn Connection> {
+    poll_fn(|cx| listener.poll_accept(cx))
+        .await
+        .expect("a peer")
+}
+
+async fn connected(fixture: &dyn Fixture) -> (Box<dyn Connection>, Box<dyn Connection>) {
+    let (transport, listener) = listening(fixture).await;
+    let client = transport
+        .connect(listener.endpoint())
+        .await
+        .expect("a connection");
+    (client, accept(&*listener).await)
+}
+
+async fn read(connection: &dyn Connection, octets: &mut BytesMut) -> io::Result<usize> {
+    poll_fn(|cx| connection.poll_read(cx, octets)).await
+}
+
+async fn read_exactly(connection: &dyn Connection, length: usize) -> Vec<u8> {
+    let mut octets = BytesMut::with_capacity(length);
+    while octets.len() < length {
+        let count = read(connection, &mut octets)
+            .await
+            .expect("a readable connection");
+        assert!(
+            count > 0,
+            "expected {length} octets, found the end after {}",
+            octets.len()
+        );
+    }
+    octets.into()
+}
+
+async fn read_to_end(connection: &dyn Connection) -> Vec<u8> {
+    let mut octets = BytesMut::new();
+    loop {
+        octets.reserve(64 * 1024);
+        if read(connection, &mut octets)
+            .await
+            .expect("a readable connection")
+            == 0
+        {
+            return octets.into();
+        }
+    }
+}
+
+async fn write_some(connection: &dyn Connection, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
+    loop {
+        match connection.try_write(chunks) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                poll_fn(|cx| connection.poll_write_ready(cx)).await?;
+            }
+            result => return result,
+        }
+    }
+}
+
+async fn write_all(connection: &dyn Connection, mut octets: &[u8]) -> io::Result<()> {
+    while !octets.is_empty() {
+        let taken = write_some(connection, &[IoSlice::new(octets)]).await?;
+        octets = &octets[taken..];
+    }
+    Ok(())
+}
+
+/// Octets that tell when one is missing, doubled or out of place: no period divides a buffer's size.
+fn pattern(seed: usize, length: usize) -> Vec<u8> {
+    (seed..seed + length)
+        .map(|n| (n % 251) as u8 ^ (n / 251 % 241) as u8)
+        .collect()
+}
+
+/// Many times what one read or write moves, and more than a UNIX socket takes at once.
+const LARGE: usize = 2 * 1024 * 1024;
+
+const BLOCK: usize = 64 * 1024;

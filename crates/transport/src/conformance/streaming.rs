@@ -1,0 +1,301 @@
+//! What happens to octets, and who is woken when.
+use std::{
+    future::poll_fn,
+    io::{self, IoSlice},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
+use bytes::BytesMut;
+use tokio::{
+    runtime::Builder,
+    task::{spawn, spawn_blocking, yield_now},
+};
+
+use super::{
+    BLOCK, Fixture, LARGE, connected, pattern, read, read_exactly, read_to_end, write_all,
+    write_some,
+};
+use crate::Connection;
+
+pub async fn octets_come_back_as_they_were_sent(fixture: &dyn Fixture) {
+    let (client, server) = connected(fixture).await;
+    let echo = spawn(async move {
+        let mut octets = BytesMut::with_capacity(64);
+        while read(&*server, &mut octets)
+            .await
+            .expect("a readable connection")
+            > 0
+        {
+            write_all(&*server, &octets)
+                .await
+                .expect("a writable connection");
+            octets.clear();
+            octets.reserve(64);
+        }
+    });
+    let client: Arc<dyn Connection> = client.into();
+    for length in [1, 2, 63, 64, 65, 1_000, 10_000] {
+        // By a task of its own, since the echo stops while nobody reads it.
+        let writer = Arc::clone(&client);
+        let writer = spawn(async move { write_all(&*writer, &pattern(0, length)).await });
+        assert_eq!(read_exactly(&*client, length).await, pattern(0, length));
+        writer
+            .await
+            .expect("a writer")
+            .expect("a writable connection");
+    }
+    client.shutdown_write().expect("an open connection");
+    echo.await.expect("an echo that ends with the stream");
+}
+
+pub async fn a_write_of_many_chunks_keeps_their_order(fixture: &dyn Fixture) {
+    // More chunks than one system call takes, some of them empty, of many lengths.
+    let (client, server) = connected(fixture).await;
+    let sent = pattern(0, 20_000);
+    let mut chunks = Vec::new();
+    let mut rest = &sent[..];
+    for length in (0..7).cycle() {
+        let (chunk, tail) = rest.split_at(rest.len().min(length));
+        chunks.push(IoSlice::new(chunk));
+        rest = tail;
+        if rest.is_empty() {
+            break;
+        }
+    }
+    assert!(chunks.len() > 5_000, "the check is about very many chunks");
+    let reader = spawn(async move { read_exactly(&*server, 20_000).await });
+    let mut chunks = &mut chunks[..];
+    while !chunks.is_empty() {
+        let taken = write_some(&*client, chunks)
+            .await
+            .expect("a writable connection");
+        assert!(taken > 0, "at least one octet of a chunk that is not empty");
+        IoSlice::advance_slices(&mut chunks, taken);
+    }
+    assert_eq!(reader.await.expect("a reader"), sent);
+}
+
+pub async fn a_write_of_nothing_takes_nothing(fixture: &dyn Fixture) {
+    let (client, server) = connected(fixture).await;
+    assert_eq!(client.try_write(&[]).expect("nothing to write"), 0);
+    assert_eq!(
+        client
+            .try_write(&[IoSlice::new(b""), IoSlice::new(b"")])
+            .expect("nothing to write"),
+        0
+    );
+    write_all(&*client, b"x")
+        .await
+        .expect("a writable connection");
+    assert_eq!(read_exactly(&*server, 1).await, b"x");
+}
+
+pub async fn a_full_connection_says_would_block_and_becomes_writable_when_the_peer_reads(
+    fixture: &dyn Fixture,
+) {
+    let (client, server) = connected(fixture).await;
+    let (full, is_full) = mpsc::channel();
+    let writer = spawn(async move {
+        let mut written = 0;
+        let mut stuck = false;
+        // However much the kernel takes, and then some more.
+        let mut end = usize::MAX;
+        while written < end {
+            let block = pattern(written, BLOCK.min(end - written));
+            match client.try_write(&[IoSlice::new(&block)]) {
+                Ok(taken) => written += taken,
+                Err(error) => {
+                    assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+                    if !stuck {
+                        stuck = true;
+                        end = written + LARGE;
+                        full.send(()).expect("a reader that waits for this");
+                    }
+                    poll_fn(|cx| client.poll_write_ready(cx))
+                        .await
+                        .expect("a wait");
+                }
+            }
+        }
+        written
+    });
+    // Not a single octet is read before the writer is stuck, so it must come to be.
+    spawn_blocking(move || is_full.recv())
+        .await
+        .expect("a thread")
+        .expect("a writer that gets stuck");
+    let received = read_to_end(&*server).await;
+    let written = writer.await.expect("a writer");
+    assert!(written > LARGE, "some of it fitted at first");
+    assert!(received == pattern(0, written), "every octet, in order");
+}
+
+pub async fn both_directions_carry_megabytes_at_the_same_time(fixture: &dyn Fixture) {
+    let (client, server) = connected(fixture).await;
+    let (client, server): (Arc<dyn Connection>, Arc<dyn Connection>) =
+        (client.into(), server.into());
+    let mut tasks = Vec::new();
+    for (seed, writer, reader) in [(1, &client, &server), (2, &server, &client)] {
+        let (writer, reader) = (Arc::clone(writer), Arc::clone(reader));
+        tasks.push(spawn(async move {
+            write_all(&*writer, &pattern(seed, LARGE))
+                .await
+                .expect("a writable connection");
+            writer.shutdown_write().expect("an open connection");
+        }));
+        tasks.push(spawn(async move {
+            let received = read_to_end(&*reader).await;
+            assert!(received == pattern(seed, LARGE), "every octet, in order");
+        }));
+    }
+    for task in tasks {
+        task.await.expect("both ends get through");
+    }
+}
+
+pub async fn tiny_reads_see_every_octet_once(fixture: &dyn Fixture) {
+    let (client, server) = connected(fixture).await;
+    let sent = pattern(0, 5_000);
+    let writer = {
+        let sent = sent.clone();
+        spawn(async move {
+            // Writes of other lengths than the reads, so that both meet at every phase.
+            for chunk in sent.chunks(11) {
+                write_all(&*client, chunk)
+                    .await
+                    .expect("a writable connection");
+                yield_now().await;
+            }
+        })
+    };
+    let mut received = Vec::new();
+    for room in (1..8).cycle() {
+        let mut octets = BytesMut::with_capacity(room);
+        let count = read(&*server, &mut octets)
+            .await
+            .expect("a readable connection");
+        assert_eq!(count, octets.len());
+        received.extend_from_slice(&octets);
+        if count == 0 {
+            break;
+        }
+    }
+    writer.await.expect("a writer");
+    assert_eq!(received, sent);
+}
+
+pub async fn a_long_conversation_loses_no_wake_up(fixture: &dyn Fixture) {
+    // Each side answers at once, so events come just when the other clears its readiness.
+    let (client, server) = connected(fixture).await;
+    let server = spawn(async move { converse(&*server, false).await });
+    converse(&*client, true).await;
+    server.await.expect("a server that heard every question");
+}
+
+pub async fn reading_keeps_what_the_buffer_held(fixture: &dyn Fixture) {
+    let (client, server) = connected(fixture).await;
+    write_all(&*client, b"body")
+        .await
+        .expect("a writable connection");
+    let mut octets = BytesMut::with_capacity(64);
+    octets.extend_from_slice(b"head ");
+    while octets.len() < 9 {
+        read(&*server, &mut octets)
+            .await
+            .expect("a readable connection");
+    }
+    assert_eq!(&octets[..], b"head body");
+}
+
+pub async fn a_full_buffer_is_not_the_end_of_the_stream(fixture: &dyn Fixture) {
+    let (client, server) = connected(fixture).await;
+    write_all(&*client, b"x")
+        .await
+        .expect("a writable connection");
+    let error = read(&*server, &mut BytesMut::new())
+        .await
+        .expect_err("no room is an error");
+    assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+    assert_eq!(read_exactly(&*server, 1).await, b"x");
+}
+
+pub async fn the_last_waker_of_a_reader_is_woken(fixture: &dyn Fixture) {
+    let (client, server) = connected(fixture).await;
+    let (first, second) = (Arc::new(Tally::default()), Arc::new(Tally::default()));
+    let mut octets = BytesMut::with_capacity(8);
+    for tally in [&first, &second] {
+        let waker = Waker::from(Arc::clone(tally));
+        assert!(
+            server
+                .poll_read(&mut Context::from_waker(&waker), &mut octets)
+                .is_pending()
+        );
+    }
+    write_all(&*client, b"x")
+        .await
+        .expect("a writable connection");
+    while second.0.load(Ordering::Acquire) == 0 {
+        yield_now().await;
+    }
+    let poll = server.poll_read(&mut Context::from_waker(Waker::noop()), &mut octets);
+    assert!(
+        matches!(poll, Poll::Ready(Ok(1))),
+        "woken for something, found {poll:?}"
+    );
+    assert_eq!(&octets[..], b"x");
+}
+
+pub async fn connections_may_be_driven_from_another_runtime(fixture: &dyn Fixture) {
+    // The other runtime has no I/O at all, so whoever polls there is woken by the home runtime or never.
+    let (client, server) = connected(fixture).await;
+    let writer = spawn_blocking(move || {
+        let elsewhere = Builder::new_current_thread().build().expect("a runtime");
+        elsewhere.block_on(async {
+            write_all(&*client, &pattern(0, LARGE))
+                .await
+                .expect("a writable connection");
+            client.shutdown_write().expect("an open connection");
+            assert_eq!(read_to_end(&*client).await, b"thanks");
+        });
+    });
+    let received = read_to_end(&*server).await;
+    assert!(received == pattern(0, LARGE), "every octet, in order");
+    write_all(&*server, b"thanks")
+        .await
+        .expect("a writable connection");
+    drop(server);
+    writer.await.expect("a writer");
+}
+
+/// Counts its wake-ups.
+#[derive(Default)]
+struct Tally(AtomicUsize);
+
+impl Wake for Tally {
+    fn wake(self: Arc<Self>) {
+        // Pairs with the Acquire of the check that waits for it.
+        self.0.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// Question and answer in turn, each of another length, up to several reads long.
+async fn converse(connection: &dyn Connection, begins: bool) {
+    for turn in 0..5_000 {
+        let length = 1 + turn * 37 % 300;
+        let words = pattern(turn, length);
+        for speaks in [begins, !begins] {
+            if speaks {
+                write_all(connection, &words)
+                    .await
+                    .expect("a writable connection");
+            } else {
+                assert_eq!(read_exactly(connection, length).await, words);
+            }
+        }
+    }
+}

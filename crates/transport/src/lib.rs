@@ -1,0 +1,68 @@
+//! Transports: how octets reach a peer, and nothing about what the octets mean.
+//!
+//! A [`Transport`] turns an [`Endpoint`] (`iiop://host:port`, `uiop:///path`) into a [`Connection`] or a
+//! [`Listener`]; a [`Registry`] finds the transport for an endpoint's scheme. The adapters here are [`Tcp`] and
+//! [`Unix`]. What a transport can and cannot do is told by its [`Capabilities`], so that any messaging protocol
+//! can be plugged onto any transport that fits it.
+//!
+//! All of it is made for a caller that polls: a connection never blocks and never spawns, it has no buffer of its
+//! own, one task may read it while another writes to it, and writing asks the kernel directly without a reactor in
+//! between. Connections belong to the tokio runtime inside which they were made (their *home*): that runtime's
+//! reactor is the one that wakes whoever waits, whichever thread polls.
+//!
+//! ```
+//! use std::{future::poll_fn, io::IoSlice};
+//! use bytes::BytesMut;
+//! use zorb_transport::Registry;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # tokio::runtime::Builder::new_current_thread().enable_io().build()?.block_on(async {
+//! let registry = Registry::default();
+//! let listener = registry.listen(&"iiop://127.0.0.1:0".parse()?).await?;
+//! let client = registry.connect(listener.endpoint()).await?;
+//! let server = poll_fn(|cx| listener.poll_accept(cx)).await?;
+//!
+//! assert_eq!(client.try_write(&[IoSlice::new(b"he"), IoSlice::new(b"llo")])?, 5);
+//! let mut received = BytesMut::with_capacity(64);
+//! poll_fn(|cx| server.poll_read(cx, &mut received)).await?;
+//! assert_eq!(&received[..], b"hello");
+//! # Ok(()) })
+//! # }
+//! ```
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::arithmetic_side_effects,
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::unwrap_used
+    )
+)]
+
+#[cfg(not(unix))]
+compile_error!("zorb-transport waits for file descriptors and is for UNIX-like systems only");
+
+mod address;
+mod capabilities;
+#[cfg(feature = "__conformance")]
+#[doc(hidden)]
+pub mod conformance;
+mod endpoint;
+mod error;
+mod registry;
+mod stream;
+mod sys;
+mod tcp;
+mod traits;
+mod unix;
+
+pub use address::Address;
+pub use capabilities::{Capabilities, Delivery};
+pub use endpoint::{Endpoint, ParseEndpointError};
+pub use error::{Operation, TransportError};
+pub use registry::Registry;
+pub use tcp::{Tcp, TcpOptions};
+pub use traits::{BoxFuture, Connection, Listener, Transport};
+pub use unix::{Unix, UnixOptions};

@@ -1,0 +1,187 @@
+//! Connections and listeners over any stream socket, and the waiting that they share.
+use std::{
+    io::{self, IoSlice},
+    net::Shutdown,
+    sync::{Mutex, PoisonError},
+    task::{Context, Poll, ready},
+};
+
+use bytes::BytesMut;
+use socket2::{SockAddr, Socket};
+use tokio::{
+    io::{Interest, unix::AsyncFd},
+    runtime::Handle,
+};
+
+use crate::{Address, Capabilities, Connection, sys};
+
+/// A stream socket, parked at the reactor of its home runtime for reading only.
+///
+/// Waiting for room to write is rare, and as a standing interest it would cost every call a wake-up; so it is done on
+/// a duplicate of the descriptor, registered when somebody waits and dropped when the wait is over. (One descriptor
+/// can be registered once only.)
+#[derive(Debug)]
+pub(crate) struct StreamConnection {
+    socket: AsyncFd<Socket>,
+    /// The wait for room to write, while there is one.
+    room: Mutex<Option<AsyncFd<Socket>>>,
+    home: Handle,
+    local: Address,
+    peer: Address,
+}
+
+impl StreamConnection {
+    /// Takes over a connected, non-blocking socket; the current runtime becomes its home.
+    pub(crate) fn new(socket: Socket, peer: &SockAddr) -> io::Result<Self> {
+        let home = Handle::try_current().map_err(io::Error::other)?;
+        let local = address(&socket.local_addr()?);
+        let peer = address(peer);
+        let socket = sys::register(socket, Interest::READABLE)?;
+        Ok(Self {
+            socket,
+            room: Mutex::new(None),
+            home,
+            local,
+            peer,
+        })
+    }
+}
+
+impl Connection for StreamConnection {
+    fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
+        loop {
+            // The guard remembers which event it stands for, and clears none that came later: an event between our
+            // receiving and our clearing stays, so no wake-up is lost.
+            let mut readable = ready!(self.socket.poll_read_ready(cx))?;
+            let room = buf.spare_capacity_mut().len();
+            match sys::receive(self.socket.get_ref(), buf) {
+                Ok(received) => {
+                    // Less than asked for: the socket is empty, so the next octets make a new event. Saves the
+                    // caller a system call that would say EAGAIN. At the end of the stream the readiness stays by
+                    // itself.
+                    if received < room {
+                        readable.clear_ready();
+                    }
+                    return Poll::Ready(Ok(received));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readable.clear_ready(),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+
+    fn try_write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
+        sys::send(self.socket.get_ref(), chunks)
+    }
+
+    fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+        if room.is_none() {
+            let duplicate = self.socket.get_ref().try_clone()?;
+            // Whoever polls may belong to another runtime, whose reactor nobody need be driving just now.
+            let _home = self.home.enter();
+            *room = Some(sys::register(duplicate, Interest::WRITABLE)?);
+        }
+        if let Some(waiting) = &*room {
+            ready!(waiting.poll_write_ready(cx))?.retain_ready();
+        }
+        // A new registration reports what is true when it is made, so dropping this one cannot lose a wake-up.
+        *room = None;
+        Poll::Ready(Ok(()))
+    }
+
+    fn shutdown_write(&self) -> io::Result<()> {
+        self.socket.get_ref().shutdown(Shutdown::Write)
+    }
+
+    fn close(&self) {
+        // Fails only when the connection is gone already, and then there is nobody left to tell.
+        let _ = self.socket.get_ref().shutdown(Shutdown::Both);
+    }
+
+    fn peer(&self) -> &Address {
+        &self.peer
+    }
+
+    fn local(&self) -> &Address {
+        &self.local
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        STREAM
+    }
+}
+
+/// A listening stream socket, parked at the reactor of its home runtime.
+#[derive(Debug)]
+pub(crate) struct Acceptor {
+    socket: AsyncFd<Socket>,
+}
+
+impl Acceptor {
+    /// Takes over a listening socket; the current runtime becomes its home.
+    pub(crate) fn new(socket: Socket) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        Ok(Self {
+            socket: sys::register(socket, Interest::READABLE)?,
+        })
+    }
+
+    /// The next peer, its socket made ready for use by `prepare`. What the listening socket could be given can be
+    /// refused to a new one only because its peer has gone already, so then the peer is skipped.
+    pub(crate) fn poll_accept(
+        &self,
+        cx: &mut Context<'_>,
+        prepare: impl Fn(&Socket) -> io::Result<()>,
+    ) -> Poll<io::Result<Box<dyn Connection>>> {
+        loop {
+            let mut readable = ready!(self.socket.poll_read_ready(cx))?;
+            match self.socket.get_ref().accept() {
+                Ok((socket, peer)) => {
+                    socket.set_nonblocking(true)?;
+                    if prepare(&socket).is_ok() {
+                        return Poll::Ready(Ok(Box::new(StreamConnection::new(socket, &peer)?)));
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readable.clear_ready(),
+                Err(error) if is_the_peers_fault(&error) => {}
+                // The readiness stays: the peer is still in the queue.
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+}
+
+/// Whether accept() failed because of the one peer that it took from its queue. accept(2) advises to treat the
+/// network's errors on the new socket like this. Each such turn shortens the queue, so the loop ends.
+fn is_the_peers_fault(error: &io::Error) -> bool {
+    error.raw_os_error().is_some_and(|code| {
+        [
+            libc::EINTR,
+            libc::ECONNABORTED,
+            libc::ECONNRESET,
+            libc::ENETDOWN,
+            libc::EPROTO,
+            libc::ENOPROTOOPT,
+            libc::EHOSTDOWN,
+            libc::EHOSTUNREACH,
+            libc::EOPNOTSUPP,
+            libc::ENETUNREACH,
+        ]
+        .contains(&code)
+    })
+}
+
+fn address(address: &SockAddr) -> Address {
+    match address.as_socket() {
+        Some(inet) => Address::Inet(inet),
+        None => Address::Unix(address.as_pathname().map(Into::into)),
+    }
+}
+
+/// What stream sockets can do.
+pub(crate) const STREAM: Capabilities = Capabilities::stream().with_gather();
+
+/// How many peers wait to be accepted at most; the kernel cuts it down to its own limit (`somaxconn`, 4,096 on
+/// today's Linux). Deep enough for a thousand clients that all come back at once after a restart.
+pub(crate) const BACKLOG: i32 = 1024;

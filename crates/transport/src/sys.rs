@@ -1,0 +1,69 @@
+//! The system calls of a stream socket, with what is unsafe about them kept in one place.
+#![expect(
+    unsafe_code,
+    reason = "promises that only the caller of the operating system can give"
+)]
+
+use std::io::{self, IoSlice};
+
+use bytes::{BufMut, BytesMut};
+use socket2::Socket;
+use tokio::io::{Interest, unix::AsyncFd};
+
+/// Parks a socket at the current runtime's reactor.
+///
+/// Panics outside a runtime, and inside one that was built without I/O.
+pub(crate) fn register(socket: Socket, interest: Interest) -> io::Result<AsyncFd<Socket>> {
+    // SAFETY: the descriptor must be valid, and stay open and the same, as long as the `AsyncFd` has it. A `Socket`
+    // owns its descriptor, opens it before it exists and closes it when it is dropped, and its `as_raw_fd` returns
+    // this one always; the `AsyncFd` owns the `Socket` from here on and gives it away by shared reference only.
+    let registered = unsafe { AsyncFd::register_with_interest(socket, interest) };
+    Ok(registered?)
+}
+
+/// Receives into the spare capacity of `buf`; returns how much, 0 being the end of the stream.
+///
+/// The octets are not zeroed first: for a buffer of 64 KiB that costs more than a small message does.
+pub(crate) fn receive(socket: &Socket, buf: &mut BytesMut) -> io::Result<usize> {
+    let spare = buf.spare_capacity_mut();
+    if spare.is_empty() {
+        // recv() would say 0 here, which means the end of the stream.
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "no room in the buffer to read into",
+        ));
+    }
+    let received = uninterrupted(|| socket.recv(spare))?;
+    // SAFETY: `advance_mut` asks that the next `received` octets are initialised and lie within the capacity.
+    // recv(2) has returned how many octets it stored at the beginning of the region that it was given, which was the
+    // whole of `buf`'s spare capacity and begins where `advance_mut` counts from; it stores no more than the region
+    // holds. Nothing has touched `buf` since.
+    unsafe {
+        buf.advance_mut(received);
+    }
+    Ok(received)
+}
+
+/// Sends what fits of `chunks`, in order, by one system call and without SIGPIPE.
+///
+/// A Rust program ignores SIGPIPE, but a library that a C program loads does not get to say so.
+pub(crate) fn send(socket: &Socket, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
+    let chunks = chunks.get(..MAX_CHUNKS).unwrap_or(chunks);
+    uninterrupted(|| match chunks {
+        [chunk] => socket.send_with_flags(chunk, libc::MSG_NOSIGNAL),
+        chunks => socket.send_vectored_with_flags(chunks, libc::MSG_NOSIGNAL),
+    })
+}
+
+/// Calls again while a signal handler got in between. Non-blocking calls hardly ever see that.
+fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// How many chunks go out at once: UIO_MAXIOV of Linux and IOV_MAX of the BSDs; sendmsg() refuses more.
+const MAX_CHUNKS: usize = 1024;

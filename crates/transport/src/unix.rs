@@ -1,0 +1,272 @@
+use std::{
+    fs, io,
+    os::unix::fs::{FileTypeExt, MetadataExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+    task::{Context, Poll},
+    thread,
+    time::Duration,
+};
+
+use socket2::{Domain, SockAddr, Socket, Type};
+use tokio::task::spawn_blocking;
+
+use crate::{
+    BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation, Transport, TransportError,
+    stream::{Acceptor, BACKLOG, STREAM, StreamConnection},
+};
+
+/// UNIX stream sockets: endpoints `uiop:///path`.
+///
+/// A listener that finds a socket at its path asks whether anybody listens there: if so it fails with `AddrInUse`,
+/// else it takes the stale socket's place. It never removes what is not a socket. When it is dropped it removes its
+/// own socket, and only its own. Who may connect is decided by the permissions of the socket and of the directories
+/// above it.
+#[derive(Clone, Debug, Default)]
+pub struct Unix {
+    options: UnixOptions,
+}
+
+impl Unix {
+    /// UNIX sockets with these options for every connection and listener.
+    #[must_use]
+    pub const fn new(options: UnixOptions) -> Self {
+        Self { options }
+    }
+}
+
+/// How UNIX sockets are set up. The default is everything as the operating system has it.
+#[derive(Clone, Debug, Default)]
+pub struct UnixOptions {
+    send_buffer: Option<usize>,
+}
+
+impl UnixOptions {
+    /// The kernel's buffer for octets that the peer has not read yet (`SO_SNDBUF`, in octets; Linux doubles it).
+    /// There is no other: what is sent is queued at the receiver on the sender's account.
+    #[must_use]
+    pub const fn send_buffer(self, octets: usize) -> Self {
+        Self {
+            send_buffer: Some(octets),
+        }
+    }
+
+    fn prepare(&self, socket: &Socket) -> io::Result<()> {
+        match self.send_buffer {
+            Some(octets) => socket.set_send_buffer_size(octets),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Transport for Unix {
+    fn scheme(&self) -> &'static str {
+        "uiop"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        STREAM
+    }
+
+    fn connect<'a>(
+        &'a self,
+        endpoint: &'a Endpoint,
+    ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
+        Box::pin(async move {
+            let connection = async {
+                let address = SockAddr::unix(path(endpoint)?)?;
+                let socket = connect(&address).await?;
+                self.options.prepare(&socket)?;
+                StreamConnection::new(socket, &address)
+            };
+            match connection.await {
+                Ok(connection) => Ok(Box::new(connection) as Box<dyn Connection>),
+                Err(cause) => Err(TransportError::new(
+                    Operation::Connect,
+                    endpoint.clone(),
+                    cause,
+                )),
+            }
+        })
+    }
+
+    fn listen<'a>(
+        &'a self,
+        endpoint: &'a Endpoint,
+    ) -> BoxFuture<'a, Result<Box<dyn Listener>, TransportError>> {
+        Box::pin(async move {
+            let listener = async {
+                // An absolute path means the same after a change of the current directory.
+                let path = std::path::absolute(path(endpoint)?)?;
+                let (socket, file) = unblocked(move || bind(&path)).await?;
+                io::Result::Ok(UnixListener {
+                    acceptor: Acceptor::new(socket)?,
+                    endpoint: Endpoint::uiop(&file.path),
+                    options: self.options.clone(),
+                    _file: file,
+                })
+            };
+            match listener.await {
+                Ok(listener) => Ok(Box::new(listener) as Box<dyn Listener>),
+                Err(cause) => Err(TransportError::new(
+                    Operation::Listen,
+                    endpoint.clone(),
+                    cause,
+                )),
+            }
+        })
+    }
+}
+
+#[derive(Debug)]
+struct UnixListener {
+    acceptor: Acceptor,
+    endpoint: Endpoint,
+    options: UnixOptions,
+    _file: SocketFile,
+}
+
+impl Listener for UnixListener {
+    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Box<dyn Connection>>> {
+        self.acceptor
+            .poll_accept(cx, |socket| self.options.prepare(socket))
+    }
+
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+}
+
+/// The name of a bound socket in the file system, removed with its owner unless it is somebody else's by then.
+#[derive(Debug)]
+struct SocketFile {
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if identity(&self.path).is_ok_and(|there| there == self.identity) {
+            // Nobody is left to be told of a failure, and the next listener replaces a stale socket anyway.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The device and inode of what is at `path`: two files are the same if and only if these are.
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let file = fs::symlink_metadata(path)?;
+    Ok((file.dev(), file.ino()))
+}
+
+/// Connects without blocking; when the listener's queue is full, waits for room in it.
+///
+/// That wait has no readiness to register for, so it is a blocking connect on a thread of the blocking pool, in turns
+/// short enough that an abandoned one does not keep a thread for long.
+async fn connect(address: &SockAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    let mut result = socket.connect(address);
+    if is_would_block(&result) {
+        let socket = Arc::new(socket.try_clone()?);
+        socket.set_nonblocking(false)?;
+        socket.set_write_timeout(Some(QUEUE_TURN))?;
+        while is_would_block(&result) {
+            let (socket, address) = (Arc::clone(&socket), address.clone());
+            result = unblocked(move || socket.connect(&address)).await;
+        }
+        socket.set_write_timeout(None)?;
+        socket.set_nonblocking(true)?;
+    }
+    result.map(|()| socket)
+}
+
+fn is_would_block(result: &io::Result<()>) -> bool {
+    result.as_ref().is_err_and(|error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+        )
+    })
+}
+
+/// Binds and listens, taking the place of a stale socket.
+///
+/// Between the question whether a socket is stale and its removal somebody else could bind, and between somebody
+/// else's bind and listen a socket looks stale; so whoever listens does all of it under a lock on the directory.
+fn bind(path: &Path) -> io::Result<(Socket, SocketFile)> {
+    let address = SockAddr::unix(path)?;
+    let _lock = lock_directory(path)?;
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    match socket.bind(&address) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_stale(path, &address)? => {
+            fs::remove_file(path)?;
+            socket.bind(&address)?;
+        }
+        result => result?,
+    }
+    let file = SocketFile {
+        path: path.into(),
+        identity: identity(path)?,
+    };
+    socket.listen(BACKLOG)?;
+    Ok((socket, file))
+}
+
+/// Whether a stream socket is at `path` and nobody listens on it. When in doubt somebody does.
+fn is_stale(path: &Path, address: &SockAddr) -> io::Result<bool> {
+    if !fs::symlink_metadata(path)?.file_type().is_socket() {
+        return Ok(false);
+    }
+    let probe = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    // A blocking connect would wait while a live listener's queue is full.
+    probe.set_nonblocking(true)?;
+    Ok(probe
+        .connect(address)
+        .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused))
+}
+
+/// Locks the directory of `path` against others who bind there. A directory that cannot be locked at all (no
+/// permission to read it, a file system without locks) is no reason not to listen.
+fn lock_directory(path: &Path) -> io::Result<Option<fs::File>> {
+    let Some(Ok(directory)) = path.parent().map(fs::File::open) else {
+        return Ok(None);
+    };
+    for _ in 0..LOCK_TRIES {
+        match directory.try_lock() {
+            Ok(()) => return Ok(Some(directory)),
+            Err(fs::TryLockError::WouldBlock) => thread::sleep(LOCK_TURN),
+            Err(fs::TryLockError::Error(_)) => return Ok(None),
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::TimedOut,
+        "another process keeps the directory locked",
+    ))
+}
+
+/// Runs what may block for a short time on tokio's blocking pool.
+async fn unblocked<T: Send + 'static>(
+    f: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    spawn_blocking(f)
+        .await
+        .unwrap_or_else(|error| Err(io::Error::other(error)))
+}
+
+fn path(endpoint: &Endpoint) -> io::Result<&Path> {
+    match endpoint {
+        Endpoint::Uiop { path } => Ok(path),
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not an endpoint of the UNIX transport",
+        )),
+    }
+}
+
+/// How long one blocking connect lasts at most: as long as a dropped attempt may keep a thread.
+const QUEUE_TURN: Duration = Duration::from_millis(250);
+
+/// The lock is held for a few system calls; two seconds of trying are for a very busy machine.
+const LOCK_TRIES: u32 = 200;
+const LOCK_TURN: Duration = Duration::from_millis(10);

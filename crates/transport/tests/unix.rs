@@ -1,0 +1,276 @@
+//! UNIX sockets pass every check that a transport must pass, and what is their own.
+use std::{
+    fs,
+    future::poll_fn,
+    io::{ErrorKind, IoSlice},
+    os::unix::net::{UnixDatagram, UnixListener},
+    path::PathBuf,
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Waker},
+};
+
+use socket2::{Domain, SockAddr, Socket, Type};
+use tempfile::TempDir;
+
+use zorb_transport::{
+    Endpoint, Listener, Transport, TransportError, Unix, UnixOptions, conformance::Fixture,
+    conformance_tests,
+};
+
+mod by_default {
+    use super::*;
+    conformance_tests!(over(UnixOptions::default()));
+}
+
+/// Many partial writes and many waits.
+mod with_small_buffers {
+    use super::*;
+    conformance_tests!(over(UnixOptions::default().send_buffer(4096)));
+}
+
+#[tokio::test]
+async fn a_dropped_listener_removes_its_socket() {
+    let place = place();
+    let listener = listen(&place).await.unwrap();
+    assert!(place.path.exists());
+    drop(listener);
+    assert!(!place.path.exists());
+}
+
+#[tokio::test]
+async fn a_dropped_listener_leaves_somebody_elses_socket_alone() {
+    let place = place();
+    let listener = listen(&place).await.unwrap();
+    fs::remove_file(&place.path).unwrap();
+    let _other = UnixListener::bind(&place.path).unwrap();
+    drop(listener);
+    assert!(place.path.exists());
+}
+
+#[tokio::test]
+async fn a_stale_socket_is_replaced() {
+    let place = place();
+    // The standard library's listener leaves its socket behind, as a server that was killed does.
+    drop(UnixListener::bind(&place.path).unwrap());
+    assert!(place.path.exists());
+    let _listener = listen(&place).await.unwrap();
+    Unix::default().connect(&place.endpoint()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_live_socket_is_not_replaced() {
+    let place = place();
+    let other = UnixListener::bind(&place.path).unwrap();
+    let error = listen(&place).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AddrInUse);
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "cannot listen on uiop://{}: Address already in use (os error 98)",
+            place.path.display()
+        )
+    );
+    // The first to come was our question whether anybody is there.
+    Unix::default().connect(&place.endpoint()).await.unwrap();
+    for _ in 0..2 {
+        other.accept().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_live_socket_with_a_full_queue_is_not_replaced() {
+    let place = place();
+    let (_other, _queued) = full_listener(&place);
+    assert_eq!(
+        listen(&place).await.unwrap_err().kind(),
+        ErrorKind::AddrInUse
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_a_stream_socket_is_never_removed() {
+    let check = async |make: fn(&PathBuf)| {
+        let place = place();
+        make(&place.path);
+        assert_eq!(
+            listen(&place).await.unwrap_err().kind(),
+            ErrorKind::AddrInUse
+        );
+        assert!(fs::symlink_metadata(&place.path).is_ok());
+    };
+    check(|path| fs::write(path, "precious").unwrap()).await;
+    check(|path| fs::create_dir(path).unwrap()).await;
+    check(|path| std::os::unix::fs::symlink("/nowhere", path).unwrap()).await;
+    let place = place();
+    let _datagrams = UnixDatagram::bind(&place.path).unwrap();
+    assert_eq!(
+        listen(&place).await.unwrap_err().kind(),
+        ErrorKind::AddrInUse
+    );
+    assert!(place.path.exists());
+}
+
+#[test]
+fn of_many_that_replace_a_stale_socket_at_once_one_gets_it() {
+    let place = place();
+    drop(UnixListener::bind(&place.path).unwrap());
+    let (start, end) = (Barrier::new(8), Barrier::new(8));
+    let got = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_io()
+                    .build()
+                    .unwrap();
+                start.wait();
+                let listener = runtime.block_on(listen(&place));
+                match &listener {
+                    Ok(_) => {
+                        got.fetch_add(1, Ordering::Relaxed);
+                    }
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::AddrInUse),
+                }
+                // Nobody lets go before all have tried.
+                end.wait();
+            });
+        }
+    });
+    assert_eq!(got.into_inner(), 1);
+}
+
+#[tokio::test]
+async fn a_relative_path_becomes_absolute() {
+    let name = format!("zorb-transport-test-{}.sock", std::process::id());
+    let listener = Unix::default()
+        .listen(&Endpoint::uiop(&name))
+        .await
+        .unwrap();
+    let absolute = std::env::current_dir().unwrap().join(name);
+    assert_eq!(*listener.endpoint(), Endpoint::uiop(absolute));
+}
+
+#[tokio::test]
+async fn a_path_that_is_too_long_is_an_error() {
+    let endpoint = Endpoint::uiop(format!("/tmp/{}", "x".repeat(200)));
+    assert_eq!(
+        Unix::default().connect(&endpoint).await.unwrap_err().kind(),
+        ErrorKind::InvalidInput
+    );
+    assert_eq!(
+        Unix::default().listen(&endpoint).await.unwrap_err().kind(),
+        ErrorKind::InvalidInput
+    );
+}
+
+#[tokio::test]
+async fn connecting_waits_for_room_in_the_queue() {
+    let place = place();
+    let (listener, queued) = full_listener(&place);
+    let transport = Unix::default();
+    let endpoint = place.endpoint();
+    let mut connecting = transport.connect(&endpoint);
+    assert!(
+        connecting
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+            .is_pending()
+    );
+    for _ in &queued {
+        listener.accept().unwrap();
+    }
+    let connection = connecting.await.unwrap();
+    assert_eq!(connection.try_write(&[IoSlice::new(b"x")]).unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_connection_and_its_listener_know_their_path() {
+    let place = place();
+    let listener = listen(&place).await.unwrap();
+    let client = Unix::default().connect(&place.endpoint()).await.unwrap();
+    let server = poll_fn(|cx| listener.poll_accept(cx)).await.unwrap();
+    assert_eq!(
+        client.peer().to_string(),
+        format!("uiop://{}", place.path.display())
+    );
+    assert_eq!(server.peer().to_string(), "uiop://(unnamed)");
+}
+
+struct Place {
+    _directory: TempDir,
+    path: PathBuf,
+}
+
+impl Place {
+    fn endpoint(&self) -> Endpoint {
+        Endpoint::uiop(&self.path)
+    }
+}
+
+fn place() -> Place {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("socket");
+    Place {
+        _directory: directory,
+        path,
+    }
+}
+
+async fn listen(place: &Place) -> Result<Box<dyn Listener>, TransportError> {
+    Unix::default().listen(&place.endpoint()).await
+}
+
+/// A listener with a short queue, and the peers that fill it.
+fn full_listener(place: &Place) -> (Socket, Vec<Socket>) {
+    let address = SockAddr::unix(&place.path).unwrap();
+    let listener = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+    listener.bind(&address).unwrap();
+    listener.listen(1).unwrap();
+    let mut queued = Vec::new();
+    loop {
+        let peer = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+        peer.set_nonblocking(true).unwrap();
+        match peer.connect(&address) {
+            Ok(()) => queued.push(peer),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock);
+                return (listener, queued);
+            }
+        }
+    }
+}
+
+struct OverUnix {
+    transport: Arc<dyn Transport>,
+    directory: TempDir,
+    made: AtomicUsize,
+}
+
+fn over(options: UnixOptions) -> OverUnix {
+    OverUnix {
+        transport: Arc::new(Unix::new(options)),
+        directory: TempDir::new().unwrap(),
+        made: AtomicUsize::new(0),
+    }
+}
+
+impl Fixture for OverUnix {
+    fn transport(&self) -> Arc<dyn Transport> {
+        Arc::clone(&self.transport)
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        Endpoint::uiop(self.directory.path().join(number.to_string()))
+    }
+
+    fn nobody(&self) -> (Endpoint, ErrorKind) {
+        (
+            Endpoint::uiop(self.directory.path().join("nobody")),
+            ErrorKind::NotFound,
+        )
+    }
+}

@@ -1,0 +1,182 @@
+//! Interop cells: one combination of peer, protocol version, transport and subject each.
+//!
+//! The tests append `cell NAME ok` to the file that `ZORB_CELLS` names, one line a cell that they
+//! ran and that passed; `tests/interop/cells.txt` says which there have to be.
+
+use crate::step::{root, target};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Which cells had to pass, and which did.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    expected: BTreeSet<String>,
+    run: BTreeSet<String>,
+}
+
+/// Where the tests write down what they ran. Kept, so that `claims` can read it again.
+pub(crate) fn record() -> PathBuf {
+    target().join("interop-cells.txt")
+}
+
+/// Reads the list and the record.
+///
+/// # Errors
+/// The list cannot be read, names a cell twice or is empty, or the record holds a line of another
+/// form. No record at all is a record of nothing.
+pub(crate) fn tally() -> Result<Tally, String> {
+    let list = root().join("tests/interop/cells.txt");
+    let expected = parse_list(&read(&list)?)?;
+    let record = record();
+    let run = if record.exists() {
+        parse_record(&read(&record)?)?
+    } else {
+        BTreeSet::new()
+    };
+    Ok(Tally { expected, run })
+}
+
+impl Tally {
+    /// How many of the expected cells passed, and how many are expected.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        (
+            self.run.intersection(&self.expected).count(),
+            self.expected.len(),
+        )
+    }
+
+    /// The same for each group, which is the part of a name before its first slash.
+    pub(crate) fn groups(&self) -> Vec<(String, usize, usize)> {
+        let group = |cell: &str| cell.split('/').next().unwrap_or(cell).to_owned();
+        let names: BTreeSet<_> = self.expected.iter().map(|c| group(c)).collect();
+        let count = |cells: &BTreeSet<String>, name: &str| {
+            let of_group = |c: &&String| self.expected.contains(*c) && group(c) == name;
+            cells.iter().filter(of_group).count()
+        };
+        names
+            .into_iter()
+            .map(|n| {
+                let (run, expected) = (count(&self.run, &n), count(&self.expected, &n));
+                (n, run, expected)
+            })
+            .collect()
+    }
+
+    /// The line for the end of a test run; and what is wrong, if anything is.
+    pub(crate) fn verdict(&self) -> (String, Result<(), String>) {
+        let (run, expected) = self.counts();
+        let line = format!("interop cells: run {run} / expected {expected}");
+        let mut wrong = Vec::new();
+        for cell in self.expected.difference(&self.run) {
+            wrong.push(format!("cell {cell} did not run or did not pass"));
+        }
+        for cell in self.run.difference(&self.expected) {
+            wrong.push(format!(
+                "cell {cell} ran, but tests/interop/cells.txt does not list it"
+            ));
+        }
+        let verdict = if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(wrong.join("\n"))
+        };
+        (line, verdict)
+    }
+}
+
+fn read(file: &Path) -> Result<String, String> {
+    fs::read_to_string(file).map_err(|e| format!("cannot read {}: {e}", file.display()))
+}
+
+fn parse_list(text: &str) -> Result<BTreeSet<String>, String> {
+    let mut cells = BTreeSet::new();
+    for line in text.lines().map(str::trim) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if !cells.insert(line.to_owned()) {
+            return Err(format!("tests/interop/cells.txt lists {line} twice"));
+        }
+    }
+    if cells.is_empty() {
+        return Err("tests/interop/cells.txt lists no cell".to_owned());
+    }
+    Ok(cells)
+}
+
+fn parse_record(text: &str) -> Result<BTreeSet<String>, String> {
+    let name = |line: &str| {
+        let cell = line.strip_prefix("cell ")?.strip_suffix(" ok")?;
+        (!cell.is_empty() && !cell.contains(' ')).then(|| cell.to_owned())
+    };
+    text.lines()
+        .map(|line| name(line).ok_or_else(|| format!("not a cell that passed: `{line}`")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(list: &str, record: &str) -> Tally {
+        Tally {
+            expected: parse_list(list).unwrap(),
+            run: parse_record(record).unwrap(),
+        }
+    }
+
+    #[test]
+    fn all_expected_cells_make_a_good_verdict() {
+        let t = tally("# two\na/x\n\nb/y\n", "cell b/y ok\ncell a/x ok\n");
+        let (line, verdict) = t.verdict();
+        assert_eq!(line, "interop cells: run 2 / expected 2");
+        assert_eq!(verdict, Ok(()));
+    }
+
+    #[test]
+    fn a_cell_that_did_not_run_is_named() {
+        let (line, verdict) = tally("a/x\na/y\n", "cell a/x ok\n").verdict();
+        assert_eq!(line, "interop cells: run 1 / expected 2");
+        assert_eq!(
+            verdict,
+            Err("cell a/y did not run or did not pass".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_cell_that_is_not_listed_is_named_and_not_counted() {
+        let (line, verdict) = tally("a/x\n", "cell a/x ok\ncell a/z ok\n").verdict();
+        assert_eq!(line, "interop cells: run 1 / expected 1");
+        assert!(verdict.unwrap_err().contains("a/z ran, but"));
+    }
+
+    #[test]
+    fn a_record_of_a_failure_or_of_anything_else_is_refused() {
+        for line in [
+            "cell a/x FAILED: why",
+            "cell  ok",
+            "cell a ok ok",
+            "a/x ok",
+            "",
+        ] {
+            assert!(parse_record(&format!("{line}\n")).is_err(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn an_empty_list_or_a_repeated_name_is_refused() {
+        assert!(parse_list("# nothing\n").is_err());
+        assert!(parse_list("a\nb\na\n").is_err());
+    }
+
+    #[test]
+    fn groups_are_counted_by_what_stands_before_the_slash() {
+        let t = tally(
+            "a/x\na/y\nb/z/1\n",
+            "cell a/y ok\ncell b/z/1 ok\ncell c/w ok\n",
+        );
+        let expected = [("a".to_owned(), 1, 2), ("b".to_owned(), 1, 1)];
+        assert_eq!(t.groups(), expected);
+    }
+}

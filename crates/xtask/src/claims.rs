@@ -1,0 +1,139 @@
+//! What we say of ourselves, measured: `cargo xtask claims AREA`.
+
+use crate::cells;
+use crate::step::Done;
+
+/// A group of claims that is measured together.
+struct Area {
+    name: &'static str,
+    about: &'static str,
+    /// Measures. An error is a measurement that could not be made, which is no better than a short one.
+    rows: fn() -> Result<Vec<Row>, String>,
+}
+
+/// Every area there is.
+const AREAS: [Area; 1] = [Area {
+    name: "first-call",
+    about: "interop cells that passed in the last `cargo xtask test`",
+    rows: first_call,
+}];
+
+/// One claim.
+#[derive(Debug)]
+struct Row {
+    name: String,
+    measured: f64,
+    aim: Aim,
+}
+
+/// What a measurement has to be.
+#[derive(Clone, Copy, Debug)]
+enum Aim {
+    AtLeast(f64),
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "for times and ratios, of which there are none yet"
+        )
+    )]
+    AtMost(f64),
+}
+
+impl Row {
+    fn holds(&self) -> bool {
+        match self.aim {
+            Aim::AtLeast(aim) => self.measured >= aim,
+            Aim::AtMost(aim) => self.measured <= aim,
+        }
+    }
+
+    fn line(&self) -> String {
+        let aim = match self.aim {
+            Aim::AtLeast(aim) => format!(">={aim}"),
+            Aim::AtMost(aim) => format!("<={aim}"),
+        };
+        let verdict = if self.holds() { "ok" } else { "short" };
+        format!("{} {} {aim} {verdict}", self.name, self.measured)
+    }
+}
+
+/// Prints the areas.
+pub(crate) fn list() {
+    for area in &AREAS {
+        println!("{}: {}", area.name, area.about);
+    }
+}
+
+/// Measures one area and prints `name measured aim ok|short`, a line a claim.
+///
+/// # Errors
+/// There is no such area, nothing could be measured, or a claim falls short.
+pub(crate) fn run(name: &str) -> Done {
+    let area = AREAS
+        .iter()
+        .find(|a| a.name == name)
+        .ok_or_else(|| format!("no area is called {name}; `cargo xtask claims` lists them"))?;
+    let rows = (area.rows)()?;
+    for row in &rows {
+        println!("{}", row.line());
+    }
+    if rows.is_empty() {
+        return Err(format!("{name}: nothing was measured"));
+    }
+    match rows.iter().filter(|r| !r.holds()).count() {
+        0 => Ok(()),
+        short => Err(format!("{name}: {short} of {} fall short", rows.len())),
+    }
+}
+
+fn first_call() -> Result<Vec<Row>, String> {
+    let rows = cells::tally()?
+        .groups()
+        .into_iter()
+        .map(|(group, run, expected)| Row {
+            name: format!("cells:{group}"),
+            measured: count(run),
+            aim: Aim::AtLeast(count(expected)),
+        })
+        .collect();
+    Ok(rows)
+}
+
+/// A count as the number a row shows; ours are far below where an f64 stops being exact.
+fn count(n: usize) -> f64 {
+    u32::try_from(n).map_or(f64::NAN, f64::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_says_whether_its_aim_is_reached() {
+        let row = |measured, aim| Row {
+            name: "x".to_owned(),
+            measured,
+            aim,
+        };
+        assert_eq!(row(3.0, Aim::AtLeast(3.0)).line(), "x 3 >=3 ok");
+        assert_eq!(row(2.0, Aim::AtLeast(3.0)).line(), "x 2 >=3 short");
+        assert_eq!(row(0.5, Aim::AtMost(0.6)).line(), "x 0.5 <=0.6 ok");
+        assert_eq!(row(0.7, Aim::AtMost(0.6)).line(), "x 0.7 <=0.6 short");
+    }
+
+    #[test]
+    fn what_could_not_be_counted_never_holds() {
+        let row = Row {
+            name: "x".to_owned(),
+            measured: f64::NAN,
+            aim: Aim::AtLeast(0.0),
+        };
+        assert!(!row.holds());
+    }
+
+    #[test]
+    fn an_unknown_area_is_an_error() {
+        assert!(run("no such area").is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! Running other programs, and where things are.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a chore ends with; the text is for the person who ran it.
+pub(crate) type Done = Result<(), String>;
+
+/// The folder of the workspace's `Cargo.toml`.
+pub(crate) fn root() -> PathBuf {
+    // crates/xtask, two levels down.
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_path_buf()
+}
+
+/// Where this build, and so the tests' notes, live; an absolute path.
+pub(crate) fn target() -> PathBuf {
+    let told = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let told = told.and_then(|dir| std::path::absolute(dir).ok());
+    told.unwrap_or_else(|| root().join("target"))
+}
+
+/// The cargo that runs us, so that a chore stays with the toolchain it was started with.
+pub(crate) fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Runs a command to its end, with its output going where ours goes.
+///
+/// # Errors
+/// It does not start, or ends with a status other than 0.
+pub(crate) fn run(command: &mut Command) -> Done {
+    let shown = show(command);
+    eprintln!("+ {shown}");
+    let status = command
+        .status()
+        .map_err(|e| format!("`{shown}` does not start: {e}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("`{shown}` ended with {status}"))
+    }
+}
+
+/// Whether a command starts and ends with status 0; its output is dropped.
+pub(crate) fn succeeds(program: &str, args: &[&str]) -> bool {
+    Command::new(program)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|s| s.success())
+}
+
+/// Whether a program of that name is on the path.
+pub(crate) fn on_path(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
+}
+
+fn show(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words
+        .map(|w| w.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ")
+}

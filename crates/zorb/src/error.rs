@@ -1,0 +1,80 @@
+//! What the ORB's own operations fail with.
+
+use zorb_executor::LaneError;
+use zorb_giop::url::UrlError;
+use zorb_giop::{CompletionStatus, Fault, SystemException};
+use zorb_poa::AdapterError;
+use zorb_transport::{ParseEndpointError, TransportError};
+
+/// Why an operation of the ORB failed.
+///
+/// Calls on objects fail with what their interface raises, or with a [`SystemException`]; this is
+/// for everything around them: building the ORB, reading references, activating servants.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A call that was made on the way failed.
+    #[error(transparent)]
+    System(#[from] SystemException),
+    /// An object URL that is none.
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    /// An endpoint's text is none.
+    #[error(transparent)]
+    Endpoint(#[from] ParseEndpointError),
+    /// Listening failed.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The object adapter refused.
+    #[error(transparent)]
+    Adapter(#[from] AdapterError),
+    /// There is no runtime to run in.
+    #[error(transparent)]
+    Lane(#[from] LaneError),
+    /// The initial reference is not known.
+    #[error("no initial reference {0:?}: name it with Orb::builder().initial_reference")]
+    InvalidName(String),
+    /// A reference to an object of this ORB could lead nowhere.
+    #[error(
+        "the ORB listens nowhere, so no reference can lead to it: call Orb::builder().listen(\"iiop://host:port\")"
+    )]
+    NoEndpoint,
+    /// A file with a reference in it cannot be read.
+    #[error("cannot read {path}: {cause}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        cause: std::io::Error,
+    },
+}
+
+impl Error {
+    /// The same as a system exception, for who has to pass it on as one.
+    #[must_use]
+    pub fn to_system_exception(&self) -> SystemException {
+        use zorb_giop::SystemExceptionKind as Kind;
+        // None of these has reached a servant.
+        let completed = CompletionStatus::No;
+        let initialize = || SystemException::new(Kind::Initialize, 0, completed).with_detail(self);
+        match self {
+            Self::System(exception) => exception.clone(),
+            Self::Url(error) => Fault::Url(error.clone()).raise(completed),
+            Self::Adapter(_) => {
+                SystemException::new(Kind::ObjAdapter, 0, completed).with_detail(self)
+            }
+            Self::InvalidName(_) | Self::File { .. } => {
+                SystemException::new(Kind::BadParam, 0, completed).with_detail(self)
+            }
+            Self::Endpoint(_) | Self::Transport(_) | Self::Lane(_) | Self::NoEndpoint => {
+                initialize()
+            }
+        }
+    }
+}
+
+impl From<Error> for SystemException {
+    fn from(error: Error) -> Self {
+        error.to_system_exception()
+    }
+}

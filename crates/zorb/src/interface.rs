@@ -1,0 +1,98 @@
+//! What every generated reference type has in common.
+
+use crate::object::ObjectRef;
+use core::marker::PhantomData;
+use core::time::Duration;
+use zorb_cdr::{
+    ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError, Encoder, Layout,
+};
+use zorb_giop::{Ior, SystemException};
+
+/// A typed object reference: what the IDL compiler makes of an interface for its clients.
+///
+/// The operations of `CORBA::Object` live on [`ObjectRef`], which [`as_object`](Self::as_object)
+/// gives, since an IDL operation may be called `is_a`.
+pub trait Interface: Clone + Send + Sync + Sized + 'static {
+    /// The repository id of the interface.
+    const REPOSITORY_ID: &'static str;
+
+    /// Takes the reference to be of this type, without asking anybody.
+    fn unchecked_narrow(object: ObjectRef) -> Self;
+
+    /// The untyped reference.
+    fn as_object(&self) -> &ObjectRef;
+
+    /// The typed reference, if the object implements the interface; asks the object unless the
+    /// reference says so itself.
+    ///
+    /// # Errors
+    /// Whatever asking fails with.
+    ///
+    /// # Cancel safety
+    /// Safe: the question has no effect.
+    fn narrow(
+        object: &ObjectRef,
+    ) -> impl Future<Output = Result<Option<Self>, SystemException>> + Send {
+        let object = object.clone();
+        async move {
+            Ok(object
+                .is_a(Self::REPOSITORY_ID)
+                .await?
+                .then(|| Self::unchecked_narrow(object)))
+        }
+    }
+
+    /// The same reference, whose calls fail with TIMEOUT when no reply has come after `limit`.
+    #[must_use]
+    #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
+    fn with_round_trip_timeout(&self, limit: Duration) -> Self {
+        Self::unchecked_narrow(self.as_object().with_round_trip_timeout(limit))
+    }
+}
+
+impl Interface for ObjectRef {
+    const REPOSITORY_ID: &'static str = zorb_giop::ior::OBJECT_REPOSITORY_ID;
+
+    fn unchecked_narrow(object: ObjectRef) -> Self {
+        object
+    }
+
+    fn as_object(&self) -> &ObjectRef {
+        self
+    }
+}
+
+/// How references travel: as an IOR, nil as the empty one.
+#[derive(Debug)]
+pub struct RefCodec<T>(PhantomData<T>);
+
+impl<T: Interface> Codec for RefCodec<T> {
+    type Value = Option<T>;
+    type Borrowed = Option<T>;
+    const MIN_SIZE: usize = 8;
+    const LAYOUT: Layout = Layout::VARIABLE;
+
+    fn encode<O: ByteOrder>(value: &Option<T>, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        match value {
+            Some(reference) => e.put(reference.as_object().ior()),
+            None => e.put(&Ior::NIL),
+        }
+    }
+
+    fn decode<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Option<T>, DecodeError> {
+        let ior: Ior = d.get()?;
+        if ior.is_nil() {
+            return Ok(None);
+        }
+        let orb = d
+            .context()
+            .and_then(|context| context.downcast_ref::<crate::orb::OrbInner>())
+            .and_then(crate::orb::OrbInner::handle)
+            .ok_or_else(|| {
+                d.error(DecodeErrorKind::Expected(
+                    "an ORB to decode references against",
+                ))
+            })?;
+        Ok(Some(T::unchecked_narrow(ObjectRef::new(orb, ior))))
+    }
+}

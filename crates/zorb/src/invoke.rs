@@ -1,0 +1,451 @@
+//! The way of one call: bind, send, wait, follow forwards, decode.
+
+use crate::object::{Binding, ObjectRef, Target, may_resend};
+use crate::orb::OrbInner;
+use crate::wire::{CallError, run_upcall_in_place};
+use core::future::poll_fn;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use zorb_cdr::{
+    BigEndian, ByteOrder, Decode, Decoder, Encode, EncodeError, Encoder, Endian, LittleEndian,
+    NativeEndian, WireFormat,
+};
+use zorb_giop::{
+    CompletionStatus, Fault, Ior, LocateReply, Message, OperationError, ReplyHeader, ReplyStatus,
+    RequestBuilder, ResponseFlags, SystemException, SystemExceptionKind, Version, buffers,
+};
+use zorb_poa::{Outcome, Request};
+
+/// Forwards that one call follows. Servers that send a client in circles exist.
+const MAX_FORWARDS: usize = 10;
+/// Times that one call is sent again because the connection ended before it could start.
+const MAX_RESENDS: usize = 2;
+
+/// What a stub knows of an operation.
+#[derive(Debug)]
+pub struct Operation {
+    name: &'static str,
+    one_way: bool,
+}
+
+impl Operation {
+    /// An operation with a reply.
+    #[must_use]
+    pub const fn two_way(name: &'static str) -> Self {
+        Self {
+            name,
+            one_way: false,
+        }
+    }
+
+    /// An operation without.
+    #[must_use]
+    pub const fn one_way(name: &'static str) -> Self {
+        Self {
+            name,
+            one_way: true,
+        }
+    }
+
+    /// Its name on the wire.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+type Arguments<'a> = dyn Fn(&mut Encoder<NativeEndian>) -> Result<(), EncodeError> + Sync + 'a;
+
+/// A reply that has come: the message and how its text is to be read.
+struct Reply {
+    message: Message,
+    format: WireFormat,
+    status: ReplyStatus,
+    body: usize,
+}
+
+impl ObjectRef {
+    /// Calls an operation and waits for its result. For generated stubs.
+    ///
+    /// # Errors
+    /// Whatever the operation raises, or the ORB on its behalf.
+    ///
+    /// # Cancel safety
+    /// Safe for the connection: what was begun is finished, and the server is told
+    /// (CancelRequest). Whether the operation was carried out is not known then.
+    #[doc(hidden)]
+    pub async fn invoke<A, R, E>(&self, operation: &Operation, arguments: A) -> Result<R, E>
+    where
+        A: Encode + Send + Sync,
+        R: for<'de> Decode<'de>,
+        E: OperationError,
+    {
+        debug_assert!(!operation.one_way, "one-way operations have no result");
+        let reply = self
+            .request(operation.name, &|e: &mut Encoder<NativeEndian>| {
+                e.put(&arguments)
+            })
+            .await
+            .map_err(|exception| E::from(exception.received()))?;
+        match reply.message.header.endian {
+            Endian::Big => self.result::<BigEndian, R, E>(&reply),
+            Endian::Little => self.result::<LittleEndian, R, E>(&reply),
+        }
+    }
+
+    /// Calls a one-way operation; ready when the request is handed to the transport
+    /// (SYNC_WITH_TRANSPORT). For generated stubs.
+    ///
+    /// # Errors
+    /// What went wrong up to there; what happens at the server is never told.
+    ///
+    /// # Cancel safety
+    /// Safe for the connection; whether the request was sent is not known then.
+    #[doc(hidden)]
+    pub async fn invoke_oneway<A>(
+        &self,
+        operation: &Operation,
+        arguments: A,
+    ) -> Result<(), SystemException>
+    where
+        A: Encode + Send + Sync,
+    {
+        self.request_one_way(operation.name, &|e: &mut Encoder<NativeEndian>| {
+            e.put(&arguments)
+        })
+        .await
+        .map_err(SystemException::received)
+    }
+
+    fn result<O: ByteOrder, R, E>(&self, reply: &Reply) -> Result<R, E>
+    where
+        R: for<'de> Decode<'de>,
+        E: OperationError,
+    {
+        // A status has been read, so the operation was carried out.
+        let marshal = |error| E::from(Fault::Decode(error).raise(CompletionStatus::Yes).received());
+        let mut d = Decoder::<O>::at(&reply.message.frame, reply.body, reply.format)
+            .map_err(marshal)?
+            .with_context(self.orb().inner());
+        match reply.status {
+            ReplyStatus::NoException => d.get().map_err(marshal),
+            ReplyStatus::UserException => {
+                let id = d.read_raw_string().map_err(marshal)?;
+                match E::decode_user(id, &mut d) {
+                    Some(Ok(exception)) => Err(exception),
+                    Some(Err(error)) => Err(marshal(error)),
+                    None => {
+                        let id = String::from_utf8_lossy(id).into_owned();
+                        let unlisted = Fault::UnlistedException(id).raise(CompletionStatus::Yes);
+                        Err(E::from(unlisted.received()))
+                    }
+                }
+            }
+            // `request` has dealt with everything else.
+            _ => Err(E::from(SystemException::new(
+                SystemExceptionKind::Internal,
+                0,
+                CompletionStatus::Maybe,
+            ))),
+        }
+    }
+
+    async fn request(
+        &self,
+        operation: &str,
+        arguments: &Arguments<'_>,
+    ) -> Result<Reply, SystemException> {
+        // Whether a request has left, which decides what a timeout may say.
+        let sent = AtomicBool::new(false);
+        let calling = self.request_until_done(operation, arguments, &sent);
+        let Some(limit) = self.round_trip_timeout() else {
+            return calling.await;
+        };
+        let sleep = {
+            // Callers may be outside any runtime; the ORB's has the clock then.
+            let _runtime = self.orb().inner().lane().handle().enter();
+            tokio::time::sleep(limit)
+        };
+        tokio::select! {
+            biased;
+            result = calling => result,
+            () = sleep => Err(Fault::Timeout {
+                endpoint: format!("{self:?}"),
+                limit,
+            }
+            .raise(if sent.load(Ordering::Relaxed) {
+                CompletionStatus::Maybe
+            } else {
+                CompletionStatus::No
+            })),
+        }
+    }
+
+    async fn request_until_done(
+        &self,
+        operation: &str,
+        arguments: &Arguments<'_>,
+        sent: &AtomicBool,
+    ) -> Result<Reply, SystemException> {
+        let mut binding = self.binding().await?;
+        let mut forwards = 0;
+        let mut resends = 0;
+        let mut fell_back = false;
+        loop {
+            sent.store(true, Ordering::Relaxed);
+            let called = match &binding.target {
+                Target::Remote(connection) => {
+                    connection
+                        .call(binding.version, &binding.key, operation, arguments)
+                        .await
+                }
+                Target::Local => {
+                    call_local(self.orb().inner(), &binding, operation, arguments, true)
+                        .await
+                        .map(|message| message.ok_or(()))
+                        .and_then(|message| {
+                            message.map_err(|()| CallError::Lost(Fault::OrbShutDown))
+                        })
+                }
+            };
+            let failed = match called {
+                Ok(message) => match self.read_reply(message, &binding)? {
+                    Answer::Reply(reply) => return Ok(reply),
+                    Answer::Forward(ior) => {
+                        forwards += 1;
+                        if forwards > MAX_FORWARDS {
+                            return Err(Fault::TooManyForwards {
+                                limit: MAX_FORWARDS,
+                            }
+                            .raise(CompletionStatus::No));
+                        }
+                        binding = self.bind_forward(&ior).await?;
+                        continue;
+                    }
+                    Answer::Exception(exception) => exception,
+                },
+                Err(error) => {
+                    self.unbind(&binding);
+                    if may_resend(&error) && resends < MAX_RESENDS {
+                        resends += 1;
+                        // A forwarded location that is gone is asked for anew where it was told.
+                        binding = self.binding().await?;
+                        continue;
+                    }
+                    error.raise()
+                }
+            };
+            // The place a forward led to has failed before anything was done: ask once more
+            // where the reference itself says.
+            if binding.forwarded && !fell_back && is_worth_asking_anew(&failed) {
+                fell_back = true;
+                self.unbind(&binding);
+                binding = self.binding().await?;
+                continue;
+            }
+            return Err(failed);
+        }
+    }
+
+    fn read_reply(&self, message: Message, binding: &Binding) -> Result<Answer, SystemException> {
+        let lost = |error| {
+            // What kind of reply it was is not known, so neither is what happened.
+            Fault::Protocol {
+                endpoint: format!("{self:?}"),
+                error,
+            }
+            .raise(CompletionStatus::Maybe)
+        };
+        let header = ReplyHeader::read(&message).map_err(lost)?;
+        let (status, body) = (header.status, header.body);
+        let reply = Reply {
+            format: binding.format(),
+            status,
+            body,
+            message,
+        };
+        let malformed = |error| Fault::Decode(error).raise(CompletionStatus::Maybe);
+        Ok(match status {
+            ReplyStatus::NoException | ReplyStatus::UserException => Answer::Reply(reply),
+            ReplyStatus::SystemException => {
+                Answer::Exception(reply.decode::<SystemException>().map_err(malformed)?)
+            }
+            ReplyStatus::LocationForward | ReplyStatus::LocationForwardPerm => {
+                Answer::Forward(reply.decode::<Ior>().map_err(malformed)?)
+            }
+            ReplyStatus::NeedsAddressingMode => Answer::Exception(
+                SystemException::new(SystemExceptionKind::NoImplement, 0, CompletionStatus::No)
+                    .with_detail("the server wants another addressing mode than the object key"),
+            ),
+        })
+    }
+
+    async fn request_one_way(
+        &self,
+        operation: &str,
+        arguments: &Arguments<'_>,
+    ) -> Result<(), SystemException> {
+        let mut resends = 0;
+        loop {
+            let binding = self.binding().await?;
+            let called = match &binding.target {
+                Target::Remote(connection) => {
+                    connection
+                        .call_one_way(binding.version, &binding.key, operation, arguments)
+                        .await
+                }
+                Target::Local => {
+                    call_local(self.orb().inner(), &binding, operation, arguments, false)
+                        .await
+                        .map(drop)
+                }
+            };
+            match called {
+                Ok(()) => return Ok(()),
+                Err(error) => {
+                    self.unbind(&binding);
+                    if !may_resend(&error) || resends == MAX_RESENDS {
+                        return Err(error.raise());
+                    }
+                    resends += 1;
+                }
+            }
+        }
+    }
+}
+
+enum Answer {
+    Reply(Reply),
+    Forward(Ior),
+    Exception(SystemException),
+}
+
+impl Reply {
+    fn decode<T: for<'de> Decode<'de>>(&self) -> Result<T, zorb_cdr::DecodeError> {
+        let frame = &self.message.frame;
+        match self.message.header.endian {
+            Endian::Big => Decoder::<BigEndian>::at(frame, self.body, self.format)?.get(),
+            Endian::Little => Decoder::<LittleEndian>::at(frame, self.body, self.format)?.get(),
+        }
+    }
+}
+
+fn is_worth_asking_anew(exception: &SystemException) -> bool {
+    use SystemExceptionKind as Kind;
+    exception.completed == CompletionStatus::No
+        && matches!(
+            exception.kind,
+            Kind::Transient | Kind::CommFailure | Kind::ObjectNotExist
+        )
+}
+
+/// Asks where an object is.
+pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> {
+    let mut binding = object.binding().await?;
+    for _ in 0..MAX_FORWARDS {
+        let connection = match &binding.target {
+            Target::Local => {
+                return Ok(object.orb().inner().adapters().locate(&binding.key).is_ok());
+            }
+            Target::Remote(connection) => connection,
+        };
+        let located = connection.locate(binding.version, &binding.key).await;
+        let message = match located {
+            Ok(message) => message,
+            Err(error) => {
+                object.unbind(&binding);
+                return Err(error.raise().received());
+            }
+        };
+        let (_, reply) = LocateReply::read(&message).map_err(|error| {
+            Fault::Protocol {
+                endpoint: connection.endpoint().to_string(),
+                error,
+            }
+            .raise(CompletionStatus::No)
+        })?;
+        match reply {
+            LocateReply::UnknownObject => return Ok(false),
+            LocateReply::ObjectHere => return Ok(true),
+            LocateReply::ObjectForward(ior) | LocateReply::ObjectForwardPerm(ior) => {
+                binding = object.bind_forward(&ior).await?;
+            }
+            LocateReply::SystemException(exception) => return Err(exception.received()),
+            LocateReply::NeedsAddressingMode(_) => return Ok(true),
+        }
+    }
+    Err(Fault::TooManyForwards {
+        limit: MAX_FORWARDS,
+    }
+    .raise(CompletionStatus::No))
+}
+
+/// A call to an object of this very ORB: through the same adapter and skeleton, and never through
+/// a socket. `None` when there is no reply to wait for.
+async fn call_local(
+    orb: &Arc<OrbInner>,
+    binding: &Binding,
+    operation: &str,
+    arguments: &Arguments<'_>,
+    two_way: bool,
+) -> Result<Option<Message>, CallError> {
+    let format = WireFormat::default();
+    let message = RequestBuilder {
+        version: Version::HIGHEST,
+        request_id: 0,
+        response: if two_way {
+            ResponseFlags::WithTarget
+        } else {
+            ResponseFlags::None
+        },
+        key: &binding.key,
+        operation,
+        contexts: &[],
+    }
+    .encode(Encoder::with_buffer(buffers::take(), format), arguments)
+    .map_err(CallError::Encode)?;
+    let own = |error: zorb_giop::ProtocolError| {
+        CallError::Lost(Fault::Protocol {
+            endpoint: "this ORB".to_owned(),
+            error,
+        })
+    };
+    let request = Request::new(
+        Message::from_gather(message).map_err(own)?,
+        format,
+        orb.context(),
+    )
+    .map_err(own)?;
+    let receipt = request.receipt();
+    let outcome = match orb.adapters().locate(&binding.key) {
+        Err(exception) => receipt.system_exception(&exception),
+        Ok(object) => {
+            let released = poll_fn(|cx| object.manager().poll_released(cx.waker())).await;
+            match released.map(zorb_poa::State::admit) {
+                Some(Ok(())) => {
+                    let mut upcall = object.start(request);
+                    if two_way {
+                        poll_fn(|cx| run_upcall_in_place(orb, &mut upcall, cx, &receipt)).await
+                    } else {
+                        // Nobody waits for it.
+                        let inner = Arc::clone(orb);
+                        orb.track(async move {
+                            poll_fn(|cx| run_upcall_in_place(&inner, &mut upcall, cx, &receipt))
+                                .await;
+                        });
+                        Outcome::Silent
+                    }
+                }
+                Some(Err(exception)) => receipt.system_exception(&exception),
+                None => receipt.system_exception(
+                    &Fault::Overload("too many requests are held".to_owned())
+                        .raise(CompletionStatus::No),
+                ),
+            }
+        }
+    };
+    match outcome {
+        Outcome::Reply(reply) => Message::from_gather(reply).map(Some).map_err(own),
+        Outcome::Silent => Ok(None),
+    }
+}

@@ -1,0 +1,58 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+extern crate self as zorb;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+mod builder;
+mod current;
+mod error;
+mod initial;
+mod interface;
+mod invoke;
+pub mod naming;
+mod object;
+mod orb;
+mod poa;
+mod wire;
+
+pub use builder::Builder;
+pub use error::Error;
+pub use interface::Interface;
+pub use object::ObjectRef;
+pub use orb::Orb;
+pub use poa::Poa;
+
+pub use bytes::Bytes;
+pub use zorb_cdr::{Char, Octets, OctetsRef, WChar};
+pub use zorb_executor as executor;
+pub use zorb_giop::{
+    CompletionStatus, Ior, Origin, SystemException, SystemExceptionKind, UserException, minor,
+};
+pub use zorb_idl_macros::idl_file;
+pub use zorb_poa::{AdapterError, PoaManager};
+pub use zorb_transport as transport;
+
+/// Compiles IDL where it stands: see the [crate documentation](crate) for what comes of it.
+///
+/// Takes IDL as tokens, or as one raw string literal for what Rust's lexer refuses (`L'x'`,
+/// `'\377'`, line continuations). For IDL in files there is [`idl_file`].
+///
+/// ```
+/// zorb::idl! {
+///     module Weather {
+///         interface Station {
+///             double temperature();
+///         };
+///     };
+/// }
+/// use weather::{Station, StationRef, StationServant};
+/// ```
+#[macro_export]
+macro_rules! idl {
+    ($($idl:tt)*) => {
+        $crate::__private::idl_tokens! { [$crate] $($idl)* }
+    };
+}

@@ -1,0 +1,356 @@
+//! Untyped object references, and the way of a call from them.
+
+use crate::interface::Interface;
+use crate::invoke::Operation;
+use crate::orb::Orb;
+use crate::wire::{CallError, Candidate, ClientConnection, candidates, local_key};
+use arc_swap::ArcSwapOption;
+use bytes::Bytes;
+use core::fmt;
+use core::time::Duration;
+use std::sync::Arc;
+use tokio::runtime::{Handle, Id};
+use zorb_cdr::WireFormat;
+use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, Version};
+
+/// A reference to an object, wherever it is: `CORBA::Object`.
+///
+/// Cheap to clone; clones share what was found out about where the object is. Nothing is
+/// contacted before the first call.
+#[derive(Clone)]
+#[doc(alias = "Object")]
+pub struct ObjectRef(Arc<Inner>);
+
+struct Inner {
+    orb: Orb,
+    ior: Ior,
+    round_trip_timeout: Option<Duration>,
+    /// Where the last call went; looked up with one atomic load.
+    binding: Arc<ArcSwapOption<Binding>>,
+}
+
+/// Where calls go, found out once.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    pub(crate) target: Target,
+    pub(crate) key: Bytes,
+    pub(crate) version: Version,
+    /// The runtime whose callers it serves.
+    reactor: Id,
+    /// The object was found through a forward.
+    pub(crate) forwarded: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum Target {
+    /// In this very ORB.
+    Local,
+    Remote(Arc<ClientConnection>),
+}
+
+impl Binding {
+    /// How text travels to it.
+    pub(crate) fn format(&self) -> WireFormat {
+        match &self.target {
+            Target::Remote(connection) => connection.format(self.version),
+            Target::Local => WireFormat::default(),
+        }
+    }
+
+    fn is_usable(&self, reactor: Id) -> bool {
+        match &self.target {
+            Target::Local => true,
+            Target::Remote(connection) => self.reactor == reactor && !connection.is_over(),
+        }
+    }
+}
+
+impl ObjectRef {
+    pub(crate) fn new(orb: Orb, ior: Ior) -> Self {
+        let round_trip_timeout = orb.inner().round_trip_timeout();
+        Self(Arc::new(Inner {
+            orb,
+            ior,
+            round_trip_timeout,
+            binding: Arc::default(),
+        }))
+    }
+
+    /// The reference as it travels, unknown profiles and components included.
+    #[must_use]
+    pub fn ior(&self) -> &Ior {
+        &self.0.ior
+    }
+
+    /// The ORB that the reference belongs to.
+    #[must_use]
+    pub fn orb(&self) -> &Orb {
+        &self.0.orb
+    }
+
+    /// The repository id in the reference: that of the interface known to whoever made it; empty
+    /// when unknown.
+    #[must_use]
+    pub fn type_id(&self) -> &str {
+        &self.0.ior.type_id
+    }
+
+    /// The same reference, whose calls fail with TIMEOUT when no reply has come after `limit`.
+    #[must_use]
+    #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
+    pub fn with_round_trip_timeout(&self, limit: Duration) -> Self {
+        Self(Arc::new(Inner {
+            orb: self.0.orb.clone(),
+            ior: self.0.ior.clone(),
+            round_trip_timeout: Some(limit),
+            binding: Arc::clone(&self.0.binding),
+        }))
+    }
+
+    pub(crate) fn round_trip_timeout(&self) -> Option<Duration> {
+        self.0.round_trip_timeout
+    }
+
+    /// The typed reference, if the object implements the interface: see [`Interface::narrow`].
+    ///
+    /// # Errors
+    /// Whatever asking the object fails with.
+    ///
+    /// # Cancel safety
+    /// Safe: the question has no effect.
+    pub async fn narrow<T: Interface>(&self) -> Result<Option<T>, SystemException> {
+        T::narrow(self).await
+    }
+
+    /// The typed reference, taken on trust. A wrong guess shows itself as BAD_OPERATION.
+    #[must_use]
+    pub fn unchecked_narrow<T: Interface>(&self) -> T {
+        T::unchecked_narrow(self.clone())
+    }
+
+    /// Whether the object implements the interface with this repository id. Answered here when
+    /// the reference says so itself, else by the object.
+    ///
+    /// # Errors
+    /// Whatever asking the object fails with.
+    ///
+    /// # Cancel safety
+    /// Safe: the question has no effect.
+    #[doc(alias = "_is_a")]
+    pub async fn is_a(&self, repository_id: &str) -> Result<bool, SystemException> {
+        // Not every peer knows that everything is an Object.
+        if repository_id == zorb_giop::ior::OBJECT_REPOSITORY_ID || repository_id == self.type_id()
+        {
+            return Ok(true);
+        }
+        static OPERATION: Operation = Operation::two_way("_is_a");
+        let (answer,) = self
+            .invoke::<_, (bool,), SystemException>(&OPERATION, (repository_id,))
+            .await?;
+        Ok(answer)
+    }
+
+    /// Whether the object is gone for good. An object that cannot be reached is an error, not an
+    /// answer.
+    ///
+    /// # Errors
+    /// Whatever asking the object fails with, OBJECT_NOT_EXIST apart.
+    ///
+    /// # Cancel safety
+    /// Safe: the question has no effect.
+    #[doc(alias = "_non_existent")]
+    pub async fn non_existent(&self) -> Result<bool, SystemException> {
+        static OPERATION: Operation = Operation::two_way("_non_existent");
+        match self
+            .invoke::<_, (bool,), SystemException>(&OPERATION, ())
+            .await
+        {
+            Ok((answer,)) => Ok(answer),
+            Err(e) if e.kind == SystemExceptionKind::ObjectNotExist => Ok(true),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Whether the two references lead to the same object for certain. Nobody is asked: `false`
+    /// proves nothing.
+    #[must_use]
+    #[doc(alias = "_is_equivalent")]
+    pub fn is_equivalent(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.ior.profiles == other.0.ior.profiles
+    }
+
+    /// A hash that equivalent references share, between 0 and `maximum`.
+    #[must_use]
+    #[doc(alias = "_hash")]
+    pub fn hash_value(&self, maximum: u32) -> u32 {
+        use core::hash::{Hash, Hasher};
+        // The default keys are fixed, so the value is the same in every process.
+        #[expect(deprecated, reason = "the stable hasher is the point here")]
+        let mut hasher = core::hash::SipHasher::new();
+        self.0.ior.profiles.hash(&mut hasher);
+        let range = u64::from(maximum) + 1;
+        u32::try_from(hasher.finish() % range).unwrap_or(maximum)
+    }
+
+    /// Asks the server whether it has the object (LocateRequest), without calling it.
+    ///
+    /// # Errors
+    /// Whatever reaching the server fails with.
+    ///
+    /// # Cancel safety
+    /// Safe: the question has no effect.
+    #[doc(alias = "validate_connection")]
+    pub async fn locate(&self) -> Result<bool, SystemException> {
+        crate::invoke::locate(self).await
+    }
+
+    /// The binding to use for a call made now: the one there is, or a new one.
+    pub(crate) async fn binding(&self) -> Result<Arc<Binding>, SystemException> {
+        let home = self.home();
+        if let Some(binding) = self.0.binding.load_full()
+            && binding.is_usable(home.id())
+        {
+            return Ok(binding);
+        }
+        let binding = self.bind(&self.0.ior, &home, false).await?;
+        self.0.binding.store(Some(Arc::clone(&binding)));
+        Ok(binding)
+    }
+
+    /// Follows a forward: calls go there from now on.
+    pub(crate) async fn bind_forward(&self, ior: &Ior) -> Result<Arc<Binding>, SystemException> {
+        let binding = self.bind(ior, &self.home(), true).await?;
+        self.0.binding.store(Some(Arc::clone(&binding)));
+        Ok(binding)
+    }
+
+    /// Forgets where calls went.
+    pub(crate) fn unbind(&self, binding: &Arc<Binding>) {
+        let current = self.0.binding.load_full();
+        if current.is_some_and(|current| Arc::ptr_eq(&current, binding)) {
+            self.0.binding.store(None);
+        }
+    }
+
+    /// The runtime that serves this caller: its own, or the ORB's for callers without one.
+    fn home(&self) -> Handle {
+        Handle::try_current().unwrap_or_else(|_| self.0.orb.inner().lane().handle().clone())
+    }
+
+    async fn bind(
+        &self,
+        ior: &Ior,
+        home: &Handle,
+        forwarded: bool,
+    ) -> Result<Arc<Binding>, SystemException> {
+        let orb = self.0.orb.inner();
+        orb.check_running()?;
+        if ior.is_nil() {
+            return Err(Fault::NilReference.raise(CompletionStatus::No));
+        }
+        let make = |target, key, version| {
+            Arc::new(Binding {
+                target,
+                key,
+                version,
+                reactor: home.id(),
+                forwarded,
+            })
+        };
+        if let Some(key) = local_key(ior, orb.adapters().instance()) {
+            return Ok(make(Target::Local, key, Version::HIGHEST));
+        }
+        let candidates = candidates(ior);
+        if candidates.is_empty() {
+            let tags: Vec<String> = ior
+                .profiles
+                .iter()
+                .map(|p| format!("{:?}", p.tag))
+                .collect();
+            return Err(Fault::NoUsableProfile {
+                profiles: tags.join(", "),
+            }
+            .raise(CompletionStatus::No));
+        }
+        let mut causes = Vec::new();
+        for candidate in candidates {
+            match self.connect(&candidate, home).await {
+                Ok(connection) => {
+                    return Ok(make(
+                        Target::Remote(connection),
+                        candidate.key,
+                        candidate.version,
+                    ));
+                }
+                Err(cause) => causes.push(cause),
+            }
+        }
+        Err(Fault::CannotConnect {
+            causes: causes.join("; "),
+        }
+        .raise(CompletionStatus::No))
+    }
+
+    async fn connect(
+        &self,
+        candidate: &Candidate,
+        home: &Handle,
+    ) -> Result<Arc<ClientConnection>, String> {
+        self.0
+            .orb
+            .inner()
+            .connection(candidate, home)
+            .await
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// Whether a failed call may be sent again: the request surely did not start.
+pub(crate) fn may_resend(error: &CallError) -> bool {
+    matches!(error, CallError::NotSent(_))
+}
+
+impl PartialEq for ObjectRef {
+    /// [`is_equivalent`](Self::is_equivalent).
+    fn eq(&self, other: &Self) -> bool {
+        self.is_equivalent(other)
+    }
+}
+
+impl AsRef<Self> for ObjectRef {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+impl From<&Self> for ObjectRef {
+    fn from(object: &Self) -> Self {
+        object.clone()
+    }
+}
+
+impl From<&ObjectRef> for Option<ObjectRef> {
+    fn from(object: &ObjectRef) -> Self {
+        Some(object.clone())
+    }
+}
+
+impl fmt::Display for ObjectRef {
+    /// The stringified reference, `IOR:…`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.ior.to_ior_string().map_err(|_| fmt::Error)?)
+    }
+}
+
+impl fmt::Debug for ObjectRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let endpoints: Vec<String> = candidates(&self.0.ior)
+            .into_iter()
+            .map(|candidate| candidate.endpoint.to_string())
+            .collect();
+        f.debug_struct("ObjectRef")
+            .field("type_id", &self.0.ior.type_id)
+            .field("endpoints", &endpoints)
+            .finish()
+    }
+}

@@ -1,0 +1,303 @@
+//! The ORB: what it listens to, what it is connected to, how it starts and ends.
+
+use crate::builder::{Builder, Settings};
+use crate::current;
+use crate::error::Error;
+use crate::interface::Interface;
+use crate::poa::Poa;
+use crate::wire::{
+    Acceptor, Cache, CacheKey, Candidate, ClientConnection, ConnectError, Published,
+    ServerConnection, make_ior,
+};
+use bytes::Bytes;
+use core::any::Any;
+use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use zorb_executor::Lane;
+use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
+use zorb_poa::{InstanceId, ObjectAdapter};
+use zorb_transport::Endpoint;
+
+/// An object request broker: the way to objects elsewhere, and the home of objects here.
+///
+/// Built by [`Orb::builder`] inside a tokio runtime of either flavour, which is its lane: its
+/// connections are read and its servants run there. Several ORBs can live in one process. Cheap
+/// to clone; every clone is the same ORB.
+#[derive(Clone)]
+#[doc(alias = "ORB")]
+pub struct Orb(Arc<OrbInner>);
+
+pub(crate) struct OrbInner {
+    this: Weak<Self>,
+    lane: Lane,
+    settings: Settings,
+    adapters: ObjectAdapter,
+    published: Published,
+    listening: Vec<Endpoint>,
+    cache: Cache,
+    stopping: AtomicBool,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    down: watch::Sender<bool>,
+    connections: Arc<Semaphore>,
+    serving: Mutex<Serving>,
+}
+
+#[derive(Default)]
+struct Serving {
+    next: u64,
+    connections: HashMap<u64, Weak<ServerConnection>>,
+}
+
+impl Orb {
+    /// Begins to describe an ORB.
+    #[must_use]
+    #[doc(alias = "ORB_init")]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(crate) async fn start(settings: Settings, lane: Lane) -> Result<Self, Error> {
+        let mut acceptors = Vec::new();
+        for endpoint in &settings.listen {
+            let listener = settings.transports.listen(endpoint).await?;
+            acceptors.push(Acceptor::new(listener));
+        }
+        let listening: Vec<Endpoint> = acceptors.iter().map(|a| a.endpoint().clone()).collect();
+        let published = Published {
+            endpoints: listening.iter().flat_map(|e| settings.publish(e)).collect(),
+        };
+        let inner = Arc::new_cyclic(|this| OrbInner {
+            this: Weak::clone(this),
+            lane,
+            adapters: ObjectAdapter::new(InstanceId::random()),
+            published,
+            listening,
+            cache: Cache::default(),
+            stopping: AtomicBool::new(false),
+            stop: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            down: watch::Sender::new(false),
+            connections: Arc::new(Semaphore::new(settings.max_connections)),
+            serving: Mutex::default(),
+            settings,
+        });
+        for acceptor in acceptors {
+            tracing::debug!(endpoint = %acceptor.endpoint(), "listening");
+            inner.track(acceptor.run(Arc::downgrade(&inner), inner.stop.clone()));
+        }
+        Ok(Self(inner))
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<OrbInner> {
+        &self.0
+    }
+
+    /// The root POA.
+    #[must_use]
+    pub fn root_poa(&self) -> Poa {
+        Poa::root(self.clone())
+    }
+
+    /// Where the ORB listens, real ports filled in.
+    #[must_use]
+    pub fn endpoints(&self) -> &[Endpoint] {
+        &self.0.listening
+    }
+
+    /// Writes a reference as text that every ORB reads: `IOR:…`.
+    #[must_use]
+    pub fn object_to_string(&self, object: &impl Interface) -> String {
+        object.as_object().to_string()
+    }
+
+    /// Serves until the ORB has shut down.
+    ///
+    /// Requests are served whether or not anybody runs this; it is the place for a server's main
+    /// to wait.
+    ///
+    /// # Cancel safety
+    /// Safe: nothing but the waiting ends.
+    pub async fn run(&self) {
+        let mut down = self.0.down.subscribe();
+        // An error would mean that the sender is gone, but we hold it.
+        let _ = down.wait_for(|down| *down).await;
+    }
+
+    /// Ends the ORB: no new connections and requests; upcalls in progress finish and their
+    /// replies are sent; every peer is told CloseConnection; servants are let go. Calls made
+    /// afterwards are BAD_INV_ORDER. Calling it again does nothing more.
+    ///
+    /// Returns at once when `wait_for_completion` is false, else when all of that is done.
+    ///
+    /// # Errors
+    /// BAD_INV_ORDER when waiting is asked for inside an upcall of this ORB, which would wait
+    /// for itself: nothing happens then.
+    ///
+    /// # Cancel safety
+    /// Safe: once begun, the shutdown goes on by itself.
+    pub async fn shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
+        if wait_for_completion && current::is_upcall_of(&self.0) {
+            return Err(Fault::WouldDeadlock.raise(CompletionStatus::No));
+        }
+        self.0.stop();
+        if wait_for_completion {
+            self.run().await;
+        }
+        Ok(())
+    }
+}
+
+impl OrbInner {
+    /// A clone of the ORB, unless it is being dropped.
+    pub(crate) fn handle(&self) -> Option<Orb> {
+        self.this.upgrade().map(Orb)
+    }
+
+    /// What object references in messages are decoded against.
+    pub(crate) fn context(&self) -> Arc<dyn Any + Send + Sync> {
+        match self.this.upgrade() {
+            Some(this) => this,
+            None => Arc::new(()),
+        }
+    }
+
+    pub(crate) fn lane(&self) -> &Lane {
+        &self.lane
+    }
+
+    pub(crate) fn adapters(&self) -> &ObjectAdapter {
+        &self.adapters
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.settings.limits
+    }
+
+    pub(crate) fn round_trip_timeout(&self) -> Option<Duration> {
+        self.settings.round_trip_timeout
+    }
+
+    pub(crate) fn max_connections(&self) -> usize {
+        self.settings.max_connections
+    }
+
+    pub(crate) fn admit_connection(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.connections).try_acquire_owned().ok()
+    }
+
+    /// Runs a task that the shutdown waits for.
+    pub(crate) fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn_on(task, self.lane.handle());
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn check_running(&self) -> Result<(), SystemException> {
+        if self.is_stopping() {
+            return Err(Fault::OrbShutDown.raise(CompletionStatus::No));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_published(&self) -> Result<(), Error> {
+        self.check_running()?;
+        if self.published.endpoints.is_empty() {
+            return Err(Error::NoEndpoint);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn make_ior(&self, type_id: &str, key: &Bytes) -> Result<Ior, SystemException> {
+        make_ior(type_id, key, &self.published)
+            .map_err(|error| Fault::Encode(error).raise(CompletionStatus::No))
+    }
+
+    /// The connection for a candidate, shared by all references to its endpoint.
+    pub(crate) async fn connection(
+        &self,
+        candidate: &Candidate,
+        home: &Handle,
+    ) -> Result<Arc<ClientConnection>, ConnectError> {
+        let key = CacheKey {
+            endpoint: candidate.endpoint.clone(),
+            reactor: home.id(),
+            code_sets: candidate.stated.then(|| candidate.code_sets.into()),
+        };
+        self.cache
+            .connection(
+                &key,
+                candidate.code_sets,
+                &self.settings.transports,
+                self.settings.limits,
+                self.settings.connect_timeout,
+                home,
+            )
+            .await
+    }
+
+    fn serving(&self) -> MutexGuard<'_, Serving> {
+        self.serving.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a connection that the shutdown has to wake.
+    pub(crate) fn enter_serving(&self, connection: &Arc<ServerConnection>) -> u64 {
+        let mut serving = self.serving();
+        let id = serving.next;
+        serving.next += 1;
+        serving.connections.insert(id, Arc::downgrade(connection));
+        id
+    }
+
+    pub(crate) fn leave_serving(&self, id: u64) {
+        self.serving().connections.remove(&id);
+    }
+
+    fn stop(&self) {
+        if self.stopping.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.stop.cancel();
+        let serving: Vec<_> = self.serving().connections.values().cloned().collect();
+        serving
+            .iter()
+            .filter_map(Weak::upgrade)
+            .for_each(|connection| connection.wake());
+        self.tasks.close();
+        let Some(this) = self.this.upgrade() else {
+            return;
+        };
+        self.lane.spawn(async move {
+            this.tasks.wait().await;
+            // Servants in progress may have called out until now.
+            for connection in this.cache.drain() {
+                connection.shut_down();
+            }
+            this.adapters.clear();
+            this.down.send_replace(true);
+            tracing::debug!("the ORB is down");
+        });
+    }
+}
+
+impl fmt::Debug for Orb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Orb")
+            .field("listening", &self.0.listening)
+            .field("stopping", &self.0.is_stopping())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,222 @@
+//! What generated code uses, and nobody else: no promise is made about it between versions.
+
+pub use crate::interface::RefCodec;
+pub use crate::invoke::Operation;
+pub use crate::poa::InterfaceSkeleton;
+pub use phf;
+pub use zorb_cdr::{
+    Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Octets,
+    OctetsRef, Seq, WideStr, cdr_enum, cdr_struct,
+};
+pub use zorb_giop::{OperationError, UserException};
+pub use zorb_idl_macros::idl_tokens;
+pub use zorb_poa::{Outcome, Request, Skeleton, Upcall};
+
+/// What the macros below name, whatever the user's crate imports.
+pub mod reexport {
+    pub use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, Encoder};
+    pub use zorb_giop::SystemException;
+}
+
+/// An IDL exception: its members on the wire, its identity, its text.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __exception {
+    ($name:ident, $id:literal, { $($field:ident: $codec:ty),* $(,)? }) => {
+        $crate::__private::cdr_struct!($name { $($field: $codec),* });
+
+        impl $crate::__private::UserException for $name {
+            const REPOSITORY_ID: &'static str = $id;
+        }
+
+        impl ::core::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.write_str(::core::stringify!($name))?;
+                $(::core::write!(f, ::core::concat!(" ", ::core::stringify!($field), "={:?}"), self.$field)?;)*
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        impl ::core::error::Error for $name {}
+    };
+}
+
+/// What an operation raises: its user exceptions, or a system exception.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __operation_error {
+    ($name:ident { $($variant:ident($exception:ty)),* $(,)? }) => {
+        $(
+            impl ::core::convert::From<$exception> for $name {
+                fn from(exception: $exception) -> Self {
+                    Self::$variant(exception)
+                }
+            }
+        )*
+
+        impl ::core::convert::From<$crate::SystemException> for $name {
+            fn from(exception: $crate::SystemException) -> Self {
+                Self::System(exception)
+            }
+        }
+
+        impl ::core::convert::From<$crate::Error> for $name {
+            fn from(error: $crate::Error) -> Self {
+                Self::System(error.to_system_exception())
+            }
+        }
+
+        impl ::core::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                match self {
+                    $(Self::$variant(exception) => ::core::fmt::Display::fmt(exception, f),)*
+                    Self::System(exception) => ::core::fmt::Display::fmt(exception, f),
+                }
+            }
+        }
+
+        impl ::core::error::Error for $name {}
+
+        impl $crate::__private::OperationError for $name {
+            fn system(&self) -> ::core::option::Option<&$crate::SystemException> {
+                match self {
+                    Self::System(exception) => ::core::option::Option::Some(exception),
+                    #[allow(unreachable_patterns, reason = "an operation may raise nothing of its own")]
+                    _ => ::core::option::Option::None,
+                }
+            }
+
+            fn repository_id(&self) -> &str {
+                match self {
+                    $(Self::$variant(_) => <$exception as $crate::__private::UserException>::REPOSITORY_ID,)*
+                    Self::System(exception) => exception.kind.repository_id(),
+                }
+            }
+
+            fn encode_user<O: $crate::__private::reexport::ByteOrder>(
+                &self,
+                e: &mut $crate::__private::reexport::Encoder<O>,
+            ) -> ::core::result::Result<(), $crate::__private::reexport::EncodeError> {
+                match self {
+                    $(Self::$variant(exception) => {
+                        e.write_raw_string(
+                            <$exception as $crate::__private::UserException>::REPOSITORY_ID.as_bytes(),
+                        )?;
+                        e.put(exception)
+                    })*
+                    Self::System(_) => ::core::result::Result::Ok(()),
+                }
+            }
+
+            fn decode_user<O: $crate::__private::reexport::ByteOrder>(
+                repository_id: &[u8],
+                d: &mut $crate::__private::reexport::Decoder<'_, O>,
+            ) -> ::core::option::Option<
+                ::core::result::Result<Self, $crate::__private::reexport::DecodeError>,
+            > {
+                $(
+                    if repository_id
+                        == <$exception as $crate::__private::UserException>::REPOSITORY_ID.as_bytes()
+                    {
+                        return ::core::option::Option::Some(
+                            d.get::<$exception>().map(Self::$variant),
+                        );
+                    }
+                )*
+                let _ = (repository_id, d);
+                ::core::option::Option::None
+            }
+        }
+    };
+}
+
+/// A typed reference: what all of them have in common.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __interface_ref {
+    ($name:ident, $id:literal, bases: [$($base:literal),* $(,)?]) => {
+        impl $crate::Interface for $name {
+            const REPOSITORY_ID: &'static str = $id;
+
+            fn unchecked_narrow(object: $crate::ObjectRef) -> Self {
+                Self { object }
+            }
+
+            fn as_object(&self) -> &$crate::ObjectRef {
+                &self.object
+            }
+        }
+
+        impl ::core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.debug_tuple(::core::stringify!($name)).field(&self.object).finish()
+            }
+        }
+
+        impl ::core::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::core::fmt::Display::fmt(&self.object, f)
+            }
+        }
+
+        impl ::core::cmp::PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                self.object == other.object
+            }
+        }
+
+        impl ::core::convert::AsRef<$crate::ObjectRef> for $name {
+            fn as_ref(&self) -> &$crate::ObjectRef {
+                &self.object
+            }
+        }
+
+        impl<'a> ::core::convert::From<&'a $name> for ::core::option::Option<$name> {
+            fn from(reference: &'a $name) -> Self {
+                ::core::option::Option::Some(::core::clone::Clone::clone(reference))
+            }
+        }
+
+        $crate::__upcasts!($name => [$crate::ObjectRef]);
+    };
+}
+
+/// The ways from a derived reference to those of its bases.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __upcasts {
+    ($derived:ty => [$($base:ty),* $(,)?]) => {
+        $(
+            impl ::core::convert::From<$derived> for $base {
+                fn from(reference: $derived) -> Self {
+                    <Self as $crate::Interface>::unchecked_narrow(reference.object)
+                }
+            }
+
+            impl<'a> ::core::convert::From<&'a $derived> for $base {
+                fn from(reference: &'a $derived) -> Self {
+                    <Self as $crate::Interface>::unchecked_narrow(
+                        ::core::clone::Clone::clone(&reference.object),
+                    )
+                }
+            }
+
+            impl<'a> ::core::convert::From<&'a $derived> for ::core::option::Option<$base> {
+                fn from(reference: &'a $derived) -> Self {
+                    ::core::option::Option::Some(reference.into())
+                }
+            }
+
+            impl ::core::convert::From<$derived> for ::core::option::Option<$base> {
+                fn from(reference: $derived) -> Self {
+                    ::core::option::Option::Some(reference.into())
+                }
+            }
+        )*
+    };
+}
+
+pub use crate::{
+    __exception as exception, __interface_ref as interface_ref,
+    __operation_error as operation_error, __upcasts as upcasts,
+};

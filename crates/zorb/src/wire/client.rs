@@ -1,0 +1,430 @@
+//! The client's end of a connection, shared by all references to one endpoint.
+
+use super::link::{End, Handled, Link};
+use super::outbound::Ticket;
+use core::fmt;
+use core::future::poll_fn;
+use core::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use zorb_cdr::{EncodeError, Encoder, NativeEndian, WireFormat};
+use zorb_giop::codeset::CodeSets;
+use zorb_giop::{
+    CompletionStatus, Fault, LocateReply, LocateRequestHeader, Message, MessageKind, ProtocolError,
+    Reader, ReplyHeader, RequestBuilder, RequestId, RequestTable, ResponseFlags, ServiceContext,
+    SystemException, Version, buffers, cancel_request,
+};
+use zorb_transport::{Connection, Endpoint};
+
+/// Requests in flight on one connection. A peer with as many unanswered is overloaded or gone.
+const MAX_IN_FLIGHT: usize = 16 << 10;
+
+/// Encodes the arguments of a call.
+pub(crate) type EncodeArguments<'a> =
+    dyn Fn(&mut Encoder<NativeEndian>) -> Result<(), EncodeError> + Sync + 'a;
+
+/// Why a call has no reply.
+#[derive(Debug)]
+pub(crate) enum CallError {
+    /// The arguments cannot be encoded; nothing was sent.
+    Encode(EncodeError),
+    /// The connection ended before the request was whole on it, or the peer guarantees that it
+    /// was not processed: it may be sent again.
+    NotSent(Fault),
+    /// The connection ended after the request was sent: it may have been carried out.
+    Lost(Fault),
+    /// Too much in flight.
+    Overload(Fault),
+}
+
+impl CallError {
+    pub(crate) fn raise(self) -> SystemException {
+        match self {
+            Self::Encode(error) => Fault::Encode(error).raise(CompletionStatus::No),
+            Self::NotSent(fault) | Self::Overload(fault) => fault.raise(CompletionStatus::No),
+            Self::Lost(fault) => fault.raise(CompletionStatus::Maybe),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Waiter {
+    waker: Option<Waker>,
+    reply: Option<Message>,
+}
+
+struct State {
+    table: RequestTable<Waiter>,
+    end: Option<End>,
+    /// The peer has answered once, so it knows our code sets.
+    announced: bool,
+}
+
+pub(crate) struct ClientConnection {
+    link: Link,
+    state: Mutex<State>,
+    code_sets: CodeSets,
+    contexts: Vec<ServiceContext>,
+}
+
+impl ClientConnection {
+    /// `announce`: whether the server stated code sets, so that ours are told.
+    pub(crate) fn new(
+        stream: Box<dyn Connection>,
+        endpoint: Endpoint,
+        code_sets: CodeSets,
+        announce: bool,
+    ) -> Self {
+        Self {
+            link: Link::new(stream, endpoint),
+            state: Mutex::new(State {
+                table: RequestTable::new(true, MAX_IN_FLIGHT),
+                end: None,
+                announced: false,
+            }),
+            code_sets,
+            contexts: announce
+                .then(|| code_sets.to_context().ok())
+                .flatten()
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the connection is over.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state().end.is_some()
+    }
+
+    pub(crate) fn endpoint(&self) -> &Endpoint {
+        &self.link.endpoint
+    }
+
+    /// How text travels on it.
+    pub(crate) fn format(&self, version: Version) -> WireFormat {
+        self.code_sets.with_minor(version.minor)
+    }
+
+    /// Reads until the connection ends. The driver task runs this and nothing else.
+    pub(crate) async fn drive(self: Arc<Self>, mut reader: Reader) {
+        let end = poll_fn(|cx| {
+            self.link.outbound.driver.register(cx.waker());
+            if let Some(end) = self.state().end.clone() {
+                return Poll::Ready(end);
+            }
+            self.link
+                .poll_messages(&mut reader, cx, |_| true, |message| self.handle(message))
+        })
+        .await;
+        self.end(end.clone());
+        tracing::debug!(endpoint = %self.link.endpoint, %end, "connection ended");
+        self.link.finish(&end).await;
+    }
+
+    /// Tells everybody who waits that nothing more will come.
+    fn end(&self, end: End) {
+        let mut state = self.state();
+        if state.end.is_none() {
+            state.end = Some(end);
+        }
+        let waiting: Vec<Waiter> = state.table.drain().collect();
+        drop(state);
+        waiting
+            .into_iter()
+            .filter_map(|w| w.waker)
+            .for_each(Waker::wake);
+        self.link.outbound.wake_all();
+    }
+
+    /// Ends the connection in order: CloseConnection, then nothing more.
+    pub(crate) fn shut_down(&self) {
+        self.link
+            .send_empty(MessageKind::CloseConnection, Version::V1_0);
+        self.end(End::ShutDown);
+        self.link.outbound.driver.wake();
+    }
+
+    fn handle(&self, message: Message) -> Handled {
+        let id = match message.header.kind {
+            MessageKind::Reply => ReplyHeader::read(&message).map(|header| header.request_id),
+            MessageKind::LocateReply => LocateReply::read(&message).map(|(id, _)| id),
+            MessageKind::CloseConnection => return Err(End::Closed),
+            MessageKind::MessageError => return Err(End::PeerRefuses),
+            kind => Err(ProtocolError::WrongDirection { kind }),
+        };
+        let id = RequestId(id.map_err(End::Broken)?);
+        let mut state = self.state();
+        state.announced = true;
+        let Some(waiter) = state.table.get_mut(id) else {
+            // A late reply to a call that was given up, or one to nobody: no harm either way.
+            state.table.complete(id);
+            return Ok(());
+        };
+        if waiter.reply.is_none() {
+            waiter.reply = Some(message);
+        }
+        let waker = waiter.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        Ok(())
+    }
+
+    /// Sends a request and waits for its reply.
+    ///
+    /// Dropping the future at any point is safe for the connection: what was begun is finished,
+    /// the id stays out of use until its reply has come, and the server is told.
+    pub(crate) async fn call(
+        &self,
+        version: Version,
+        key: &[u8],
+        operation: &str,
+        arguments: &EncodeArguments<'_>,
+    ) -> Result<Message, CallError> {
+        self.room().await;
+        let mut call = self.begin(version)?;
+        let message = self.request(
+            version,
+            call.id.0,
+            ResponseFlags::WithTarget,
+            key,
+            operation,
+            arguments,
+        )?;
+        call.send(message)?;
+        poll_fn(|cx| call.poll_reply(cx)).await
+    }
+
+    /// Asks where an object is.
+    pub(crate) async fn locate(&self, version: Version, key: &[u8]) -> Result<Message, CallError> {
+        self.room().await;
+        let mut call = self.begin(version)?;
+        let message = LocateRequestHeader::encode(self.encoder(version), version, call.id.0, key)
+            .map_err(CallError::Encode)?;
+        call.send(message)?;
+        poll_fn(|cx| call.poll_reply(cx)).await
+    }
+
+    /// Sends a one-way request; ready when all of it is handed to the transport
+    /// (SYNC_WITH_TRANSPORT).
+    pub(crate) async fn call_one_way(
+        &self,
+        version: Version,
+        key: &[u8],
+        operation: &str,
+        arguments: &EncodeArguments<'_>,
+    ) -> Result<(), CallError> {
+        self.room().await;
+        // The id is used up and given back at once: nobody will answer it.
+        let id = {
+            let mut state = self.state();
+            self.check(&state)?;
+            let id = state.table.insert(Waiter::default()).map_err(full)?;
+            state.table.forget(id);
+            id
+        };
+        let message = self.request(
+            version,
+            id.0,
+            ResponseFlags::None,
+            key,
+            operation,
+            arguments,
+        )?;
+        let ticket = self.write(message)?;
+        poll_fn(|cx| {
+            if self.link.outbound.is_written(ticket) {
+                return Poll::Ready(Ok(()));
+            }
+            if let Some(fault) = self.over() {
+                return Poll::Ready(Err(CallError::NotSent(fault)));
+            }
+            self.link.outbound.poll_written(ticket, cx).map(Ok)
+        })
+        .await
+    }
+
+    async fn room(&self) {
+        poll_fn(|cx| {
+            if self.is_over() {
+                return Poll::Ready(());
+            }
+            self.link.outbound.poll_room(cx)
+        })
+        .await;
+    }
+
+    fn begin(&self, version: Version) -> Result<Call<'_>, CallError> {
+        let mut state = self.state();
+        self.check(&state)?;
+        let id = state.table.insert(Waiter::default()).map_err(full)?;
+        Ok(Call {
+            connection: self,
+            id,
+            version,
+            ticket: None,
+            done: false,
+        })
+    }
+
+    fn check(&self, state: &State) -> Result<(), CallError> {
+        match &state.end {
+            Some(end) => Err(CallError::NotSent(self.fault(end))),
+            None => Ok(()),
+        }
+    }
+
+    /// What a call is told when the connection is over.
+    fn over(&self) -> Option<Fault> {
+        self.state().end.as_ref().map(|end| self.fault(end))
+    }
+
+    fn fault(&self, end: &End) -> Fault {
+        let endpoint = self.link.endpoint.to_string();
+        match end {
+            End::Closed => Fault::ConnectionClosed { endpoint },
+            End::ShutDown => Fault::OrbShutDown,
+            End::Broken(error) => Fault::Protocol {
+                endpoint,
+                error: error.clone(),
+            },
+            End::Lost(_) | End::PeerRefuses => Fault::ConnectionLost {
+                endpoint,
+                cause: end.to_string(),
+            },
+        }
+    }
+
+    fn encoder(&self, version: Version) -> Encoder<NativeEndian> {
+        Encoder::with_buffer(buffers::take(), self.format(version))
+    }
+
+    fn request(
+        &self,
+        version: Version,
+        request_id: u32,
+        response: ResponseFlags,
+        key: &[u8],
+        operation: &str,
+        arguments: &EncodeArguments<'_>,
+    ) -> Result<zorb_cdr::Gather, CallError> {
+        let announced = self.contexts.is_empty() || self.state().announced;
+        RequestBuilder {
+            version,
+            request_id,
+            response,
+            key,
+            operation,
+            // Told with every request until the first reply shows that one has arrived.
+            contexts: if announced { &[] } else { &self.contexts },
+        }
+        .encode(self.encoder(version), arguments)
+        .map_err(CallError::Encode)
+    }
+
+    fn write(&self, message: zorb_cdr::Gather) -> Result<Ticket, CallError> {
+        let (ticket, flushed) = self.link.send(message);
+        if let Err(error) = flushed {
+            self.end(End::Lost(error.to_string()));
+            self.link.outbound.driver.wake();
+            // Our message may have been whole before another's failed.
+            if !self.link.outbound.is_written(ticket) {
+                return Err(CallError::NotSent(Fault::ConnectionLost {
+                    endpoint: self.link.endpoint.to_string(),
+                    cause: error.to_string(),
+                }));
+            }
+        }
+        Ok(ticket)
+    }
+}
+
+#[cold]
+fn full(full: zorb_giop::TableFull) -> CallError {
+    CallError::Overload(Fault::Overload(full.to_string()))
+}
+
+/// A request in flight; giving it up is told to the table and the server.
+struct Call<'a> {
+    connection: &'a ClientConnection,
+    id: RequestId,
+    version: Version,
+    ticket: Option<Ticket>,
+    done: bool,
+}
+
+impl Call<'_> {
+    fn send(&mut self, message: zorb_cdr::Gather) -> Result<(), CallError> {
+        self.ticket = Some(self.connection.write(message)?);
+        Ok(())
+    }
+
+    fn poll_reply(&mut self, cx: &mut Context<'_>) -> Poll<Result<Message, CallError>> {
+        let mut state = self.connection.state();
+        if let Some(waiter) = state.table.get_mut(self.id) {
+            match waiter.reply.take() {
+                Some(reply) => {
+                    state.table.complete(self.id);
+                    self.done = true;
+                    return Poll::Ready(Ok(reply));
+                }
+                None => match &mut waiter.waker {
+                    Some(waker) => waker.clone_from(cx.waker()),
+                    none => *none = Some(cx.waker().clone()),
+                },
+            }
+        }
+        let Some(end) = &state.end else {
+            return Poll::Pending;
+        };
+        self.done = true;
+        let fault = self.connection.fault(end);
+        let sent = self
+            .ticket
+            .is_some_and(|ticket| self.connection.link.outbound.is_written(ticket));
+        // After CloseConnection, what has no reply was not processed, whole or not.
+        Poll::Ready(Err(if sent && !matches!(end, End::Closed) {
+            CallError::Lost(fault)
+        } else {
+            CallError::NotSent(fault)
+        }))
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if self.done {
+            return;
+        }
+        let mut state = self.connection.state();
+        if self.ticket.is_none() {
+            state.table.forget(self.id);
+            return;
+        }
+        if state.table.abandon(self.id).is_none() {
+            return;
+        }
+        drop(state);
+        // A hint that may go unheard; the connection does not depend on it.
+        let encoder = Encoder::<NativeEndian>::with_buffer(buffers::take(), WireFormat::default());
+        if let Ok(message) = cancel_request(encoder, self.version, self.id.0) {
+            let (_, flushed) = self.connection.link.send(message);
+            if flushed.is_err() {
+                self.connection.link.outbound.driver.wake();
+            }
+        }
+    }
+}
+
+impl fmt::Debug for ClientConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientConnection")
+            .field("endpoint", &self.link.endpoint)
+            .field("over", &self.is_over())
+            .finish_non_exhaustive()
+    }
+}

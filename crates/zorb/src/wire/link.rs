@@ -1,0 +1,206 @@
+//! One connection's two directions: octets to messages in, messages to octets out.
+
+use super::outbound::{Flush, Outbound, Ticket};
+use bytes::BytesMut;
+use core::fmt;
+use core::future::poll_fn;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::io;
+use zorb_cdr::Gather;
+use zorb_giop::{Message, MessageKind, ProtocolError, Reader, Version, buffers, empty_message};
+use zorb_transport::{Connection, Endpoint};
+
+/// Reads after which a driver lets others have a turn. A read takes a buffer full of requests,
+/// so that this bounds a turn to a few hundred microseconds of our own work.
+const READS_PER_TURN: usize = 16;
+
+/// How long a peer has to hear why we close.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// Why a connection came to its end.
+#[derive(Debug, Clone)]
+pub(crate) enum End {
+    /// The peer said CloseConnection: what has no reply was not and will not be processed.
+    Closed,
+    /// The octets stopped without a word.
+    Lost(String),
+    /// The peer broke the protocol, and has been told.
+    Broken(ProtocolError),
+    /// The peer says that we did.
+    PeerRefuses,
+    /// We closed it.
+    ShutDown,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("closed by the peer"),
+            Self::Lost(cause) => f.write_str(cause),
+            Self::Broken(error) => write!(f, "protocol error: {error}"),
+            Self::PeerRefuses => f.write_str("the peer answered with MessageError"),
+            Self::ShutDown => f.write_str("the ORB shut down"),
+        }
+    }
+}
+
+/// What a handler wants after a message.
+pub(crate) type Handled = Result<(), End>;
+
+pub(crate) struct Link {
+    pub(crate) stream: Box<dyn Connection>,
+    pub(crate) outbound: Outbound,
+    pub(crate) endpoint: Endpoint,
+}
+
+impl Link {
+    pub(crate) fn new(stream: Box<dyn Connection>, endpoint: Endpoint) -> Self {
+        Self {
+            stream,
+            outbound: Outbound::default(),
+            endpoint,
+        }
+    }
+
+    /// Queues a message and writes it, or leaves it to whoever is writing.
+    pub(crate) fn send(&self, message: Gather) -> (Ticket, io::Result<Flush>) {
+        let ticket = self.outbound.submit(message);
+        (ticket, self.outbound.flush(&*self.stream))
+    }
+
+    /// Sends a message that is nothing but a header, as far as it will go.
+    pub(crate) fn send_empty(&self, kind: MessageKind, version: Version) {
+        let mut message = zorb_cdr::Encoder::<zorb_cdr::NativeEndian>::with_buffer(
+            buffers::take(),
+            zorb_cdr::WireFormat::default(),
+        );
+        message.append(&empty_message(kind, version));
+        // A failure shows itself to the driver's next read.
+        let _ = self.send(message.finish());
+    }
+
+    /// For the driver: finishes writes that were blocked, reads, and hands every message to
+    /// `handle`, until the connection ends. `may_read` is asked before each read, and
+    /// sees to being woken when it says no.
+    pub(crate) fn poll_messages(
+        &self,
+        reader: &mut Reader,
+        cx: &mut Context<'_>,
+        may_read: impl Fn(&mut Context<'_>) -> bool,
+        mut handle: impl FnMut(Message) -> Handled,
+    ) -> Poll<End> {
+        if let Poll::Ready(Err(error)) = self.outbound.poll_unblock(&*self.stream, cx) {
+            return Poll::Ready(End::Lost(error.to_string()));
+        }
+        for _ in 0..READS_PER_TURN {
+            if !may_read(cx) {
+                return Poll::Pending;
+            }
+            match self.poll_read(reader, cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(end)) => return Poll::Ready(end),
+                Poll::Ready(Ok(())) => {}
+            }
+            let handled = loop {
+                match reader.next() {
+                    Ok(Some(message)) => {
+                        if let Err(end) = handle(message) {
+                            break Err(end);
+                        }
+                    }
+                    Ok(None) => break Ok(()),
+                    Err(error) => break Err(End::Broken(error)),
+                }
+            };
+            // The replies to all requests of one read leave in one write.
+            let flushed = self.outbound.flush(&*self.stream);
+            if let Err(end) = handled {
+                return Poll::Ready(end);
+            }
+            if let Err(error) = flushed {
+                return Poll::Ready(End::Lost(error.to_string()));
+            }
+            if let Poll::Ready(Err(error)) = self.outbound.poll_unblock(&*self.stream, cx) {
+                return Poll::Ready(End::Lost(error.to_string()));
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// One read. An idle connection holds no buffer while it waits.
+    fn poll_read(&self, reader: &mut Reader, cx: &mut Context<'_>) -> Poll<Result<(), End>> {
+        if reader.is_idle() && reader.buffer().capacity() == 0 {
+            reader.give_buffer(buffers::take_receive());
+        }
+        if let Err(error) = reader.reserve() {
+            return Poll::Ready(Err(End::Broken(error)));
+        }
+        match self.stream.poll_read(cx, reader.buffer()) {
+            Poll::Pending => {
+                if reader.is_idle() {
+                    buffers::give_receive(reader.take_buffer());
+                }
+                Poll::Pending
+            }
+            Poll::Ready(Ok(0)) => Poll::Ready(Err(End::Lost("end of stream".to_owned()))),
+            Poll::Ready(Ok(_)) => Poll::Ready(Ok(())),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(End::Lost(error.to_string()))),
+        }
+    }
+
+    /// Says what the end asks for, waits a bounded time until the peer has heard it, and closes.
+    ///
+    /// A socket closed with octets unread resets the connection, and the peer may then lose what
+    /// was said last; so the write side is closed first and what still comes is thrown away.
+    pub(crate) async fn finish(&self, end: &End) {
+        match end {
+            End::Broken(ProtocolError::UnsupportedVersion(_)) => {
+                self.send_empty(MessageKind::MessageError, Version::HIGHEST);
+            }
+            // Whether the peer understands the version its message claimed is not known.
+            End::Broken(_) => self.send_empty(MessageKind::MessageError, Version::V1_0),
+            End::Closed | End::Lost(_) | End::PeerRefuses | End::ShutDown => {}
+        }
+        if matches!(end, End::Broken(_) | End::ShutDown) {
+            // What is told on a connection that fails meanwhile need not be heard.
+            let _ = tokio::time::timeout(LINGER, poll_fn(|cx| self.poll_linger(cx))).await;
+        }
+        self.stream.close();
+        self.outbound.wake_all();
+    }
+
+    fn poll_linger(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.outbound.driver.register(cx.waker());
+        match self.outbound.poll_unblock(&*self.stream, cx) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Err(_)) => return Poll::Ready(()),
+            Poll::Ready(Ok(())) => {}
+        }
+        if self.outbound.poll_empty(cx).is_pending() {
+            return Poll::Pending;
+        }
+        if self.stream.shutdown_write().is_err() {
+            return Poll::Ready(());
+        }
+        let mut discarded = BytesMut::with_capacity(Reader::READ_OCTETS);
+        for _ in 0..READS_PER_TURN {
+            match self.stream.poll_read(cx, &mut discarded) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(()),
+                Poll::Ready(Ok(_)) => discarded.clear(),
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link")
+            .field("stream", &self.stream)
+            .finish_non_exhaustive()
+    }
+}

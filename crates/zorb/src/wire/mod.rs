@@ -1,0 +1,23 @@
+//! Where protocol, transport and lane meet.
+//!
+//! ```text
+//!            caller's poll ──► Outbound ──► writev          (who finds it free writes)
+//!  ObjectRef ──► ClientConnection                 Link
+//!            ◄── RequestTable ◄── Reader ◄── recv           (the driver task reads)
+//!
+//!            ServerConnection: Reader ──► locate ──► Upcall polled in place ──► Outbound
+//! ```
+
+mod acceptor;
+mod cache;
+mod client;
+mod link;
+mod outbound;
+mod profile;
+mod server;
+
+pub(crate) use acceptor::Acceptor;
+pub(crate) use cache::{Cache, CacheKey, ConnectError};
+pub(crate) use client::{CallError, ClientConnection};
+pub(crate) use profile::{Candidate, Published, candidates, local_key, make_ior};
+pub(crate) use server::{ServerConnection, run_upcall_in_place};

@@ -1,0 +1,241 @@
+//! The write side of a connection: whoever finds it free writes.
+//!
+//! A message is queued under a short lock; then its sender tries to become the writer. A lone
+//! sender pays one system call and no hand-over; in a crowd, whoever writes takes the others'
+//! messages along. What does not fit into the socket stays with the writer's state, and the
+//! connection's driver finishes it: a message once begun is always finished, whatever becomes of
+//! the future that sent it.
+
+use atomic_waker::AtomicWaker;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::task::{Context, Poll, Waker};
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use zorb_cdr::Gather;
+use zorb_giop::buffers;
+use zorb_transport::Connection;
+
+/// Octets that may wait to be written before senders have to wait too. Larger than a socket's
+/// own buffer, so that it adds batching and not latency; one message may exceed it.
+const MAX_QUEUED_OCTETS: usize = 1 << 20;
+/// Chunks handed to one `writev`. Beyond a few dozen the call itself no longer matters.
+const MAX_CHUNKS: usize = 64;
+
+/// The place of a message in the order of its connection, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ticket(u64);
+
+#[derive(Default)]
+struct Queue {
+    messages: VecDeque<Gather>,
+    octets: usize,
+    submitted: u64,
+    waiting: Vec<Waker>,
+}
+
+#[derive(Default)]
+struct Writing {
+    messages: VecDeque<Gather>,
+    /// Octets of the front message that are out already.
+    offset: usize,
+}
+
+/// What a flush came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flush {
+    /// Everything is out, or somebody else is writing and takes it along.
+    Done,
+    /// The socket is full; the driver has to go on when it is writable again.
+    Blocked,
+}
+
+#[derive(Default)]
+pub(crate) struct Outbound {
+    queue: Mutex<Queue>,
+    /// Held by whoever writes. Only ever tried, never waited for, so it is a flag that owns what
+    /// is being written.
+    writing: Mutex<Writing>,
+    blocked: AtomicBool,
+    written: AtomicU64,
+    pub(crate) driver: AtomicWaker,
+}
+
+impl Outbound {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues a message. Nothing is written until [`flush`](Self::flush).
+    pub(crate) fn submit(&self, message: Gather) -> Ticket {
+        let mut queue = self.queue();
+        queue.octets += message.len();
+        queue.submitted += 1;
+        queue.messages.push_back(message);
+        Ticket(queue.submitted)
+    }
+
+    /// Ready when there is room for another message.
+    pub(crate) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut queue = self.queue();
+        if queue.octets <= MAX_QUEUED_OCTETS {
+            return Poll::Ready(());
+        }
+        queue.waiting.push(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Ready when the message is handed to the transport, all of it.
+    pub(crate) fn poll_written(&self, ticket: Ticket, cx: &mut Context<'_>) -> Poll<()> {
+        if self.is_written(ticket) {
+            return Poll::Ready(());
+        }
+        let mut queue = self.queue();
+        // The writer counts before it takes this lock to wake, so nothing is missed.
+        if self.is_written(ticket) {
+            return Poll::Ready(());
+        }
+        queue.waiting.push(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Whether the message is handed to the transport, all of it.
+    pub(crate) fn is_written(&self, ticket: Ticket) -> bool {
+        // Pairs with the Release in `advance`.
+        self.written.load(Ordering::Acquire) >= ticket.0
+    }
+
+    /// Ready when everything queued is handed to the transport.
+    pub(crate) fn poll_empty(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut queue = self.queue();
+        // The octets of a message count until its last one is out.
+        if queue.octets == 0 {
+            return Poll::Ready(());
+        }
+        queue.waiting.push(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Wakes everybody who waits for room or progress: the connection is over.
+    pub(crate) fn wake_all(&self) {
+        let waiting = core::mem::take(&mut self.queue().waiting);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Writes what is queued, unless somebody else is doing so.
+    ///
+    /// # Errors
+    /// When the transport fails; the connection is over then.
+    pub(crate) fn flush(&self, stream: &dyn Connection) -> io::Result<Flush> {
+        loop {
+            let mut writing = match self.writing.try_lock() {
+                Ok(writing) => writing,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => return Ok(Flush::Done),
+            };
+            loop {
+                if writing.messages.is_empty() {
+                    writing.messages.append(&mut self.queue().messages);
+                }
+                if writing.messages.is_empty() {
+                    break;
+                }
+                match write_once(stream, &writing) {
+                    Ok(octets) => self.advance(&mut writing, octets),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                        self.blocked.store(true, Ordering::Release);
+                        drop(writing);
+                        self.driver.wake();
+                        return Ok(Flush::Blocked);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            drop(writing);
+            // A message queued after the look above and before the release found us writing.
+            if self.queue().messages.is_empty() {
+                return Ok(Flush::Done);
+            }
+        }
+    }
+
+    /// For the driver: goes on writing when the socket was full.
+    ///
+    /// # Errors
+    /// When the transport fails.
+    pub(crate) fn poll_unblock(
+        &self,
+        stream: &dyn Connection,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
+        while self.blocked.load(Ordering::Acquire) {
+            match stream.poll_write_ready(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Ready(Ok(())) => {
+                    self.blocked.store(false, Ordering::Release);
+                    if let Err(error) = self.flush(stream) {
+                        return Poll::Ready(Err(error));
+                    }
+                }
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn advance(&self, writing: &mut Writing, mut octets: usize) {
+        let mut finished = 0;
+        let mut freed = 0;
+        while let Some(front) = writing.messages.front() {
+            let left = front.len() - writing.offset;
+            if octets < left {
+                writing.offset += octets;
+                break;
+            }
+            octets -= left;
+            freed += front.len();
+            finished += 1;
+            writing.offset = 0;
+            if let Some(done) = writing.messages.pop_front() {
+                buffers::give(done.into_buffer());
+            }
+        }
+        if finished == 0 {
+            return;
+        }
+        // Pairs with the Acquire in `is_written`.
+        self.written.fetch_add(finished, Ordering::Release);
+        let mut queue = self.queue();
+        queue.octets -= freed;
+        if !queue.waiting.is_empty() {
+            let waiting = core::mem::take(&mut queue.waiting);
+            drop(queue);
+            waiting.into_iter().for_each(Waker::wake);
+        }
+    }
+}
+
+/// One `writev` of as much as fits into it.
+fn write_once(stream: &dyn Connection, writing: &Writing) -> io::Result<usize> {
+    let mut slices = [IoSlice::new(&[]); MAX_CHUNKS];
+    let mut skip = writing.offset;
+    let chunks = writing
+        .messages
+        .iter()
+        .flat_map(Gather::chunks)
+        .filter_map(|chunk| {
+            let skipped = skip.min(chunk.len());
+            skip -= skipped;
+            chunk.get(skipped..).filter(|rest| !rest.is_empty())
+        });
+    let mut used = 0;
+    for (slice, chunk) in slices.iter_mut().zip(chunks) {
+        *slice = IoSlice::new(chunk);
+        used += 1;
+    }
+    match stream.try_write(&slices[..used]) {
+        Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+        written => written,
+    }
+}

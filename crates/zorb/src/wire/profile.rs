@@ -1,0 +1,263 @@
+//! From references to endpoints and back: which profile leads where.
+
+use bytes::Bytes;
+use std::path::PathBuf;
+use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncapsulationVisitor, EncodeError, WireFormat};
+use zorb_giop::codeset::{CodeSetInfo, CodeSets};
+use zorb_giop::ior::{
+    ComponentTag, IiopAddress, IiopProfile, ORB_TYPE, ProfileBody, ProfileTag, TaggedComponent,
+    TaggedProfile, UiopAddress, UiopProfile, encapsulate,
+};
+use zorb_giop::{Ior, Version};
+use zorb_poa::{InstanceId, ObjectKey};
+use zorb_transport::Endpoint;
+
+/// One way to reach an object.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) key: Bytes,
+    /// The version to use: the lower of the profile's and ours.
+    pub(crate) version: Version,
+    pub(crate) code_sets: CodeSets,
+    /// Whether the server stated code sets.
+    pub(crate) stated: bool,
+}
+
+/// Every way to reach the object that a transport of ours may know, in the order of the
+/// reference. Malformed profiles lead nowhere.
+pub(crate) fn candidates(ior: &Ior) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    for profile in &ior.profiles {
+        match profile.tag {
+            ProfileTag::INTERNET_IOP => {
+                if let Ok(body) = IiopProfile::from_tagged(profile) {
+                    iiop_candidates(&body, &mut found);
+                }
+            }
+            ProfileTag::UIOP => {
+                if let Ok(body) = UiopProfile::from_tagged(profile) {
+                    found.push(candidate(&body, Endpoint::uiop(&body.address.path)));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn iiop_candidates(body: &IiopProfile, found: &mut Vec<Candidate>) {
+    // omniORB's UNIX socket: on the same host only, and then better than TCP.
+    for component in &body.components {
+        if component.tag == ComponentTag::OMNIORB_UNIX
+            && let Ok((host, path)) = read(&component.data, OmniUnix)
+            && host_name().is_some_and(|ours| ours.as_bytes() == host)
+        {
+            found.push(candidate(body, Endpoint::uiop(path)));
+        }
+    }
+    // An empty host is illegal, and port 0 says that there is no plain port.
+    if !body.address.host.is_empty() && body.address.port != 0 {
+        let IiopAddress { host, port } = &body.address;
+        found.push(candidate(body, Endpoint::iiop(host.clone(), *port)));
+    }
+    for component in &body.components {
+        if component.tag == ComponentTag::ALTERNATE_IIOP_ADDRESS
+            && let Ok((host, port)) = read(&component.data, Alternate)
+        {
+            found.push(candidate(body, Endpoint::iiop(host, port)));
+        }
+    }
+}
+
+fn candidate<A: zorb_giop::ior::ProfileAddress>(
+    body: &ProfileBody<A>,
+    endpoint: Endpoint,
+) -> Candidate {
+    let info = body
+        .component(ComponentTag::CODE_SETS)
+        .and_then(|data| CodeSetInfo::from_component(data).ok());
+    // GIOP 1.0 negotiates nothing.
+    let info = info.filter(|_| body.version >= Version::V1_1);
+    Candidate {
+        endpoint,
+        key: body.object_key.clone(),
+        version: body.version.min(Version::HIGHEST),
+        code_sets: CodeSets::negotiate(info.as_ref()),
+        stated: info.is_some(),
+    }
+}
+
+struct Alternate;
+
+impl<'de> EncapsulationVisitor<'de> for Alternate {
+    type Output = (String, u16);
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<Self::Output, DecodeError> {
+        let host = String::from_utf8_lossy(d.read_raw_string()?).into_owned();
+        Ok((host, d.read_u16()?))
+    }
+}
+
+struct OmniUnix;
+
+impl<'de> EncapsulationVisitor<'de> for OmniUnix {
+    type Output = (&'de [u8], PathBuf);
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<Self::Output, DecodeError> {
+        use std::os::unix::ffi::OsStrExt;
+        let host = d.read_raw_string()?;
+        let path = std::ffi::OsStr::from_bytes(d.read_raw_string()?);
+        Ok((host, path.into()))
+    }
+}
+
+fn read<'de, V: EncapsulationVisitor<'de>>(
+    data: &'de [u8],
+    visitor: V,
+) -> Result<V::Output, DecodeError> {
+    zorb_cdr::decode_encapsulation(data, WireFormat::default(), visitor)
+}
+
+/// This host's name, as the kernel has it and omniORB writes it.
+fn host_name() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim_end().to_owned())
+}
+
+/// The key, when the reference leads to this very ORB.
+pub(crate) fn local_key(ior: &Ior, instance: InstanceId) -> Option<Bytes> {
+    ior.profiles
+        .iter()
+        .filter_map(TaggedProfile::object_key)
+        .find(|key| ObjectKey::parse(key).is_some_and(|key| key.instance == instance))
+}
+
+/// Where this ORB can be reached, as its references say.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Published {
+    pub(crate) endpoints: Vec<Endpoint>,
+}
+
+/// Makes a reference to an object of this ORB: one profile for the TCP endpoints (the first in
+/// the body, the others as alternate addresses), one for each UNIX socket, in the order in which
+/// they were asked for.
+pub(crate) fn make_ior(
+    type_id: &str,
+    key: &Bytes,
+    published: &Published,
+) -> Result<Ior, EncodeError> {
+    let components = vec![
+        TaggedComponent {
+            tag: ComponentTag::ORB_TYPE,
+            data: encapsulate(|e| {
+                e.write_u32(ORB_TYPE);
+                Ok(())
+            })?,
+        },
+        CodeSetInfo::ours().to_component()?,
+    ];
+    let mut profiles = Vec::new();
+    let mut iiop: Option<(usize, IiopProfile)> = None;
+    for endpoint in &published.endpoints {
+        match endpoint {
+            Endpoint::Iiop { host, port } => match &mut iiop {
+                None => {
+                    let body = ProfileBody {
+                        version: Version::HIGHEST,
+                        address: IiopAddress {
+                            host: host.clone(),
+                            port: *port,
+                        },
+                        object_key: key.clone(),
+                        components: components.clone(),
+                    };
+                    profiles.push(body.to_tagged()?);
+                    iiop = Some((profiles.len() - 1, body));
+                }
+                Some((_, body)) => body.components.push(TaggedComponent {
+                    tag: ComponentTag::ALTERNATE_IIOP_ADDRESS,
+                    data: encapsulate(|e| {
+                        e.write_raw_string(host.as_bytes())?;
+                        e.write_u16(*port);
+                        Ok(())
+                    })?,
+                }),
+            },
+            Endpoint::Uiop { path } => {
+                let path = path.to_string_lossy().into_owned();
+                let body = ProfileBody {
+                    version: Version::HIGHEST,
+                    address: UiopAddress { path },
+                    object_key: key.clone(),
+                    components: components.clone(),
+                };
+                profiles.push(body.to_tagged()?);
+            }
+            // No transport of ours has another kind of endpoint yet.
+            _ => {}
+        }
+    }
+    if let Some((at, body)) = iiop {
+        profiles[at] = body.to_tagged()?;
+    }
+    Ok(Ior {
+        type_id: type_id.to_owned(),
+        profiles,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_leads_to_every_endpoint_in_the_order_asked_for() {
+        let endpoints = vec![
+            Endpoint::iiop("one", 1),
+            Endpoint::uiop("/tmp/two"),
+            Endpoint::iiop("::1", 3),
+        ];
+        let key = Bytes::from_static(b"key");
+        let published = Published {
+            endpoints: endpoints.clone(),
+        };
+        let ior = make_ior("IDL:X:1.0", &key, &published).unwrap();
+        let found = candidates(&ior);
+        let found_endpoints: Vec<_> = found.iter().map(|c| c.endpoint.clone()).collect();
+        // Alternate addresses belong to the first TCP profile.
+        assert_eq!(
+            found_endpoints,
+            [
+                endpoints[0].clone(),
+                endpoints[2].clone(),
+                endpoints[1].clone()
+            ]
+        );
+        assert!(
+            found
+                .iter()
+                .all(|c| c.key == key && c.stated && c.version == Version::V1_2)
+        );
+    }
+
+    #[test]
+    fn foreign_and_malformed_profiles_lead_nowhere_and_do_no_harm() {
+        let ior = Ior {
+            type_id: String::new(),
+            profiles: vec![
+                TaggedProfile {
+                    tag: ProfileTag(99),
+                    data: Bytes::from_static(b"whatever"),
+                },
+                TaggedProfile {
+                    tag: ProfileTag::INTERNET_IOP,
+                    data: Bytes::from_static(&[1, 1, 2, 0]),
+                },
+                TaggedProfile {
+                    tag: ProfileTag::UIOP,
+                    data: Bytes::new(),
+                },
+            ],
+        };
+        assert!(candidates(&ior).is_empty());
+    }
+}

@@ -1,0 +1,360 @@
+//! The server's end of a connection: requests in, upcalls polled in place, replies out.
+
+use super::link::{End, Handled, Link};
+use crate::current;
+use crate::orb::OrbInner;
+use core::future::poll_fn;
+use core::pin::Pin;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::task::{Context, Poll, Waker};
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::OwnedSemaphorePermit;
+use zorb_cdr::{Encoder, NativeEndian};
+use zorb_executor::{Dispatch, Priority};
+use zorb_giop::codeset::CodeSets;
+use zorb_giop::{
+    CompletionStatus, Fault, LocateReply, LocateRequestHeader, Message, MessageKind, ProtocolError,
+    Reader, RequestHeader, ServiceContextId, SystemException, Version, buffers,
+};
+use zorb_poa::{ActiveObject, Outcome, Receipt, Request, State, Upcall};
+use zorb_transport::{Connection, Endpoint};
+
+/// Upcalls of one connection that may be pending at a time; beyond it a request is TRANSIENT,
+/// rather than unread, so that a request which others wait for always gets through.
+const MAX_PENDING_UPCALLS: usize = 4096;
+
+pub(crate) struct ServerConnection {
+    link: Link,
+    orb: Arc<OrbInner>,
+    pending: AtomicUsize,
+    /// Pending upcalls by request id, and whether their client has given them up.
+    given_up: Mutex<HashMap<u32, bool>>,
+    code_sets: Mutex<CodeSets>,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Runs the first poll of an upcall where the request was read. A panic in the servant is caught
+/// here and told as UNKNOWN.
+pub(crate) fn run_upcall_in_place(
+    orb: &OrbInner,
+    upcall: &mut Upcall,
+    cx: &mut Context<'_>,
+    receipt: &Receipt,
+) -> Poll<Outcome> {
+    let _current = current::enter(orb);
+    match catch_unwind(AssertUnwindSafe(|| Pin::new(upcall).poll(cx))) {
+        Ok(poll) => poll,
+        Err(panic) => {
+            let message = panic
+                .downcast_ref::<&str>()
+                .copied()
+                .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+                .unwrap_or("(no message)");
+            tracing::error!(request_id = receipt.request_id, message, "servant panicked");
+            Poll::Ready(
+                // Inside the servant: nobody knows how far it got.
+                receipt.system_exception(&Fault::Panicked.raise(CompletionStatus::Maybe)),
+            )
+        }
+    }
+}
+
+impl ServerConnection {
+    pub(crate) fn new(
+        stream: Box<dyn Connection>,
+        endpoint: Endpoint,
+        orb: &Arc<OrbInner>,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        Self {
+            link: Link::new(stream, endpoint),
+            orb: Arc::clone(orb),
+            pending: AtomicUsize::new(0),
+            given_up: Mutex::new(HashMap::new()),
+            code_sets: Mutex::new(CodeSets::UNSTATED),
+            _permit: permit,
+        }
+    }
+
+    /// Reads and serves until the connection or the ORB ends.
+    pub(crate) async fn drive(self: Arc<Self>) {
+        let serving = self.orb.enter_serving(&self);
+        let mut reader = Reader::new(self.orb.limits());
+        let end = poll_fn(|cx| {
+            self.link.outbound.driver.register(cx.waker());
+            if self.orb.is_stopping() {
+                return self.poll_drained(cx);
+            }
+            self.link.poll_messages(
+                &mut reader,
+                cx,
+                // A client that sends and does not read gets no further than this.
+                |cx| self.link.outbound.poll_room(cx).is_ready(),
+                |message| self.handle(message),
+            )
+        })
+        .await;
+        tracing::debug!(endpoint = %self.link.endpoint, peer = %self.link.stream.peer(), %end, "connection ended");
+        if let End::Broken(error) = &end {
+            tracing::warn!(peer = %self.link.stream.peer(), %error, "protocol error");
+        }
+        if matches!(end, End::ShutDown) {
+            self.link
+                .send_empty(MessageKind::CloseConnection, Version::V1_0);
+        }
+        self.link.finish(&end).await;
+        self.orb.leave_serving(serving);
+    }
+
+    /// Reads no more; over when every upcall is done and every reply is out.
+    fn poll_drained(&self, cx: &mut Context<'_>) -> Poll<End> {
+        match self.link.outbound.poll_unblock(&*self.link.stream, cx) {
+            Poll::Ready(Err(error)) => Poll::Ready(End::Lost(error.to_string())),
+            Poll::Ready(Ok(())) if self.pending.load(Ordering::Acquire) == 0 => {
+                Poll::Ready(End::ShutDown)
+            }
+            _ => Poll::Pending,
+        }
+    }
+
+    fn handle(self: &Arc<Self>, message: Message) -> Handled {
+        match message.header.kind {
+            MessageKind::Request => self.request(message).map_err(End::Broken),
+            MessageKind::LocateRequest => self.locate(&message).map_err(End::Broken),
+            MessageKind::CancelRequest => {
+                let id = message.cancelled_request().map_err(End::Broken)?;
+                // A request that was answered already may have passed its id on to another.
+                if let Some(given_up) = self.given_up().get_mut(&id) {
+                    *given_up = true;
+                }
+                Ok(())
+            }
+            MessageKind::CloseConnection => Err(End::Closed),
+            MessageKind::MessageError => Err(End::PeerRefuses),
+            kind @ (MessageKind::Reply | MessageKind::LocateReply | MessageKind::Fragment) => {
+                Err(End::Broken(ProtocolError::WrongDirection { kind }))
+            }
+        }
+    }
+
+    fn given_up(&self) -> MutexGuard<'_, HashMap<u32, bool>> {
+        self.given_up.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes the driver: the ORB is shutting down.
+    pub(crate) fn wake(&self) {
+        self.link.outbound.driver.wake();
+    }
+
+    fn send(&self, outcome: Outcome) {
+        if let Outcome::Reply(message) = outcome {
+            self.link.outbound.submit(message);
+        }
+    }
+
+    fn locate(&self, message: &Message) -> Result<(), ProtocolError> {
+        let header = LocateRequestHeader::read(message)?;
+        let found = header
+            .target
+            .object_key()
+            .is_some_and(|key| self.orb.adapters().locate(&key).is_ok());
+        let reply = if found {
+            LocateReply::ObjectHere
+        } else {
+            LocateReply::UnknownObject
+        };
+        let version = message.header.version;
+        let encoder = Encoder::<NativeEndian>::with_buffer(
+            buffers::take(),
+            CodeSets::UNSTATED.with_minor(version.minor),
+        );
+        if let Ok(message) = reply.encode(encoder, version, header.request_id) {
+            self.link.outbound.submit(message);
+        }
+        Ok(())
+    }
+
+    /// What was agreed on about text; a CodeSets context settles it for the connection.
+    fn code_sets(&self, header: &RequestHeader<'_>) -> Result<CodeSets, Fault> {
+        let mut agreed = self
+            .code_sets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(data) = header.contexts.get(ServiceContextId::CODE_SETS) {
+            match CodeSets::from_context(data) {
+                Ok(Some(chosen)) => *agreed = chosen,
+                Ok(None) => return Err(Fault::UnsupportedCodeSet),
+                Err(error) => return Err(Fault::Decode(error)),
+            }
+        }
+        Ok(*agreed)
+    }
+
+    fn request(self: &Arc<Self>, message: Message) -> Result<(), ProtocolError> {
+        let header = RequestHeader::read(&message)?;
+        let code_sets = self.code_sets(&header);
+        let format = code_sets
+            .as_ref()
+            .unwrap_or(&CodeSets::UNSTATED)
+            .with_minor(message.header.version.minor);
+        let target = match &header.target {
+            zorb_giop::TargetAddress::Key(key) => self.orb.adapters().locate(key),
+            other => match other.object_key() {
+                Some(key) => self.orb.adapters().locate(&key),
+                None => Err(Fault::NoAdapter.raise(CompletionStatus::No)),
+            },
+        };
+        let request = Request::from_header(&header, &message, format, self.orb.context());
+        drop(header);
+        drop(message);
+        let receipt = request.receipt();
+        let target = match code_sets {
+            Ok(_) => target,
+            Err(fault) => Err(fault.raise(CompletionStatus::No)),
+        };
+        let object = match target.and_then(|object| self.admit(object)) {
+            Ok(object) => object,
+            Err(exception) => {
+                tracing::debug!(request_id = receipt.request_id, %exception, "request refused");
+                self.send(receipt.system_exception(&exception));
+                return Ok(());
+            }
+        };
+        if let Some(acknowledgement) = receipt.acknowledgement() {
+            self.send(acknowledgement);
+        }
+        if object.manager().state() == State::Holding {
+            self.hold(object, request);
+        } else {
+            self.dispatch(&object, request);
+        }
+        Ok(())
+    }
+
+    /// Whether a request may be served, now or after the manager lets it.
+    fn admit(&self, object: Arc<ActiveObject>) -> Result<Arc<ActiveObject>, SystemException> {
+        object.manager().state().admit()?;
+        if self.pending.load(Ordering::Acquire) >= MAX_PENDING_UPCALLS {
+            let overload = format!("{MAX_PENDING_UPCALLS} upcalls of this connection are pending");
+            return Err(Fault::Overload(overload).raise(CompletionStatus::No));
+        }
+        Ok(object)
+    }
+
+    /// Waits until the manager leaves HOLDING.
+    fn hold(self: &Arc<Self>, object: Arc<ActiveObject>, request: Request) {
+        let receipt = request.receipt();
+        let connection = Arc::clone(self);
+        self.pend(receipt.request_id, async move {
+            let released = poll_fn(|cx| object.manager().poll_released(cx.waker())).await;
+            let refused = match released {
+                Some(state) => state.admit().err(),
+                None => Some(
+                    Fault::Overload("too many requests are held".to_owned())
+                        .raise(CompletionStatus::No),
+                ),
+            };
+            match refused {
+                Some(exception) => receipt.system_exception(&exception),
+                None => connection.run(object.start(request), receipt).await,
+            }
+        });
+    }
+
+    fn dispatch(self: &Arc<Self>, object: &ActiveObject, request: Request) {
+        let receipt = request.receipt();
+        let mut upcall = object.start(request);
+        // The first poll is in place, with nobody to wake: a future that is not ready then is
+        // polled again at once by its own task.
+        let mut first = || {
+            let mut cx = Context::from_waker(Waker::noop());
+            run_upcall_in_place(&self.orb, &mut upcall, &mut cx, &receipt)
+        };
+        let polled = match self.orb.lane().dispatch() {
+            Dispatch::Pool(pool) => {
+                let connection = Arc::clone(self);
+                let pending = Pending::new(&connection, receipt.request_id);
+                let job = async move {
+                    let outcome = pending.connection.run(upcall, receipt).await;
+                    pending.finish(outcome);
+                };
+                if pool.try_submit(Priority::default(), Box::pin(job)).is_err() {
+                    let overload = Fault::Overload("the worker pool's queue is full".to_owned());
+                    self.send(receipt.system_exception(&overload.raise(CompletionStatus::No)));
+                }
+                return;
+            }
+            Dispatch::BlockInPlace => tokio::task::block_in_place(first),
+            _ => first(),
+        };
+        match polled {
+            Poll::Ready(outcome) => self.send(outcome),
+            Poll::Pending => {
+                let connection = Arc::clone(self);
+                self.pend(receipt.request_id, async move {
+                    connection.run(upcall, receipt).await
+                });
+            }
+        }
+    }
+
+    async fn run(&self, mut upcall: Upcall, receipt: Receipt) -> Outcome {
+        poll_fn(|cx| run_upcall_in_place(&self.orb, &mut upcall, cx, &receipt)).await
+    }
+
+    /// Runs an upcall as a task of its own; the connection goes on reading meanwhile.
+    fn pend(
+        self: &Arc<Self>,
+        request_id: u32,
+        upcall: impl Future<Output = Outcome> + Send + 'static,
+    ) {
+        let pending = Pending::new(self, request_id);
+        self.orb.track(async move {
+            let outcome = upcall.await;
+            pending.finish(outcome);
+        });
+    }
+}
+
+/// Counts an upcall as pending for as long as it lives.
+struct Pending {
+    connection: Arc<ServerConnection>,
+    request_id: u32,
+}
+
+impl Pending {
+    fn new(connection: &Arc<ServerConnection>, request_id: u32) -> Self {
+        connection.pending.fetch_add(1, Ordering::AcqRel);
+        connection.given_up().insert(request_id, false);
+        Self {
+            connection: Arc::clone(connection),
+            request_id,
+        }
+    }
+
+    /// Sends what the upcall came to, unless its client has given it up.
+    fn finish(self, outcome: Outcome) {
+        if self.connection.given_up().remove(&self.request_id) == Some(true) {
+            return;
+        }
+        self.connection.send(outcome);
+        // A failure shows itself to the driver's next read.
+        let _ = self
+            .connection
+            .link
+            .outbound
+            .flush(&*self.connection.link.stream);
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.connection.given_up().remove(&self.request_id);
+        if self.connection.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // A connection that is being drained waits for this.
+            self.connection.wake();
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! zorb-fuzz

@@ -1,0 +1,182 @@
+//! `#[idl_file(…)] mod m {}`.
+
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::{Ident, ItemMod, LitStr, Token};
+use zorb_idl::{Options, compile_files};
+
+use crate::errors::{compile_error, drawn};
+
+/// The words between the parentheses.
+#[derive(Default)]
+struct Arguments {
+    files: Vec<LitStr>,
+    include: Vec<LitStr>,
+    externs: Vec<(LitStr, syn::Path)>,
+    renames: Vec<(LitStr, LitStr)>,
+    orb: Option<syn::Path>,
+}
+
+impl Parse for Arguments {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let mut arguments = Self::default();
+        while !input.is_empty() {
+            if input.peek(LitStr) {
+                arguments.files.push(input.parse()?);
+            } else {
+                arguments.option(input)?;
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        if arguments.files.is_empty() {
+            let message = "name at least one IDL file: `#[idl_file(\"path/to/file.idl\")]`";
+            return Err(syn::Error::new(Span::call_site(), message));
+        }
+        Ok(arguments)
+    }
+}
+
+impl Arguments {
+    fn option(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
+        let name = input.call(Ident::parse_any)?;
+        if name == "crate" {
+            input.parse::<Token![=]>()?;
+            self.orb = Some(input.parse::<LitStr>()?.parse()?);
+            return Ok(());
+        }
+        let known = ["include", "extern", "rename"];
+        if !known.iter().any(|known| name == known) {
+            let message = format!(
+                "no option `{name}`: there are a path, `include`, `extern`, `rename`, `crate`"
+            );
+            return Err(syn::Error::new(name.span(), message));
+        }
+        let list;
+        syn::parenthesized!(list in input);
+        while !list.is_empty() {
+            let first: LitStr = list.parse()?;
+            if name == "include" {
+                self.include.push(first);
+            } else {
+                list.parse::<Token![=]>()?;
+                match name == "extern" {
+                    true => self
+                        .externs
+                        .push((first, list.call(syn::Path::parse_mod_style)?)),
+                    false => self.renames.push((first, list.parse()?)),
+                }
+            }
+            if !list.is_empty() {
+                list.parse::<Token![,]>()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn options(&self, root: &Path) -> Options {
+        let mut options = Options::default();
+        options.include_dirs = self
+            .include
+            .iter()
+            .map(|dir| root.join(dir.value()))
+            .collect();
+        options.externs = self
+            .externs
+            .iter()
+            .map(|(module, path)| (module.value(), quote!(#path).to_string()))
+            .collect();
+        options.renames = self
+            .renames
+            .iter()
+            .map(|(idl, rust)| (idl.value(), rust.value()))
+            .collect();
+        if let Some(path) = &self.orb {
+            options.crate_path = quote!(#path);
+        }
+        options
+    }
+}
+
+pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let module = match syn::parse2::<ItemMod>(item.clone()) {
+        Ok(module) => module,
+        Err(error) => {
+            let error = compile_error(
+                error.span(),
+                "`idl_file` stands on a module: `#[idl_file(\"a.idl\")] mod a {}`",
+            );
+            return quote!(#error #item);
+        }
+    };
+    let generated = generate(arguments);
+    let ItemMod {
+        attrs,
+        vis,
+        unsafety,
+        mod_token,
+        ident,
+        content,
+        ..
+    } = module;
+    let Some((_, items)) = content else {
+        let message = format!("write `mod {ident} {{}}`: an attribute cannot fill `mod {ident};`");
+        return compile_error(ident.span(), &message);
+    };
+    let documented = attrs
+        .iter()
+        .any(|attribute| attribute.path().is_ident("doc"));
+    let doc = (!documented).then(|| quote!(#[doc = " Generated from IDL."]));
+    // Inner attributes come with the others and are written the same way.
+    quote! { #doc #(#attrs)* #vis #unsafety #mod_token #ident { #(#items)* #generated } }
+}
+
+/// The items, or the errors in their place.
+fn generate(arguments: TokenStream) -> TokenStream {
+    let arguments = match syn::parse2::<Arguments>(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => return error.to_compile_error(),
+    };
+    let root = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map(PathBuf::from)
+        .unwrap_or_default();
+    let files: Vec<PathBuf> = arguments
+        .files
+        .iter()
+        .map(|file| root.join(file.value()))
+        .collect();
+    match compile_files(&files, &arguments.options(&root)) {
+        Ok(output) => {
+            let (tokens, watched) = (output.tokens, watch(&output.dependencies));
+            quote!(#tokens #watched)
+        }
+        Err(diagnostics) => {
+            let errors = diagnostics.iter().map(|diagnostic| {
+                // At the literal of the file itself, where it is one of several.
+                let named = files
+                    .iter()
+                    .position(|file| file.display().to_string() == diagnostic.file);
+                let place = named
+                    .and_then(|index| arguments.files.get(index))
+                    .or_else(|| arguments.files.first());
+                compile_error(
+                    place.map_or_else(Span::call_site, LitStr::span),
+                    &drawn(diagnostic),
+                )
+            });
+            let watched = watch(diagnostics.dependencies());
+            quote!(#(#errors)* #watched)
+        }
+    }
+}
+
+/// Makes rustc look at `files`, so that cargo builds again when one of them changes.
+pub(crate) fn watch(files: &[PathBuf]) -> TokenStream {
+    let paths = files.iter().filter_map(|path| path.to_str());
+    quote!(#(const _: &[u8] = ::core::include_bytes!(#paths);)*)
+}

@@ -1,0 +1,101 @@
+//! The annotations of zorb that take IDL: `idl! { … }` and `#[idl_file("bank.idl")]`.
+//!
+//! A thin shell over the compiler `zorb-idl`: here the words of an annotation become its options, and its diagnostics
+//! those of rustc. Use them through the crate `zorb`, which re-exports them and fits what they generate.
+#![forbid(unsafe_code)]
+
+mod attribute;
+mod errors;
+mod inline;
+mod text;
+
+use proc_macro::TokenStream;
+
+/// Compiles IDL that stands in the Rust source. The crate `zorb` wraps it as `zorb::idl! { … }`.
+///
+/// Behind the path of the ORB in brackets come either IDL as it is or one string literal with IDL. The latter is for
+/// what Rust's lexer refuses: `L'x'`, `'\377'`, line splices, an odd apostrophe in a comment.
+///
+/// ```text
+/// zorb::idl! {
+///     #pragma prefix "example.com"
+///     module Bank {
+///         /// An account with a balance.
+///         interface Account {
+///             exception Insufficient { double balance; };
+///             double withdraw(in double amount) raises (Insufficient);
+///             readonly attribute string owner;
+///         };
+///     };
+/// }
+/// ```
+///
+/// becomes items at the place of the macro:
+///
+/// ```text
+/// pub mod bank {
+///     pub mod account {
+///         pub struct Insufficient { pub balance: f64 }
+///         pub enum WithdrawError { Insufficient(Insufficient), System(zorb::SystemException) }
+///     }
+///     pub trait Account: Send + Sync + 'static {
+///         fn withdraw(&self, amount: f64) -> impl Future<Output = Result<f64, account::WithdrawError>> + Send;
+///         fn owner(&self) -> impl Future<Output = Result<String, zorb::SystemException>> + Send;
+///     }
+///     pub struct AccountRef { /* … */ }
+///     impl AccountRef {
+///         pub async fn withdraw(&self, amount: f64) -> Result<f64, account::WithdrawError>;
+///         pub async fn owner(&self) -> Result<String, zorb::SystemException>;
+///     }
+///     pub struct AccountServant<T> { /* … */ }
+///     impl<T: Account> AccountServant<T> {
+///         pub fn new(servant: T) -> Self;
+///         pub fn from_arc(servant: Arc<T>) -> Self;
+///     }
+/// }
+/// ```
+///
+/// `#include` looks in the directory of the crate's `Cargo.toml`. Options such as `extern` and `rename` are those of
+/// [`macro@idl_file`]. Errors are reported where they stand in the IDL, several at once.
+#[proc_macro]
+pub fn idl_tokens(input: TokenStream) -> TokenStream {
+    inline::expand(input)
+}
+
+/// Compiles IDL files into the module that it stands on: `#[zorb::idl_file("bank.idl")] pub mod bank {}`.
+///
+/// The module is an inline one, since attributes on `mod bank;` are not stable Rust. It keeps its visibility, its
+/// attributes and what it already contains. Paths are relative to the directory of the crate's `Cargo.toml`. A change of
+/// any file that was read, included ones too, rebuilds the crate.
+///
+/// ```text
+/// #[zorb::idl_file(
+///     "idl/bank.idl",
+///     "idl/audit.idl",
+///     include("idl/vendor"),
+///     extern("Common" = crate::common),
+///     rename("Bank::Account::self" = "myself"),
+/// )]
+/// pub mod bank {}
+/// ```
+///
+/// What is generated is told at [`macro@idl_tokens`].
+///
+/// # Options
+/// | option | meaning | default |
+/// |---|---|---|
+/// | `"path.idl"` | a file to compile; at least one | – |
+/// | `include("dir", …)` | where `#include` looks, after the directory of the including file | nowhere |
+/// | `extern("Module" = path, …)` | the IDL module has been compiled by another annotation and is found at `path`: its definitions get no code, references to them use the path | none |
+/// | `rename("A::b" = "c", …)` | the Rust name of an IDL definition, member or parameter | by rule |
+/// | `crate = "path"` | the path of the ORB in generated code | `::zorb` |
+///
+/// Definitions of included files are generated as well, unless `extern` maps their module.
+///
+/// # Errors
+/// Each error of the IDL becomes one of rustc, at the literal that names the first file, with file, line, column and the
+/// line of IDL in it.
+#[proc_macro_attribute]
+pub fn idl_file(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    attribute::expand(arguments.into(), item.into()).into()
+}
