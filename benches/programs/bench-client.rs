@@ -11,7 +11,7 @@ use common::{Payload, TtcpRef};
 use std::path::PathBuf;
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
-use zorb::{Interface, Orb, SystemException};
+use zorb::{Interface, Orb, SystemException, SystemExceptionKind};
 
 #[derive(Parser, Clone)]
 struct Options {
@@ -233,10 +233,12 @@ fn main() -> Result<(), Failure> {
             .build()?;
         return runtime.block_on(async {
             let (orb, server) = server(&options).await?;
-            server
-                .with_round_trip_timeout(Duration::from_secs(10))
-                .shutdown()
-                .await?;
+            // A server that is ending may be gone before its reply has left.
+            let server = server.with_round_trip_timeout(Duration::from_secs(10));
+            match server.shutdown().await {
+                Err(e) if e.kind != SystemExceptionKind::CommFailure => return Err(e.into()),
+                _ => {}
+            }
             orb.shutdown(true).await?;
             Ok(())
         });

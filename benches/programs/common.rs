@@ -1,21 +1,21 @@
 //! What the two bench programs share: the interface, the payloads and the digest.
 
-#![allow(dead_code, reason = "each program uses its part")]
+#![allow(dead_code, unused_imports, reason = "each program uses its part")]
 
 /// The one interface every peer implements.
 #[zorb::idl_file("benches/bench.idl")]
 pub mod idl {}
 
-pub use idl::bench::{BinStruct, Ttcp, TtcpRef, TtcpServant};
+pub(crate) use idl::bench::{BinStruct, Ttcp, TtcpRef, TtcpServant};
 use zorb::Char;
 
 /// The arguments of an operation, built once.
 #[derive(Debug, Default)]
-pub struct Payload {
-    pub octets: Vec<u8>,
-    pub longs: Vec<i32>,
-    pub structs: Vec<BinStruct>,
-    pub string: String,
+pub(crate) struct Payload {
+    pub(crate) octets: Vec<u8>,
+    pub(crate) longs: Vec<i32>,
+    pub(crate) structs: Vec<BinStruct>,
+    pub(crate) string: String,
 }
 
 #[expect(
@@ -24,7 +24,7 @@ pub struct Payload {
 )]
 impl Payload {
     /// `size` elements of what `op` sends, with the contents that every peer uses.
-    pub fn new(op: &str, size: usize) -> Self {
+    pub(crate) fn new(op: &str, size: usize) -> Self {
         let mut payload = Self::default();
         if op.contains("octet") {
             payload.octets = (0..size).map(|i| i as u8).collect();
@@ -47,7 +47,7 @@ impl Payload {
     }
 
     /// Octets of one message's arguments, counted as CDR elements; an echo is counted once.
-    pub fn octets_per_call(op: &str, size: usize) -> usize {
+    pub(crate) fn octets_per_call(op: &str, size: usize) -> usize {
         match op {
             _ if op.contains("noparams") => 0,
             "long" => 4 * size,
@@ -64,7 +64,7 @@ fn mix(digest: u64, value: u64) -> u64 {
 }
 
 /// Folds every octet.
-pub fn digest_octets(octets: &[u8]) -> u64 {
+pub(crate) fn digest_octets(octets: &[u8]) -> u64 {
     let mut chunks = octets.chunks_exact(8);
     let mut digest = octets.len() as u64;
     for chunk in &mut chunks {
@@ -79,14 +79,14 @@ pub fn digest_octets(octets: &[u8]) -> u64 {
 }
 
 /// Folds every long.
-pub fn digest_longs(longs: &[i32]) -> u64 {
+pub(crate) fn digest_longs(longs: &[i32]) -> u64 {
     longs.iter().fold(longs.len() as u64, |digest, long| {
         mix(digest, u64::from(long.cast_unsigned()))
     })
 }
 
 /// Folds every field of every struct.
-pub fn digest_structs(structs: &[BinStruct]) -> u64 {
+pub(crate) fn digest_structs(structs: &[BinStruct]) -> u64 {
     structs.iter().fold(structs.len() as u64, |digest, each| {
         let small = u64::from(each.s.cast_unsigned()) << 48
             | u64::from(each.c.0) << 40

@@ -205,17 +205,12 @@ impl<T> RequestTable<T> {
         }
     }
 
-    /// The connection is over: hands out everybody who waits.
-    pub fn drain(&mut self) -> impl Iterator<Item = T> {
-        self.waiting = 0;
-        self.free.clear();
-        self.quarantine.clear();
-        core::mem::take(&mut self.slots)
-            .into_iter()
-            .filter_map(|(_, slot)| match slot {
-                Slot::Waiting(waiter) => Some(waiter),
-                _ => None,
-            })
+    /// Everybody who waits.
+    pub fn waiting_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.iter_mut().filter_map(|(_, slot)| match slot {
+            Slot::Waiting(waiter) => Some(waiter),
+            _ => None,
+        })
     }
 }
 
@@ -284,6 +279,6 @@ mod tests {
         for id in [1, 3, u32::MAX, a.0 ^ 1, a.0 ^ (1 << 20), 2] {
             assert_eq!(table.complete(RequestId(id)), None, "{id}");
         }
-        assert_eq!(table.drain().count(), 1);
+        assert_eq!(table.waiting_mut().count(), 1);
     }
 }

@@ -263,6 +263,14 @@ impl ObjectAdapter {
         });
     }
 
+    /// Makes every manager INACTIVE: requests that are held are refused.
+    pub fn deactivate_managers(&self) {
+        self.root.manager.deactivate();
+        for adapter in self.paths().values() {
+            adapter.manager.deactivate();
+        }
+    }
+
     /// Lets go of every servant; what comes afterwards is OBJECT_NOT_EXIST.
     pub fn clear(&self) {
         self.destroy(&[]);

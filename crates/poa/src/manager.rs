@@ -102,7 +102,9 @@ impl PoaManager {
         match self.state() {
             State::Holding if waiting.len() >= Self::MAX_HELD_REQUESTS => Poll::Ready(None),
             State::Holding => {
-                waiting.push(waker.clone());
+                if !waiting.last().is_some_and(|last| last.will_wake(waker)) {
+                    waiting.push(waker.clone());
+                }
                 Poll::Pending
             }
             state => Poll::Ready(Some(state)),
@@ -142,9 +144,17 @@ mod tests {
     #[test]
     fn held_requests_are_bounded() {
         let manager = PoaManager::new();
-        for _ in 0..PoaManager::MAX_HELD_REQUESTS {
-            assert!(manager.poll_released(Waker::noop()).is_pending());
+        struct Nothing;
+        impl std::task::Wake for Nothing {
+            fn wake(self: std::sync::Arc<Self>) {}
         }
-        assert_eq!(manager.poll_released(Waker::noop()), Poll::Ready(None));
+        let waker = || Waker::from(std::sync::Arc::new(Nothing));
+        let wakers: Vec<_> = (0..PoaManager::MAX_HELD_REQUESTS)
+            .map(|_| waker())
+            .collect();
+        for waker in &wakers {
+            assert!(manager.poll_released(waker).is_pending());
+        }
+        assert_eq!(manager.poll_released(&waker()), Poll::Ready(None));
     }
 }

@@ -11,8 +11,9 @@ use zorb_cdr::{
     NativeEndian, WireFormat,
 };
 use zorb_giop::{
-    CompletionStatus, Fault, Ior, LocateReply, Message, OperationError, ReplyHeader, ReplyStatus,
-    RequestBuilder, ResponseFlags, SystemException, SystemExceptionKind, Version, buffers,
+    CompletionStatus, Fault, Ior, LocateReply, Message, MessageKind, OperationError, ProtocolError,
+    ReplyHeader, ReplyStatus, RequestBuilder, ResponseFlags, SystemException, SystemExceptionKind,
+    Version, buffers,
 };
 use zorb_poa::{Outcome, Request};
 
@@ -170,7 +171,7 @@ impl ObjectRef {
             biased;
             result = calling => result,
             () = sleep => Err(Fault::Timeout {
-                endpoint: format!("{self:?}"),
+                endpoint: self.whereabouts(),
                 limit,
             }
             .raise(if sent.load(Ordering::Relaxed) {
@@ -251,11 +252,15 @@ impl ObjectRef {
         let lost = |error| {
             // What kind of reply it was is not known, so neither is what happened.
             Fault::Protocol {
-                endpoint: format!("{self:?}"),
+                endpoint: self.whereabouts(),
                 error,
             }
             .raise(CompletionStatus::Maybe)
         };
+        let kind = message.header.kind;
+        if kind != MessageKind::Reply {
+            return Err(lost(ProtocolError::WrongDirection { kind }));
+        }
         let header = ReplyHeader::read(&message).map_err(lost)?;
         let (status, body) = (header.status, header.body);
         let reply = Reply {
@@ -357,7 +362,12 @@ pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> 
                 return Err(error.raise().received());
             }
         };
-        let (_, reply) = LocateReply::read(&message).map_err(|error| {
+        let kind = message.header.kind;
+        let reply = match kind {
+            MessageKind::LocateReply => LocateReply::read(&message),
+            _ => Err(ProtocolError::WrongDirection { kind }),
+        };
+        let (_, reply) = reply.map_err(|error| {
             Fault::Protocol {
                 endpoint: connection.endpoint().to_string(),
                 error,
@@ -404,7 +414,7 @@ async fn call_local(
     }
     .encode(Encoder::with_buffer(buffers::take(), format), arguments)
     .map_err(CallError::Encode)?;
-    let own = |error: zorb_giop::ProtocolError| {
+    let own = |error: ProtocolError| {
         CallError::Lost(Fault::Protocol {
             endpoint: "this ORB".to_owned(),
             error,

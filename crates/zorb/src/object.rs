@@ -206,6 +206,7 @@ impl ObjectRef {
 
     /// The binding to use for a call made now: the one there is, or a new one.
     pub(crate) async fn binding(&self) -> Result<Arc<Binding>, SystemException> {
+        self.0.orb.inner().check_not_down()?;
         let home = self.home();
         if let Some(binding) = self.0.binding.load_full()
             && binding.is_usable(home.id())
@@ -232,6 +233,15 @@ impl ObjectRef {
         }
     }
 
+    /// Where the reference leads, for people.
+    pub(crate) fn whereabouts(&self) -> String {
+        let endpoints: Vec<String> = candidates(&self.0.ior)
+            .iter()
+            .map(|c| c.endpoint.to_string())
+            .collect();
+        endpoints.join(", ")
+    }
+
     /// The runtime that serves this caller: its own, or the ORB's for callers without one.
     fn home(&self) -> Handle {
         Handle::try_current().unwrap_or_else(|_| self.0.orb.inner().lane().handle().clone())
@@ -244,7 +254,6 @@ impl ObjectRef {
         forwarded: bool,
     ) -> Result<Arc<Binding>, SystemException> {
         let orb = self.0.orb.inner();
-        orb.check_running()?;
         if ior.is_nil() {
             return Err(Fault::NilReference.raise(CompletionStatus::No));
         }

@@ -112,6 +112,12 @@ impl Orb {
         &self.0.listening
     }
 
+    /// Connections of clients that are being served now.
+    #[must_use]
+    pub fn connections_served(&self) -> usize {
+        self.0.serving().connections.len()
+    }
+
     /// Writes a reference as text that every ORB reads: `IOR:…`.
     #[must_use]
     pub fn object_to_string(&self, object: &impl Interface) -> String {
@@ -206,15 +212,18 @@ impl OrbInner {
         self.stopping.load(Ordering::Acquire)
     }
 
-    pub(crate) fn check_running(&self) -> Result<(), SystemException> {
-        if self.is_stopping() {
+    /// Servants in progress may call out while the ORB is stopping; nobody may once it is down.
+    pub(crate) fn check_not_down(&self) -> Result<(), SystemException> {
+        if *self.down.borrow() {
             return Err(Fault::OrbShutDown.raise(CompletionStatus::No));
         }
         Ok(())
     }
 
     pub(crate) fn check_published(&self) -> Result<(), Error> {
-        self.check_running()?;
+        if self.is_stopping() {
+            return Err(Fault::OrbShutDown.raise(CompletionStatus::No).into());
+        }
         if self.published.endpoints.is_empty() {
             return Err(Error::NoEndpoint);
         }
@@ -271,6 +280,8 @@ impl OrbInner {
             return;
         }
         self.stop.cancel();
+        // Held requests have not begun: they are refused.
+        self.adapters.deactivate_managers();
         let serving: Vec<_> = self.serving().connections.values().cloned().collect();
         serving
             .iter()
@@ -290,6 +301,15 @@ impl OrbInner {
             this.down.send_replace(true);
             tracing::debug!("the ORB is down");
         });
+    }
+}
+
+impl Drop for OrbInner {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        for connection in self.cache.drain() {
+            connection.shut_down();
+        }
     }
 }
 

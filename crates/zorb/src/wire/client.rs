@@ -4,6 +4,7 @@ use super::link::{End, Handled, Link};
 use super::outbound::Ticket;
 use core::fmt;
 use core::future::poll_fn;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zorb_cdr::{EncodeError, Encoder, NativeEndian, WireFormat};
@@ -64,6 +65,7 @@ pub(crate) struct ClientConnection {
     state: Mutex<State>,
     code_sets: CodeSets,
     contexts: Vec<ServiceContext>,
+    spoke_1_2: AtomicBool,
 }
 
 impl ClientConnection {
@@ -87,6 +89,7 @@ impl ClientConnection {
                 .flatten()
                 .into_iter()
                 .collect(),
+            spoke_1_2: AtomicBool::new(false),
         }
     }
 
@@ -130,12 +133,14 @@ impl ClientConnection {
         if state.end.is_none() {
             state.end = Some(end);
         }
-        let waiting: Vec<Waiter> = state.table.drain().collect();
+        // A reply that has come stays for its caller; everybody else finds the end.
+        let wakers: Vec<Waker> = state
+            .table
+            .waiting_mut()
+            .filter_map(|waiter| waiter.waker.take())
+            .collect();
         drop(state);
-        waiting
-            .into_iter()
-            .filter_map(|w| w.waker)
-            .for_each(Waker::wake);
+        wakers.into_iter().for_each(Waker::wake);
         self.link.outbound.wake_all();
     }
 
@@ -300,6 +305,9 @@ impl ClientConnection {
     }
 
     fn encoder(&self, version: Version) -> Encoder<NativeEndian> {
+        if version >= Version::V1_2 {
+            self.spoke_1_2.store(true, Ordering::Relaxed);
+        }
         Encoder::with_buffer(buffers::take(), self.format(version))
     }
 

@@ -11,8 +11,10 @@ use zorb_cdr::Gather;
 use zorb_giop::{Message, MessageKind, ProtocolError, Reader, Version, buffers, empty_message};
 use zorb_transport::{Connection, Endpoint};
 
-/// Reads after which a driver lets others have a turn. A read takes a buffer full of requests,
-/// so that this bounds a turn to a few hundred microseconds of our own work.
+/// Messages after which a driver lets others have a turn: a few hundred microseconds of our own
+/// work.
+const MESSAGES_PER_TURN: usize = 256;
+/// Reads after which it does so: large messages take many.
 const READS_PER_TURN: usize = 16;
 
 /// How long a peer has to hear why we close.
@@ -81,52 +83,69 @@ impl Link {
     }
 
     /// For the driver: finishes writes that were blocked, reads, and hands every message to
-    /// `handle`, until the connection ends. `may_read` is asked before each read, and
+    /// `handle`, until the connection ends. `may_handle` is asked before each message, and
     /// sees to being woken when it says no.
     pub(crate) fn poll_messages(
         &self,
         reader: &mut Reader,
         cx: &mut Context<'_>,
-        may_read: impl Fn(&mut Context<'_>) -> bool,
+        may_handle: impl Fn(&mut Context<'_>) -> bool,
         mut handle: impl FnMut(Message) -> Handled,
     ) -> Poll<End> {
         if let Poll::Ready(Err(error)) = self.outbound.poll_unblock(&*self.stream, cx) {
             return Poll::Ready(End::Lost(error.to_string()));
         }
+        let mut messages = 0;
         for _ in 0..READS_PER_TURN {
-            if !may_read(cx) {
-                return Poll::Pending;
-            }
-            match self.poll_read(reader, cx) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Err(end)) => return Poll::Ready(end),
-                Poll::Ready(Ok(())) => {}
-            }
             let handled = loop {
+                if !self.has_room(cx, &may_handle) {
+                    return Poll::Pending;
+                }
+                if messages == MESSAGES_PER_TURN {
+                    break Ok(true);
+                }
                 match reader.next() {
-                    Ok(Some(message)) => {
-                        if let Err(end) = handle(message) {
-                            break Err(end);
-                        }
-                    }
-                    Ok(None) => break Ok(()),
+                    Ok(Some(message)) => match handle(message) {
+                        Ok(()) => messages += 1,
+                        Err(end) => break Err(end),
+                    },
+                    Ok(None) => break Ok(false),
                     Err(error) => break Err(End::Broken(error)),
                 }
             };
             // The replies to all requests of one read leave in one write.
             let flushed = self.outbound.flush(&*self.stream);
-            if let Err(end) = handled {
-                return Poll::Ready(end);
-            }
+            let turn_is_over = match handled {
+                Ok(over) => over,
+                Err(end) => return Poll::Ready(end),
+            };
             if let Err(error) = flushed {
                 return Poll::Ready(End::Lost(error.to_string()));
             }
             if let Poll::Ready(Err(error)) = self.outbound.poll_unblock(&*self.stream, cx) {
                 return Poll::Ready(End::Lost(error.to_string()));
             }
+            if turn_is_over {
+                break;
+            }
+            match self.poll_read(reader, cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(end)) => return Poll::Ready(end),
+                Poll::Ready(Ok(())) => {}
+            }
         }
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+
+    /// Whether another message may be handled: asked once more after what waits has been written.
+    fn has_room(
+        &self,
+        cx: &mut Context<'_>,
+        may_handle: &impl Fn(&mut Context<'_>) -> bool,
+    ) -> bool {
+        // A failure shows itself to the next read.
+        may_handle(cx) || (self.outbound.flush(&*self.stream).is_ok() && may_handle(cx))
     }
 
     /// One read. An idle connection holds no buffer while it waits.

@@ -22,6 +22,9 @@ const MAX_QUEUED_OCTETS: usize = 1 << 20;
 /// Chunks handed to one `writev`. Beyond a few dozen the call itself no longer matters.
 const MAX_CHUNKS: usize = 64;
 
+/// Parked wakers that are looked at before another is added.
+const LOOK_BACK: usize = 16;
+
 /// The place of a message in the order of its connection, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(u64);
@@ -32,6 +35,21 @@ struct Queue {
     octets: usize,
     submitted: u64,
     waiting: Vec<Waker>,
+}
+
+impl Queue {
+    fn park(&mut self, cx: &Context<'_>) {
+        // Whoever is polled again without need is parked already, mostly as the last one.
+        let parked = self
+            .waiting
+            .iter()
+            .rev()
+            .take(LOOK_BACK)
+            .any(|w| w.will_wake(cx.waker()));
+        if !parked {
+            self.waiting.push(cx.waker().clone());
+        }
+    }
 }
 
 #[derive(Default)]
@@ -81,7 +99,7 @@ impl Outbound {
         if queue.octets <= MAX_QUEUED_OCTETS {
             return Poll::Ready(());
         }
-        queue.waiting.push(cx.waker().clone());
+        queue.park(cx);
         Poll::Pending
     }
 
@@ -95,7 +113,7 @@ impl Outbound {
         if self.is_written(ticket) {
             return Poll::Ready(());
         }
-        queue.waiting.push(cx.waker().clone());
+        queue.park(cx);
         Poll::Pending
     }
 
@@ -112,7 +130,7 @@ impl Outbound {
         if queue.octets == 0 {
             return Poll::Ready(());
         }
-        queue.waiting.push(cx.waker().clone());
+        queue.park(cx);
         Poll::Pending
     }
 
