@@ -26,6 +26,9 @@ use core::{any::Any, fmt, marker::PhantomData};
 /// assert!(d.read_u8().is_err());
 /// # Ok::<(), zorb_cdr::DecodeError>(())
 /// ```
+///
+/// A clone reads on from the same position, which is how to look ahead.
+#[derive(Clone)]
 pub struct Decoder<'de, O> {
     /// All octets up to the end of the current piece: the whole frame, unless it has GIOP 1.1 fragments.
     piece: &'de [u8],
@@ -212,9 +215,10 @@ impl<'de, O> Decoder<'de, O> {
                 limit: self.limits.max_depth,
             }));
         };
-        let outer = core::mem::replace(&mut self.depth, depth);
+        let outer = (self.depth, self.owed);
+        self.depth = depth;
         let result = f(self);
-        self.depth = outer;
+        (self.depth, self.owed) = outer;
         result
     }
 
@@ -284,7 +288,7 @@ impl<'de, O> Decoder<'de, O> {
     /// Where the current piece ends, whatever the fragment starts are worth.
     fn piece_end(&self) -> usize {
         match self.later.first() {
-            Some(next) => (*next).clamp(self.pos, self.total),
+            Some(next) => (*next).max(self.pos).min(self.total),
             None => self.total,
         }
     }

@@ -6,9 +6,11 @@ use crate::{
 use bytes::{Bytes, BytesMut};
 use core::{fmt, marker::PhantomData};
 
-/// [`Bytes`] of at least this many octets are sent from where they are; smaller ones are copied, which costs less than
-/// the reference count and one more entry in `writev`.
-pub const SHARE_FROM: usize = 4096;
+/// [`Bytes`] of at least this many octets are sent from where they are; smaller ones are copied.
+///
+/// Measured: to hand the kernel two pieces instead of one costs 0.2 µs on UNIX and TCP sockets alike, which is the price
+/// of copying 12 to 16 KiB that are in the cache.
+pub const SHARE_FROM: usize = 1 << 14;
 
 /// Octets of the buffer that [`Encoder::new`] begins with: the usual message without large arguments fits.
 const FIRST_CAPACITY: usize = 512;

@@ -1,4 +1,7 @@
 //! What generated code calls for structs and enums.
+//!
+//! Names that a macro brings into scope next to the user's types begin with two underscores, since items and type
+//! parameters are not hygienic and IDL may well call a type `O`.
 
 /// Implements [`Encode`](crate::Encode) and [`Decode`](crate::Decode) for a struct with named fields, in the order in
 /// which they are listed. Each field is given with its [`Codec`](crate::Codec), whose `Value` is the type of the field.
@@ -23,9 +26,9 @@ macro_rules! cdr_struct {
                 $crate::Layout::of_struct(&[$(<$codec as $crate::Codec>::LAYOUT),*]);
 
             #[inline]
-            fn encode<O: $crate::ByteOrder>(
+            fn encode<__O: $crate::ByteOrder>(
                 &self,
-                encoder: &mut $crate::Encoder<O>,
+                encoder: &mut $crate::Encoder<__O>,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
                 let _ = &encoder;
                 $(<$codec as $crate::Codec>::encode(
@@ -36,12 +39,12 @@ macro_rules! cdr_struct {
             }
 
             #[inline(always)]
-            fn encode_fixed<O: $crate::ByteOrder>(
+            fn encode_fixed<__O: $crate::ByteOrder>(
                 &self,
                 window: &mut $crate::WindowMut<'_>,
             ) -> ::core::result::Result<(), $crate::EncodeError> {
                 let _ = &window;
-                $(<$codec as $crate::Codec>::encode_fixed::<O>(
+                $(<$codec as $crate::Codec>::encode_fixed::<__O>(
                     ::core::borrow::Borrow::borrow(&self.$field),
                     window,
                 )?;)*
@@ -56,8 +59,8 @@ macro_rules! cdr_struct {
                 $crate::Layout::of_struct(&[$(<$codec as $crate::Codec>::LAYOUT),*]);
 
             #[inline]
-            fn decode<O: $crate::ByteOrder>(
-                decoder: &mut $crate::Decoder<'de, O>,
+            fn decode<__O: $crate::ByteOrder>(
+                decoder: &mut $crate::Decoder<'de, __O>,
             ) -> ::core::result::Result<Self, $crate::DecodeError> {
                 let _ = &decoder;
                 ::core::result::Result::Ok(Self {
@@ -66,12 +69,12 @@ macro_rules! cdr_struct {
             }
 
             #[inline(always)]
-            fn decode_fixed<O: $crate::ByteOrder>(
+            fn decode_fixed<__O: $crate::ByteOrder>(
                 window: &mut $crate::Window<'_>,
             ) -> ::core::result::Result<Self, $crate::DecodeError> {
                 let _ = &window;
                 ::core::result::Result::Ok(Self {
-                    $($field: <$codec as $crate::Codec>::decode_fixed::<O>(window)?,)*
+                    $($field: <$codec as $crate::Codec>::decode_fixed::<__O>(window)?,)*
                 })
             }
         }
@@ -105,52 +108,33 @@ macro_rules! cdr_enum {
                 clippy::upper_case_acronyms,
                 reason = "names are those of the enum"
             )]
-            #[derive(Clone, Copy)]
             #[repr(u32)]
-            enum Ordinal { $($variant),+ }
+            enum __Ordinal { $($variant),+ }
 
-            const COUNT: u32 = [$(Ordinal::$variant),+].len() as u32;
-
-            #[inline(always)]
-            fn ordinal(value: &$name) -> u32 {
-                type Named = $name;
-                match value {
-                    $(Named::$variant => Ordinal::$variant as u32,)+
-                }
-            }
-
-            #[inline(always)]
-            fn from_ordinal(
-                found: u32,
-            ) -> ::core::result::Result<$name, $crate::DecodeErrorKind> {
-                type Named = $name;
-                $(if found == Ordinal::$variant as u32 {
-                    return ::core::result::Result::Ok(Named::$variant);
-                })+
-                ::core::result::Result::Err($crate::DecodeErrorKind::InvalidEnum {
-                    found,
-                    count: COUNT,
-                })
-            }
+            const __COUNT: u32 = 0 $(+ { let _ = __Ordinal::$variant; 1 })+;
 
             impl $crate::Encode for $name {
                 const ENCODED: $crate::Layout = $crate::Layout::primitive(4);
 
                 #[inline]
-                fn encode<O: $crate::ByteOrder>(
+                fn encode<__O: $crate::ByteOrder>(
                     &self,
-                    encoder: &mut $crate::Encoder<O>,
+                    encoder: &mut $crate::Encoder<__O>,
                 ) -> ::core::result::Result<(), $crate::EncodeError> {
-                    encoder.write_u32(ordinal(self));
+                    encoder.write_u32(match self {
+                        $(Self::$variant => __Ordinal::$variant as u32,)+
+                    });
                     ::core::result::Result::Ok(())
                 }
 
                 #[inline(always)]
-                fn encode_fixed<O: $crate::ByteOrder>(
+                fn encode_fixed<__O: $crate::ByteOrder>(
                     &self,
                     window: &mut $crate::WindowMut<'_>,
                 ) -> ::core::result::Result<(), $crate::EncodeError> {
-                    window.store(O::store_u32(ordinal(self)))
+                    window.store(__O::store_u32(match self {
+                        $(Self::$variant => __Ordinal::$variant as u32,)+
+                    }))
                 }
             }
 
@@ -159,17 +143,27 @@ macro_rules! cdr_enum {
                 const LAYOUT: $crate::Layout = $crate::Layout::primitive(4);
 
                 #[inline]
-                fn decode<O: $crate::ByteOrder>(
-                    decoder: &mut $crate::Decoder<'de, O>,
+                fn decode<__O: $crate::ByteOrder>(
+                    decoder: &mut $crate::Decoder<'de, __O>,
                 ) -> ::core::result::Result<Self, $crate::DecodeError> {
-                    from_ordinal(decoder.read_u32()?).map_err(|kind| decoder.error_behind(4, kind))
+                    let found = decoder.read_u32()?;
+                    $(if found == __Ordinal::$variant as u32 {
+                        return ::core::result::Result::Ok(Self::$variant);
+                    })+
+                    let kind = $crate::DecodeErrorKind::InvalidEnum { found, count: __COUNT };
+                    ::core::result::Result::Err(decoder.error_behind(4, kind))
                 }
 
                 #[inline(always)]
-                fn decode_fixed<O: $crate::ByteOrder>(
+                fn decode_fixed<__O: $crate::ByteOrder>(
                     window: &mut $crate::Window<'_>,
                 ) -> ::core::result::Result<Self, $crate::DecodeError> {
-                    from_ordinal(window.load_u32::<O>()?).map_err(|kind| window.error_behind(4, kind))
+                    let found = window.load_u32::<__O>()?;
+                    $(if found == __Ordinal::$variant as u32 {
+                        return ::core::result::Result::Ok(Self::$variant);
+                    })+
+                    let kind = $crate::DecodeErrorKind::InvalidEnum { found, count: __COUNT };
+                    ::core::result::Result::Err(window.error_behind(4, kind))
                 }
             }
         };

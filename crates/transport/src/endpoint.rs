@@ -72,7 +72,7 @@ impl fmt::Display for Endpoint {
             Self::Uiop { path } => {
                 for chunk in path.as_os_str().as_bytes().utf8_chunks() {
                     for character in chunk.valid().chars() {
-                        // All control characters below 0x80 are one octet, so `as u32` is that octet.
+                        // Both are ASCII, so the character's number is its one octet.
                         if character == '%' || character.is_ascii_control() {
                             write!(f, "%{:02X}", u32::from(character))?;
                         } else {

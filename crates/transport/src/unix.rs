@@ -19,7 +19,8 @@ use crate::{
 /// UNIX stream sockets: endpoints `uiop:///path`.
 ///
 /// A listener that finds a socket at its path asks whether anybody listens there: if so it fails with `AddrInUse`,
-/// else it takes the stale socket's place. It never removes what is not a socket. When it is dropped it removes its
+/// else it takes the stale socket's place (holding a lock on the directory for that moment, so that two who start
+/// together do not remove each other's). It never removes what is not a socket. When it is dropped it removes its
 /// own socket, and only its own. Who may connect is decided by the permissions of the socket and of the directories
 /// above it.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,13 @@
 //! TCP passes every check that a transport must pass, and what is its own.
 use std::{
+    future::poll_fn,
     io::ErrorKind,
     net::{Ipv4Addr, SocketAddr},
     sync::Arc,
     time::Duration,
 };
 
+use bytes::BytesMut;
 use socket2::{Domain, Socket, Type};
 use zorb_transport::{
     Endpoint, Operation, Tcp, TcpOptions, Transport, conformance::Fixture, conformance_tests,
@@ -119,6 +121,26 @@ async fn options_that_the_system_refuses_are_told_when_listening() {
         .await
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+#[tokio::test]
+async fn a_restarted_server_gets_its_port_back() {
+    let transport = Tcp::default();
+    let listener = transport
+        .listen(&Endpoint::iiop("127.0.0.1", 0))
+        .await
+        .unwrap();
+    let endpoint = listener.endpoint().clone();
+    let client = transport.connect(&endpoint).await.unwrap();
+    // The side that closes first has to remember the connection for a minute.
+    drop(poll_fn(|cx| listener.poll_accept(cx)).await.unwrap());
+    let end = poll_fn(|cx| client.poll_read(cx, &mut BytesMut::with_capacity(1))).await;
+    assert_eq!(end.unwrap(), 0);
+    drop((client, listener));
+    assert_eq!(
+        *transport.listen(&endpoint).await.unwrap().endpoint(),
+        endpoint
+    );
 }
 
 struct OverTcp {

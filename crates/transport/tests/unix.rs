@@ -6,7 +6,7 @@ use std::{
     os::unix::net::{UnixDatagram, UnixListener},
     path::PathBuf,
     sync::{
-        Arc, Barrier,
+        Arc, Barrier, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Waker},
@@ -14,6 +14,7 @@ use std::{
 
 use socket2::{Domain, SockAddr, Socket, Type};
 use tempfile::TempDir;
+use tokio::runtime::Builder;
 
 use zorb_transport::{
     Endpoint, Listener, Transport, TransportError, Unix, UnixOptions, conformance::Fixture,
@@ -115,31 +116,36 @@ async fn what_is_not_a_stream_socket_is_never_removed() {
 
 #[test]
 fn of_many_that_replace_a_stale_socket_at_once_one_gets_it() {
-    let place = place();
-    drop(UnixListener::bind(&place.path).unwrap());
-    let (start, end) = (Barrier::new(8), Barrier::new(8));
-    let got = AtomicUsize::new(0);
+    const MANY: usize = 4;
+    // Often enough for somebody's bind to fall between another's question and removal.
+    const ROUNDS: usize = 200;
+    let places = Vec::from_iter((0..ROUNDS).map(|_| place()));
+    for place in &places {
+        drop(UnixListener::bind(&place.path).unwrap());
+    }
+    let barrier = Barrier::new(MANY);
+    let outcomes = Mutex::new(vec![Vec::new(); ROUNDS]);
     std::thread::scope(|scope| {
-        for _ in 0..8 {
+        for _ in 0..MANY {
             scope.spawn(|| {
-                let runtime = tokio::runtime::Builder::new_current_thread()
-                    .enable_io()
-                    .build()
-                    .unwrap();
-                start.wait();
-                let listener = runtime.block_on(listen(&place));
-                match &listener {
-                    Ok(_) => {
-                        got.fetch_add(1, Ordering::Relaxed);
-                    }
-                    Err(error) => assert_eq!(error.kind(), ErrorKind::AddrInUse),
+                let runtime = Builder::new_current_thread().enable_io().build().unwrap();
+                // Kept until all have tried.
+                let mut listeners = Vec::new();
+                for (round, place) in places.iter().enumerate() {
+                    barrier.wait();
+                    let result = runtime.block_on(listen(place));
+                    let outcome = result.map(|listener| listeners.push(listener));
+                    outcomes.lock().unwrap()[round].push(outcome.map_err(|error| error.kind()));
                 }
-                // Nobody lets go before all have tried.
-                end.wait();
+                barrier.wait();
             });
         }
     });
-    assert_eq!(got.into_inner(), 1);
+    for mut outcome in outcomes.into_inner().unwrap() {
+        outcome.sort_by_key(Result::is_err);
+        let refused = Err(ErrorKind::AddrInUse);
+        assert_eq!(outcome, [Ok(()), refused, refused, refused]);
+    }
 }
 
 #[tokio::test]

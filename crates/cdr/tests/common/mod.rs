@@ -77,9 +77,13 @@ pub fn fault_in<T: for<'de> Decode<'de>>(
     }
 }
 
+/// Writes the body of one fragment.
+pub type Part<'a, O> = &'a dyn Fn(&mut Encoder<O>);
+pub type BoxedPart<'a, O> = Box<dyn Fn(&mut Encoder<O>) + 'a>;
+
 /// A frame of GIOP 1.1 fragments: the body encoded by `parts`, each of which starts a fragment (at index 12).
 /// The first is behind a header.
-pub fn fragmented<O: ByteOrder>(parts: &[&dyn Fn(&mut Encoder<O>)]) -> Frame {
+pub fn fragmented<O: ByteOrder>(parts: &[Part<'_, O>]) -> Frame {
     let mut octets = Vec::new();
     let mut starts = Vec::new();
     for (n, part) in parts.iter().enumerate() {

@@ -2,11 +2,14 @@
 
 use bytes::Bytes;
 use std::path::PathBuf;
-use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncapsulationVisitor, EncodeError, WireFormat};
+use zorb_cdr::{
+    ByteOrder, DecodeError, Decoder, EncapsulationVisitor, EncodeError, Encoder, NativeEndian,
+    WireFormat,
+};
 use zorb_giop::codeset::{CodeSetInfo, CodeSets};
 use zorb_giop::ior::{
     ComponentTag, IiopAddress, IiopProfile, ORB_TYPE, ProfileBody, ProfileTag, TaggedComponent,
-    TaggedProfile, UiopAddress, UiopProfile, encapsulate,
+    TaggedProfile, UiopAddress, UiopProfile, decode_encapsulation, encapsulate,
 };
 use zorb_giop::{Ior, Version};
 use zorb_poa::{InstanceId, ObjectKey};
@@ -47,9 +50,14 @@ pub(crate) fn candidates(ior: &Ior) -> Vec<Candidate> {
 }
 
 fn iiop_candidates(body: &IiopProfile, found: &mut Vec<Candidate>) {
-    // omniORB's UNIX socket: on the same host only, and then better than TCP.
+    // omniORB's UNIX socket: on the same host only, and then better than TCP. Our own references
+    // name their sockets in profiles, in the order that the server wants.
+    let ours = body
+        .component(ComponentTag::ORB_TYPE)
+        .is_some_and(|data| decode_encapsulation::<u32>(data) == Ok(ORB_TYPE));
     for component in &body.components {
         if component.tag == ComponentTag::OMNIORB_UNIX
+            && !ours
             && let Ok((host, path)) = read(&component.data, OmniUnix)
             && host_name().is_some_and(|ours| ours.as_bytes() == host)
         {
@@ -137,63 +145,69 @@ pub(crate) struct Published {
     pub(crate) endpoints: Vec<Endpoint>,
 }
 
-/// Makes a reference to an object of this ORB: one profile for the TCP endpoints (the first in
-/// the body, the others as alternate addresses), one for each UNIX socket, in the order in which
-/// they were asked for.
+/// Makes a reference to an object of this ORB: one IIOP profile for the TCP endpoints (the first
+/// in the body, the others as alternate addresses), one UIOP profile for each UNIX socket, in the
+/// order in which they were asked for. For omniORB, which does not know UIOP, the IIOP profile
+/// names the UNIX sockets too; when there is no TCP endpoint, it says so with port 0.
 pub(crate) fn make_ior(
     type_id: &str,
     key: &Bytes,
     published: &Published,
 ) -> Result<Ior, EncodeError> {
     let components = vec![
-        TaggedComponent {
-            tag: ComponentTag::ORB_TYPE,
-            data: encapsulate(|e| {
-                e.write_u32(ORB_TYPE);
-                Ok(())
-            })?,
-        },
+        component(ComponentTag::ORB_TYPE, |e| {
+            e.write_u32(ORB_TYPE);
+            Ok(())
+        })?,
         CodeSetInfo::ours().to_component()?,
     ];
     let mut profiles = Vec::new();
     let mut iiop: Option<(usize, IiopProfile)> = None;
+    let mut sockets = Vec::new();
     for endpoint in &published.endpoints {
         match endpoint {
             Endpoint::Iiop { host, port } => match &mut iiop {
                 None => {
-                    let body = ProfileBody {
-                        version: Version::HIGHEST,
-                        address: IiopAddress {
-                            host: host.clone(),
-                            port: *port,
-                        },
-                        object_key: key.clone(),
-                        components: components.clone(),
-                    };
-                    profiles.push(body.to_tagged()?);
-                    iiop = Some((profiles.len() - 1, body));
+                    let body = body(IiopAddress { host: host.clone(), port: *port }, key, &components);
+                    iiop = Some((profiles.len(), body));
+                    // Its place; it is written when all its components are known.
+                    profiles.push(TaggedProfile {
+                        tag: ProfileTag::INTERNET_IOP,
+                        data: Bytes::new(),
+                    });
                 }
-                Some((_, body)) => body.components.push(TaggedComponent {
-                    tag: ComponentTag::ALTERNATE_IIOP_ADDRESS,
-                    data: encapsulate(|e| {
+                Some((_, body)) => {
+                    let alternate = component(ComponentTag::ALTERNATE_IIOP_ADDRESS, |e| {
                         e.write_raw_string(host.as_bytes())?;
                         e.write_u16(*port);
                         Ok(())
-                    })?,
-                }),
+                    })?;
+                    body.components.push(alternate);
+                }
             },
             Endpoint::Uiop { path } => {
                 let path = path.to_string_lossy().into_owned();
-                let body = ProfileBody {
-                    version: Version::HIGHEST,
-                    address: UiopAddress { path },
-                    object_key: key.clone(),
-                    components: components.clone(),
-                };
-                profiles.push(body.to_tagged()?);
+                profiles.push(body(UiopAddress { path: path.clone() }, key, &components).to_tagged()?);
+                sockets.push(path);
             }
             // No transport of ours has another kind of endpoint yet.
             _ => {}
+        }
+    }
+    if let (false, Some(host)) = (sockets.is_empty(), host_name()) {
+        let (_, body) = iiop.get_or_insert_with(|| {
+            profiles.push(TaggedProfile {
+                tag: ProfileTag::INTERNET_IOP,
+                data: Bytes::new(),
+            });
+            let address = IiopAddress { host: host.clone(), port: 0 };
+            (profiles.len() - 1, body(address, key, &components))
+        });
+        for path in sockets {
+            body.components.push(component(ComponentTag::OMNIORB_UNIX, |e| {
+                e.write_raw_string(host.as_bytes())?;
+                e.write_raw_string(path.as_bytes())
+            })?);
         }
     }
     if let Some((at, body)) = iiop {
@@ -202,6 +216,25 @@ pub(crate) fn make_ior(
     Ok(Ior {
         type_id: type_id.to_owned(),
         profiles,
+    })
+}
+
+fn body<A>(address: A, key: &Bytes, components: &[TaggedComponent]) -> ProfileBody<A> {
+    ProfileBody {
+        version: Version::HIGHEST,
+        address,
+        object_key: key.clone(),
+        components: components.to_vec(),
+    }
+}
+
+fn component(
+    tag: ComponentTag,
+    write: impl FnOnce(&mut Encoder<NativeEndian>) -> Result<(), EncodeError>,
+) -> Result<TaggedComponent, EncodeError> {
+    Ok(TaggedComponent {
+        tag,
+        data: encapsulate(write)?,
     })
 }
 
@@ -223,7 +256,7 @@ mod tests {
         let ior = make_ior("IDL:X:1.0", &key, &published).unwrap();
         let found = candidates(&ior);
         let found_endpoints: Vec<_> = found.iter().map(|c| c.endpoint.clone()).collect();
-        // Alternate addresses belong to the first TCP profile.
+        // Alternate addresses belong to the first TCP profile; what omniORB is told is for it alone.
         assert_eq!(
             found_endpoints,
             [
