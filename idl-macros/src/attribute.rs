@@ -180,3 +180,91 @@ pub(crate) fn watch(files: &[PathBuf]) -> TokenStream {
     let paths = files.iter().filter_map(|path| path.to_str());
     quote!(#(const _: &[u8] = ::core::include_bytes!(#paths);)*)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn expanded(files: &[(&str, &str)], arguments: impl Fn(&str) -> String, item: &str) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(dir.path().join(name), text).unwrap();
+        }
+        // An absolute path stays what it is when it is joined to the directory of the crate.
+        let arguments = arguments(dir.path().to_str().unwrap());
+        let tokens = expand(arguments.parse().unwrap(), item.parse().unwrap());
+        let root = dir.path().canonicalize().unwrap();
+        tokens
+            .to_string()
+            .replace(root.to_str().unwrap(), "ROOT")
+            .replace(dir.path().to_str().unwrap(), "ROOT")
+    }
+
+    #[test]
+    fn the_module_keeps_what_it_has_and_is_watched() {
+        let files = [
+            ("a.idl", "#include <b.idl>\nconst long A = B::N;"),
+            ("b.idl", "module B { const long N = 1; };"),
+        ];
+        let text = expanded(
+            &files,
+            |dir| format!("\"{dir}/a.idl\", include(\"{dir}\"), crate = \"my::orb\""),
+            "#[cfg(all())] pub(crate) mod m { fn own() {} }",
+        );
+        assert!(
+            text.contains("# [cfg (all ())] pub (crate) mod m { fn own () { }"),
+            "{text}"
+        );
+        assert!(text.contains("pub const A : i32 = 1 ;"), "{text}");
+        for file in ["a.idl", "b.idl"] {
+            let watched = format!(":: core :: include_bytes ! (\"ROOT/{file}\")");
+            assert!(text.contains(&watched), "{text}");
+        }
+    }
+
+    #[test]
+    fn options_reach_the_compiler() {
+        let files = [
+            (
+                "a.idl",
+                "#include \"b.idl\"\nmodule A { interface I : B::Base { B::S f(); }; };",
+            ),
+            (
+                "b.idl",
+                "module B { struct S { long x; }; interface Base {}; };",
+            ),
+        ];
+        let text = expanded(
+            &files,
+            |dir| {
+                format!(
+                    "\"{dir}/a.idl\", extern(\"B\" = crate::b), rename(\"A::I::f\" = \"g\"), crate = \"crate\""
+                )
+            },
+            "mod m {}",
+        );
+        assert!(text.contains("pub trait I : crate :: b :: Base"), "{text}");
+        assert!(text.contains("async fn g (& self ,)"), "{text}");
+        assert!(text.contains("crate :: __private :: upcasts !"), "{text}");
+        assert!(!text.contains("struct S"), "{text}");
+    }
+
+    #[test]
+    fn a_fault_is_drawn_and_its_file_watched() {
+        let files = [("a.idl", "struct S { Missing m; };")];
+        let text = expanded(
+            &files,
+            |dir| format!("\"{dir}/a.idl\""),
+            "mod m { fn own() {} }",
+        );
+        assert!(text.contains("fn own ()"), "{text}");
+        assert!(text.contains("compile_error"), "{text}");
+        assert!(
+            text.contains("cannot find `Missing` in this scope\\n --> ROOT/a.idl:1:12"),
+            "{text}"
+        );
+        assert!(text.contains("include_bytes ! (\"ROOT/a.idl\")"), "{text}");
+    }
+}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use proc_macro::{Delimiter, TokenStream, TokenTree};
 use proc_macro2::Span;
 use quote::quote;
-use zorb_idl::{Options, Output, compile_str};
+use zorb_idl::{Diagnostics, Options, Output, compile_str};
 
 use crate::attribute::watch;
 use crate::errors::{compile_error, drawn, told};
@@ -55,7 +55,7 @@ fn from_literal(literal: &syn::LitStr, options: &Options) -> TokenStream {
             let errors = diagnostics
                 .iter()
                 .map(|diagnostic| compile_error(literal.span(), &drawn(diagnostic)));
-            errors.collect::<proc_macro2::TokenStream>().into()
+            faults(errors.collect(), &diagnostics)
         }
     }
 }
@@ -66,7 +66,7 @@ fn from_tokens(tokens: &[TokenTree], options: &Options) -> TokenStream {
     match compile_str(NAME, &rebuilt.text, options) {
         Ok(output) => items(output),
         Err(mut diagnostics) => {
-            diagnostics.shift_lines(NAME, rebuilt.first_line - 1);
+            diagnostics.shift_lines(NAME, rebuilt.first_line.saturating_sub(1));
             let errors = diagnostics.iter().map(|diagnostic| {
                 let line = (diagnostic.line + 1).saturating_sub(rebuilt.first_line);
                 let own = diagnostic.file == NAME;
@@ -79,9 +79,15 @@ fn from_tokens(tokens: &[TokenTree], options: &Options) -> TokenStream {
                 };
                 compile_error(span.map_or_else(Span::call_site, Span::from), &message)
             });
-            errors.collect::<proc_macro2::TokenStream>().into()
+            faults(errors.collect(), &diagnostics)
         }
     }
+}
+
+/// The errors, and the files that a repair may change.
+fn faults(errors: proc_macro2::TokenStream, diagnostics: &Diagnostics) -> TokenStream {
+    let watched = watch(diagnostics.dependencies());
+    quote!(#errors #watched).into()
 }
 
 fn items(output: Output) -> TokenStream {

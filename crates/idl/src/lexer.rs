@@ -225,18 +225,17 @@ fn directive_length(rest: &str) -> usize {
 
 /// What to say about text that is no token, and how much of it to pass over.
 fn bad(rest: &str, first: char) -> (Kind, usize) {
-    let line_end = rest.find('\n').unwrap_or(rest.len());
     let quoted = rest.strip_prefix('L').unwrap_or(rest);
     if quoted.starts_with('"') {
         return (
             Kind::Bad("this string literal is malformed or never closed".into()),
-            line_end,
+            quoted_length(rest, '"'),
         );
     }
     if quoted.starts_with('\'') {
         return (
             Kind::Bad("this character literal is malformed".into()),
-            line_end,
+            quoted_length(rest, '\''),
         );
     }
     if first.is_ascii_digit() {
@@ -252,8 +251,27 @@ fn bad(rest: &str, first: char) -> (Kind, usize) {
     )
 }
 
+/// To the quote that closes a broken literal, or to the end of the line.
+fn quoted_length(rest: &str, quote: char) -> usize {
+    let mut opened = false;
+    let mut escaped = false;
+    for (at, c) in rest.char_indices() {
+        match c {
+            '\n' => return at,
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if c == quote && opened => return at + 1,
+            _ => opened |= c == quote,
+        }
+    }
+    rest.len()
+}
+
 fn token(i: &str) -> IResult<&str, Kind> {
-    alt((wide_literal, narrow_literal, word, number, punct)).parse(i)
+    if i.starts_with("L'") || i.starts_with("L\"") {
+        return wide_literal(i);
+    }
+    alt((narrow_literal, word, number, punct)).parse(i)
 }
 
 fn word(i: &str) -> IResult<&str, Kind> {

@@ -29,3 +29,64 @@ fn replace(tokens: TokenStream, phf: &TokenStream) -> TokenStream {
     });
     replaced.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use quote::quote;
+
+    use super::table;
+
+    /// Written by `table` itself: what is emitted is compiled here against the real crate.
+    static TABLE: phf::Map<&'static [u8], u32> = include!("../../tests/golden/dispatch_table.in");
+
+    fn names() -> Vec<String> {
+        let operations = (0..40).map(|n| format!("operation{n}"));
+        operations
+            .chain(["_get_owner", "_set_owner", "send_2way", "a"].map(str::to_owned))
+            .collect()
+    }
+
+    #[test]
+    fn the_emitted_table_compiles_with_phf_and_is_the_one_we_emit() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/dispatch_table.in");
+        let emitted = format!("{}\n", table(&names(), &quote!(::phf)));
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(path, &emitted).unwrap();
+        } else {
+            assert_eq!(fs::read_to_string(path).unwrap(), emitted);
+        }
+    }
+
+    #[test]
+    fn every_name_is_found_and_no_other() {
+        for (index, name) in names().iter().enumerate() {
+            assert_eq!(
+                TABLE.get(name.as_bytes()).copied(),
+                u32::try_from(index).ok(),
+                "{name}"
+            );
+        }
+        for other in [
+            "",
+            "operation",
+            "operation40",
+            "Operation1",
+            "_get_owner\0",
+            "b",
+        ] {
+            assert_eq!(TABLE.get(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_path_keeps_its_tokens() {
+        let text = table(&names(), &quote!($crate::__private::phf)).to_string();
+        assert!(
+            text.starts_with("$ crate :: __private :: phf :: Map {"),
+            "{text}"
+        );
+    }
+}

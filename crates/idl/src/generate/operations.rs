@@ -186,7 +186,10 @@ impl Generator<'_> {
             });
             let output = self.output_type(from, operation);
             let error = self.error_type(from, interface, operation);
-            let allow = too_many_arguments(self.inputs(operation).count());
+            let allow = lints(
+                self.inputs(operation).count(),
+                self.outputs(operation).len(),
+            );
             quote! {
                 #doc
                 #allow
@@ -200,8 +203,11 @@ impl Generator<'_> {
 }
 
 /// The interface was not designed for clippy.
-pub(super) fn too_many_arguments(parameters: usize) -> Option<TokenStream> {
+pub(super) fn lints(parameters: usize, results: usize) -> TokenStream {
     // `self` counts, and seven are allowed.
-    (parameters > 6)
-        .then(|| quote!(#[allow(clippy::too_many_arguments, reason = "the IDL has as many")]))
+    let many = (parameters > 6)
+        .then(|| quote!(#[allow(clippy::too_many_arguments, reason = "the IDL has as many")]));
+    let complex = (results > 2)
+        .then(|| quote!(#[allow(clippy::type_complexity, reason = "the IDL has as many results")]));
+    quote!(#many #complex)
 }

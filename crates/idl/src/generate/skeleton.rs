@@ -69,7 +69,7 @@ impl Generator<'_> {
                 owner
                     .operations
                     .iter()
-                    .map(move |operation| (id, owner, operation))
+                    .map(move |operation| (id, operation))
             })
             .collect();
         if operations.is_empty() {
@@ -77,13 +77,13 @@ impl Generator<'_> {
         }
         let names: Vec<String> = operations
             .iter()
-            .map(|(.., operation)| self.wire_name(operation))
+            .map(|(_, operation)| self.wire_name(operation))
             .collect();
         let table = table(&names, &quote!(#private::phf));
-        let arms = operations.iter().enumerate().map(|(index, (id, owner, operation))| {
+        let arms = operations.iter().enumerate().map(|(index, (id, operation))| {
             let index = Literal::usize_unsuffixed(index);
             let contract = self.path_to(from, *id);
-            let body = self.arm(from, servant, &contract, owner, operation);
+            let body = self.arm(from, servant, &contract, operation);
             quote! { ::core::option::Option::Some(#index) => #private::Upcall::new(async move { #body }), }
         });
         quote! {
@@ -101,7 +101,6 @@ impl Generator<'_> {
         from: ScopeId,
         servant: &Ident,
         contract: &TokenStream,
-        _owner: &Interface,
         operation: &Operation,
     ) -> TokenStream {
         let method = ident(&self.names.method(operation));

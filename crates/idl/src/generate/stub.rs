@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::operations::too_many_arguments;
+use super::operations::lints;
 use super::{Generator, ident};
 use crate::model::{DefId, Interface, Operation, ScopeId};
 
@@ -71,7 +71,7 @@ impl Generator<'_> {
             .then(|| quote!(<'a>));
         let output = self.output_type(from, operation);
         let error = self.error_type(from, owner, operation);
-        let allow = too_many_arguments(inputs.len());
+        let allow = lints(inputs.len(), self.outputs(operation).len());
         let (kind, call) = match operation.oneway {
             true => (
                 quote!(one_way),

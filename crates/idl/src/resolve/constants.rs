@@ -147,8 +147,14 @@ impl Resolver<'_> {
                 ))
             }
             (Type::Basic(Basic::Float | Basic::Double), value @ Value::Float(_))
-            | (Type::Basic(Basic::Boolean), value @ Value::Boolean(_))
-            | (Type::Basic(Basic::WideChar), value @ Value::WideChar(_)) => Ok(value),
+            | (Type::Basic(Basic::Boolean), value @ Value::Boolean(_)) => Ok(value),
+            (Type::Basic(Basic::WideChar), Value::WideChar(c)) if c.len_utf16() > 1 => {
+                Err(Report::new(
+                    span,
+                    "a wchar is one unit of UTF-16, and this character takes two",
+                ))
+            }
+            (Type::Basic(Basic::WideChar), value @ Value::WideChar(_)) => Ok(value),
             (Type::Basic(Basic::Char), Value::Char(c)) => {
                 match u32::from(c) <= 0xff {
                     true => Ok(Value::Char(c)),

@@ -118,6 +118,7 @@ pub mod parameters {
             Output = ::core::result::Result<(), ::zorb::SystemException>,
         > + ::core::marker::Send;
         /// Operation `out_all`. Gives back the result, `l`, `n`, `ns`, `m`, `p`.
+        #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
         fn out_all(
             &self,
         ) -> impl ::core::future::Future<
@@ -134,6 +135,7 @@ pub mod parameters {
             >,
         > + ::core::marker::Send;
         /// Operation `inout_all`. Gives back `c`, `q`, `r`, `o`, `w`.
+        #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
         fn inout_all(
             &self,
             c: Color,
@@ -250,6 +252,7 @@ pub mod parameters {
                 .await
         }
         /// Operation `out_all`. Gives back the result, `l`, `n`, `ns`, `m`, `p`.
+        #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
         pub async fn out_all(
             &self,
         ) -> ::core::result::Result<
@@ -295,6 +298,7 @@ pub mod parameters {
             ))
         }
         /// Operation `inout_all`. Gives back `c`, `q`, `r`, `o`, `w`.
+        #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
         pub async fn inout_all(
             &self,
             c: Color,

@@ -168,7 +168,14 @@ pub(crate) fn make_ior(
         match endpoint {
             Endpoint::Iiop { host, port } => match &mut iiop {
                 None => {
-                    let body = body(IiopAddress { host: host.clone(), port: *port }, key, &components);
+                    let body = body(
+                        IiopAddress {
+                            host: host.clone(),
+                            port: *port,
+                        },
+                        key,
+                        &components,
+                    );
                     iiop = Some((profiles.len(), body));
                     // Its place; it is written when all its components are known.
                     profiles.push(TaggedProfile {
@@ -187,7 +194,8 @@ pub(crate) fn make_ior(
             },
             Endpoint::Uiop { path } => {
                 let path = path.to_string_lossy().into_owned();
-                profiles.push(body(UiopAddress { path: path.clone() }, key, &components).to_tagged()?);
+                profiles
+                    .push(body(UiopAddress { path: path.clone() }, key, &components).to_tagged()?);
                 sockets.push(path);
             }
             // No transport of ours has another kind of endpoint yet.
@@ -200,14 +208,18 @@ pub(crate) fn make_ior(
                 tag: ProfileTag::INTERNET_IOP,
                 data: Bytes::new(),
             });
-            let address = IiopAddress { host: host.clone(), port: 0 };
+            let address = IiopAddress {
+                host: host.clone(),
+                port: 0,
+            };
             (profiles.len() - 1, body(address, key, &components))
         });
         for path in sockets {
-            body.components.push(component(ComponentTag::OMNIORB_UNIX, |e| {
-                e.write_raw_string(host.as_bytes())?;
-                e.write_raw_string(path.as_bytes())
-            })?);
+            body.components
+                .push(component(ComponentTag::OMNIORB_UNIX, |e| {
+                    e.write_raw_string(host.as_bytes())?;
+                    e.write_raw_string(path.as_bytes())
+                })?);
         }
     }
     if let Some((at, body)) = iiop {

@@ -1,0 +1,175 @@
+/** Every type that there is, as a member.
+
+ Module `IDL:Types:1.0`.*/
+pub mod types {
+    /// Enum `IDL:Types/Color:1.0`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Color {
+        /// Enumerator `RED`.
+        Red,
+        /// Enumerator `green`.
+        Green,
+        /// Enumerator `Blue_Sky`.
+        BlueSky,
+    }
+    ::zorb::__private::cdr_enum!(Color { Red, Green, BlueSky });
+    /** Odd alignments.
+
+ Struct `IDL:Types/BinStruct:1.0`.*/
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct BinStruct {
+        /// Member `s`.
+        pub s: i16,
+        /// Member `c`.
+        pub c: ::zorb::Char,
+        /// Member `l`.
+        pub l: i32,
+        /// Member `o`.
+        pub o: u8,
+        /// Member `d`.
+        pub d: f64,
+    }
+    ::zorb::__private::cdr_struct!(
+        BinStruct { s : i16, c : ::zorb::Char, l : i32, o : u8, d : f64 }
+    );
+    /// Typedef `IDL:Types/OctetSeq:1.0`.
+    pub type OctetSeq = ::zorb::Bytes;
+    /// Typedef `IDL:Types/Key:1.0`.
+    pub type Key = ::zorb::Bytes;
+    /// Typedef `IDL:Types/LongSeq:1.0`.
+    pub type LongSeq = ::std::vec::Vec<i32>;
+    /// Typedef `IDL:Types/Deep:1.0`.
+    pub type Deep = ::std::vec::Vec<::std::vec::Vec<BinStruct>>;
+    /// Typedef `IDL:Types/Names:1.0`.
+    pub type Names = ::std::vec::Vec<::std::string::String>;
+    /// Typedef `IDL:Types/Grid:1.0`.
+    pub type Grid = [[i32; 3]; 2];
+    /// Typedef `IDL:Types/Brief:1.0`.
+    pub type Brief = ::std::string::String;
+    /// Typedef `IDL:Types/Pair:1.0`.
+    pub type Pair = [::std::string::String; 2];
+    /// Struct `IDL:Types/Basics:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Basics {
+        /// Member `a`.
+        pub a: bool,
+        /// Member `b`.
+        pub b: ::zorb::Char,
+        /// Member `c`.
+        pub c: ::zorb::WChar,
+        /// Member `d`.
+        pub d: u8,
+        /// Member `e`.
+        pub e: i16,
+        /// Member `f`.
+        pub f: u16,
+        /// Member `g`.
+        pub g: i32,
+        /// Member `h`.
+        pub h: u32,
+        /// Member `i`.
+        pub i: i64,
+        /// Member `j`.
+        pub j: u64,
+        /// Member `k`.
+        pub k: f32,
+        /// Member `l`.
+        pub l: f64,
+        /// Member `m`.
+        pub m: ::std::string::String,
+        /// Member `n`.
+        pub n: ::std::string::String,
+        /// Member `o`.
+        pub o: ::std::string::String,
+        /// Member `p`.
+        pub p: ::std::string::String,
+        /// Member `q`.
+        pub q: i16,
+        /// Member `r`.
+        pub r: u64,
+    }
+    ::zorb::__private::cdr_struct!(
+        Basics { a : bool, b : ::zorb::Char, c : ::zorb::WChar, d : u8, e : i16, f : u16,
+        g : i32, h : u32, i : i64, j : u64, k : f32, l : f64, m : ::std::string::String,
+        n : ::zorb::__private::WideStr, o : ::zorb::__private::BoundedStr < 5 >, p :
+        ::zorb::__private::BoundedWideStr < 6 >, q : i16, r : u64 }
+    );
+    /// What is declared inside `Types::Compound`.
+    pub mod compound {
+        /// What is declared inside `Types::Compound::Inner`.
+        pub mod inner {
+            /// Enum `IDL:Types/Compound/Inner/Size:1.0`.
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+            pub enum Size {
+                /// Enumerator `small`.
+                Small,
+                /// Enumerator `large`.
+                Large,
+            }
+            ::zorb::__private::cdr_enum!(Size { Small, Large });
+        }
+        /// Struct `IDL:Types/Compound/Inner:1.0`.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Inner {
+            /// Member `x`.
+            pub x: i32,
+            /// Member `how_big`.
+            pub how_big: inner::Size,
+        }
+        ::zorb::__private::cdr_struct!(Inner { x : i32, how_big : inner::Size });
+    }
+    /// Struct `IDL:Types/Compound:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Compound {
+        /// Member `tint`.
+        pub tint: Color,
+        /// Member `plain`.
+        pub plain: BinStruct,
+        /// Member `octets`.
+        pub octets: ::zorb::Bytes,
+        /// Member `key_`.
+        pub key: ::zorb::Bytes,
+        /// Member `longs`.
+        pub longs: ::std::vec::Vec<i32>,
+        /// Member `deep1`.
+        pub deep1: ::std::vec::Vec<::std::vec::Vec<BinStruct>>,
+        /// Member `names1`.
+        pub names1: ::std::vec::Vec<::std::string::String>,
+        /// Member `grid1`.
+        pub grid1: [[i32; 3]; 2],
+        /// Member `text`.
+        pub text: ::std::string::String,
+        /// Member `pair1`.
+        pub pair1: [::std::string::String; 2],
+        /// Member `inside`.
+        pub inside: compound::Inner,
+        /// Member `anything`.
+        pub anything: ::core::option::Option<::zorb::ObjectRef>,
+        /// Member `more_keys`.
+        pub more_keys: [::zorb::Bytes; 2],
+    }
+    ::zorb::__private::cdr_struct!(
+        Compound { tint : Color, plain : BinStruct, octets : ::zorb::Bytes, key :
+        ::zorb::__private::BoundedOctets < 16 >, longs : ::std::vec::Vec < i32 >, deep1 :
+        ::zorb::__private::BoundedSeq < ::std::vec::Vec < BinStruct >, 4 >, names1 :
+        ::zorb::__private::Seq < ::zorb::__private::BoundedStr < 8 > >, grid1 : [[i32;
+        3]; 2], text : ::zorb::__private::BoundedStr < 20 >, pair1 :
+        ::zorb::__private::Array < ::zorb::__private::BoundedStr < 20 >, 2 >, inside :
+        compound::Inner, anything : ::zorb::__private::RefCodec < ::zorb::ObjectRef >,
+        more_keys : ::zorb::__private::Array < ::zorb::__private::BoundedOctets < 16 >, 2
+        > }
+    );
+    /// Struct `IDL:Types/Node:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Node {
+        /// Member `name`.
+        pub name: ::std::string::String,
+        /// Member `children`.
+        pub children: ::std::vec::Vec<Node>,
+    }
+    ::zorb::__private::cdr_struct!(
+        Node { name : ::std::string::String, children : ::std::vec::Vec < Node > }
+    );
+    /// Typedef `IDL:Types/Nodes:1.0`.
+    pub type Nodes = ::std::vec::Vec<Node>;
+}
