@@ -1,0 +1,20 @@
+//! The reviewed expansions of the IDL compiler compile against this very facade, without a
+//! warning.
+
+#![deny(warnings)]
+
+/// The module that `golden/modules.idl` takes from elsewhere.
+#[zorb::idl_file("../idl/tests/golden/include/common.idl", include("../idl/tests/golden/include"))]
+mod elsewhere {}
+pub use elsewhere::common;
+
+macro_rules! golden {
+    ($($name:ident),*) => {$(
+        pub mod $name {
+            //! One expansion.
+            include!(concat!("../../idl/tests/golden/", stringify!($name), ".rs"));
+        }
+    )*};
+}
+
+golden!(constants, interface, modules, names, parameters, types);
