@@ -4,6 +4,8 @@
 //! gives out, the calls that the client makes over each transport, and what came of them: a
 //! balance, a typed exception, a callback.
 
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
 use std::sync::Mutex;
 use zorb::{ObjectRef, Orb, SystemException};
 

@@ -9,9 +9,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 use zorb::executor::{Dispatch, WorkerPool};
-use zorb::{
-    CompletionStatus, Interface, Orb, SystemException, SystemExceptionKind as Kind, minor,
-};
+use zorb::{CompletionStatus, Interface, Orb, SystemException, SystemExceptionKind as Kind, minor};
 
 zorb::idl! {
     module Calls {
@@ -30,6 +28,7 @@ zorb::idl! {
             long noted();
             void end(in boolean wait);
             void pass_on(in Peer other);
+            Peer make(out Peer nobody);
         };
         interface Other { void nothing(); };
     };
@@ -69,7 +68,10 @@ impl Peer for Servant {
         if depth == 0 {
             return other.add(0, 0).await;
         }
-        let me = self.orb.root_poa().activate(PeerServant::from_arc(Self::new(&self.orb)))?;
+        let me = self
+            .orb
+            .root_poa()
+            .activate(PeerServant::from_arc(Self::new(&self.orb)))?;
         let depth = other.bounce(&me, depth - 1).await?;
         self.orb.root_poa().deactivate_object(&me)?;
         Ok(depth + 1)
@@ -77,7 +79,11 @@ impl Peer for Servant {
 
     async fn wait(&self, value: i32) -> Result<i32, SystemException> {
         self.waiting.notify_one();
-        self.released.acquire().await.expect("never closed").forget();
+        self.released
+            .acquire()
+            .await
+            .expect("never closed")
+            .forget();
         Ok(value)
     }
 
@@ -106,7 +112,8 @@ impl Peer for Servant {
     }
 
     async fn note(&self, value: i32) -> Result<(), SystemException> {
-        self.notes.fetch_add(usize::try_from(value).unwrap_or(0), Ordering::Relaxed);
+        self.notes
+            .fetch_add(usize::try_from(value).unwrap_or(0), Ordering::Relaxed);
         Ok(())
     }
 
@@ -118,6 +125,11 @@ impl Peer for Servant {
         self.orb.shutdown(wait).await
     }
 
+    async fn make(&self) -> Result<(Option<PeerRef>, Option<PeerRef>), SystemException> {
+        let servant = PeerServant::from_arc(Self::new(&self.orb));
+        Ok((Some(self.orb.root_poa().activate(servant)?), None))
+    }
+
     async fn pass_on(&self, other: Option<PeerRef>) -> Result<(), SystemException> {
         other.expect("a peer").release().await
     }
@@ -125,10 +137,17 @@ impl Peer for Servant {
 
 /// A server at `endpoint`, and its servant.
 async fn server_at(endpoint: &str, dispatch: Dispatch) -> (Orb, Arc<Servant>, PeerRef) {
-    let orb = Orb::builder().listen(endpoint).dispatch(dispatch).build().await.unwrap();
+    let orb = Orb::builder()
+        .listen(endpoint)
+        .dispatch(dispatch)
+        .build()
+        .await
+        .unwrap();
     let servant = Servant::new(&orb);
     let poa = orb.root_poa();
-    let peer = poa.activate(PeerServant::from_arc(Arc::clone(&servant))).unwrap();
+    let peer = poa
+        .activate(PeerServant::from_arc(Arc::clone(&servant)))
+        .unwrap();
     poa.the_poa_manager().activate().unwrap();
     (orb, servant, peer)
 }
@@ -144,12 +163,18 @@ async fn from_afar(orb: &Orb, peer: &PeerRef) -> PeerRef {
 }
 
 async fn client() -> Orb {
-    Orb::builder().listen("iiop://127.0.0.1:0").build().await.unwrap()
+    Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .build()
+        .await
+        .unwrap()
 }
 
 /// A bound against hangs, not a measurement.
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(30), future).await.expect("no hang")
+    tokio::time::timeout(Duration::from_secs(30), future)
+        .await
+        .expect("no hang")
 }
 
 async fn callbacks_go_to_and_fro() {
@@ -157,7 +182,10 @@ async fn callbacks_go_to_and_fro() {
     let client = client().await;
     let (mine, _, me) = {
         let servant = Servant::new(&client);
-        let me = client.root_poa().activate(PeerServant::from_arc(Arc::clone(&servant))).unwrap();
+        let me = client
+            .root_poa()
+            .activate(PeerServant::from_arc(Arc::clone(&servant)))
+            .unwrap();
         client.root_poa().the_poa_manager().activate().unwrap();
         (client.clone(), servant, me)
     };
@@ -218,7 +246,10 @@ async fn a_late_reply_finds_nobody() {
     for n in 0..20 {
         let hasty = peer.with_round_trip_timeout(Duration::from_millis(1));
         let error = hasty.wait(n).await.unwrap_err();
-        assert_eq!((error.kind, error.completed), (Kind::Timeout, CompletionStatus::Maybe));
+        assert_eq!(
+            (error.kind, error.completed),
+            (Kind::Timeout, CompletionStatus::Maybe)
+        );
         servant.released.add_permits(1);
         assert_eq!(in_time(peer.echo("on time")).await.unwrap(), "on time");
     }
@@ -234,7 +265,10 @@ async fn the_default_timeout_holds_for_every_call() {
         .unwrap();
     let peer = from_afar(&client, &peer).await;
     let error = peer.wait(1).await.unwrap_err();
-    assert_eq!((error.kind, error.completed), (Kind::Timeout, CompletionStatus::Maybe));
+    assert_eq!(
+        (error.kind, error.completed),
+        (Kind::Timeout, CompletionStatus::Maybe)
+    );
     assert!(error.to_string().contains("within 3600s"), "{error}");
 }
 
@@ -276,8 +310,7 @@ async fn a_worker_pool_serves_on_while_more_servants_block_than_the_runtime_has_
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn blocking_in_place_frees_even_the_only_worker() {
-    let (_server, servant, peer) =
-        server_at("iiop://127.0.0.1:0", Dispatch::BlockInPlace).await;
+    let (_server, servant, peer) = server_at("iiop://127.0.0.1:0", Dispatch::BlockInPlace).await;
     let (one, two) = (client().await, client().await);
     let (blocked, free) = (from_afar(&one, &peer).await, from_afar(&two, &peer).await);
     let blocking = tokio::spawn(async move { blocked.block().await });
@@ -339,10 +372,16 @@ async fn shutdown_lets_calls_in_progress_finish_and_refuses_what_comes_after() {
     // Again does nothing, and waits for nothing.
     in_time(server.shutdown(true)).await.unwrap();
     let error = in_time(peer.add(1, 1)).await.unwrap_err();
-    assert_eq!((error.kind, error.completed), (Kind::Transient, CompletionStatus::No));
+    assert_eq!(
+        (error.kind, error.completed),
+        (Kind::Transient, CompletionStatus::No)
+    );
     in_time(client.shutdown(true)).await.unwrap();
     let error = in_time(peer.add(1, 1)).await.unwrap_err();
-    assert_eq!((error.kind, error.minor), (Kind::BadInvOrder, minor::ORB_SHUT_DOWN));
+    assert_eq!(
+        (error.kind, error.minor),
+        (Kind::BadInvOrder, minor::ORB_SHUT_DOWN)
+    );
 }
 
 #[tokio::test]
@@ -351,7 +390,10 @@ async fn a_servant_may_end_its_orb_but_not_wait_for_that() {
     let client = client().await;
     let peer = from_afar(&client, &peer).await;
     let error = in_time(peer.end(true)).await.unwrap_err();
-    assert_eq!((error.kind, error.minor), (Kind::BadInvOrder, minor::WOULD_DEADLOCK));
+    assert_eq!(
+        (error.kind, error.minor),
+        (Kind::BadInvOrder, minor::WOULD_DEADLOCK)
+    );
     in_time(peer.end(false)).await.unwrap();
     in_time(server.run()).await;
 }
@@ -381,18 +423,46 @@ async fn narrowing_asks_only_when_it_must() {
     let client = client().await;
     let object = client.string_to_object(&peer.to_string()).await.unwrap();
     assert!(in_time(object.narrow::<PeerRef>()).await.unwrap().is_some());
-    assert_eq!(server.connections_served(), 0, "the reference says what it is");
-    assert!(in_time(object.narrow::<OtherRef>()).await.unwrap().is_none());
+    assert_eq!(
+        server.connections_served(),
+        0,
+        "the reference says what it is"
+    );
+    assert!(
+        in_time(object.narrow::<OtherRef>())
+            .await
+            .unwrap()
+            .is_none()
+    );
     assert_eq!(server.connections_served(), 1);
     let untyped = client.object(zorb::Ior {
         type_id: String::new(),
         ..object.ior().clone()
     });
-    assert!(in_time(untyped.narrow::<PeerRef>()).await.unwrap().is_some());
+    assert!(
+        in_time(untyped.narrow::<PeerRef>())
+            .await
+            .unwrap()
+            .is_some()
+    );
     let wrong: OtherRef = object.unchecked_narrow();
     let error = in_time(wrong.nothing()).await.unwrap_err();
-    assert_eq!((error.kind, error.minor), (Kind::BadOperation, minor::NO_SUCH_OPERATION));
+    assert_eq!(
+        (error.kind, error.minor),
+        (Kind::BadOperation, minor::NO_SUCH_OPERATION)
+    );
     assert!(error.completed == CompletionStatus::No);
+}
+
+#[tokio::test]
+async fn a_reference_that_is_returned_can_be_called() {
+    let (_server, _, peer) = server().await;
+    let client = client().await;
+    for peer in [from_afar(&client, &peer).await, peer] {
+        let (made, nobody) = in_time(peer.make()).await.unwrap();
+        assert!(nobody.is_none());
+        assert_eq!(in_time(made.unwrap().add(20, 2)).await.unwrap(), 22);
+    }
 }
 
 #[tokio::test]
@@ -418,14 +488,24 @@ async fn what_a_servant_got_from_elsewhere_does_not_speak_of_the_servant() {
     };
     let peer = from_afar(&client, &peer).await;
     let error = in_time(peer.pass_on(&gone)).await.unwrap_err();
-    assert_eq!((error.kind, error.completed), (Kind::Unknown, CompletionStatus::Maybe));
+    assert_eq!(
+        (error.kind, error.completed),
+        (Kind::Unknown, CompletionStatus::Maybe)
+    );
     in_time(server.shutdown(true)).await.unwrap();
 }
 
 #[tokio::test]
 async fn requests_wait_while_the_poa_manager_holds_them() {
-    let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().await.unwrap();
-    let peer = orb.root_poa().activate(PeerServant::from_arc(Servant::new(&orb))).unwrap();
+    let orb = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .build()
+        .await
+        .unwrap();
+    let peer = orb
+        .root_poa()
+        .activate(PeerServant::from_arc(Servant::new(&orb)))
+        .unwrap();
     let client = client().await;
     let far = from_afar(&client, &peer).await;
     let held = tokio::spawn(async move { far.add(20, 3).await });
@@ -443,10 +523,16 @@ async fn requests_wait_while_the_poa_manager_holds_them() {
     let far = from_afar(&client, &peer).await;
     manager.discard_requests().unwrap();
     let error = in_time(far.add(1, 1)).await.unwrap_err();
-    assert_eq!((error.kind, error.minor), (Kind::Transient, minor::REQUEST_DISCARDED));
+    assert_eq!(
+        (error.kind, error.minor),
+        (Kind::Transient, minor::REQUEST_DISCARDED)
+    );
     manager.deactivate();
     let error = in_time(far.add(1, 1)).await.unwrap_err();
-    assert_eq!((error.kind, error.minor), (Kind::ObjAdapter, minor::ADAPTER_INACTIVE));
+    assert_eq!(
+        (error.kind, error.minor),
+        (Kind::ObjAdapter, minor::ADAPTER_INACTIVE)
+    );
 }
 
 #[tokio::test]
@@ -454,7 +540,9 @@ async fn a_child_poa_has_its_own_objects() {
     let (orb, _, _) = server().await;
     let child = orb.root_poa().create_poa("child", None).unwrap();
     child.the_poa_manager().activate().unwrap();
-    let peer = child.activate(PeerServant::from_arc(Servant::new(&orb))).unwrap();
+    let peer = child
+        .activate(PeerServant::from_arc(Servant::new(&orb)))
+        .unwrap();
     let client = client().await;
     let far = from_afar(&client, &peer).await;
     assert_eq!(in_time(far.add(1, 1)).await.unwrap(), 2);

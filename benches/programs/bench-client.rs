@@ -4,6 +4,8 @@
 //! of JSON: latencies in nanoseconds for two-way operations, the whole for one-way ones.
 //! `--op shutdown` ends the server.
 
+#![expect(clippy::print_stdout, reason = "its result is a line of output")]
+
 mod common;
 
 use clap::{Parser, ValueEnum};

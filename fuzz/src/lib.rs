@@ -1,1 +1,29 @@
-//! zorb-fuzz
+//! What must hold for any octets whatever, as plain functions.
+//!
+//! Each module has a `run` that panics when its promise is broken. libFuzzer calls it from
+//! `fuzz_targets`; `tests/replay.rs` calls it with every file of `corpus/<target>` and with some
+//! mutations of each, so that the promises are kept under plain `cargo test`.
+//!
+//! ```text
+//! cd fuzz && cargo +nightly fuzz run giop --features libfuzzer -- -max_total_time=120
+//! ```
+//! `seed.py` makes the seeds of the corpora, mostly from what was recorded in `../tests/wire`.
+//! Files called `found-…` broke a promise once; those named by a hash are what a fuzzer added, the
+//! fewest that reach everything it reached (`-set_cover_merge=1`).
+#![forbid(unsafe_code)]
+
+pub mod cdr;
+pub mod giop;
+pub mod idl;
+pub mod reference;
+
+/// A target: it takes octets, and panics when its promise is broken.
+pub type Target = fn(&[u8]);
+
+/// Every target by name, which is that of its corpus too.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("cdr", cdr::run),
+    ("giop", giop::run),
+    ("idl", idl::run),
+    ("reference", reference::run),
+];

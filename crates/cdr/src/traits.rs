@@ -186,8 +186,9 @@ pub(crate) fn decode_run<'de, O: ByteOrder, T>(
         });
     }
     let mut rest = len;
-    // The first brings us to where all others are alike.
-    if len > 0 && !layout.is_settled_at(decoder.index()) {
+    // The first brings us to where all others are alike, unless it ends in another GIOP 1.1 fragment than it began
+    // in, where alignment counts anew.
+    while rest > 0 && !layout.is_settled_at(decoder.index()) {
         values.push(one(decoder)?);
         rest = rest.saturating_sub(1);
     }

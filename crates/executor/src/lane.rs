@@ -11,7 +11,10 @@ use tokio::{
     task,
 };
 
-use crate::Dispatch;
+use crate::{
+    Dispatch,
+    sentinel::{Held, Sentinel},
+};
 
 /// A place where connections live and requests are read: a tokio runtime, and how upcalls are run there.
 ///
@@ -25,6 +28,8 @@ pub struct Lane {
     handle: Handle,
     // Dropped before the thread: queued upcalls may need the lane's reactor to come to their end.
     dispatch: Dispatch,
+    /// For runtimes with other workers to call.
+    sentinel: Option<Arc<Sentinel>>,
     _thread: Option<Arc<LaneThread>>,
 }
 
@@ -35,9 +40,12 @@ impl Lane {
     /// [`LaneError::NoRuntime`] outside any tokio runtime.
     pub fn current() -> Result<Self, LaneError> {
         let handle = Handle::try_current().map_err(|_| LaneError::NoRuntime)?;
+        let sentinel = (handle.runtime_flavor() != RuntimeFlavor::CurrentThread)
+            .then(|| Sentinel::new(handle.clone()));
         Ok(Self {
             handle,
             dispatch: Dispatch::InPlace,
+            sentinel,
             _thread: None,
         })
     }
@@ -86,6 +94,7 @@ impl Lane {
         Ok(Self {
             handle,
             dispatch: Dispatch::InPlace,
+            sentinel: None,
             _thread: Some(Arc::new(thread)),
         })
     }
@@ -125,6 +134,16 @@ impl Lane {
     #[must_use]
     pub fn flavor(&self) -> RuntimeFlavor {
         self.handle.runtime_flavor()
+    }
+
+    /// Says that code which may block is about to run on a worker of this lane, until the guard is dropped. For as
+    /// long as it does, a thread of the lane's sees to it that another worker, if one is free, serves the reactor:
+    /// tokio itself calls none when a worker goes from the reactor to its only task.
+    ///
+    /// Costs two atomic operations, and a system call after a second without any. Does nothing on current-thread
+    /// runtimes, which have no other worker.
+    pub fn hold(&self) -> Held<'_> {
+        self.sentinel.as_ref().map_or(Held(None), Sentinel::hold)
     }
 
     /// Starts a task in the lane; it goes on if the result is dropped. One allocation.

@@ -9,7 +9,7 @@
 //! | lane's runtime | [`Dispatch`] | while one upcall blocks or computes |
 //! |---|---|---|
 //! | current-thread | `InPlace` | nothing else in the lane runs |
-//! | multi-thread | `InPlace` | other workers go on, but what is in the blocked worker's own slot waits |
+//! | multi-thread | `InPlace` | everything goes on while another worker is free ([`Lane::hold`]), but for a task that the blocked worker itself woke last |
 //! | multi-thread | `BlockInPlace` | everything goes on, at the price of moving the worker's duties to another thread |
 //! | any | `Pool` | everything goes on, as many upcalls at once as the pool has threads |
 //!
@@ -31,7 +31,9 @@
 mod dispatch;
 mod lane;
 mod pool;
+mod sentinel;
 
 pub use dispatch::Dispatch;
 pub use lane::{Lane, LaneError, LaneId};
 pub use pool::{Builder, Job, Priority, RejectReason, Rejected, WorkerPool};
+pub use sentinel::Held;

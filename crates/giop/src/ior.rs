@@ -120,7 +120,7 @@ impl Ior {
     /// When it is not pairs of hexadecimal digits, or they are no reference.
     pub fn from_hex(digits: &str) -> Result<Self, IorError> {
         let digits = digits.as_bytes();
-        if digits.len() % 2 != 0 {
+        if !digits.len().is_multiple_of(2) {
             return Err(IorError::OddDigits(digits.len()));
         }
         let mut octets = Vec::with_capacity(digits.len() / 2);
@@ -130,7 +130,7 @@ impl Ior {
                 let value = char::from(*digit)
                     .to_digit(16)
                     .and_then(|d| u8::try_from(d).ok())
-                    .ok_or(IorError::NotHex {
+                    .ok_or_else(|| IorError::NotHex {
                         digit: char::from(*digit),
                         at: index.saturating_mul(2),
                     })?;

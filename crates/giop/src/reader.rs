@@ -93,7 +93,7 @@ impl Reader {
             Some(header) => total(header).saturating_sub(self.buffer.len()),
             None => 0,
         };
-        if missing > Self::READ_OCTETS {
+        if missing > Self::READ_OCTETS && self.spare() < missing {
             // A buffer of its own and of its exact size, so that no octet behind it is read along.
             let whole = missing.saturating_add(self.buffer.len());
             let mut own = BytesMut::with_capacity(whole);
@@ -152,6 +152,10 @@ impl Reader {
                 return Ok(None);
             }
             let octets = self.buffer.split_to(total(header));
+            if self.buffer.is_empty() && octets.len() > Self::READ_OCTETS {
+                // What is left shares the memory of the message and would keep all of it alive.
+                self.buffer = BytesMut::new();
+            }
             if header.kind == MessageKind::Fragment {
                 if let Some(message) = self.continue_partial(header, octets)? {
                     return Ok(Some(message));
@@ -223,7 +227,7 @@ impl Reader {
         let held = self
             .partial
             .iter()
-            .fold(more, |sum, p| sum.saturating_add(p.octets.len()));
+            .fold(more, |sum, p| sum.saturating_add(p.held()));
         if held > self.limits.max_partial_octets {
             return Err(ProtocolError::TooManyPartialOctets {
                 limit: self.limits.max_partial_octets,
@@ -288,6 +292,12 @@ impl Reader {
 }
 
 impl Partial {
+    /// Octets of memory that it takes, the places of tiny fragments included.
+    fn held(&self) -> usize {
+        let starts = self.starts.len().saturating_mul(size_of::<usize>());
+        self.octets.len().saturating_add(starts)
+    }
+
     fn into_message(self) -> Message {
         let octets: Bytes = self.octets.freeze();
         let size = octets.len().saturating_sub(HEADER_LEN);

@@ -216,6 +216,10 @@ fn address(text: &str) -> Result<CorbalocAddress, UrlError> {
             None => (host_port, None),
         }
     };
+    if host.contains(['[', ']']) {
+        // It could not be written again: brackets are what sets an IPv6 address off.
+        return Err(bad_address(text, "expected no bracket inside the host"));
+    }
     let port = match port {
         None | Some("") => DEFAULT_PORT,
         Some(port) => port

@@ -1,12 +1,14 @@
 //! Adapters, and the way from an object key to an active object.
 
 use crate::key::{InstanceId, ObjectKey};
-use crate::manager::{PoaManager, State};
+use crate::manager::{Held, PoaManager, State};
 use crate::request::Request;
 use crate::skeleton::{Skeleton, Upcall};
 use crate::table::{Index, Table, TableFull};
 use bytes::Bytes;
 use core::fmt;
+use core::future::poll_fn;
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use zorb_giop::ior::OBJECT_REPOSITORY_ID;
@@ -39,6 +41,7 @@ pub struct ActiveObject {
     /// The servant behind its skeleton.
     pub skeleton: Arc<dyn Skeleton>,
     manager: Arc<PoaManager>,
+    adapter_destroyed: Arc<AtomicBool>,
 }
 
 impl ActiveObject {
@@ -46,6 +49,30 @@ impl ActiveObject {
     #[must_use]
     pub fn manager(&self) -> &Arc<PoaManager> {
         &self.manager
+    }
+
+    /// Waits while the manager holds requests.
+    ///
+    /// # Errors
+    /// TRANSIENT when as many wait as may, or when they are discarded; OBJ_ADAPTER when the
+    /// manager is inactive; OBJECT_NOT_EXIST when the adapter is destroyed meanwhile.
+    pub async fn released(&self) -> Result<(), SystemException> {
+        let raise = |fault: Fault| fault.raise(CompletionStatus::No);
+        let mut held = self.manager.hold();
+        loop {
+            if self.adapter_destroyed.load(Ordering::Acquire) {
+                return Err(raise(Fault::NoAdapter));
+            }
+            match poll_fn(|cx| held.poll_changed(cx.waker())).await {
+                Held::Full => {
+                    return Err(raise(Fault::Overload(
+                        "too many requests are held".to_owned(),
+                    )));
+                }
+                Held::Changed(State::Holding) => {}
+                Held::Changed(state) => return state.admit(),
+            }
+        }
     }
 
     /// Begins the upcall: the skeleton's operations first, then those every object has.
@@ -99,6 +126,7 @@ pub struct Adapter {
     instance: InstanceId,
     manager: Arc<PoaManager>,
     objects: Table<Arc<ActiveObject>>,
+    destroyed: Arc<AtomicBool>,
 }
 
 impl Adapter {
@@ -117,11 +145,15 @@ impl Adapter {
     /// Activates a servant under a new object id and gives the object's key.
     ///
     /// # Errors
-    /// When the table is full.
+    /// When the adapter has been destroyed, or the table is full.
     pub fn activate(&self, skeleton: Arc<dyn Skeleton>) -> Result<Bytes, AdapterError> {
+        if self.destroyed.load(Ordering::Acquire) {
+            return Err(AdapterError::Destroyed);
+        }
         let object = Arc::new(ActiveObject {
             skeleton,
             manager: Arc::clone(&self.manager),
+            adapter_destroyed: Arc::clone(&self.destroyed),
         });
         let index = self.objects.insert_with(|_| object)?;
         Ok(self.key(index))
@@ -175,6 +207,7 @@ impl ObjectAdapter {
                 instance,
                 manager: Arc::new(PoaManager::new()),
                 objects: Table::new(),
+                destroyed: Arc::default(),
             })
         };
         let root = adapters
@@ -234,6 +267,7 @@ impl ObjectAdapter {
                 instance: self.instance,
                 manager,
                 objects: Table::new(),
+                destroyed: Arc::default(),
             })
         })?;
         let adapter = self
@@ -251,13 +285,17 @@ impl ObjectAdapter {
     }
 
     /// Destroys the adapter at `path` and those below it: their references are OBJECT_NOT_EXIST
-    /// from now on, also when an adapter of the same name is made again.
+    /// from now on, also when an adapter of the same name is made again, and so are the requests
+    /// that their managers hold.
     pub fn destroy(&self, path: &[String]) {
         self.paths().retain(|each, adapter| {
             let below = each.starts_with(path);
             if below {
                 self.adapters.remove(adapter.index);
                 adapter.objects.clear();
+                adapter.destroyed.store(true, Ordering::Release);
+                // What is held there has to look again.
+                adapter.manager.wake_held();
             }
             !below
         });

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::sync::atomic::{AtomicU8, Ordering};
 use core::task::{Poll, Waker};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 /// What a manager does with new requests. Requests already executing run on in every state.
@@ -25,7 +26,72 @@ pub struct AdapterInactive;
 #[derive(Default)]
 pub struct PoaManager {
     state: AtomicU8,
-    waiting: Mutex<Vec<Waker>>,
+    waiting: Mutex<Waiting>,
+}
+
+/// Who is held, by number in the order of their coming. A number without a waker has been woken
+/// and not looked yet.
+#[derive(Default)]
+struct Waiting {
+    next: u64,
+    held: BTreeMap<u64, Option<Waker>>,
+}
+
+/// What became of a held request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// The state now; HOLDING when something else has to be looked at.
+    Changed(State),
+    /// As many wait as may.
+    Full,
+}
+
+/// The place of one request among those held; given up when it is dropped.
+pub(crate) struct Place<'a> {
+    manager: &'a PoaManager,
+    number: Option<u64>,
+}
+
+impl Place<'_> {
+    /// Ready once the state is not HOLDING, or the manager has woken its held requests.
+    pub(crate) fn poll_changed(&mut self, waker: &Waker) -> Poll<Held> {
+        let mut waiting = self.manager.waiting();
+        let state = self.manager.state();
+        if state != State::Holding {
+            return Poll::Ready(Held::Changed(state));
+        }
+        let Some(number) = self.number else {
+            if waiting.held.len() >= PoaManager::MAX_HELD_REQUESTS {
+                return Poll::Ready(Held::Full);
+            }
+            let number = waiting.next;
+            waiting.next = waiting.next.wrapping_add(1);
+            waiting.held.insert(number, Some(waker.clone()));
+            drop(waiting);
+            self.number = Some(number);
+            // Whoever wakes the held finds this one from now on; what came before is looked at.
+            return Poll::Ready(Held::Changed(state));
+        };
+        match waiting.held.get_mut(&number) {
+            Some(Some(parked)) => {
+                parked.clone_from(waker);
+                Poll::Pending
+            }
+            Some(woken) => {
+                *woken = Some(waker.clone());
+                Poll::Ready(Held::Changed(state))
+            }
+            None => Poll::Ready(Held::Changed(state)),
+        }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number {
+            self.manager.waiting().held.remove(&number);
+        }
+    }
 }
 
 impl PoaManager {
@@ -57,16 +123,35 @@ impl PoaManager {
                 (from != State::Inactive as u8).then_some(to as u8)
             })
             .map_err(|_| AdapterInactive)?;
-        let waiting = core::mem::take(&mut *self.wakers());
-        waiting.into_iter().for_each(Waker::wake);
+        self.wake_held();
         Ok(())
     }
 
-    fn wakers(&self) -> std::sync::MutexGuard<'_, Vec<Waker>> {
+    /// Lets every held request look again at what it waits for.
+    pub(crate) fn wake_held(&self) {
+        let wakers: Vec<Waker> = self
+            .waiting()
+            .held
+            .values_mut()
+            .filter_map(Option::take)
+            .collect();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// A place among the requests that are held; taken when it is first polled.
+    pub(crate) fn hold(&self) -> Place<'_> {
+        Place {
+            manager: self,
+            number: None,
+        }
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Serves requests, held ones first.
+    /// Serves requests, held ones too. In which order is not said: a request that comes now may
+    /// overtake one that was held.
     ///
     /// # Errors
     /// When the manager is INACTIVE.
@@ -94,22 +179,6 @@ impl PoaManager {
     pub fn deactivate(&self) {
         let _ = self.change(State::Inactive);
     }
-
-    /// Ready with the state once it is not HOLDING; otherwise `waker` is woken when it changes.
-    /// `None` when as many wait as may.
-    pub fn poll_released(&self, waker: &Waker) -> Poll<Option<State>> {
-        let mut waiting = self.wakers();
-        match self.state() {
-            State::Holding if waiting.len() >= Self::MAX_HELD_REQUESTS => Poll::Ready(None),
-            State::Holding => {
-                if !waiting.last().is_some_and(|last| last.will_wake(waker)) {
-                    waiting.push(waker.clone());
-                }
-                Poll::Pending
-            }
-            state => Poll::Ready(Some(state)),
-        }
-    }
 }
 
 impl fmt::Debug for PoaManager {
@@ -128,11 +197,16 @@ mod tests {
     fn a_manager_begins_holding_and_ends_inactive() {
         let manager = PoaManager::new();
         assert_eq!(manager.state(), State::Holding);
-        assert!(manager.poll_released(Waker::noop()).is_pending());
+        let mut place = manager.hold();
+        assert_eq!(
+            place.poll_changed(Waker::noop()),
+            Poll::Ready(Held::Changed(State::Holding))
+        );
+        assert!(place.poll_changed(Waker::noop()).is_pending());
         manager.activate().unwrap();
         assert_eq!(
-            manager.poll_released(Waker::noop()),
-            Poll::Ready(Some(State::Active))
+            place.poll_changed(Waker::noop()),
+            Poll::Ready(Held::Changed(State::Active))
         );
         manager.discard_requests().unwrap();
         manager.hold_requests().unwrap();
@@ -142,19 +216,31 @@ mod tests {
     }
 
     #[test]
-    fn held_requests_are_bounded() {
+    fn held_requests_are_bounded_and_counted_once_each() {
         let manager = PoaManager::new();
         struct Nothing;
         impl std::task::Wake for Nothing {
             fn wake(self: std::sync::Arc<Self>) {}
         }
         let waker = || Waker::from(std::sync::Arc::new(Nothing));
-        let wakers: Vec<_> = (0..PoaManager::MAX_HELD_REQUESTS)
-            .map(|_| waker())
+        let mut places: Vec<_> = (0..PoaManager::MAX_HELD_REQUESTS)
+            .map(|_| manager.hold())
             .collect();
-        for waker in &wakers {
-            assert!(manager.poll_released(waker).is_pending());
+        // However often they are polled, and by whom.
+        for _ in 0..3 {
+            for place in &mut places {
+                assert_ne!(place.poll_changed(&waker()), Poll::Ready(Held::Full));
+            }
         }
-        assert_eq!(manager.poll_released(&waker()), Poll::Ready(None));
+        assert_eq!(
+            manager.hold().poll_changed(&waker()),
+            Poll::Ready(Held::Full)
+        );
+        // Who gives up makes room.
+        places.pop();
+        assert_ne!(
+            manager.hold().poll_changed(&waker()),
+            Poll::Ready(Held::Full)
+        );
     }
 }

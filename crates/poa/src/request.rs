@@ -102,6 +102,16 @@ impl Receipt {
         if self.response != ResponseFlags::WithTarget {
             return Outcome::Silent;
         }
+        self.refusal(exception)
+    }
+
+    /// The reply to a request that is not served at all: whoever waits only until it has arrived
+    /// (SYNC_WITH_SERVER) and has no [`acknowledgement`](Self::acknowledgement) yet is told too.
+    #[must_use]
+    pub fn refusal(&self, exception: &SystemException) -> Outcome {
+        if self.response == ResponseFlags::None {
+            return Outcome::Silent;
+        }
         self.message(ReplyStatus::SystemException, |e| e.put(exception))
             .map_or(Outcome::Silent, Outcome::Reply)
     }

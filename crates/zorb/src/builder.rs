@@ -111,7 +111,6 @@ impl Builder {
     }
 
     /// Connections served at a time; 10,000 unless set. Further ones are closed as they come.
-    #[doc(alias = "maxServerThreadPoolSize")]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.settings.max_connections = connections.min(tokio::sync::Semaphore::MAX_PERMITS);
         self
@@ -134,7 +133,8 @@ impl Builder {
     /// In place, a servant that blocks or computes for long holds one worker of the runtime: the
     /// other connections go on as long as another worker is free, so a current-thread runtime
     /// promises nothing. [`Dispatch::BlockInPlace`] (multi-thread runtimes) and
-    /// [`Dispatch::Pool`] promise it always, for the price of a hand-over per request.
+    /// [`Dispatch::Pool`] promise it however many servants block, for the price of a hand-over
+    /// per request.
     pub fn dispatch(mut self, dispatch: Dispatch) -> Self {
         self.dispatch = Some(dispatch);
         self

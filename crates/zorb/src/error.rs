@@ -10,7 +10,7 @@ use zorb_transport::{ParseEndpointError, TransportError};
 ///
 /// Calls on objects fail with what their interface raises, or with a [`SystemException`]; this is
 /// for everything around them: building the ORB, reading references, activating servants.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A call that was made on the way failed.
@@ -70,6 +70,13 @@ impl Error {
                 initialize()
             }
         }
+    }
+}
+
+impl core::fmt::Debug for Error {
+    /// As `Display`: a `main` that returns it prints this.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        core::fmt::Display::fmt(self, f)
     }
 }
 

@@ -83,7 +83,7 @@ impl Orb {
                     }
                     return naming::resolve_url(&context, &name).await;
                 }
-                ObjectUrl::File(path) => text = read_file(&path).await?,
+                ObjectUrl::File(path) => text = self.read_file(&path).await?,
                 other => {
                     return Err(Error::InvalidName(format!("{other:?}")));
                 }
@@ -102,6 +102,25 @@ impl Orb {
             return Err(Fault::NilReference.raise(CompletionStatus::No).into());
         }
         Ok(self.object(ior))
+    }
+
+    async fn read_file(&self, path: &str) -> Result<String, Error> {
+        let asked = path.to_owned();
+        // The caller may have no runtime; the ORB has.
+        let read = self.inner().lane().handle().spawn_blocking(move || {
+            use std::io::Read;
+            let mut text = String::new();
+            std::fs::File::open(&asked)?
+                .take(MAX_FILE_OCTETS)
+                .read_to_string(&mut text)?;
+            Ok(text)
+        });
+        read.await
+            .unwrap_or_else(|panic| Err(std::io::Error::other(panic)))
+            .map_err(|cause| Error::File {
+                path: path.to_owned(),
+                cause,
+            })
     }
 
     fn corbaloc(&self, corbaloc: &Corbaloc) -> Result<Location, Error> {
@@ -157,22 +176,4 @@ fn body<A>(version: Version, key: &[u8], address: A) -> ProfileBody<A> {
         object_key: bytes::Bytes::copy_from_slice(key),
         components: Vec::new(),
     }
-}
-
-async fn read_file(path: &str) -> Result<String, Error> {
-    let asked = path.to_owned();
-    let read = tokio::task::spawn_blocking(move || {
-        use std::io::Read;
-        let mut text = String::new();
-        std::fs::File::open(&asked)?
-            .take(MAX_FILE_OCTETS)
-            .read_to_string(&mut text)?;
-        Ok(text)
-    })
-    .await
-    .unwrap_or_else(|panic| Err(std::io::Error::other(panic)));
-    read.map_err(|cause| Error::File {
-        path: path.to_owned(),
-        cause,
-    })
 }

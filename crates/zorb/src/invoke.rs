@@ -127,7 +127,7 @@ impl ObjectRef {
         let marshal = |error| E::from(Fault::Decode(error).raise(CompletionStatus::Yes).received());
         let mut d = Decoder::<O>::at(&reply.message.frame, reply.body, reply.format)
             .map_err(marshal)?
-            .with_context(self.orb().inner());
+            .with_context(&**self.orb().inner());
         match reply.status {
             ReplyStatus::NoException => d.get().map_err(marshal),
             ReplyStatus::UserException => {
@@ -220,8 +220,20 @@ impl ObjectRef {
                             }
                             .raise(CompletionStatus::No));
                         }
-                        binding = self.bind_forward(&ior).await?;
-                        continue;
+                        match self.bind_forward(&ior).await {
+                            Ok(forwarded) => {
+                                binding = forwarded;
+                                continue;
+                            }
+                            // Whoever sent us there may know better by now.
+                            Err(dead_end) if !fell_back && is_worth_asking_anew(&dead_end) => {
+                                fell_back = true;
+                                self.unbind(&binding);
+                                binding = self.binding().await?;
+                                continue;
+                            }
+                            Err(dead_end) => return Err(dead_end),
+                        }
                     }
                     Answer::Exception(exception) => exception,
                 },
@@ -430,9 +442,8 @@ async fn call_local(
     let outcome = match orb.adapters().locate(&binding.key) {
         Err(exception) => receipt.system_exception(&exception),
         Ok(object) => {
-            let released = poll_fn(|cx| object.manager().poll_released(cx.waker())).await;
-            match released.map(zorb_poa::State::admit) {
-                Some(Ok(())) => {
+            match object.released().await {
+                Ok(()) => {
                     let mut upcall = object.start(request);
                     if two_way {
                         poll_fn(|cx| run_upcall_in_place(orb, &mut upcall, cx, &receipt)).await
@@ -446,11 +457,7 @@ async fn call_local(
                         Outcome::Silent
                     }
                 }
-                Some(Err(exception)) => receipt.system_exception(&exception),
-                None => receipt.system_exception(
-                    &Fault::Overload("too many requests are held".to_owned())
-                        .raise(CompletionStatus::No),
-                ),
+                Err(exception) => receipt.system_exception(&exception),
             }
         }
     };

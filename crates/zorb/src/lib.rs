@@ -29,10 +29,11 @@ pub use bytes::Bytes;
 pub use zorb_cdr::{Char, Octets, OctetsRef, WChar};
 pub use zorb_executor as executor;
 pub use zorb_giop::{
-    CompletionStatus, Ior, Origin, SystemException, SystemExceptionKind, UserException, minor,
+    CompletionStatus, Ior, OperationError, Origin, SystemException, SystemExceptionKind,
+    UserException, minor,
 };
 pub use zorb_idl_macros::idl_file;
-pub use zorb_poa::{AdapterError, PoaManager};
+pub use zorb_poa::{AdapterError, AdapterInactive, PoaManager, State};
 pub use zorb_transport as transport;
 
 /// Compiles IDL where it stands: see the [crate documentation](crate) for what comes of it.
@@ -55,4 +56,13 @@ macro_rules! idl {
     ($($idl:tt)*) => {
         $crate::__private::idl_tokens! { [$crate] $($idl)* }
     };
+}
+
+/// The pages of the repository, whose examples have to compile too.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/mapping.md")]
+    struct Mapping;
 }

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::interface::Interface;
 use crate::poa::Poa;
 use crate::wire::{
-    Acceptor, Cache, CacheKey, Candidate, ClientConnection, ConnectError, Published,
+    Acceptor, Cache, CacheKey, Candidate, ClientConnection, ConnectError, Connecting, Published,
     ServerConnection, make_ior,
 };
 use bytes::Bytes;
@@ -58,7 +58,6 @@ struct Serving {
 
 impl Orb {
     /// Begins to describe an ORB.
-    #[must_use]
     #[doc(alias = "ORB_init")]
     pub fn builder() -> Builder {
         Builder::default()
@@ -240,21 +239,19 @@ impl OrbInner {
         &self,
         candidate: &Candidate,
         home: &Handle,
-    ) -> Result<Arc<ClientConnection>, ConnectError> {
+    ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
         let key = CacheKey {
             endpoint: candidate.endpoint.clone(),
             reactor: home.id(),
             code_sets: candidate.stated.then(|| candidate.code_sets.into()),
         };
         self.cache
-            .connection(
-                &key,
-                candidate.code_sets,
-                &self.settings.transports,
-                self.settings.limits,
-                self.settings.connect_timeout,
-                home,
-            )
+            .connection(&key, home, || Connecting {
+                code_sets: candidate.code_sets,
+                transports: self.settings.transports.clone(),
+                limits: self.settings.limits,
+                timeout: self.settings.connect_timeout,
+            })
             .await
     }
 

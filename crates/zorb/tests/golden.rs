@@ -2,9 +2,17 @@
 //! warning.
 
 #![deny(warnings)]
+#![expect(
+    clippy::module_inception,
+    clippy::use_self,
+    reason = "in a user's crate these are expansions, where the lints do not look"
+)]
 
 /// The module that `golden/modules.idl` takes from elsewhere.
-#[zorb::idl_file("../idl/tests/golden/include/common.idl", include("../idl/tests/golden/include"))]
+#[zorb::idl_file(
+    "../idl/tests/golden/include/common.idl",
+    include("../idl/tests/golden/include")
+)]
 mod elsewhere {}
 pub use elsewhere::common;
 

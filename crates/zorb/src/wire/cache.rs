@@ -3,9 +3,9 @@
 use super::client::ClientConnection;
 use core::time::Duration;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::runtime::{Handle, Id};
-use tokio::sync::OnceCell;
+use tokio::sync::watch;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{Limits, Reader};
 use zorb_transport::{Endpoint, Registry, TransportError};
@@ -36,79 +36,135 @@ impl From<CodeSets> for CodeSetsKey {
     }
 }
 
-type Entry = Arc<OnceCell<Arc<ClientConnection>>>;
+type Connected = Result<Arc<ClientConnection>, Arc<ConnectError>>;
+/// What becomes of one attempt to connect: nothing yet, then a connection or why there is none.
+type Entry = watch::Receiver<Option<Connected>>;
+type Tell = watch::Sender<Option<Connected>>;
+type Entries = Mutex<HashMap<CacheKey, Entry>>;
 
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
-    entries: Mutex<HashMap<CacheKey, Entry>>,
+    entries: Arc<Entries>,
+}
+
+/// How a connection is made.
+#[derive(Debug, Clone)]
+pub(crate) struct Connecting {
+    pub(crate) code_sets: CodeSets,
+    pub(crate) transports: Registry,
+    pub(crate) limits: Limits,
+    pub(crate) timeout: Duration,
+}
+
+fn lock(entries: &Entries) -> MutexGuard<'_, HashMap<CacheKey, Entry>> {
+    entries.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Cache {
-    fn entries(&self) -> MutexGuard<'_, HashMap<CacheKey, Entry>> {
-        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The connection for `key`: the one there is, or a new one. Callers that ask at the same
-    /// time wait for the same attempt. `spawn` runs the driver.
+    /// time wait for the same attempt, which is a task of its own: none of them has to be polled
+    /// for the others to get on.
     pub(crate) async fn connection(
         &self,
         key: &CacheKey,
-        code_sets: CodeSets,
-        transports: &Registry,
-        limits: Limits,
-        connect_timeout: Duration,
         home: &Handle,
-    ) -> Result<Arc<ClientConnection>, ConnectError> {
+        how: impl Fn() -> Connecting,
+    ) -> Connected {
         loop {
-            let entry = Arc::clone(self.entries().entry(key.clone()).or_default());
-            let connected = entry
-                .get_or_try_init(|| async {
-                    // The reactor that will read it has to be the one that it is registered with.
-                    let stream = connect(
-                        key.endpoint.clone(),
-                        transports.clone(),
-                        connect_timeout,
-                        home,
-                    )
-                    .await?;
-                    let connection = Arc::new(ClientConnection::new(
-                        stream,
-                        key.endpoint.clone(),
-                        code_sets,
-                        key.code_sets.is_some(),
-                    ));
-                    home.spawn(Arc::clone(&connection).drive(Reader::new(limits)));
-                    tracing::debug!(endpoint = %key.endpoint, "connected");
-                    Ok(connection)
-                })
-                .await;
+            let (mut entry, tell) = self.entry(key);
+            if let Some(tell) = tell {
+                self.begin(key, home, how(), entry.clone(), tell);
+            }
+            let connected = match entry.wait_for(Option::is_some).await {
+                Ok(connected) => connected.clone(),
+                Err(_) => None,
+            };
             match connected {
-                Ok(connection) if connection.is_over() => self.remove(key, &entry),
-                Ok(connection) => return Ok(Arc::clone(connection)),
-                Err(error) => {
-                    self.remove(key, &entry);
-                    return Err(error);
+                Some(Ok(connection)) if connection.is_over() => remove(&self.entries, key, &entry),
+                Some(Ok(connection)) => return Ok(connection),
+                failed => {
+                    remove(&self.entries, key, &entry);
+                    return failed.unwrap_or_else(|| {
+                        Err(Arc::new(ConnectError::NoRuntime {
+                            endpoint: key.endpoint.clone(),
+                        }))
+                    });
                 }
             }
         }
     }
 
-    fn remove(&self, key: &CacheKey, entry: &Entry) {
-        let mut entries = self.entries();
-        if entries
-            .get(key)
-            .is_some_and(|current| Arc::ptr_eq(current, entry))
-        {
-            entries.remove(key);
+    /// The entry for `key`, and for who made it how to tell what becomes of it.
+    fn entry(&self, key: &CacheKey) -> (Entry, Option<Tell>) {
+        let mut entries = lock(&self.entries);
+        if let Some(entry) = entries.get(key) {
+            return (entry.clone(), None);
         }
+        let (tell, entry) = watch::channel(None);
+        entries.insert(key.clone(), entry.clone());
+        (entry, Some(tell))
+    }
+
+    /// Connects and reads, where the reactor is that the connection will be registered with.
+    fn begin(&self, key: &CacheKey, home: &Handle, how: Connecting, entry: Entry, tell: Tell) {
+        let forget = Forget {
+            entries: Arc::downgrade(&self.entries),
+            key: key.clone(),
+            entry,
+        };
+        // A runtime that has shut down drops the task here and now, so no lock is held.
+        home.spawn(async move {
+            let key = &forget.key;
+            let stream = match connect(&key.endpoint, &how).await {
+                Ok(stream) => stream,
+                Err(error) => {
+                    tell.send_replace(Some(Err(Arc::new(error))));
+                    return;
+                }
+            };
+            let connection = Arc::new(ClientConnection::new(
+                stream,
+                key.endpoint.clone(),
+                how.code_sets,
+                key.code_sets.is_some(),
+            ));
+            tracing::debug!(endpoint = %key.endpoint, "connected");
+            tell.send_replace(Some(Ok(Arc::clone(&connection))));
+            connection.drive(Reader::new(how.limits)).await;
+        });
     }
 
     /// Takes every connection out.
     pub(crate) fn drain(&self) -> Vec<Arc<ClientConnection>> {
-        core::mem::take(&mut *self.entries())
+        core::mem::take(&mut *lock(&self.entries))
             .into_values()
-            .filter_map(|entry| entry.get().cloned())
+            .filter_map(|entry| entry.borrow().clone()?.ok())
             .collect()
+    }
+}
+
+fn remove(entries: &Entries, key: &CacheKey, entry: &Entry) {
+    let mut entries = lock(entries);
+    if entries
+        .get(key)
+        .is_some_and(|current| current.same_channel(entry))
+    {
+        entries.remove(key);
+    }
+}
+
+/// Takes a connection that is over out of the cache: nobody may ask for its endpoint ever again.
+struct Forget {
+    entries: Weak<Entries>,
+    key: CacheKey,
+    entry: Entry,
+}
+
+impl Drop for Forget {
+    fn drop(&mut self) {
+        if let Some(entries) = self.entries.upgrade() {
+            remove(&entries, &self.key, &self.entry);
+        }
     }
 }
 
@@ -124,25 +180,14 @@ pub(crate) enum ConnectError {
 }
 
 async fn connect(
-    endpoint: Endpoint,
-    transports: Registry,
-    limit: Duration,
-    home: &Handle,
+    endpoint: &Endpoint,
+    how: &Connecting,
 ) -> Result<Box<dyn zorb_transport::Connection>, ConnectError> {
-    let asked = endpoint.clone();
-    let attempt = async move {
-        match tokio::time::timeout(limit, transports.connect(&asked)).await {
-            Ok(connected) => Ok(connected?),
-            Err(_) => Err(ConnectError::Timeout {
-                endpoint: asked,
-                limit,
-            }),
-        }
-    };
-    if Handle::try_current().is_ok_and(|current| current.id() == home.id()) {
-        return attempt.await;
+    match tokio::time::timeout(how.timeout, how.transports.connect(endpoint)).await {
+        Ok(connected) => Ok(connected?),
+        Err(_) => Err(ConnectError::Timeout {
+            endpoint: endpoint.clone(),
+            limit: how.timeout,
+        }),
     }
-    home.spawn(attempt)
-        .await
-        .unwrap_or(Err(ConnectError::NoRuntime { endpoint }))
 }

@@ -99,7 +99,7 @@ impl ClientConnection {
 
     /// Whether the connection is over.
     pub(crate) fn is_over(&self) -> bool {
-        self.state().end.is_some()
+        self.link.outbound.failure().is_some() || self.state().end.is_some()
     }
 
     pub(crate) fn endpoint(&self) -> &Endpoint {
@@ -113,16 +113,27 @@ impl ClientConnection {
 
     /// Reads until the connection ends. The driver task runs this and nothing else.
     pub(crate) async fn drive(self: Arc<Self>, mut reader: Reader) {
-        let end = poll_fn(|cx| {
+        // A runtime that shuts down drops its tasks where they stand.
+        let dropped = EndOnDrop(Arc::clone(&self));
+        let read = poll_fn(|cx| {
             self.link.outbound.driver.register(cx.waker());
             if let Some(end) = self.state().end.clone() {
                 return Poll::Ready(end);
             }
             self.link
                 .poll_messages(&mut reader, cx, |_| true, |message| self.handle(message))
-        })
-        .await;
+        });
+        let end = tokio::select! {
+            biased;
+            end = read => end,
+            end = self.link.failed() => end,
+        };
+        if matches!(end, End::Closed | End::Lost(_) | End::PeerRefuses) {
+            // Nothing is to be written after the callers have been told what was not.
+            self.link.stream.close();
+        }
         self.end(end.clone());
+        drop(dropped);
         tracing::debug!(endpoint = %self.link.endpoint, %end, "connection ended");
         self.link.finish(&end).await;
     }
@@ -146,8 +157,11 @@ impl ClientConnection {
 
     /// Ends the connection in order: CloseConnection, then nothing more.
     pub(crate) fn shut_down(&self) {
-        self.link
-            .send_empty(MessageKind::CloseConnection, Version::V1_0);
+        // Before 1.2 only servers close in words.
+        if self.spoke_1_2.load(Ordering::Relaxed) {
+            self.link
+                .send_empty(MessageKind::CloseConnection, Version::V1_2);
+        }
         self.end(End::ShutDown);
         self.link.outbound.driver.wake();
     }
@@ -162,7 +176,8 @@ impl ClientConnection {
         };
         let id = RequestId(id.map_err(End::Broken)?);
         let mut state = self.state();
-        state.announced = true;
+        // A LocateRequest carries no contexts, so its reply tells nothing.
+        state.announced |= message.header.kind == MessageKind::Reply;
         let Some(waiter) = state.table.get_mut(id) else {
             // A late reply to a call that was given up, or one to nobody: no harm either way.
             state.table.complete(id);
@@ -242,23 +257,25 @@ impl ClientConnection {
         )?;
         let ticket = self.write(message)?;
         poll_fn(|cx| {
-            if self.link.outbound.is_written(ticket) {
+            if self.link.outbound.poll_written(ticket, cx).is_ready() {
                 return Poll::Ready(Ok(()));
             }
-            if let Some(fault) = self.over() {
-                return Poll::Ready(Err(CallError::NotSent(fault)));
+            // Asked after parking: whoever ends the connection wakes the parked afterwards.
+            match &self.state().end {
+                Some(end) => Poll::Ready(Err(self.ended(end, ticket))),
+                None => Poll::Pending,
             }
-            self.link.outbound.poll_written(ticket, cx).map(Ok)
         })
         .await
     }
 
     async fn room(&self) {
         poll_fn(|cx| {
-            if self.is_over() {
+            // In this order, for the same reason.
+            if self.link.outbound.poll_room(cx).is_ready() || self.is_over() {
                 return Poll::Ready(());
             }
-            self.link.outbound.poll_room(cx)
+            Poll::Pending
         })
         .await;
     }
@@ -277,15 +294,37 @@ impl ClientConnection {
     }
 
     fn check(&self, state: &State) -> Result<(), CallError> {
-        match &state.end {
-            Some(end) => Err(CallError::NotSent(self.fault(end))),
+        if let Some(end) = &state.end {
+            return Err(CallError::NotSent(self.fault(end)));
+        }
+        match self.link.outbound.failure() {
+            Some(cause) => Err(CallError::NotSent(self.lost(cause))),
             None => Ok(()),
         }
     }
 
-    /// What a call is told when the connection is over.
-    fn over(&self) -> Option<Fault> {
-        self.state().end.as_ref().map(|end| self.fault(end))
+    /// What the sender of a message without a reply is told when the connection is over.
+    fn ended(&self, end: &End, ticket: Ticket) -> CallError {
+        let fault = self.fault(end);
+        let unsent = match end {
+            // What has no reply was not processed, whole or not.
+            End::Closed => true,
+            // What was queued is written before the peer is told.
+            End::Broken(_) | End::ShutDown => false,
+            End::Lost(_) | End::PeerRefuses => self.link.outbound.is_surely_unsent(ticket),
+        };
+        if unsent {
+            CallError::NotSent(fault)
+        } else {
+            CallError::Lost(fault)
+        }
+    }
+
+    fn lost(&self, cause: &str) -> Fault {
+        Fault::ConnectionLost {
+            endpoint: self.link.endpoint.to_string(),
+            cause: cause.to_owned(),
+        }
     }
 
     fn fault(&self, end: &End) -> Fault {
@@ -337,14 +376,10 @@ impl ClientConnection {
     fn write(&self, message: zorb_cdr::Gather) -> Result<Ticket, CallError> {
         let (ticket, flushed) = self.link.send(message);
         if let Err(error) = flushed {
-            self.end(End::Lost(error.to_string()));
-            self.link.outbound.driver.wake();
-            // Our message may have been whole before another's failed.
-            if !self.link.outbound.is_written(ticket) {
-                return Err(CallError::NotSent(Fault::ConnectionLost {
-                    endpoint: self.link.endpoint.to_string(),
-                    cause: error.to_string(),
-                }));
+            // Our message may have been whole before another's failed. The driver finds out what
+            // becomes of those who wait.
+            if self.link.outbound.is_surely_unsent(ticket) {
+                return Err(CallError::NotSent(self.lost(&error.to_string())));
             }
         }
         Ok(ticket)
@@ -390,15 +425,9 @@ impl Call<'_> {
             return Poll::Pending;
         };
         self.done = true;
-        let fault = self.connection.fault(end);
-        let sent = self
-            .ticket
-            .is_some_and(|ticket| self.connection.link.outbound.is_written(ticket));
-        // After CloseConnection, what has no reply was not processed, whole or not.
-        Poll::Ready(Err(if sent && !matches!(end, End::Closed) {
-            CallError::Lost(fault)
-        } else {
-            CallError::NotSent(fault)
+        Poll::Ready(Err(match self.ticket {
+            Some(ticket) => self.connection.ended(end, ticket),
+            None => CallError::NotSent(self.connection.fault(end)),
         }))
     }
 }
@@ -420,10 +449,21 @@ impl Drop for Call<'_> {
         // A hint that may go unheard; the connection does not depend on it.
         let encoder = Encoder::<NativeEndian>::with_buffer(buffers::take(), WireFormat::default());
         if let Ok(message) = cancel_request(encoder, self.version, self.id.0) {
-            let (_, flushed) = self.connection.link.send(message);
-            if flushed.is_err() {
-                self.connection.link.outbound.driver.wake();
-            }
+            // A failure is the driver's business.
+            let _ = self.connection.link.send(message);
+        }
+    }
+}
+
+/// Tells everybody who waits when the driver is gone, whatever became of it.
+struct EndOnDrop(Arc<ClientConnection>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        if self.0.state().end.is_none() {
+            self.0.link.stream.close();
+            self.0
+                .end(End::Lost("its runtime has shut down".to_owned()));
         }
     }
 }

@@ -19,6 +19,10 @@ const READS_PER_TURN: usize = 16;
 
 /// How long a peer has to hear why we close.
 const LINGER: Duration = Duration::from_secs(2);
+/// How many times that long it has as long as it takes what was queued for it before.
+const MAX_LINGERS: usize = 5;
+/// Octets thrown away at a time meanwhile. Few: whoever broke the protocol gets no large buffer.
+const DISCARDED_OCTETS: usize = 4 << 10;
 
 /// Why a connection came to its end.
 #[derive(Debug, Clone)]
@@ -92,14 +96,24 @@ impl Link {
         may_handle: impl Fn(&mut Context<'_>) -> bool,
         mut handle: impl FnMut(Message) -> Handled,
     ) -> Poll<End> {
-        if let Poll::Ready(Err(error)) = self.outbound.poll_unblock(&*self.stream, cx) {
-            return Poll::Ready(End::Lost(error.to_string()));
+        // What the peer said before it stopped listening is read to its end all the same: replies,
+        // and that it closes in order.
+        let is_final = |error: io::Error| match self.outbound.failure() {
+            Some(_) => Ok(()),
+            None => Err(End::Lost(error.to_string())),
+        };
+        if let Poll::Ready(Err(error)) = self.outbound.poll_unblock(&*self.stream, cx)
+            && let Err(end) = is_final(error)
+        {
+            return Poll::Ready(end);
         }
         let mut messages = 0;
         for _ in 0..READS_PER_TURN {
             let handled = loop {
-                if !self.has_room(cx, &may_handle) {
-                    return Poll::Pending;
+                match self.has_room(cx, &may_handle) {
+                    Ok(true) => {}
+                    Ok(false) => return Poll::Pending,
+                    Err(error) => return Poll::Ready(End::Lost(error.to_string())),
                 }
                 if messages == MESSAGES_PER_TURN {
                     break Ok(true);
@@ -119,11 +133,15 @@ impl Link {
                 Ok(over) => over,
                 Err(end) => return Poll::Ready(end),
             };
-            if let Err(error) = flushed {
-                return Poll::Ready(End::Lost(error.to_string()));
+            if let Err(error) = flushed
+                && let Err(end) = is_final(error)
+            {
+                return Poll::Ready(end);
             }
-            if let Poll::Ready(Err(error)) = self.outbound.poll_unblock(&*self.stream, cx) {
-                return Poll::Ready(End::Lost(error.to_string()));
+            if let Poll::Ready(Err(error)) = self.outbound.poll_unblock(&*self.stream, cx)
+                && let Err(end) = is_final(error)
+            {
+                return Poll::Ready(end);
             }
             if turn_is_over {
                 break;
@@ -138,14 +156,30 @@ impl Link {
         Poll::Pending
     }
 
+    /// Ready some time after a write has failed, when the peer has said nothing that ended the
+    /// connection since. To be polled together with [`poll_messages`](Self::poll_messages), whose
+    /// task a failure wakes.
+    pub(crate) async fn failed(&self) -> End {
+        let cause = poll_fn(|_| match self.outbound.failure() {
+            Some(cause) => Poll::Ready(cause.to_owned()),
+            None => Poll::Pending,
+        })
+        .await;
+        tokio::time::sleep(LINGER).await;
+        End::Lost(cause)
+    }
+
     /// Whether another message may be handled: asked once more after what waits has been written.
     fn has_room(
         &self,
         cx: &mut Context<'_>,
         may_handle: &impl Fn(&mut Context<'_>) -> bool,
-    ) -> bool {
-        // A failure shows itself to the next read.
-        may_handle(cx) || (self.outbound.flush(&*self.stream).is_ok() && may_handle(cx))
+    ) -> io::Result<bool> {
+        if may_handle(cx) {
+            return Ok(true);
+        }
+        self.outbound.flush(&*self.stream)?;
+        Ok(may_handle(cx))
     }
 
     /// One read. An idle connection holds no buffer while it waits.
@@ -183,8 +217,14 @@ impl Link {
             End::Closed | End::Lost(_) | End::PeerRefuses | End::ShutDown => {}
         }
         if matches!(end, End::Broken(_) | End::ShutDown) {
-            // What is told on a connection that fails meanwhile need not be heard.
-            let _ = tokio::time::timeout(LINGER, poll_fn(|cx| self.poll_linger(cx))).await;
+            for _ in 0..MAX_LINGERS {
+                let written = self.outbound.written();
+                // What is told on a connection that fails meanwhile need not be heard.
+                let heard = tokio::time::timeout(LINGER, poll_fn(|cx| self.poll_linger(cx))).await;
+                if heard.is_ok() || self.outbound.written() == written {
+                    break;
+                }
+            }
         }
         self.stream.close();
         self.outbound.wake_all();
@@ -203,7 +243,7 @@ impl Link {
         if self.stream.shutdown_write().is_err() {
             return Poll::Ready(());
         }
-        let mut discarded = BytesMut::with_capacity(Reader::READ_OCTETS);
+        let mut discarded = BytesMut::with_capacity(DISCARDED_OCTETS);
         for _ in 0..READS_PER_TURN {
             match self.stream.poll_read(cx, &mut discarded) {
                 Poll::Pending => return Poll::Pending,

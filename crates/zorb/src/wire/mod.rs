@@ -17,7 +17,7 @@ mod profile;
 mod server;
 
 pub(crate) use acceptor::Acceptor;
-pub(crate) use cache::{Cache, CacheKey, ConnectError};
+pub(crate) use cache::{Cache, CacheKey, ConnectError, Connecting};
 pub(crate) use client::{CallError, ClientConnection};
 pub(crate) use profile::{Candidate, Published, candidates, local_key, make_ior};
 pub(crate) use server::{ServerConnection, run_upcall_in_place};

@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use zorb_cdr::Gather;
 use zorb_giop::buffers;
 use zorb_transport::Connection;
@@ -75,6 +75,9 @@ pub(crate) struct Outbound {
     /// is being written.
     writing: Mutex<Writing>,
     blocked: AtomicBool,
+    /// Why the transport failed, once it has: nothing is written any more, so what was told as
+    /// not sent stays so.
+    failed: OnceLock<(io::ErrorKind, String)>,
     written: AtomicU64,
     pub(crate) driver: AtomicWaker,
 }
@@ -117,6 +120,26 @@ impl Outbound {
         Poll::Pending
     }
 
+    /// How many messages are handed to the transport, all of them.
+    pub(crate) fn written(&self) -> u64 {
+        self.written.load(Ordering::Acquire)
+    }
+
+    /// Why nothing can be written any more, if that is so.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failed.get().map(|(_, cause)| cause.as_str())
+    }
+
+    /// Whether the message is not, and will not be, handed to the transport as a whole. To be
+    /// asked after the transport has failed or was closed.
+    pub(crate) fn is_surely_unsent(&self, ticket: Ticket) -> bool {
+        match self.writing.try_lock() {
+            Ok(_) | Err(TryLockError::Poisoned(_)) => !self.is_written(ticket),
+            // Somebody may have written it just now and not counted it yet.
+            Err(TryLockError::WouldBlock) => false,
+        }
+    }
+
     /// Whether the message is handed to the transport, all of it.
     pub(crate) fn is_written(&self, ticket: Ticket) -> bool {
         // Pairs with the Release in `advance`.
@@ -151,6 +174,9 @@ impl Outbound {
                 Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
                 Err(TryLockError::WouldBlock) => return Ok(Flush::Done),
             };
+            if let Some((kind, cause)) = self.failed.get() {
+                return Err(io::Error::new(*kind, cause.as_str()));
+            }
             loop {
                 if writing.messages.is_empty() {
                     writing.messages.append(&mut self.queue().messages);
@@ -161,13 +187,23 @@ impl Outbound {
                 match write_once(stream, &writing) {
                     Ok(octets) => self.advance(&mut writing, octets),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                        self.blocked.store(true, Ordering::Release);
+                        // Let go first: a driver that clears the flag after this can write.
                         drop(writing);
-                        self.driver.wake();
+                        // A driver that knows already waits for the socket, and must not be
+                        // woken by its own attempts.
+                        if !self.blocked.swap(true, Ordering::AcqRel) {
+                            self.driver.wake();
+                        }
                         return Ok(Flush::Blocked);
                     }
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => return Err(error),
+                    Err(error) => {
+                        let _ = self.failed.set((error.kind(), error.to_string()));
+                        drop(writing);
+                        // It reads what is still there, and then ends the connection.
+                        self.driver.wake();
+                        return Err(error);
+                    }
                 }
             }
             drop(writing);
@@ -193,6 +229,7 @@ impl Outbound {
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Ready(Ok(())) => {
                     self.blocked.store(false, Ordering::Release);
+                    // Whoever finds the socket full from now on says so anew.
                     if let Err(error) = self.flush(stream) {
                         return Poll::Ready(Err(error));
                     }
@@ -255,5 +292,98 @@ fn write_once(stream: &dyn Connection, writing: &Writing) -> io::Result<usize> {
     match stream.try_write(&slices[..used]) {
         Ok(0) => Err(io::ErrorKind::WriteZero.into()),
         written => written,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::{Bytes, BytesMut};
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+    use zorb_cdr::{Encoder, NativeEndian, WireFormat};
+    use zorb_transport::{Address, Capabilities};
+
+    /// A socket that takes nothing, for the reason given.
+    #[derive(Debug)]
+    struct Deaf(io::ErrorKind, Address);
+
+    impl Deaf {
+        fn new(kind: io::ErrorKind) -> Self {
+            Self(kind, Address::Unix(None))
+        }
+    }
+
+    impl Connection for Deaf {
+        fn poll_read(&self, _: &mut Context<'_>, _: &mut BytesMut) -> Poll<io::Result<usize>> {
+            Poll::Pending
+        }
+        fn try_write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+        fn poll_write_ready(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+        fn shutdown_write(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn close(&self) {}
+        fn peer(&self) -> &Address {
+            &self.1
+        }
+        fn local(&self) -> &Address {
+            &self.1
+        }
+        fn capabilities(&self) -> Capabilities {
+            Capabilities::stream()
+        }
+    }
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl std::task::Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn message() -> Gather {
+        let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
+        e.append(&Bytes::from_static(b"octets"));
+        e.finish()
+    }
+
+    #[test]
+    fn a_driver_that_waits_for_a_full_socket_is_not_woken_by_its_own_attempts() {
+        let socket = Deaf::new(io::ErrorKind::WouldBlock);
+        let outbound = Outbound::default();
+        let wakes = Arc::new(Wakes::default());
+        let waker = Waker::from(Arc::clone(&wakes));
+        let mut cx = Context::from_waker(&waker);
+        outbound.submit(message());
+        for _ in 0..10 {
+            outbound.driver.register(&waker);
+            assert!(matches!(outbound.flush(&socket), Ok(Flush::Blocked)));
+            assert!(outbound.poll_unblock(&socket, &mut cx).is_pending());
+        }
+        assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn nothing_is_written_after_the_transport_has_failed() {
+        let outbound = Outbound::default();
+        let ticket = outbound.submit(message());
+        assert!(
+            outbound
+                .flush(&Deaf::new(io::ErrorKind::BrokenPipe))
+                .is_err()
+        );
+        assert!(outbound.failure().is_some());
+        assert!(outbound.is_surely_unsent(ticket));
+        let error = outbound
+            .flush(&Deaf::new(io::ErrorKind::WouldBlock))
+            .unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }
 }

@@ -44,6 +44,7 @@ pub(crate) fn run_upcall_in_place(
     receipt: &Receipt,
 ) -> Poll<Outcome> {
     let _current = current::enter(orb);
+    let _held = orb.lane().hold();
     match catch_unwind(AssertUnwindSafe(|| Pin::new(upcall).poll(cx))) {
         Ok(poll) => poll,
         Err(panic) => {
@@ -82,7 +83,7 @@ impl ServerConnection {
     pub(crate) async fn drive(self: Arc<Self>) {
         let serving = self.orb.enter_serving(&self);
         let mut reader = Reader::new(self.orb.limits());
-        let end = poll_fn(|cx| {
+        let serve = poll_fn(|cx| {
             self.link.outbound.driver.register(cx.waker());
             if self.orb.is_stopping() {
                 return self.poll_drained(cx);
@@ -94,8 +95,12 @@ impl ServerConnection {
                 |cx| self.link.outbound.poll_room(cx).is_ready(),
                 |message| self.handle(message),
             )
-        })
-        .await;
+        });
+        let end = tokio::select! {
+            biased;
+            end = serve => end,
+            end = self.link.failed() => end,
+        };
         tracing::debug!(endpoint = %self.link.endpoint, peer = %self.link.stream.peer(), %end, "connection ended");
         if let End::Broken(error) = &end {
             tracing::warn!(peer = %self.link.stream.peer(), %error, "protocol error");
@@ -108,15 +113,16 @@ impl ServerConnection {
         self.orb.leave_serving(serving);
     }
 
-    /// Reads no more; over when every upcall is done and every reply is out.
+    /// Reads no more; over when every upcall is done. The replies that are not out by then have
+    /// until the end of [`Link::finish`]: a client that never reads must not keep the ORB alive.
     fn poll_drained(&self, cx: &mut Context<'_>) -> Poll<End> {
-        match self.link.outbound.poll_unblock(&*self.link.stream, cx) {
-            Poll::Ready(Err(error)) => Poll::Ready(End::Lost(error.to_string())),
-            Poll::Ready(Ok(())) if self.pending.load(Ordering::Acquire) == 0 => {
-                Poll::Ready(End::ShutDown)
-            }
-            _ => Poll::Pending,
+        if let Poll::Ready(Err(error)) = self.link.outbound.poll_unblock(&*self.link.stream, cx) {
+            return Poll::Ready(End::Lost(error.to_string()));
         }
+        if self.pending.load(Ordering::Acquire) == 0 {
+            return Poll::Ready(End::ShutDown);
+        }
+        Poll::Pending
     }
 
     fn handle(self: &Arc<Self>, message: Message) -> Handled {
@@ -218,7 +224,7 @@ impl ServerConnection {
             Ok(object) => object,
             Err(exception) => {
                 tracing::debug!(request_id = receipt.request_id, %exception, "request refused");
-                self.send(receipt.system_exception(&exception));
+                self.send(receipt.refusal(&exception));
                 return Ok(());
             }
         };
@@ -248,17 +254,9 @@ impl ServerConnection {
         let receipt = request.receipt();
         let connection = Arc::clone(self);
         self.pend(receipt.request_id, async move {
-            let released = poll_fn(|cx| object.manager().poll_released(cx.waker())).await;
-            let refused = match released {
-                Some(state) => state.admit().err(),
-                None => Some(
-                    Fault::Overload("too many requests are held".to_owned())
-                        .raise(CompletionStatus::No),
-                ),
-            };
-            match refused {
-                Some(exception) => receipt.system_exception(&exception),
-                None => connection.run(object.start(request), receipt).await,
+            match object.released().await {
+                Err(exception) => receipt.system_exception(&exception),
+                Ok(()) => connection.run(object.start(request), receipt).await,
             }
         });
     }

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Writes the seeds of the corpora: what was recorded in ../tests/wire, the compiler's own test
+files, and edge cases made by hand. Seeds are named; what a fuzzer adds is named by its hash."""
+
+import pathlib
+import struct
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+MOST = 4096
+
+
+def put(target, name, octets):
+    folder = HERE / "corpus" / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(octets)
+
+
+def giop():
+    for path in sorted((ROOT / "tests/wire").glob("*.hex")):
+        name = path.stem.replace("omniorb-4.2.5-", "")
+        for direction, mark in (("client", ">"), ("server", "<")):
+            messages = [bytes.fromhex(line[2:]) for line in path.read_text().splitlines()
+                        if line.startswith(mark + " ")]
+            stream, part = b"", 0
+            for message in messages + [None]:
+                if message is None or len(stream) + len(message) > MOST:
+                    # One stream of each kind is enough to start from; fragments are alike.
+                    if stream and part < 3:
+                        put("giop", f"{name}-{direction}-{part}", b"\x03\x00\x0b\x40" + stream)
+                        part += 1
+                    stream = b""
+                if message is not None and len(message) <= MOST:
+                    stream += message
+    header = lambda minor, flags, kind, body: (
+        b"GIOP" + bytes([1, minor, flags, kind])
+        + struct.pack("<I" if flags & 1 else ">I", len(body)) + body)
+    idle = struct.pack("<III", 7, 3, 0)
+    hand = {
+        "empty": b"",
+        "close": header(2, 1, 5, b""),
+        "error": header(0, 0, 6, b""),
+        "cancel": header(1, 0, 2, struct.pack(">I", 9)),
+        "version-1.3": header(3, 1, 0, b""),
+        "version-2.0": b"GIOP\x02\x00\x01\x00\x00\x00\x00\x00",
+        "kind-8": header(2, 1, 8, b""),
+        "size-max": b"GIOP\x01\x02\x01\x00\xff\xff\xff\xff",
+        "half-a-header": b"GIOP\x01\x02",
+        "http": b"GET / HTTP/1.1\r\n\r\n",
+        "two-partial-1.2": header(2, 3, 0, struct.pack("<I", 1) + idle) + header(2, 3, 0, struct.pack("<I", 2) + idle)
+        + header(2, 1, 7, struct.pack("<I", 2) + b"ab") + header(2, 1, 7, struct.pack("<I", 1) + b"cd"),
+        "partial-1.1": header(1, 2, 1, b"\0" * 12) + header(1, 2, 7, b"abc") + header(1, 0, 7, b""),
+        "partial-cancelled": header(2, 3, 0, struct.pack("<I", 1)) + header(2, 1, 2, struct.pack("<I", 1)),
+        "partial-over-the-limit": header(2, 3, 0, struct.pack("<I", 1) + b"\0" * 3000)
+        + header(2, 1, 7, struct.pack("<I", 1) + b"\0" * 3000),
+        "profile-address": header(2, 0, 0, struct.pack(">IB3xhxxII", 1, 3, 1, 0, 0) + struct.pack(">I", 1) + b"\0\0\0\0" + struct.pack(">I", 0)),
+        "bad-flags": header(2, 0, 0, struct.pack(">IB3xhxxI", 1, 2, 0, 0)),
+    }
+    for name, stream in hand.items():
+        put("giop", f"hand-{name}", b"\x02\x00\x05" + stream)
+
+
+def reference():
+    for number, line in enumerate(line for line in (ROOT / "tests/wire/iors.txt").read_text().splitlines()
+                                  if line.startswith("IOR:")):
+        put("reference", f"omniorb-{number}", line.encode())
+        put("reference", f"omniorb-{number}-octets", bytes.fromhex(line[4:]))
+    texts = ["corbaloc::host/Bank", "corbaloc:iiop:1.2@host:99/a%20b", "CORBALOC::h:1,iiop:1.1@[::1]:2/k/l",
+             "corbaloc:rir:", "corbaloc:rir:/TradingService", "corbaloc::/k", "corbaloc:uiop:1.2@/tmp/x y|k",
+             "corbaloc::[[x]:1/k", "corbaloc::a@b/k", "corbaloc::1.0@a@b/k", "corbaloc::h:/", "corbaloc:,/",
+             "corbaname::h:5#a/b%20c.d", "corbaname:rir:", "corbaname:rir:#", "corbaname:uiop:/s|k#n", "file:///etc/ior",
+             "file:relative", "IOR:", "ior:00", "IOR:000000000000000100000000", "IOR:0000000000000001000000000000",
+             "iiop://host:1", "iiop://[::1]:2809", "iiop://[fe80::1%25eth0]:1", "uiop:///tmp/a b", "uiop:///tmp/%00%ff",
+             "uiop://relative", "iiop://:0", "iiop://h:65536", "%", "", " corbaloc::h/k ", "corbaloc::h/%zz"]
+    for number, text in enumerate(texts):
+        put("reference", f"text-{number:02}", text.encode())
+    put("reference", "key", b"ZRB\x01" + bytes(range(24)))
+    put("reference", "nil", bytes(12))
+
+
+def cdr():
+    value = {
+        "text": struct.pack("<I", 5) + b"text\0" + struct.pack("<xxxI", 3) + b"\xc3\xbc\0",
+        "wide": struct.pack(">I", 6) + b"\xfe\xff\x00a\xd8\x3d",
+        "counts": struct.pack("<I", 0xFFFFFFFF) + bytes(8),
+        "numbers": struct.pack("<I", 4) + bytes(range(64)),
+        "zeros": bytes(96),
+        "ones": b"\x01" * 64,
+        "deep": struct.pack(">I", 1) * 300,
+        "capsule": struct.pack("<I", 24) + b"\x01\0\0\0" + struct.pack("<II", 1, 2) + b"a\0\0\0" + bytes(12),
+    }
+    for kind in range(32):
+        # Two of them for each type: a fuzzer finds the others.
+        for name in (sorted(value)[kind % 8], sorted(value)[(kind + 3) % 8]):
+            flags = (kind * 7 + len(name) * 5) % 64
+            put("cdr", f"{name}-{kind:02}", bytes([flags, kind, kind % 5, 16]) + value[name])
+
+
+def idl():
+    sources = list((ROOT / "crates/idl/tests").glob("**/*.idl")) + [ROOT / "tests/interop/interop.idl"]
+    for path in sorted(sources):
+        text = path.read_bytes()
+        if len(text) <= 4 * MOST:
+            put("idl", "-".join(path.relative_to(ROOT).parts[-2:]), text)
+    hand = ["", "module", "interface A", "interface A;;", "/*", "#if", "#include <x>", "#define A A\nA", "\"", "'\\'",
+            "const long A = A;", "const long B = 1/0;", "const octet C = 256;", "struct S { S s; };",
+            "interface A : A {};", "typedef sequence<A, 4294967296> B;", "module type { interface self { void fn(); }; };",
+            "interface _if { attribute long _attribute; };", "enum E { };", "((((((((", "const long A = ((((1))));",
+            "#pragma prefix \"\"\n#pragma ID A \"x\"\n", "typedef long A[0];", "const wstring W = L\"\\u0000\";",
+            "interface A { void f(in A a, out A b, inout A c); oneway void g(in long x) raises (X); };"]
+    for number, text in enumerate(hand):
+        put("idl", f"hand-{number:02}", text.encode())
+
+
+for make in (giop, reference, cdr, idl):
+    make()

@@ -1,0 +1,103 @@
+//! References as octets and as text: what was read can be written, and reads the same again.
+
+use bytes::Bytes;
+use zorb_giop::codeset::{CodeSetInfo, CodeSets};
+use zorb_giop::ior::{
+    ComponentTag, IiopProfile, ProfileAddress, ProfileBody, TaggedProfile, UiopProfile,
+    decode_encapsulation,
+};
+use zorb_giop::url::{ObjectUrl, escape};
+use zorb_giop::{Ior, Version};
+use zorb_poa::ObjectKey;
+use zorb_transport::Endpoint;
+
+/// Takes the octets for a text, for an encapsulated reference, and for everything in one.
+pub fn run(data: &[u8]) {
+    text(&String::from_utf8_lossy(data));
+    if let Ok(read) = decode_encapsulation::<Ior>(data) {
+        ior(&read);
+    }
+    let profile = TaggedProfile {
+        tag: zorb_giop::ior::ProfileTag::INTERNET_IOP,
+        data: Bytes::copy_from_slice(data),
+    };
+    body(&profile);
+    if let Some(key) = ObjectKey::parse(data) {
+        assert_eq!(&key.to_octets()[..], data);
+    }
+    let _ = CodeSets::from_context(data);
+}
+
+fn text(text: &str) {
+    if let Ok(endpoint) = text.parse::<Endpoint>() {
+        assert_eq!(endpoint.to_string().parse(), Ok(endpoint));
+    }
+    let read = match text.parse::<ObjectUrl>() {
+        Ok(read) => read,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return;
+        }
+    };
+    match &read {
+        ObjectUrl::Ior(read) => ior(read),
+        ObjectUrl::Corbaloc(corbaloc) => {
+            let printed = corbaloc.to_string();
+            assert_eq!(printed.parse(), Ok(read), "printed as {printed}");
+        }
+        ObjectUrl::Corbaname { context, name } => {
+            let printed = context.to_string();
+            let rest = printed.strip_prefix("corbaloc:").expect("a corbaloc");
+            let again = format!("corbaname:{rest}#{}", escape(name.as_bytes()));
+            assert_eq!(again.parse(), Ok(read), "printed as {again}");
+        }
+        ObjectUrl::File(path) => assert!(path.starts_with('/')),
+        _ => {}
+    }
+}
+
+fn ior(read: &Ior) {
+    let printed = read.to_ior_string().expect("what was read can be written");
+    let Ok(ObjectUrl::Ior(again)) = printed.parse() else {
+        panic!("{printed} is a reference");
+    };
+    assert_eq!(&again, read, "the same again");
+    // In capitals, too.
+    let capitals = format!("ior:{}", printed[4..].to_ascii_uppercase());
+    assert_eq!(capitals.parse(), Ok(ObjectUrl::Ior(again)));
+    assert_eq!(read.is_nil(), read.profiles.is_empty());
+    for profile in &read.profiles {
+        let _ = profile.object_key();
+        body(profile);
+    }
+}
+
+fn body(profile: &TaggedProfile) {
+    if let Ok(read) = IiopProfile::from_tagged(profile) {
+        round_trip(&read);
+    }
+    if let Ok(read) = UiopProfile::from_tagged(profile) {
+        round_trip(&read);
+    }
+}
+
+fn round_trip<A>(read: &ProfileBody<A>)
+where
+    A: ProfileAddress + PartialEq + std::fmt::Debug,
+{
+    let tagged = read.to_tagged().expect("what was read can be written");
+    let again = ProfileBody::<A>::from_tagged(&tagged).expect("and read again");
+    assert_eq!(&again, read);
+    assert!(read.version >= Version::V1_1 || read.components.is_empty());
+    assert_eq!(tagged.object_key(), Some(read.object_key.clone()));
+    if let Some(data) = read.component(ComponentTag::CODE_SETS)
+        && let Ok(info) = CodeSetInfo::from_component(data)
+    {
+        let component = info.to_component().expect("what was read can be written");
+        assert_eq!(
+            CodeSetInfo::from_component(&component.data),
+            Ok(info.clone())
+        );
+        let _ = CodeSets::negotiate(Some(&info));
+    }
+}

@@ -1,0 +1,232 @@
+//! Which crate may know which: a dependency that points the wrong way fails here.
+//!
+//! The arrows are those of the house: `zorb` on top of object adapter, transport and executor,
+//! these on the protocol, the protocol on the codec; the IDL compiler and its macros to one side.
+
+#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
+
+use cargo_metadata::{DependencyKind, MetadataCommand};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// What the code of each crate may depend on inside the house, directly. New crates go above
+/// `zorb` and are added here on purpose.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("zorb-cdr", &[]),
+    ("zorb-giop", &["zorb-cdr"]),
+    ("zorb-executor", &[]),
+    ("zorb-transport", &["zorb-giop", "zorb-cdr"]),
+    ("zorb-poa", &["zorb-giop", "zorb-cdr"]),
+    ("zorb-idl", &[]),
+    ("zorb-idl-macros", &["zorb-idl"]),
+    (
+        "zorb",
+        &[
+            "zorb-cdr",
+            "zorb-giop",
+            "zorb-poa",
+            "zorb-transport",
+            "zorb-executor",
+            "zorb-idl-macros",
+        ],
+    ),
+];
+
+/// Crates of the house that are tools and tests: they stand on top, and nothing stands on them.
+const ON_TOP: &[&str] = &["zorb-workspace", "zorb-fuzz", "xtask"];
+
+/// What a crate from elsewhere would bring in that its user must not know: sockets, clocks and
+/// tasks below the transport; the compiler's proc_macro interface inside the compiler.
+const FOREIGN: &[(&str, &[&str])] = &[
+    ("zorb-cdr", &["tokio", "socket2", "libc", "mio"]),
+    ("zorb-giop", &["tokio", "socket2", "libc", "mio"]),
+    ("zorb-poa", &["tokio", "socket2", "libc", "mio"]),
+    ("zorb-idl", &["tokio", "zorb"]),
+];
+
+/// One dependency.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Edge {
+    from: String,
+    to: String,
+    /// Only tests, benches and examples use it.
+    dev: bool,
+}
+
+fn edge(from: &str, to: &str, dev: bool) -> Edge {
+    Edge {
+        from: from.to_owned(),
+        to: to.to_owned(),
+        dev,
+    }
+}
+
+/// Every dependency that points where it must not. `house` names the crates that have to have a
+/// place; `edges` may hold crates from elsewhere.
+fn forbidden(house: &BTreeSet<String>, edges: &[Edge]) -> Vec<String> {
+    let allowed: BTreeMap<&str, &[&str]> = ALLOWED.iter().copied().collect();
+    let foreign: BTreeMap<&str, &[&str]> = FOREIGN.iter().copied().collect();
+    let mut found = Vec::new();
+    for name in house {
+        if !allowed.contains_key(name.as_str()) && !ON_TOP.contains(&name.as_str()) {
+            found.push(format!("{name} has no place in the house yet"));
+        }
+    }
+    for Edge { from, to, dev } in edges {
+        let inside = house.contains(to);
+        let complaint = if !inside {
+            // A test may bring a runtime to code that knows none.
+            !dev && foreign
+                .get(from.as_str())
+                .is_some_and(|f| f.contains(&to.as_str()))
+        } else if ON_TOP.contains(&to.as_str()) {
+            true
+        } else if ON_TOP.contains(&from.as_str()) || from == to {
+            // A crate may turn on features of its own for its tests.
+            from == to && !dev
+        } else if *dev {
+            // Tests may look across and down, and never up: what is tested from below must not
+            // need what stands on it.
+            reaches(to, from, &allowed)
+        } else {
+            !allowed
+                .get(from.as_str())
+                .is_some_and(|a| a.contains(&to.as_str()))
+        };
+        if complaint {
+            let how = if *dev { " in its tests" } else { "" };
+            found.push(format!("{from} depends on {to}{how}"));
+        }
+    }
+    found
+}
+
+/// Whether `from` may depend on `to` by any number of allowed arrows.
+fn reaches(from: &str, to: &str, allowed: &BTreeMap<&str, &[&str]>) -> bool {
+    allowed.get(from).is_some_and(|next| {
+        next.iter()
+            .any(|each| *each == to || reaches(each, to, allowed))
+    })
+}
+
+/// The workspace as cargo sees it.
+fn workspace() -> (BTreeSet<String>, Vec<Edge>) {
+    let metadata = MetadataCommand::new()
+        .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
+        .no_deps()
+        .exec()
+        .unwrap();
+    let members = metadata.workspace_packages();
+    let house = members.iter().map(|p| p.name.to_string()).collect();
+    let edges = members
+        .iter()
+        .flat_map(|package| {
+            package.dependencies.iter().map(|dependency| Edge {
+                from: package.name.to_string(),
+                to: dependency.name.clone(),
+                dev: dependency.kind == DependencyKind::Development,
+            })
+        })
+        .collect();
+    (house, edges)
+}
+
+#[test]
+fn every_arrow_points_down() {
+    let (house, edges) = workspace();
+    let found = forbidden(&house, &edges);
+    assert!(
+        found.is_empty(),
+        "forbidden dependencies:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn every_crate_of_the_plan_is_there_and_really_stands_on_what_it_may() {
+    // A plan that names crates which nobody has would forbid nothing.
+    let (house, edges) = workspace();
+    for (name, below) in ALLOWED {
+        assert!(house.contains(*name), "{name} is gone");
+        for each in *below {
+            let optional = [
+                ("zorb-transport", "zorb-giop"),
+                ("zorb-transport", "zorb-cdr"),
+            ];
+            assert!(
+                edges.contains(&edge(name, each, false)) || optional.contains(&(name, each)),
+                "{name} no longer depends on {each}: forbid it"
+            );
+        }
+    }
+}
+
+#[test]
+fn macro_and_facade_pin_each_other_by_exact_version() {
+    let metadata = MetadataCommand::new()
+        .manifest_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"))
+        .no_deps()
+        .exec()
+        .unwrap();
+    let facade = metadata.packages.iter().find(|p| p.name == "zorb").unwrap();
+    let pin = facade
+        .dependencies
+        .iter()
+        .find(|d| d.name == "zorb-idl-macros")
+        .unwrap();
+    assert_eq!(pin.req.to_string(), format!("={}", facade.version));
+}
+
+#[test]
+fn a_wrong_arrow_is_found() {
+    let house: BTreeSet<String> = ALLOWED
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(ON_TOP.iter().copied())
+        .map(str::to_owned)
+        .collect();
+    for (from, to, dev) in [
+        ("zorb-cdr", "zorb-giop", false),
+        ("zorb-cdr", "zorb-giop", true),
+        ("zorb-giop", "zorb-transport", false),
+        ("zorb-giop", "zorb", true),
+        ("zorb-poa", "zorb-transport", false),
+        ("zorb-poa", "zorb-executor", false),
+        ("zorb-transport", "zorb-poa", false),
+        ("zorb-executor", "zorb-cdr", false),
+        ("zorb-executor", "zorb-giop", false),
+        ("zorb-idl", "zorb-cdr", false),
+        ("zorb-idl", "zorb-idl-macros", true),
+        ("zorb-idl-macros", "zorb", false),
+        ("zorb", "zorb-idl", false),
+        ("zorb", "zorb-fuzz", true),
+        ("zorb-fuzz", "zorb-workspace", false),
+        ("zorb-cdr", "zorb-cdr", false),
+        ("zorb-giop", "tokio", false),
+        ("zorb-poa", "tokio", false),
+        ("zorb-cdr", "libc", false),
+    ] {
+        let wrong = edge(from, to, dev);
+        assert_eq!(
+            forbidden(&house, std::slice::from_ref(&wrong)).len(),
+            1,
+            "{wrong:?} has to be found"
+        );
+    }
+    for (from, to, dev) in [
+        ("zorb", "zorb-poa", false),
+        ("zorb-giop", "zorb-cdr", false),
+        ("zorb-fuzz", "zorb-idl", false),
+        ("zorb-workspace", "zorb-cdr", true),
+        ("zorb-cdr", "zorb-cdr", true),
+        ("zorb-giop", "tokio", true),
+        ("zorb-transport", "tokio", false),
+        ("zorb-idl", "zorb-cdr", true),
+    ] {
+        let right = edge(from, to, dev);
+        assert_eq!(forbidden(&house, &[right]), Vec::<String>::new());
+    }
+    let mut more = house.clone();
+    more.insert("zorb-newcomer".to_owned());
+    assert_eq!(forbidden(&more, &[]).len(), 1, "a new crate needs a place");
+}

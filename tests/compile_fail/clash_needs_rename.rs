@@ -1,0 +1,22 @@
+// `module foo` and `interface Foo` both become `mod foo`.
+zorb::idl! {
+    module Outer {
+        module foo {
+            const long LIMIT = 3;
+        };
+        interface Foo {
+            exception Full {};
+            void add() raises (Full);
+        };
+    };
+}
+
+// The attribute and the operation both become `set_limit`.
+zorb::idl! {
+    interface Meter {
+        attribute long limit;
+        void set_limit(in long value);
+    };
+}
+
+fn main() {}

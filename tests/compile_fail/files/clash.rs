@@ -1,0 +1,4 @@
+#[zorb::idl_file("$HERE/clash.idl")]
+mod meter {}
+
+fn main() {}

@@ -1,0 +1,4 @@
+#[zorb::idl_file("$HERE/nowhere.idl")]
+mod bank {}
+
+fn main() {}

@@ -1,0 +1,24 @@
+//! Peers that break the protocol, lie, dawdle and vanish, against a real server and a real client.
+//!
+//! Every test runs on real sockets, without sleeping: a clock is only ever the guard that turns a
+//! hang into a failure. In each of them a well-behaved client is served before, during and after.
+//!
+//! - [`framing`]: octets that are no message, or none for a server;
+//! - [`requests`]: whole messages with something wrong in them;
+//! - [`pace`]: clients that are slow, leave, or never read;
+//! - [`replies`]: servers that answer nonsense;
+//! - [`endings`]: servers that vanish or close;
+//! - [`forwards`]: servers that send their clients elsewhere;
+//! - [`drops`]: callers that lose patience.
+
+#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
+
+mod drops;
+mod endings;
+mod forwards;
+mod framing;
+mod pace;
+mod raw;
+mod replies;
+mod requests;
+mod world;
