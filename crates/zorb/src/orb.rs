@@ -248,6 +248,7 @@ impl OrbInner {
         self.cache
             .connection(&key, home, || Connecting {
                 code_sets: candidate.code_sets,
+                takes_cancels: candidate.takes_cancels,
                 transports: self.settings.transports.clone(),
                 limits: self.settings.limits,
                 timeout: self.settings.connect_timeout,

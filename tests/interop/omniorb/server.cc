@@ -1,7 +1,7 @@
 // omniORB server of interop.idl.
 //   server --ior FILE [--unix PATH] [--port N] [-ORB...]
-// Writes the reference of its Peer to FILE (FILE.tmp, then a rename) once it serves calls, and
-// serves until shutdown(). The Peer also has the plain key "Interop":
+// Writes the reference of its Peer to FILE (FILE.tmp, then a rename) and to standard output once
+// it serves calls, and serves until shutdown(). The Peer also has the plain key "Interop":
 // corbaloc::127.0.0.1:PORT/Interop.
 #include "nodes.h"
 #include <chrono>
@@ -500,6 +500,8 @@ int main(int argc, char **argv) {
     FILE *f = fopen(tmp.c_str(), "w");
     if (!f || fprintf(f, "%s\n", s.in()) < 0 || fclose(f) || rename(tmp.c_str(), ior.c_str()))
       return perror(ior.c_str()), 1;
+    puts(s.in());
+    fflush(stdout);
     orb->run();
     orb->destroy();
   } catch (const CORBA::Exception &e) {

@@ -51,6 +51,7 @@ pub(crate) struct Cache {
 #[derive(Debug, Clone)]
 pub(crate) struct Connecting {
     pub(crate) code_sets: CodeSets,
+    pub(crate) takes_cancels: bool,
     pub(crate) transports: Registry,
     pub(crate) limits: Limits,
     pub(crate) timeout: Duration,
@@ -127,6 +128,7 @@ impl Cache {
                 key.endpoint.clone(),
                 how.code_sets,
                 key.code_sets.is_some(),
+                how.takes_cancels,
             ));
             tracing::debug!(endpoint = %key.endpoint, "connected");
             tell.send_replace(Some(Ok(Arc::clone(&connection))));

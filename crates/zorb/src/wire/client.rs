@@ -65,16 +65,19 @@ pub(crate) struct ClientConnection {
     state: Mutex<State>,
     code_sets: CodeSets,
     contexts: Vec<ServiceContext>,
+    takes_cancels: bool,
     spoke_1_2: AtomicBool,
 }
 
 impl ClientConnection {
-    /// `announce`: whether the server stated code sets, so that ours are told.
+    /// `announce`: whether the server stated code sets, so that ours are told. `takes_cancels`:
+    /// whether it may be told what has been given up.
     pub(crate) fn new(
         stream: Box<dyn Connection>,
         endpoint: Endpoint,
         code_sets: CodeSets,
         announce: bool,
+        takes_cancels: bool,
     ) -> Self {
         Self {
             link: Link::new(stream, endpoint),
@@ -89,6 +92,7 @@ impl ClientConnection {
                 .flatten()
                 .into_iter()
                 .collect(),
+            takes_cancels,
             spoke_1_2: AtomicBool::new(false),
         }
     }
@@ -446,6 +450,9 @@ impl Drop for Call<'_> {
             return;
         }
         drop(state);
+        if !self.connection.takes_cancels {
+            return;
+        }
         // A hint that may go unheard; the connection does not depend on it.
         let encoder = Encoder::<NativeEndian>::with_buffer(buffers::take(), WireFormat::default());
         if let Ok(message) = cancel_request(encoder, self.version, self.id.0) {

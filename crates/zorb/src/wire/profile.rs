@@ -15,6 +15,9 @@ use zorb_giop::{Ior, Version};
 use zorb_poa::{InstanceId, ObjectKey};
 use zorb_transport::Endpoint;
 
+/// The ORB type in omniORB's references: `ATT` and a NUL.
+const OMNIORB_ORB_TYPE: u32 = 0x4154_5400;
+
 /// One way to reach an object.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
@@ -25,6 +28,10 @@ pub(crate) struct Candidate {
     pub(crate) code_sets: CodeSets,
     /// Whether the server stated code sets.
     pub(crate) stated: bool,
+    /// Whether the server may be told that a request has been given up. omniORB 4.2 may not: when
+    /// it is carrying that request out, its thread spins and the connection is never read again.
+    /// A reference that does not say who made it may be omniORB's.
+    pub(crate) takes_cancels: bool,
 }
 
 /// Every way to reach the object that a transport of ours may know, in the order of the
@@ -52,9 +59,7 @@ pub(crate) fn candidates(ior: &Ior) -> Vec<Candidate> {
 fn iiop_candidates(body: &IiopProfile, found: &mut Vec<Candidate>) {
     // omniORB's UNIX socket: on the same host only, and then better than TCP. Our own references
     // name their sockets in profiles, in the order that the server wants.
-    let ours = body
-        .component(ComponentTag::ORB_TYPE)
-        .is_some_and(|data| decode_encapsulation::<u32>(data) == Ok(ORB_TYPE));
+    let ours = orb_type(body) == Some(ORB_TYPE);
     for component in &body.components {
         if component.tag == ComponentTag::OMNIORB_UNIX
             && !ours
@@ -93,7 +98,13 @@ fn candidate<A: zorb_giop::ior::ProfileAddress>(
         version: body.version.min(Version::HIGHEST),
         code_sets: CodeSets::negotiate(info.as_ref()),
         stated: info.is_some(),
+        takes_cancels: orb_type(body).is_some_and(|made_by| made_by != OMNIORB_ORB_TYPE),
     }
+}
+
+/// Which ORB made the reference, if it says so.
+fn orb_type<A: zorb_giop::ior::ProfileAddress>(body: &ProfileBody<A>) -> Option<u32> {
+    decode_encapsulation(body.component(ComponentTag::ORB_TYPE)?).ok()
 }
 
 struct Alternate;

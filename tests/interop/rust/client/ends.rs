@@ -1,0 +1,110 @@
+//! Cells that need a server which forwards, or one of one's own: it ends.
+
+use super::{World, raised};
+use crate::idl::interop::{NodeRef, PeerRef};
+use crate::nodes::name_of;
+use std::sync::Arc;
+use zorb::{CompletionStatus, Interface, SystemExceptionKind as Kind};
+
+pub(super) async fn forward(w: Arc<World>) {
+    let forwarded = async || w.peer.forwarded().await.unwrap();
+    for hops in [0, 1, 3] {
+        let before = forwarded().await;
+        let node = w.peer.forwarder(hops).await.unwrap().unwrap();
+        assert_eq!(node.name().await.unwrap(), "home");
+        assert_eq!(forwarded().await - before, hops);
+        // The way is remembered.
+        assert_eq!(node.name().await.unwrap(), "home");
+        assert_eq!(node.bounce(0, None).await.unwrap(), 0);
+        assert_eq!(forwarded().await - before, hops);
+    }
+    let before = forwarded().await;
+    let node = w.peer.forwarder_for_good().await.unwrap();
+    assert_eq!(name_of(node.as_ref()).await.unwrap(), "home");
+    assert_eq!(forwarded().await - before, 1);
+}
+
+pub(super) async fn forward_loop(w: Arc<World>) {
+    let node = w.peer.forward_loop().await.unwrap().unwrap();
+    raised(node.name().await, Kind::Transient, CompletionStatus::No);
+    w.peer.nothing().await.unwrap();
+}
+
+pub(super) async fn forward_to_nowhere(w: Arc<World>) {
+    let node = w.peer.forward_to_nowhere().await.unwrap().unwrap();
+    raised(
+        node.name().await,
+        Kind::ObjectNotExist,
+        CompletionStatus::No,
+    );
+    w.peer.nothing().await.unwrap();
+}
+
+/// The same object by its plain key.
+pub(super) async fn corbaloc(w: Arc<World>) {
+    let url = w
+        .way
+        .as_ref()
+        .expect("a way")
+        .corbaloc(w.peer.as_object().ior());
+    let object = w.orb.string_to_object(&url).await.unwrap();
+    let peer: PeerRef = object.narrow().await.unwrap().expect("a Peer");
+    peer.set_number(4711).await.unwrap();
+    assert_eq!(w.peer.number().await.unwrap(), 4711);
+}
+
+pub(super) async fn server_dies(w: Arc<World>) {
+    let (server, reference) = w.way.as_ref().expect("a way").start();
+    let object = w.orb.string_to_object(&reference).await.unwrap();
+    let peer: PeerRef = object.unchecked_narrow();
+    peer.nothing().await.unwrap();
+    raised(peer.die().await, Kind::CommFailure, CompletionStatus::Maybe);
+    drop(server);
+    raised(peer.nothing().await, Kind::Transient, CompletionStatus::No);
+    w.peer.nothing().await.unwrap();
+}
+
+/// A server that took the place of another knows nothing of the other's objects.
+pub(super) async fn stale_reference(w: Arc<World>) {
+    let way = w.way.as_ref().expect("a way");
+    let (first, reference) = way.start();
+    let stale: PeerRef = w
+        .orb
+        .string_to_object(&reference)
+        .await
+        .unwrap()
+        .unchecked_narrow();
+    let node: NodeRef = stale.own_node().await.unwrap().unwrap();
+    assert_eq!(node.name().await.unwrap(), "home");
+    drop(first);
+    let (_second, reference) = way.start_again(stale.as_object().ior());
+    let fresh: PeerRef = w
+        .orb
+        .string_to_object(&reference)
+        .await
+        .unwrap()
+        .unchecked_narrow();
+    fresh.nothing().await.unwrap();
+    // The first call may still find the old connection, and it gone.
+    for object in [stale.as_object(), node.as_object()] {
+        assert_eq!(object.non_existent().await, Ok(true));
+    }
+    raised(
+        node.name().await,
+        Kind::ObjectNotExist,
+        CompletionStatus::No,
+    );
+}
+
+pub(super) async fn shutdown(w: Arc<World>) {
+    let (server, reference) = w.way.as_ref().expect("a way").start();
+    let peer: PeerRef = w
+        .orb
+        .string_to_object(&reference)
+        .await
+        .unwrap()
+        .unchecked_narrow();
+    peer.shutdown().await.unwrap();
+    server.finish().success();
+    raised(peer.nothing().await, Kind::Transient, CompletionStatus::No);
+}

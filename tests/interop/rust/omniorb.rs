@@ -1,0 +1,139 @@
+//! omniORB's two programs, and how they are started.
+
+use crate::support::{Running, have};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use tempfile::TempDir;
+use zorb::Ior;
+use zorb_giop::ior::{ComponentTag, IiopProfile, decode_encapsulation};
+
+/// What peers talk over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    Tcp,
+    Unix,
+}
+
+/// omniORB's programs, if they have been built; see `tests/interop/README.md`.
+pub(crate) struct Programs {
+    pub(crate) server: PathBuf,
+    pub(crate) client: PathBuf,
+}
+
+impl Programs {
+    /// `None`, and a word about it, when there are none; a failure when there have to be.
+    pub(crate) fn find(what: &str) -> Option<Self> {
+        let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/build/omniorb");
+        let (server, client) = (built.join("server"), built.join("client"));
+        have(what, &[&server, &client]).then_some(Self { server, client })
+    }
+}
+
+/// One way of starting a server.
+pub(crate) struct Way {
+    server: PathBuf,
+    over: Over,
+    args: &'static [&'static str],
+    folder: TempDir,
+    started: AtomicU32,
+}
+
+impl Way {
+    pub(crate) fn new(programs: &Programs, over: Over, args: &'static [&'static str]) -> Self {
+        Self {
+            server: programs.server.clone(),
+            over,
+            args,
+            folder: tempfile::tempdir().expect("a folder for sockets"),
+            started: AtomicU32::new(0),
+        }
+    }
+
+    /// A server, and the reference of its peer.
+    pub(crate) fn start(&self) -> (Running, String) {
+        // omniORB lets another server have its port afterwards only if it was told the number,
+        // and somebody else may be quicker to take a number that was free a moment ago.
+        let mut attempts = 0..5;
+        attempts
+            .find_map(|_| self.start_at(&self.new_place()))
+            .expect("the server serves")
+    }
+
+    fn new_place(&self) -> [String; 2] {
+        match self.over {
+            Over::Tcp => {
+                let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
+                let port = free.expect("a free port").port();
+                ["--port".to_owned(), port.to_string()]
+            }
+            Over::Unix => ["--unix".to_owned(), self.path("socket")],
+        }
+    }
+
+    /// A server at the very place of an earlier one, which has gone.
+    pub(crate) fn start_again(&self, earlier: &Ior) -> (Running, String) {
+        let place = match self.over {
+            Over::Tcp => ["--port".to_owned(), address(earlier).1.to_string()],
+            Over::Unix => ["--unix".to_owned(), address(earlier).0],
+        };
+        self.start_at(&place).expect("the place is free again")
+    }
+
+    fn start_at(&self, place: &[String]) -> Option<(Running, String)> {
+        let mut args = vec!["--ior".to_owned(), self.path("ior")];
+        args.extend_from_slice(place);
+        args.extend(self.args.iter().map(|&arg| arg.to_owned()));
+        let mut server = Running::start(&self.server, &args);
+        let reference = server.reference()?;
+        Some((server, reference))
+    }
+
+    fn path(&self, name: &str) -> String {
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.path().join(format!("{name}-{number}"));
+        path.to_str()
+            .expect("temporary folders have plain names")
+            .to_owned()
+    }
+
+    /// The same peer by the plain key under which omniORB's server also serves it.
+    pub(crate) fn corbaloc(&self, peer: &Ior) -> String {
+        let (host, port) = address(peer);
+        let version = profile(peer).version;
+        match self.over {
+            Over::Tcp => format!("corbaloc:iiop:{version}@{host}:{port}/Interop"),
+            Over::Unix => format!("corbaloc:uiop:{version}@{host}|Interop"),
+        }
+    }
+}
+
+fn profile(reference: &Ior) -> IiopProfile {
+    IiopProfile::from_tagged(&reference.profiles[0]).expect("an IIOP profile comes first")
+}
+
+/// Host and port of a reference, or the socket's path and 0.
+fn address(reference: &Ior) -> (String, u16) {
+    let body = profile(reference);
+    match body.component(ComponentTag::OMNIORB_UNIX) {
+        Some(data) => {
+            let (_host, path): (String, String) = decode_encapsulation(data).expect("two strings");
+            (path, 0)
+        }
+        None => (body.address.host, body.address.port),
+    }
+}
+
+/// The reference as a `corbaloc:` URL with its own object key.
+pub(crate) fn corbaloc_of(reference: &Ior) -> String {
+    let body = profile(reference);
+    let key: String = body
+        .object_key
+        .iter()
+        .map(|octet| format!("%{octet:02x}"))
+        .collect();
+    format!(
+        "corbaloc:iiop:1.2@{}:{}/{key}",
+        body.address.host, body.address.port
+    )
+}

@@ -1,0 +1,194 @@
+//! The rules at the head of `interop.idl`: twist and digest.
+
+use super::idl::interop::types::{Bundle, Inner, Odd, Outer, Suit};
+use super::idl::interop::{Let, Loop};
+use super::idl::shapes::{Colour, Point};
+use zorb::{Bytes, Char};
+
+/// FNV-1a, 64 bits.
+pub(crate) struct Digest(u64);
+
+impl Digest {
+    pub(crate) fn octets(&mut self, octets: &[u8]) {
+        for octet in octets {
+            self.0 = (self.0 ^ u64::from(*octet)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+
+    fn count(&mut self, elements: usize) {
+        let elements = u32::try_from(elements).expect("no more than travel");
+        self.octets(&elements.to_le_bytes());
+    }
+}
+
+/// A value of the IDL's types.
+pub(crate) trait Value: ToOwned {
+    /// Changed in the way that can be predicted.
+    fn twisted(&self) -> Self::Owned;
+    /// Feeds its octets, as the rules have them and not CDR, to the digest.
+    fn feed(&self, d: &mut Digest);
+}
+
+/// The digest of one value or of several, behind each other.
+macro_rules! digest {
+    ($($value:expr),+ $(,)?) => {
+        $crate::rules::digest_of(|d| {
+            use $crate::rules::Value as _;
+            $($value.feed(d);)+
+        })
+    };
+}
+pub(crate) use digest;
+
+pub(crate) fn digest_of(feed: impl FnOnce(&mut Digest)) -> u64 {
+    let mut digest = Digest(0xcbf2_9ce4_8422_2325);
+    feed(&mut digest);
+    digest.0
+}
+
+macro_rules! numbers {
+    ($($number:ty, $x:ident => $twisted:expr;)+) => {$(
+        impl Value for $number {
+            fn twisted(&self) -> Self {
+                let $x = *self;
+                $twisted
+            }
+            fn feed(&self, d: &mut Digest) {
+                d.octets(&self.to_le_bytes());
+            }
+        }
+    )+};
+}
+numbers! {
+    u8, x => !x;
+    i16, x => !x;
+    u16, x => !x;
+    i32, x => !x;
+    u32, x => !x;
+    i64, x => !x;
+    u64, x => !x;
+    f32, x => -x;
+    f64, x => -x;
+}
+
+impl Value for bool {
+    fn twisted(&self) -> Self {
+        !self
+    }
+    fn feed(&self, d: &mut Digest) {
+        d.octets(&[u8::from(*self)]);
+    }
+}
+
+impl Value for Char {
+    fn twisted(&self) -> Self {
+        Self(if self.0.is_ascii_alphabetic() {
+            self.0 ^ 0x20
+        } else {
+            self.0
+        })
+    }
+    fn feed(&self, d: &mut Digest) {
+        d.octets(&[self.0]);
+    }
+}
+
+impl Value for str {
+    fn twisted(&self) -> String {
+        let other_case = |c: char| match c {
+            'a'..='z' => c.to_ascii_uppercase(),
+            _ => c.to_ascii_lowercase(),
+        };
+        self.chars().map(other_case).collect()
+    }
+    fn feed(&self, d: &mut Digest) {
+        d.count(self.chars().count());
+        for character in self.chars() {
+            d.octets(&u32::from(character).to_le_bytes());
+        }
+    }
+}
+
+impl<T: Value<Owned = T> + Clone> Value for [T] {
+    fn twisted(&self) -> Vec<T> {
+        self.iter().rev().map(T::twisted).collect()
+    }
+    fn feed(&self, d: &mut Digest) {
+        d.count(self.len());
+        self.iter().for_each(|element| element.feed(d));
+    }
+}
+
+impl<T: Value<Owned = T> + Clone, const N: usize> Value for [T; N] {
+    fn twisted(&self) -> Self {
+        self.each_ref().map(T::twisted)
+    }
+    fn feed(&self, d: &mut Digest) {
+        self.iter().for_each(|element| element.feed(d));
+    }
+}
+
+/// What is twisted and digested like what it derefs to.
+macro_rules! like_target {
+    ($([$($t:ident)?] $owner:ty;)+) => {$(
+        impl$(<$t: Value<Owned = $t> + Clone>)? Value for $owner {
+            fn twisted(&self) -> Self {
+                (**self).twisted().into()
+            }
+            fn feed(&self, d: &mut Digest) {
+                (**self).feed(d);
+            }
+        }
+    )+};
+}
+like_target! {
+    [] String;
+    [T] Vec<T>;
+    [] Bytes;
+}
+
+macro_rules! enums {
+    ($($name:ident: $first:ident $(, $next:ident)+;)+) => {$(
+        impl Value for $name {
+            fn twisted(&self) -> Self {
+                let all = [Self::$first $(, Self::$next)+];
+                all[(*self as usize + 1) % all.len()]
+            }
+            fn feed(&self, d: &mut Digest) {
+                (*self as u32).feed(d);
+            }
+        }
+    )+};
+}
+enums! {
+    Suit: Clubs, Diamonds, Hearts, Spades;
+    Colour: Red, Green, Blue, DeepPurple;
+    Let: Pub, Mut, Dyn;
+}
+
+macro_rules! structs {
+    ($($name:ident { $($member:ident),+ })+) => {$(
+        impl Value for $name {
+            fn twisted(&self) -> Self {
+                Self { $($member: self.$member.twisted()),+ }
+            }
+            fn feed(&self, d: &mut Digest) {
+                $(self.$member.feed(d);)+
+            }
+        }
+    )+};
+}
+structs! {
+    Point { x, y }
+    Inner { mark, big, tail }
+    Odd { o, d, c, s, b, ll, p, f, q, l, r, us, ul, t, ull }
+    Outer {
+        first, core, gap, where_, suit, flag, pair, id, text, pad, short_text, same_1, same_2,
+        same_3
+    }
+    Bundle {
+        g0, booleans, g1, chars, g2, octets, g3, shorts, g4, ushorts, g5, longs, g6, ulongs, g7,
+        longlongs, g8, ulonglongs, g9, floats, ga, doubles, gb, suits, gc, strings, gd, few
+    }
+    Loop { type_, fn_, ref_, struct_ }
+}

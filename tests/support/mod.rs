@@ -1,0 +1,183 @@
+//! Programs of other ORBs: found, started, waited for, and never left behind.
+//!
+//! Nothing here sleeps: a program says on its standard output or error that it is ready, and a
+//! clock is only ever the guard that turns a hang into a failure.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// How long anything may take before it counts as a hang. Not a measure of speed.
+pub(crate) const HANG: Duration = Duration::from_secs(60);
+
+/// Whether all of `programs` are there. If not, says that `what` is skipped, or fails when
+/// `ZORB_PEERS=require` forbids skipping.
+pub(crate) fn have(what: &str, programs: &[&Path]) -> bool {
+    let missing: Vec<_> = programs.iter().filter(|p| !is_there(p)).collect();
+    if missing.is_empty() {
+        return true;
+    }
+    let say = format!("{what}: skipped, no {missing:?}; `cargo xtask peers` gets them");
+    let required = std::env::var_os("ZORB_PEERS").is_some_and(|v| v == "require");
+    assert!(!required, "{say}");
+    eprintln!("{say}");
+    false
+}
+
+/// A bare name is looked for where the shell would look.
+fn is_there(program: &Path) -> bool {
+    if program.components().count() > 1 {
+        return program.is_file();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
+}
+
+/// Tells the file that `ZORB_CELLS` names that a cell has passed; see `tests/interop/cells.txt`.
+pub(crate) fn passed(cell: &str) {
+    let Some(record) = std::env::var_os("ZORB_CELLS") else {
+        return;
+    };
+    let file = std::fs::File::options()
+        .append(true)
+        .create(true)
+        .open(record);
+    // One write, so that tests which run at the same time do not write into each other's lines.
+    let written = file.and_then(|mut file| file.write_all(format!("cell {cell} ok\n").as_bytes()));
+    written.expect("ZORB_CELLS names a file that can be written");
+}
+
+/// Runs `wait` so that the other tasks of this runtime go on meanwhile: the program waited for may
+/// be waiting for them.
+fn aside<T>(wait: impl FnOnce() -> T) -> T {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(wait),
+        _ => wait(),
+    }
+}
+
+/// A program in the background. Dropping it kills it.
+pub(crate) struct Running {
+    child: Child,
+    shown: String,
+    lines: Receiver<String>,
+    seen: Vec<String>,
+}
+
+/// What a program has left behind.
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    /// Lines of its standard output and error, as they came.
+    pub(crate) lines: Vec<String>,
+}
+
+impl Running {
+    pub(crate) fn start(program: &Path, args: &[impl AsRef<OsStr>]) -> Self {
+        let mut command = Command::new(program);
+        command.args(args);
+        // Whatever this machine's administrator tells omniORB is not part of a test.
+        command.env("OMNIORB_CONFIG", "/dev/null");
+        Self::command(command)
+    }
+
+    pub(crate) fn command(mut command: Command) -> Self {
+        let shown = format!("{command:?}");
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{shown} does not start: {error}"));
+        let (sender, lines) = channel();
+        forward(child.stdout.take().expect("piped"), sender.clone());
+        forward(child.stderr.take().expect("piped"), sender);
+        let seen = Vec::new();
+        Self {
+            child,
+            shown,
+            lines,
+            seen,
+        }
+    }
+
+    /// Waits for a line that `find` makes something of; `None` when the program ended without it.
+    pub(crate) fn find<T>(&mut self, find: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let deadline = Instant::now() + HANG;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match aside(|| self.lines.recv_timeout(left)) {
+                Ok(line) => {
+                    let found = find(&line);
+                    self.seen.push(line);
+                    if found.is_some() {
+                        return found;
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => panic!("{self:?} hangs"),
+            }
+        }
+    }
+
+    /// The reference that a server prints as soon as it serves.
+    pub(crate) fn reference(&mut self) -> Option<String> {
+        self.find(|line| Some(line[line.find("IOR:")?..].to_owned()))
+    }
+
+    /// Waits until the program has ended by itself.
+    pub(crate) fn finish(mut self) -> Ended {
+        // Its outputs are closed when it ends, and not before.
+        self.find(|_| None::<()>);
+        let status = aside(|| self.child.wait()).expect("a child can be waited for");
+        let lines = std::mem::take(&mut self.seen);
+        Ended { status, lines }
+    }
+}
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}\n{}\n", self.shown, self.seen.join("\n"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already, which is no error here.
+        let _ = self.child.kill();
+        let _ = aside(|| self.child.wait());
+    }
+}
+
+impl Ended {
+    /// The output of a program that has to have succeeded.
+    pub(crate) fn success(self) -> Vec<String> {
+        assert!(
+            self.status.success(),
+            "{}\n{}",
+            self.status,
+            self.lines.join("\n")
+        );
+        self.lines
+    }
+}
+
+fn forward(from: impl Read + Send + 'static, to: Sender<String>) {
+    std::thread::spawn(move || {
+        let mut from = BufReader::new(from);
+        let mut line = Vec::new();
+        while from
+            .read_until(b'\n', &mut line)
+            .is_ok_and(|octets| octets > 0)
+        {
+            let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+            line.clear();
+            if to.send(text).is_err() {
+                return;
+            }
+        }
+    });
+}
