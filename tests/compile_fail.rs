@@ -12,15 +12,19 @@ use std::path::Path;
 #[test]
 fn mistakes_are_told_where_they_are_made() {
     // Declared first, so that it is there until the cases have run, which they do when dropped.
-    let there = tempfile::tempdir().unwrap();
+    // Of a fixed length, since the compiler underlines the paths in it.
+    let there = tempfile::Builder::new()
+        .prefix("zorb-")
+        .tempdir_in("/tmp")
+        .unwrap();
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/compile_fail/*.rs");
     files(&cases, there.path());
 }
 
 /// The cases of the annotation, which name IDL files. A path in it counts from the package that
-/// is compiled, and that is one of trybuild's own; so the cases are written with whole paths,
-/// `$HERE` for the IDL and `$THERE` for the case.
+/// is compiled, and that is one of trybuild's own; so cases and IDL are copied to one place, and
+/// `$HERE` in them becomes its whole path.
 fn files(cases: &trybuild::TestCases, there: &Path) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compile_fail/files");
     let mut found = 0;
@@ -28,8 +32,7 @@ fn files(cases: &trybuild::TestCases, there: &Path) {
         let file = file.unwrap().path();
         let text = fs::read_to_string(&file)
             .unwrap()
-            .replace("$HERE", here.to_str().unwrap())
-            .replace("$THERE", there.to_str().unwrap());
+            .replace("$HERE", there.to_str().unwrap());
         let copy = there.join(file.file_name().unwrap());
         fs::write(&copy, text).unwrap();
         if copy.extension().is_some_and(|extension| extension == "rs") {

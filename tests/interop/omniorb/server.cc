@@ -502,7 +502,10 @@ int main(int argc, char **argv) {
       return perror(ior.c_str()), 1;
     puts(s.in());
     fflush(stdout);
-    orb->run();
+    try {
+      orb->run();
+    } catch (const CORBA::BAD_INV_ORDER &) { // a client has called shutdown() already
+    }
     orb->destroy();
   } catch (const CORBA::Exception &e) {
     return fprintf(stderr, "server: %s\n", e._name()), 1;

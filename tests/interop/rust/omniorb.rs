@@ -84,9 +84,12 @@ impl Way {
         let mut args = vec!["--ior".to_owned(), self.path("ior")];
         args.extend_from_slice(place);
         args.extend(self.args.iter().map(|&arg| arg.to_owned()));
-        let mut server = Running::start(&self.server, &args);
-        let reference = server.reference()?;
-        Some((server, reference))
+        // The thread that waits here may be one that others need.
+        tokio::task::block_in_place(|| {
+            let mut server = Running::start(&self.server, &args);
+            let reference = server.reference()?;
+            Some((server, reference))
+        })
     }
 
     fn path(&self, name: &str) -> String {

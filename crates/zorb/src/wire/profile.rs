@@ -18,6 +18,10 @@ use zorb_transport::Endpoint;
 /// The ORB type in omniORB's references: `ATT` and a NUL.
 const OMNIORB_ORB_TYPE: u32 = 0x4154_5400;
 
+/// Ways to an object that are tried at most: each may take the whole connect timeout, and a
+/// hostile reference could name any number.
+const MAX_CANDIDATES: usize = 32;
+
 /// One way to reach an object.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
@@ -53,6 +57,7 @@ pub(crate) fn candidates(ior: &Ior) -> Vec<Candidate> {
             _ => {}
         }
     }
+    found.truncate(MAX_CANDIDATES);
     found
 }
 
@@ -293,6 +298,38 @@ mod tests {
                 .iter()
                 .all(|c| c.key == key && c.stated && c.version == Version::V1_2)
         );
+    }
+
+    #[test]
+    fn a_reference_with_endless_addresses_is_tried_in_bounds() {
+        let endpoints = (1..1000).map(|port| Endpoint::iiop("host", port)).collect();
+        let ior = make_ior("", &Bytes::new(), &Published { endpoints }).unwrap();
+        assert_eq!(candidates(&ior).len(), MAX_CANDIDATES);
+    }
+
+    #[test]
+    fn omniorb_is_not_told_what_was_given_up() {
+        let takes_cancels = |orb_type: Option<u32>| {
+            let mut body = body(
+                IiopAddress {
+                    host: "h".to_owned(),
+                    port: 1,
+                },
+                &Bytes::new(),
+                &[],
+            );
+            body.components.extend(orb_type.map(|orb_type| {
+                let write = |e: &mut Encoder<NativeEndian>| {
+                    e.write_u32(orb_type);
+                    Ok(())
+                };
+                component(ComponentTag::ORB_TYPE, write).unwrap()
+            }));
+            candidate(&body, Endpoint::iiop("h", 1)).takes_cancels
+        };
+        assert!(takes_cancels(Some(ORB_TYPE)));
+        // Who does not say may be omniORB.
+        assert!(!takes_cancels(Some(OMNIORB_ORB_TYPE)) && !takes_cancels(None));
     }
 
     #[test]
