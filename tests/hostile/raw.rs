@@ -7,7 +7,7 @@ use tokio::net::{TcpListener, TcpStream};
 use zorb::{Interface, Orb, SystemException};
 use zorb_cdr::{BigEndian, ByteOrder, Decode, Decoder, EncodeError, Encoder, Endian};
 use zorb_cdr::{LittleEndian, WireFormat};
-use zorb_giop::ior::{IiopAddress, ProfileBody};
+use zorb_giop::ior::{ComponentTag, IiopAddress, ProfileBody, TaggedComponent, encapsulate};
 use zorb_giop::{
     Ior, Limits, Message, MessageHeader, MessageKind, Reader, ReplyBuilder, ReplyHeader,
     ReplyStatus, RequestBuilder, RequestHeader, ResponseFlags, ServiceContext, Version,
@@ -245,6 +245,9 @@ impl Peer {
     }
 }
 
+/// What TAO's references call themselves.
+const SOME_ORB_TYPE: u32 = 0x5441_4f00;
+
 /// A reference to whatever is at `address`.
 pub(crate) fn ior(address: SocketAddr) -> Ior {
     let body = ProfileBody {
@@ -254,7 +257,15 @@ pub(crate) fn ior(address: SocketAddr) -> Ior {
             port: address.port(),
         },
         object_key: zorb::Bytes::from_static(b"whatever"),
-        components: Vec::new(),
+        // An ORB that is not omniORB, and so may be told of calls given up.
+        components: vec![TaggedComponent {
+            tag: ComponentTag::ORB_TYPE,
+            data: encapsulate(|e| {
+                e.write_u32(SOME_ORB_TYPE);
+                Ok(())
+            })
+            .unwrap(),
+        }],
     };
     Ior {
         type_id: TargetRef::REPOSITORY_ID.to_owned(),
