@@ -309,6 +309,36 @@ async fn a_worker_pool_serves_on_while_more_servants_block_than_the_runtime_has_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn requests_that_were_held_go_to_the_worker_pool_too() {
+    let pool = WorkerPool::builder().threads(2).build().unwrap();
+    let orb = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .dispatch(Dispatch::Pool(pool))
+        .build()
+        .await
+        .unwrap();
+    let servant = Servant::new(&orb);
+    let poa = orb.root_poa();
+    let peer = PeerServant::from_arc(Arc::clone(&servant));
+    let peer = poa.activate(peer).unwrap();
+    let (one, two) = (client().await, client().await);
+    let (blocked, free) = (from_afar(&one, &peer).await, from_afar(&two, &peer).await);
+    let blocking = tokio::spawn(async move { blocked.block().await });
+    // Held is what has been read: the same client's question comes behind it.
+    let asking = from_afar(&one, &peer).await;
+    assert!(in_time(asking.as_object().locate()).await.unwrap());
+    poa.the_poa_manager().activate().unwrap();
+    in_time(servant.blocked.notified()).await;
+    let asked = tokio::spawn(async move {
+        let sum = free.add(1, 1).await;
+        free.unblock().await.unwrap();
+        sum
+    });
+    assert_eq!(in_time(asked).await.unwrap().unwrap(), 2);
+    in_time(blocking).await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn blocking_in_place_frees_even_the_only_worker() {
     let (_server, servant, peer) = server_at("iiop://127.0.0.1:0", Dispatch::BlockInPlace).await;
     let (one, two) = (client().await, client().await);

@@ -252,12 +252,17 @@ impl ServerConnection {
     /// Waits until the manager leaves HOLDING.
     fn hold(self: &Arc<Self>, object: Arc<ActiveObject>, request: Request) {
         let receipt = request.receipt();
-        let connection = Arc::clone(self);
-        self.pend(receipt.request_id, async move {
-            match object.released().await {
+        let pending = Pending::new(self, receipt.request_id);
+        self.orb.track(async move {
+            let outcome = match object.released().await {
                 Err(exception) => receipt.system_exception(&exception),
-                Ok(()) => connection.run(object.start(request), receipt).await,
-            }
+                Ok(()) => {
+                    // From here on as if it had just been read.
+                    pending.connection.dispatch(&object, request);
+                    Outcome::Silent
+                }
+            };
+            pending.finish(outcome);
         });
     }
 
@@ -320,6 +325,8 @@ impl ServerConnection {
 struct Pending {
     connection: Arc<ServerConnection>,
     request_id: u32,
+    /// Once it is answered, its client may use the id for another request.
+    answered: bool,
 }
 
 impl Pending {
@@ -329,15 +336,17 @@ impl Pending {
         Self {
             connection: Arc::clone(connection),
             request_id,
+            answered: false,
         }
     }
 
     /// Sends what the upcall came to, unless its client has given it up.
-    fn finish(self, outcome: Outcome) {
-        if self.connection.given_up().remove(&self.request_id) == Some(true) {
-            return;
+    fn finish(mut self, outcome: Outcome) {
+        self.answered = true;
+        let given_up = self.connection.given_up().remove(&self.request_id);
+        if given_up != Some(true) {
+            self.connection.send(outcome);
         }
-        self.connection.send(outcome);
         // A failure shows itself to the driver's next read.
         let _ = self
             .connection
@@ -349,7 +358,9 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        self.connection.given_up().remove(&self.request_id);
+        if !self.answered {
+            self.connection.given_up().remove(&self.request_id);
+        }
         if self.connection.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
             // A connection that is being drained waits for this.
             self.connection.wake();
