@@ -22,7 +22,7 @@ mod samples;
 mod server;
 mod support;
 
-use client::{Cell, DATA, ENDS, FORWARDS, OBJECTS, UNICODE, WAITS, World};
+use client::{Cell, DATA, ENDS, FORWARDS, OBJECTS, UNICODE, WAITS, WIDE, WIDE_UNICODE, World};
 use idl::interop::PeerRef;
 use omniorb::{Over, Programs, Way, corbaloc_of};
 use std::path::Path;
@@ -73,7 +73,7 @@ mod our_client_passes_every_cell {
             way: None,
             utf8: true,
         };
-        let groups: [&[Cell]; _] = [DATA, OBJECTS, WAITS, UNICODE];
+        let groups: [&[Cell]; _] = [DATA, OBJECTS, WAITS, UNICODE, WIDE, WIDE_UNICODE];
         client::run(world, "zorb-zorb", &groups).await;
         orb.shutdown(true).await.expect("outside any upcall");
     }

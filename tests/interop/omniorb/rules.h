@@ -38,6 +38,53 @@ inline std::string twisted(const char *s) {
   return t;
 }
 
+// omniORB keeps wide text as UTF-16 units, one in each wchar_t.
+using WideString = std::basic_string<CORBA::WChar>;
+inline CORBA::WChar other_case_wide(CORBA::WChar c) { return c < 0x80 ? CORBA::WChar(other_case(CORBA::Char(c))) : c; }
+inline WideString twisted(const CORBA::WChar *s) {
+  WideString t(s);
+  for (CORBA::WChar &c : t) c = other_case_wide(c);
+  return t;
+}
+
+// The next code point of a string in this program's own code set. Never beyond its end.
+inline uint32_t next(const uint8_t *&u) {
+  uint32_t c = *u++;
+  if (native_utf8 && c >= 0xc0) {
+    int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+    c &= 0x3f >> more;
+    for (; more && (*u & 0xc0) == 0x80; more--) c = c << 6 | (*u++ & 0x3f);
+  }
+  return c;
+}
+inline WideString widened(const char *s) {
+  WideString w;
+  for (auto u = reinterpret_cast<const uint8_t *>(s); *u;) {
+    uint32_t c = next(u);
+    if (c > 0xffff) w += CORBA::WChar(0xd800 + ((c - 0x10000) >> 10)), c = 0xdc00 + ((c - 0x10000) & 0x3ff);
+    w += CORBA::WChar(c);
+  }
+  return w;
+}
+inline std::string narrowed(const CORBA::WChar *s) {
+  std::string t;
+  while (*s) {
+    uint32_t c = *s++;
+    if ((c & 0xfc00) == 0xd800 && (*s & 0xfc00) == 0xdc00) c = 0x10000 + ((c & 0x3ff) << 10) + (*s++ & 0x3ff);
+    if (!native_utf8) {
+      if (c > 0xff) throw CORBA::DATA_CONVERSION(0, CORBA::COMPLETED_NO);
+      t += char(c);
+    } else if (c < 0x80) t += char(c);
+    else if (c < 0x800) t += char(0xc0 | c >> 6), t += char(0x80 | (c & 0x3f));
+    else if (c < 0x10000) t += char(0xe0 | c >> 12), t += char(0x80 | (c >> 6 & 0x3f)), t += char(0x80 | (c & 0x3f));
+    else {
+      t += char(0xf0 | c >> 18), t += char(0x80 | (c >> 12 & 0x3f));
+      t += char(0x80 | (c >> 6 & 0x3f)), t += char(0x80 | (c & 0x3f));
+    }
+  }
+  return t;
+}
+
 // ---- walking ----------------------------------------------------------------------
 
 template <class V> void visit(V &v, CORBA::Short &x) { v.bits(x); }
@@ -56,6 +103,8 @@ struct Letter {
 };
 template <class V> void visit(V &v, const Letter &x) { v.letter(x.c); }
 template <class V> void visit(V &v, CORBA::String_member &x) { v.text(x); }
+template <class V> void visit(V &v, CORBA::WChar &x) { v.wide_letter(x); }
+template <class V> void visit(V &v, CORBA::WString_member &x) { v.wide_text(x); }
 template <class V> void visit(V &v, Suit &x) { v.ordinal(x, 4); }
 template <class V> void visit(V &v, let &x) { v.ordinal(x, 3); }
 template <class V> void visit(V &v, Shapes::Colour &x) { v.ordinal(x, 4); }
@@ -84,6 +133,9 @@ template <class V> void visit(V &v, Bundle &x) {
             x.ulongs, x.g7, x.longlongs, x.g8, x.ulonglongs, x.g9, x.floats);
   visit_all(v, x.ga, x.doubles, x.gb, x.suits, x.gc, x.strings, x.gd, x.few);
 }
+template <class V> void visit(V &v, WideBundle &x) {
+  visit_all(v, x.g0, x.first, x.g1, x.text, x.g2, x.chars, x.g3, x.texts, x.g4, x.last, x.end);
+}
 template <class V> void visit(V &v, loop &x) { visit_all(v, x.type, x.fn, x.ref, x._cxx_struct); }
 
 // ---- twist ------------------------------------------------------------------------
@@ -94,6 +146,8 @@ struct Twist {
   void truth(CORBA::Boolean &x) { x = !x; }
   void letter(CORBA::Char &x) { x = other_case(x); }
   template <class S> void text(S &x) { x = CORBA::string_dup(twisted(x).c_str()); }
+  void wide_letter(CORBA::WChar &x) { x = other_case_wide(x); }
+  template <class S> void wide_text(S &x) { x = CORBA::wstring_dup(twisted((const CORBA::WChar *)x).c_str()); }
   template <class E> void ordinal(E &x, int n) { x = E((int(x) + 1) % n); }
   template <class S> void sequence(S &x) {
     S old(x);
@@ -103,6 +157,12 @@ struct Twist {
   void sequence(CharSeq &x) {
     CharSeq old(x);
     for (CORBA::ULong i = 0, n = x.length(); i < n; i++) x[i] = other_case(old[n - 1 - i]);
+  }
+  void sequence(WStringSeq &x) {
+    WStringSeq old(x);
+    CORBA::ULong n = old.length();
+    for (CORBA::ULong i = 0; i < n; i++)
+      x[i] = CORBA::wstring_dup(twisted((const CORBA::WChar *)old[n - 1 - i]).c_str());
   }
   void sequence(PairSeq &x) { // its elements are arrays: operator[] gives a pointer to the first Inner
     PairSeq old(x);
@@ -158,17 +218,21 @@ struct Digest {
     for (const uint8_t *p = u; *p; p++)
       if (!native_utf8 || (*p & 0xc0) != 0x80) n++;
     octets(n, 4);
-    while (*u) {
-      uint32_t c = *u++;
-      if (native_utf8 && c >= 0xc0) {
-        int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
-        c &= 0x3f >> more;
-        for (; more && (*u & 0xc0) == 0x80; more--) c = c << 6 | (*u++ & 0x3f);
-      }
-      octets(c, 4);
-    }
+    while (*u) octets(next(u), 4);
   }
   template <class S> void text(S &x) { chars(x); }
+  void wide_letter(CORBA::WChar &x) { octets(uint64_t(x), 2); }
+  void units(const CORBA::WChar *s) {
+    uint32_t n = 0;
+    while (s[n]) n++;
+    octets(n, 4);
+    for (; *s; s++) octets(uint64_t(*s), *s > 0xffff ? 4 : 2); // there are no such units: that digest is wrong
+  }
+  template <class S> void wide_text(S &x) { units(x); }
+  void sequence(WStringSeq &x) {
+    octets(x.length(), 4);
+    for (CORBA::ULong i = 0; i < x.length(); i++) units(x[i]);
+  }
   template <class S> void sequence(S &x) {
     octets(x.length(), 4);
     for (CORBA::ULong i = 0; i < x.length(); i++) element(x, i);
@@ -193,6 +257,8 @@ private:
 inline void add(Digest &d, const char *s) { d.chars(s); }
 inline void add(Digest &d, char *s) { d.chars(s); }
 inline void add(Digest &d, const CORBA::String_var &s) { d.chars(s); }
+inline void add(Digest &d, const CORBA::WChar *s) { d.units(s); }
+inline void add(Digest &d, CORBA::WChar *s) { d.units(s); }
 template <class T> void add(Digest &d, const T &x) { visit(d, const_cast<T &>(x)); } // Digest only reads
 
 template <class... T> CORBA::ULongLong digest(const T &...x) {

@@ -18,6 +18,7 @@ static std::atomic<CORBA::ULong> forwards_made{0};
 static const std::chrono::seconds patience(20);
 
 static char *dup(const std::string &s) { return CORBA::string_dup(s.c_str()); }
+static CORBA::WChar *dup(const WideString &s) { return CORBA::wstring_dup(s.c_str()); }
 
 // ---- forwards -----------------------------------------------------------------------
 
@@ -170,6 +171,29 @@ public:
   char *join(const char *a, const char *b) override { return dup(std::string(a) + b); }
   char *make_string(CORBA::ULong n) override { return dup(std::string(n, 'x')); }
 
+  // WideTexts
+  CORBA::WChar echo_wchar(CORBA::WChar a, CORBA::WChar &b, CORBA::ULongLong check, CORBA::WChar &c) override {
+    verify(check, a, b, "echo_wchar");
+    c = b;
+    b = a;
+    return other_case_wide(a);
+  }
+  CORBA::WChar *echo_wstring(const CORBA::WChar *a, CORBA::WChar *&b, CORBA::ULongLong check,
+                             CORBA::WString_out c) override {
+    verify(check, a, b, "echo_wstring");
+    c = CORBA::wstring_dup(b);
+    CORBA::wstring_free(b);
+    b = CORBA::wstring_dup(a);
+    return dup(twisted(a));
+  }
+  ECHO_VARIABLE(WCharSeq, echo_wchars)
+  ECHO_VARIABLE(WStringSeq, echo_wstrings)
+  ECHO_VARIABLE(WideBundle, echo_wide)
+  CORBA::WChar *twist_wtag(const CORBA::WChar *a) override { return dup(twisted(a)); }
+  CORBA::WChar *widen(const char *a) override { return dup(widened(a)); }
+  char *narrow(const CORBA::WChar *a) override { return dup(narrowed(a)); }
+  CORBA::WChar *make_wstring(CORBA::ULong n) override { return dup(WideString(n, 0x416)); }
+
   // Values
   ECHO_BASIC(Suit, echo_suit)
   ECHO_FIXED(Shapes::Point, echo_point)
@@ -203,6 +227,7 @@ public:
     for (CORBA::ULong i = 0; i < n; i++) v[i] = CORBA::Octet(i * 7 + i / 256);
     return v._retn();
   }
+  CORBA::ULongLong take_octets(const OctetSeq &a) override { return digest(a); }
 
   // Arrays
   ECHO_FIXED_ARRAY(Cube, echo_cube)

@@ -1,9 +1,9 @@
 //! The rules at the head of `interop.idl`: twist and digest.
 
-use super::idl::interop::types::{Bundle, Inner, Odd, Outer, Suit};
+use super::idl::interop::types::{Bundle, Inner, Odd, Outer, Suit, WideBundle};
 use super::idl::interop::{Let, Loop};
 use super::idl::shapes::{Colour, Point};
-use zorb::{Bytes, Char};
+use zorb::{Bytes, Char, WChar};
 
 /// FNV-1a, 64 bits.
 pub(crate) struct Digest(u64);
@@ -90,6 +90,18 @@ impl Value for Char {
     }
     fn feed(&self, d: &mut Digest) {
         d.octets(&[self.0]);
+    }
+}
+
+impl Value for WChar {
+    fn twisted(&self) -> Self {
+        match u8::try_from(self.0) {
+            Ok(letter) if letter.is_ascii_alphabetic() => Self(self.0 ^ 0x20),
+            _ => *self,
+        }
+    }
+    fn feed(&self, d: &mut Digest) {
+        d.octets(&self.0.to_le_bytes());
     }
 }
 
@@ -191,4 +203,66 @@ structs! {
         longlongs, g8, ulonglongs, g9, floats, ga, doubles, gb, suits, gc, strings, gd, few
     }
     Loop { type_, fn_, ref_, struct_ }
+}
+
+/// A wstring, or a sequence of them, whose type in Rust is that of a string and whose digest is
+/// another.
+pub(crate) trait Wide {
+    /// As [`Value::feed`].
+    fn feed_wide(&self, d: &mut Digest);
+}
+
+impl Wide for str {
+    fn feed_wide(&self, d: &mut Digest) {
+        d.count(self.encode_utf16().count());
+        for unit in self.encode_utf16() {
+            d.octets(&unit.to_le_bytes());
+        }
+    }
+}
+
+impl Wide for [String] {
+    fn feed_wide(&self, d: &mut Digest) {
+        d.count(self.len());
+        self.iter().for_each(|text| text.feed_wide(d));
+    }
+}
+
+/// The digest of two wstrings, or of two sequences of them.
+pub(crate) fn digest_wide<T: Wide + ?Sized>(a: &T, b: &T) -> u64 {
+    digest_of(|d| {
+        a.feed_wide(d);
+        b.feed_wide(d);
+    })
+}
+
+impl Value for WideBundle {
+    fn twisted(&self) -> Self {
+        Self {
+            g0: self.g0.twisted(),
+            first: self.first.twisted(),
+            g1: self.g1.twisted(),
+            text: self.text.twisted(),
+            g2: self.g2.twisted(),
+            chars: self.chars.twisted(),
+            g3: self.g3.twisted(),
+            texts: self.texts.twisted(),
+            g4: self.g4.twisted(),
+            last: self.last.twisted(),
+            end: self.end.twisted(),
+        }
+    }
+    fn feed(&self, d: &mut Digest) {
+        self.g0.feed(d);
+        self.first.feed(d);
+        self.g1.feed(d);
+        self.text.feed_wide(d);
+        self.g2.feed(d);
+        self.chars.feed(d);
+        self.g3.feed(d);
+        self.texts.feed_wide(d);
+        self.g4.feed(d);
+        self.last.feed(d);
+        self.end.feed(d);
+    }
 }

@@ -333,3 +333,18 @@ pub(super) async fn large_structs(w: Arc<World>) {
     let (a, b) = (d.many(1500, Sample::sample), d.many(999, Sample::sample));
     echo!(w.echo_outers(&a, &b));
 }
+
+/// 1.9 MiB, which every ORB takes with its default settings.
+pub(super) const BIG: u32 = 1_992_294;
+
+pub(super) async fn big_messages(w: Arc<World>) {
+    let octets = Dice(14).octets(BIG as usize);
+    let digest = digest!(octets);
+    assert_eq!(w.peer.take_octets(octets).await.unwrap(), digest);
+    let found = w.peer.make_octets(BIG).await.unwrap();
+    assert!(found.iter().copied().eq((0..BIG).map(octet_at)));
+    assert_eq!(
+        w.peer.make_string(BIG).await.unwrap(),
+        "x".repeat(BIG as usize)
+    );
+}

@@ -4,6 +4,7 @@ mod data;
 mod ends;
 mod objects;
 mod waits;
+mod wide;
 
 use crate::idl::interop::PeerRef;
 use crate::omniorb::Way;
@@ -45,15 +46,21 @@ cells! {
     DATA: data::{
         basic, mixed, mismatch, constants, strings, latin1, latin1_char, enums, structs, bundles,
         sequences, struct_sequences, nested_sequences, bounded, beyond_bounds, arrays,
-        large_octets, large_strings, large_structs,
+        large_octets, large_strings, large_structs, big_messages,
     }
     OBJECTS: objects::{
         attributes, exceptions, system_exceptions, retried_exceptions, undeclared, bad_operation,
         references, pseudo_operations, inheritance, callbacks, keywords,
     }
     WAITS: waits::{ oneways, gates, timeout, cancel, concurrent }
+    /// Not in GIOP 1.0.
+    WIDE: wide::{
+        wide_chars, wide_halves, wide_strings, wide_marks, wide_sequences, wide_structs,
+        wide_bounded, widen_narrow, large_wide_strings,
+    }
     /// Only for strings that travel as UTF-8 to a server that keeps them so.
     UNICODE: data::{ unicode, strings, latin1 }
+    WIDE_UNICODE: wide::{ widen_narrow_unicode }
     /// Only for servers that forward.
     FORWARDS: ends::{ forward, forward_loop, forward_to_nowhere }
     /// Only for servers in a process of their own.

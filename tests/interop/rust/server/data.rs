@@ -9,7 +9,7 @@ use crate::idl::shapes::Point;
 use crate::rules::{Value, digest};
 use zorb::{Bytes, Char, OctetsRef};
 
-fn verify(operation: &str, expected: u64, found: u64) -> Result<(), Mismatch> {
+pub(super) fn verify(operation: &str, expected: u64, found: u64) -> Result<(), Mismatch> {
     let operation = operation.to_owned();
     if found == expected {
         Ok(())
@@ -31,6 +31,7 @@ macro_rules! echo {
         }
     )+};
 }
+pub(super) use echo;
 
 impl Basics for Peer {
     echo! {
@@ -165,6 +166,10 @@ impl Sequences for Peer {
 
     async fn make_octets(&self, n: u32) -> Raises<Bytes> {
         Ok((0..n).map(octet_at).collect())
+    }
+
+    async fn take_octets(&self, a: OctetsRef<'_>) -> Raises<u64> {
+        Ok(digest!(a))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod data;
 mod rest;
+mod wide;
 
 pub(crate) use data::{digest_of_constants, octet_at};
 

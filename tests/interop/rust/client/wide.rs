@@ -1,0 +1,175 @@
+//! Cells about wide text.
+
+use super::data::echo;
+use super::{World, raised};
+use crate::idl::interop::types::{TAG_BOUND, WideBundle};
+use crate::rules::{Value, digest, digest_wide};
+use crate::samples::{Dice, Sample};
+use std::sync::Arc;
+use zorb::{CompletionStatus, SystemExceptionKind as Kind, WChar};
+
+/// Calls an echo of wstrings and checks what comes back.
+macro_rules! echo_wide {
+    ($world:ident.$operation:ident($a:expr, $b:expr)) => {
+        match ($a, $b) {
+            (a, b) => {
+                let check = digest_wide(a, b);
+                let echoed = $world.peer.$operation(a, b, check).await;
+                let (result, inout, out) = echoed.expect(stringify!($operation));
+                assert_eq!(result, a.twisted(), "{}: result", stringify!($operation));
+                assert_eq!(inout, *a, "{}: inout", stringify!($operation));
+                assert_eq!(out, *b, "{}: out", stringify!($operation));
+            }
+        }
+    };
+}
+
+/// Texts without a mark: empty, ASCII, Latin-1, other alphabets, combining characters, beyond the
+/// BMP (two units each), and the ends of what there is.
+const TEXTS: [&str; 12] = [
+    "",
+    "a",
+    "The quick brown Fox",
+    "naïve café ÄÖÜß ÿ",
+    "Жар-птица, Ελληνικά, 日本語",
+    "e\u{301}, a\u{308}\u{323}; \u{915}\u{94d}\u{937}",
+    "🦀",
+    "before 🦀 between 𝄞 behind",
+    "\u{1}\u{7f}\u{80}\u{ff}\u{100}",
+    "\u{d7ff}\u{e000}\u{fffd}\u{ffff}",
+    "\u{10000}\u{10ffff}",
+    "\u{200f}\u{5d0}\u{200e}x",
+];
+
+/// The character U+FEFF is a byte order mark where a text begins and a character everywhere else.
+const MARKED: [&str; 6] = [
+    "a\u{feff}b",
+    "ends with one\u{feff}",
+    "\u{feff}",
+    "\u{feff}begins with one",
+    "\u{feff}\u{feff}with two",
+    "\u{fffe}",
+];
+
+impl Sample for WChar {
+    fn sample(d: &mut Dice) -> Self {
+        let units = "aZéßЖ€日\u{301}".encode_utf16();
+        let units: Vec<u16> = units.collect();
+        Self(units[usize::from(u8::sample(d)) % units.len()])
+    }
+}
+
+fn text(d: &mut Dice) -> String {
+    TEXTS[usize::from(u8::sample(d)) % TEXTS.len()].to_owned()
+}
+
+fn bundle(d: &mut Dice, n: usize) -> WideBundle {
+    WideBundle {
+        g0: Sample::sample(d),
+        first: Sample::sample(d),
+        g1: Sample::sample(d),
+        text: text(d),
+        g2: Sample::sample(d),
+        chars: d.many(n, Sample::sample),
+        g3: Sample::sample(d),
+        texts: d.many(n + 1, text),
+        g4: Sample::sample(d),
+        last: Sample::sample(d),
+        end: Sample::sample(d),
+    }
+}
+
+pub(super) async fn wide_chars(w: Arc<World>) {
+    let units = "aZ0 \u{1}\u{7f}\u{80}éÿĀЖ€日\u{301}\u{d7ff}\u{e000}\u{fffd}\u{ffff}";
+    for unit in units.encode_utf16() {
+        echo!(w.echo_wchar(WChar(unit), WChar(unit ^ 1)));
+    }
+    let mut d = Dice(21);
+    for n in [0, 1, 2, 3, 8, 33] {
+        let (a, b): (Vec<WChar>, Vec<WChar>) =
+            (d.many(n, Sample::sample), d.many(n / 2, Sample::sample));
+        echo!(w.echo_wchars(&a, &b));
+    }
+}
+
+/// Halves of pairs, one character at a time, as Java sends them.
+pub(super) async fn wide_halves(w: Arc<World>) {
+    for unit in "🦀\u{10000}\u{10ffff}".encode_utf16() {
+        echo!(w.echo_wchar(WChar(unit), WChar(0x416)));
+    }
+    let pairs: Vec<WChar> = "🦀x𝄞".encode_utf16().map(WChar).collect();
+    echo!(w.echo_wchars(&pairs[..], &pairs[..1]));
+}
+
+pub(super) async fn wide_strings(w: Arc<World>) {
+    for (n, a) in TEXTS.into_iter().enumerate() {
+        echo_wide!(w.echo_wstring(a, TEXTS[(n * 5 + 2) % TEXTS.len()]));
+    }
+    for n in 1..12 {
+        echo_wide!(w.echo_wstring(&*"Жp".repeat(n), &*"Q".repeat(12 - n)));
+    }
+}
+
+pub(super) async fn wide_marks(w: Arc<World>) {
+    for (n, a) in MARKED.into_iter().enumerate() {
+        echo_wide!(w.echo_wstring(a, MARKED[(n + 1) % MARKED.len()]));
+    }
+    for unit in [0xfeff, 0xfffe] {
+        echo!(w.echo_wchar(WChar(unit), WChar(0x20)));
+    }
+}
+
+pub(super) async fn wide_sequences(w: Arc<World>) {
+    let mut d = Dice(22);
+    for n in [0, 1, 2, 3, 8, 33] {
+        let (a, b) = (d.many(n, text), d.many(n / 2, text));
+        echo_wide!(w.echo_wstrings(&*a, &*b));
+    }
+}
+
+pub(super) async fn wide_structs(w: Arc<World>) {
+    let mut d = Dice(23);
+    for n in 0..9 {
+        let (a, b) = (bundle(&mut d, n), bundle(&mut d, n * 5 % 7));
+        echo!(w.echo_wide(&a, &b));
+    }
+}
+
+/// The bound counts UTF-16 units.
+pub(super) async fn wide_bounded(w: Arc<World>) {
+    assert_eq!(TAG_BOUND, 12);
+    for tag in ["", "a", "Ж", "exactly12chr", "ЖЖЖЖЖЖЖЖЖЖЖЖ", "🦀🦀🦀🦀🦀🦀"]
+    {
+        assert_eq!(w.peer.twist_wtag(tag).await.unwrap(), tag.twisted());
+    }
+    for tag in ["exactly13char", "🦀🦀🦀🦀🦀🦀!"] {
+        let outcome = w.peer.twist_wtag(tag).await;
+        raised(outcome, Kind::BadParam, CompletionStatus::No);
+    }
+    w.peer.nothing().await.unwrap();
+}
+
+pub(super) async fn widen_narrow(w: Arc<World>) {
+    for text in ["", "plain", "naïve café ÄÖÜß ÿ"] {
+        assert_eq!(w.peer.widen(text).await.unwrap(), text);
+        assert_eq!(w.peer.narrow(text).await.unwrap(), text);
+    }
+}
+
+/// The same, for strings that travel as UTF-8 to a server that keeps them so.
+pub(super) async fn widen_narrow_unicode(w: Arc<World>) {
+    for text in TEXTS {
+        assert_eq!(w.peer.widen(text).await.unwrap(), text);
+        assert_eq!(w.peer.narrow(text).await.unwrap(), text);
+    }
+}
+
+pub(super) async fn large_wide_strings(w: Arc<World>) {
+    let a: String = "Жa🦀".chars().cycle().take(60_000).collect();
+    let b: String = ('α'..='ω').cycle().take(45_677).collect();
+    echo_wide!(w.echo_wstring(&*a, &*b));
+    for n in [0, 1, 4094, 4095, 4096, 150_000] {
+        let found = w.peer.make_wstring(n).await.unwrap();
+        assert_eq!(found, "Ж".repeat(n as usize), "make_wstring({n})");
+    }
+}
