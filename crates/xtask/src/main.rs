@@ -7,6 +7,7 @@
 
 mod cells;
 mod claims;
+mod list;
 mod peers;
 mod step;
 mod test;
@@ -32,6 +33,8 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         cargo_args: Vec<String>,
     },
+    /// Compares the interop cells that the last `test` ran with those that are expected
+    Cells,
     /// Prints what is measured beside what is aimed at, and fails when something falls short
     Claims {
         /// One of the areas that `claims` without an area lists
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
     let done = match Args::parse().chore {
         Chore::Peers => peers::ready(),
         Chore::Test { cargo_args } => test::run(&cargo_args),
+        Chore::Cells => cells::show(),
         Chore::Claims { area: Some(area) } => claims::run(&area),
         Chore::Claims { area: None } => {
             claims::list();

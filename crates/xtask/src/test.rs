@@ -24,8 +24,7 @@ pub(crate) fn run(cargo_args: &[String]) -> Done {
         .env("ZORB_CELLS", &record);
     let tested = step::run(&mut test);
 
-    let (line, verdict) = cells::tally()?.verdict();
-    println!("{line}");
+    let cells = cells::show();
     tested?;
-    verdict
+    cells
 }

@@ -1,142 +1,170 @@
-//! omniORB's two programs, and how they are started.
+//! omniORB on the other side: which columns of the matrix there are with it.
 
-use crate::support::{Running, have};
-use std::net::TcpListener;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-use tempfile::TempDir;
-use zorb::Ior;
-use zorb_giop::ior::{ComponentTag, IiopProfile, decode_encapsulation};
+use crate::client::{Cell, DATA, ENDS, FORWARDS, OBJECTS, UNICODE, WAITS, WIDE, WIDE_UNICODE};
+use crate::peers::{Brand, Over, Program, Programs};
+use std::path::Path;
 
-/// What peers talk over.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Over {
-    Tcp,
-    Unix,
-}
-
-/// omniORB's programs, if they have been built; see `tests/interop/README.md`.
-pub(crate) struct Programs {
-    pub(crate) server: PathBuf,
-    pub(crate) client: PathBuf,
-}
-
-impl Programs {
-    /// `None`, and a word about it, when there are none; a failure when there have to be.
-    pub(crate) fn find(what: &str) -> Option<Self> {
-        let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop/build/omniorb");
-        let (server, client) = (built.join("server"), built.join("client"));
-        have(what, &[&server, &client]).then_some(Self { server, client })
-    }
-}
-
-/// One way of starting a server.
-pub(crate) struct Way {
-    server: PathBuf,
-    over: Over,
-    args: &'static [&'static str],
-    folder: TempDir,
-    started: AtomicU32,
-}
-
-impl Way {
-    pub(crate) fn new(programs: &Programs, over: Over, args: &'static [&'static str]) -> Self {
-        Self {
-            server: programs.server.clone(),
-            over,
-            args,
-            folder: tempfile::tempdir().expect("a folder for sockets"),
-            started: AtomicU32::new(0),
-        }
-    }
-
-    /// A server, and the reference of its peer.
-    pub(crate) fn start(&self) -> (Running, String) {
-        // omniORB lets another server have its port afterwards only if it was told the number,
-        // and somebody else may be quicker to take a number that was free a moment ago.
-        let mut attempts = 0..5;
-        attempts
-            .find_map(|_| self.start_at(&self.new_place()))
-            .expect("the server serves")
-    }
-
-    fn new_place(&self) -> [String; 2] {
-        match self.over {
-            Over::Tcp => {
-                let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
-                let port = free.expect("a free port").port();
-                ["--port".to_owned(), port.to_string()]
-            }
-            Over::Unix => ["--unix".to_owned(), self.path("socket")],
-        }
-    }
-
-    /// A server at the very place of an earlier one, which has gone.
-    pub(crate) fn start_again(&self, earlier: &Ior) -> (Running, String) {
-        let place = match self.over {
-            Over::Tcp => ["--port".to_owned(), address(earlier).1.to_string()],
-            Over::Unix => ["--unix".to_owned(), address(earlier).0],
+pub(crate) static OMNIORB: Brand = Brand {
+    name: "omniorb",
+    orb_name: "omniORB",
+    // It writes in the order of the machine, and so do we.
+    order: crate::peers::OUR_ORDER,
+    programs: || {
+        let program = |name| Program {
+            program: Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("tests/interop/build/omniorb")
+                .join(name),
+            before: Vec::new(),
+            needs: Vec::new(),
         };
-        self.start_at(&place).expect("the place is free again")
-    }
-
-    fn start_at(&self, place: &[String]) -> Option<(Running, String)> {
-        let mut args = vec!["--ior".to_owned(), self.path("ior")];
-        args.extend_from_slice(place);
-        args.extend(self.args.iter().map(|&arg| arg.to_owned()));
-        // The thread that waits here may be one that others need.
-        tokio::task::block_in_place(|| {
-            let mut server = Running::start(&self.server, &args);
-            let reference = server.reference()?;
-            Some((server, reference))
-        })
-    }
-
-    fn path(&self, name: &str) -> String {
-        let number = self.started.fetch_add(1, Ordering::Relaxed);
-        let path = self.folder.path().join(format!("{name}-{number}"));
-        path.to_str()
-            .expect("temporary folders have plain names")
-            .to_owned()
-    }
-
-    /// The same peer by the plain key under which omniORB's server also serves it.
-    pub(crate) fn corbaloc(&self, peer: &Ior) -> String {
-        let (host, port) = address(peer);
-        let version = profile(peer).version;
-        match self.over {
-            Over::Tcp => format!("corbaloc:iiop:{version}@{host}:{port}/Interop"),
-            Over::Unix => format!("corbaloc:uiop:{version}@{host}|Interop"),
+        Programs {
+            server: program("server"),
+            client: program("client"),
         }
+    },
+    limit: |giop| vec!["-ORBmaxGIOPVersion".to_owned(), giop.to_owned()],
+    server_lacks: &[],
+};
+
+mod our_client_passes_every_cell {
+    use super::*;
+    use crate::matrix::{Talk, our_client};
+
+    const ALL: &[&[Cell]] = &[DATA, OBJECTS, WAITS, FORWARDS, ENDS];
+    const ALL_1_2: &[&[Cell]] = &[DATA, OBJECTS, WAITS, FORWARDS, ENDS, WIDE];
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_omniorb_limited_to_giop_1_0() {
+        let talk = Talk {
+            utf8: false,
+            ..Talk::new("1.0", Over::Tcp)
+        };
+        our_client(&OMNIORB, talk, ALL).await;
+    }
+
+    /// Its references of that version name no code sets.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_omniorb_limited_to_giop_1_1() {
+        let talk = Talk {
+            utf8: false,
+            ..Talk::new("1.1", Over::Tcp)
+        };
+        our_client(&OMNIORB, talk, ALL).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_omniorb_over_giop_1_2_and_tcp() {
+        our_client(&OMNIORB, Talk::new("1.2", Over::Tcp), ALL_1_2).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_omniorb_over_giop_1_2_and_a_unix_socket() {
+        our_client(&OMNIORB, Talk::new("1.2", Over::Unix), ALL_1_2).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_omniorb_with_text_in_utf_8() {
+        let talk = Talk {
+            setting: "utf8",
+            args: &["-ORBnativeCharCodeSet", "UTF-8"],
+            ..Talk::new("1.2", Over::Tcp)
+        };
+        our_client(&OMNIORB, talk, &[UNICODE, WIDE_UNICODE]).await;
     }
 }
 
-fn profile(reference: &Ior) -> IiopProfile {
-    IiopProfile::from_tagged(&reference.profiles[0]).expect("an IIOP profile comes first")
-}
+mod omniorb_s_client_passes_every_cell {
+    use super::*;
+    use crate::matrix::{Talk, Theirs, run_client, their_client};
+    use crate::support::{Running, passed};
+    use std::process::Command;
 
-/// Host and port of a reference, or the socket's path and 0.
-fn address(reference: &Ior) -> (String, u16) {
-    let body = profile(reference);
-    match body.component(ComponentTag::OMNIORB_UNIX) {
-        Some(data) => {
-            let (_host, path): (String, String) = decode_encapsulation(data).expect("two strings");
-            (path, 0)
-        }
-        None => (body.address.host, body.address.port),
+    /// Cells of that client that need what our servers do not have yet.
+    const NOT_YET: &[&str] = &["forward"];
+
+    async fn check(talk: Talk, callbacks: Over) {
+        let theirs = Theirs {
+            callbacks,
+            only: &[],
+            without: NOT_YET,
+        };
+        their_client(&OMNIORB, talk, theirs).await;
     }
-}
 
-/// The reference as a `corbaloc:` URL with its own object key.
-pub(crate) fn corbaloc_of(reference: &Ior) -> String {
-    let body = profile(reference);
-    let key: String = body
-        .object_key
-        .iter()
-        .map(|octet| format!("%{octet:02x}"))
-        .collect();
-    format!(
-        "corbaloc:iiop:1.2@{}:{}/{key}",
-        body.address.host, body.address.port
-    )
+    /// Code sets are agreed on from 1.1 on, and then omniORB takes ours: UTF-8.
+    const V1_0: Talk = Talk::new("1.0", Over::Tcp);
+    const V1_1: Talk = Talk {
+        args: &["--tcs", "utf8"],
+        ..Talk::new("1.1", Over::Tcp)
+    };
+    const V1_2: Talk = Talk {
+        args: &["--tcs", "utf8"],
+        ..Talk::new("1.2", Over::Tcp)
+    };
+    const UNIX: Over = Over::Unix;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn over_giop_1_0_and_tcp() {
+        check(V1_0, Over::Tcp).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn over_giop_1_1_and_tcp() {
+        check(V1_1, Over::Tcp).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn over_giop_1_2_and_tcp() {
+        check(V1_2, Over::Tcp).await;
+    }
+
+    /// omniORB can publish no UNIX socket in these versions, so it is called back over TCP.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn over_giop_1_0_and_a_unix_socket() {
+        check(Talk { over: UNIX, ..V1_0 }, Over::Tcp).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn over_giop_1_1_and_a_unix_socket() {
+        check(Talk { over: UNIX, ..V1_1 }, Over::Tcp).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn over_giop_1_2_and_a_unix_socket() {
+        check(Talk { over: UNIX, ..V1_2 }, UNIX).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn with_text_in_utf_8() {
+        let talk = Talk {
+            setting: "utf8",
+            args: &["-ORBnativeCharCodeSet", "UTF-8"],
+            ..Talk::new("1.2", Over::Tcp)
+        };
+        check(talk, Over::Tcp).await;
+    }
+
+    /// With `die()` the server is gone without a reply; the client checks for COMM_FAILURE.
+    #[test]
+    fn up_to_the_death_of_the_server() {
+        let ours = ("zorb", OMNIORB.order);
+        let prefix = Talk::new("1.2", Over::Tcp).prefix((OMNIORB.name, OMNIORB.order), ours);
+        let Some(programs) = OMNIORB.find(&prefix) else {
+            return;
+        };
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.args([
+            "--exact",
+            "a_server_in_a_process_of_its_own",
+            "--ignored",
+            "--nocapture",
+        ]);
+        let mut server = Running::command(command);
+        let reference = server.reference().expect("the server serves");
+        let die = ["--op".to_owned(), "die".to_owned()];
+        let said = run_client(&programs.client, &reference, &die);
+        assert!(said.is_empty(), "{said:?}");
+        server.finish().success();
+        passed(&format!("{prefix}/server_dies"));
+    }
 }

@@ -7,7 +7,7 @@ mod waits;
 mod wide;
 
 use crate::idl::interop::PeerRef;
-use crate::omniorb::Way;
+use crate::peers::Way;
 use crate::support::{HANG, passed};
 use std::fmt::Debug;
 use std::pin::Pin;
@@ -72,7 +72,14 @@ cells! {
 pub(crate) async fn run(world: World, prefix: &str, groups: &[&[Cell]]) {
     let world = Arc::new(world);
     let mut failed = Vec::new();
+    let lacking = world
+        .way
+        .as_ref()
+        .map_or(&[][..], |way| way.brand.server_lacks);
     for cell in groups.iter().copied().flatten() {
+        if lacking.contains(&cell.name) {
+            continue;
+        }
         // A task of its own: its panic is an answer.
         let task = tokio::spawn((cell.run)(Arc::clone(&world)));
         let stop = task.abort_handle();

@@ -1,0 +1,194 @@
+//! One column of the matrix at a time: all cells of one client on one server in one way.
+
+use crate::client::{self, Cell, World};
+use crate::idl::interop::PeerRef;
+use crate::peers::{Brand, OUR_ORDER, Over, Program, Way, corbaloc_of};
+use crate::server;
+use crate::support::{HANG, passed};
+use tempfile::TempDir;
+use zorb::{Builder, Interface, Orb};
+
+/// How client and server talk.
+#[derive(Clone, Copy)]
+pub(crate) struct Talk {
+    /// The version both keep to.
+    pub(crate) giop: &'static str,
+    pub(crate) over: Over,
+    /// What is special, if anything: a part of the names of these cells.
+    pub(crate) setting: &'static str,
+    /// Arguments of the other ORB's program that make it so.
+    pub(crate) args: &'static [&'static str],
+    /// What we are told, so that it is so.
+    pub(crate) ours: fn(Builder) -> Builder,
+    /// Whether strings travel as UTF-8 or as ISO 8859-1.
+    pub(crate) utf8: bool,
+}
+
+impl Talk {
+    /// Both as they are by default.
+    pub(crate) const fn new(giop: &'static str, over: Over) -> Self {
+        Self {
+            giop,
+            over,
+            setting: "",
+            args: &[],
+            ours: |builder| builder,
+            utf8: true,
+        }
+    }
+
+    /// What the names of cells begin with.
+    pub(crate) fn prefix(&self, client: (&str, &str), server: (&str, &str)) -> String {
+        let over = match self.over {
+            Over::Tcp => "tcp",
+            Over::Unix => "unix",
+        };
+        let slash = if self.setting.is_empty() { "" } else { "/" };
+        format!(
+            "{}-{}/giop{}/{}-{}/{over}{slash}{}",
+            client.0, server.0, self.giop, client.1, server.1, self.setting
+        )
+    }
+
+    pub(crate) fn args_of(&self, brand: &Brand) -> Vec<String> {
+        let mut args = (brand.limit)(self.giop);
+        args.extend(self.args.iter().map(|&arg| arg.to_owned()));
+        args
+    }
+
+    /// An ORB of ours that listens, and the folder of its socket.
+    pub(crate) async fn listen(&self) -> (Orb, TempDir) {
+        let folder = tempfile::tempdir().expect("a folder for a socket");
+        let socket = folder.path().join("zorb");
+        let endpoint = match self.over {
+            Over::Tcp => "iiop://127.0.0.1:0".to_owned(),
+            Over::Unix => format!("uiop://{}", socket.display()),
+        };
+        let orb = (self.ours)(Orb::builder().listen(endpoint))
+            .build()
+            .await
+            .expect("the ORB listens");
+        (orb, folder)
+    }
+
+    /// A client's ORB, whose own objects can be called back.
+    pub(crate) async fn connect(&self, reference: &str) -> (Orb, PeerRef, TempDir) {
+        let (orb, folder) = self.listen().await;
+        orb.root_poa()
+            .the_poa_manager()
+            .activate()
+            .expect("not inactive");
+        let object = orb.string_to_object(reference).await.expect("a reference");
+        let peer = object.narrow().await.expect("it answers").expect("a Peer");
+        (orb, peer, folder)
+    }
+}
+
+const OURS: (&str, &str) = ("zorb", OUR_ORDER);
+
+/// Our client on our own server, which needs no peer and counts as no cell.
+pub(crate) async fn among_ourselves(talk: Talk, groups: &[&[Cell]]) {
+    let (orb, _folder) = talk.listen().await;
+    let reference = orb.object_to_string(&server::serve(&orb));
+    let (client, peer, _folder) = talk.connect(&reference).await;
+    assert_eq!(peer.orb_name().await.unwrap(), "zorb");
+    let world = World {
+        orb: client,
+        peer,
+        way: None,
+        utf8: talk.utf8,
+    };
+    client::run(world, "zorb-zorb", groups).await;
+    orb.shutdown(true).await.expect("outside any upcall");
+}
+
+/// Our client on another ORB's server.
+pub(crate) async fn our_client(brand: &'static Brand, talk: Talk, groups: &[&[Cell]]) {
+    let prefix = talk.prefix(OURS, (brand.name, brand.order));
+    let Some(programs) = brand.find(&prefix) else {
+        return;
+    };
+    let way = Way::new(brand, &programs, talk.over, talk.args_of(brand));
+    let (_server, reference) = way.start();
+    let (orb, peer, _folder) = talk.connect(&reference).await;
+    assert_eq!(peer.orb_name().await.unwrap(), brand.orb_name);
+    let world = World {
+        orb,
+        peer,
+        way: Some(way),
+        utf8: talk.utf8,
+    };
+    client::run(world, &prefix, groups).await;
+}
+
+/// Runs another ORB's client to its end and gives what it printed. Its status says whether all cells
+/// passed; the lines say which.
+pub(crate) fn run_client(client: &Program, reference: &str, args: &[String]) -> Vec<String> {
+    let folder = tempfile::tempdir().expect("a folder for a reference");
+    let file = folder.path().join("ior");
+    std::fs::write(&file, format!("{reference}\n")).expect("a file can be written");
+    let mut all = vec![
+        "--ior".to_owned(),
+        file.to_str().expect("a plain name").to_owned(),
+    ];
+    all.extend_from_slice(args);
+    client.start(&all).finish().lines
+}
+
+/// What another ORB's client is told besides how to talk.
+#[derive(Clone, Copy)]
+pub(crate) struct Theirs {
+    /// Where its own objects listen.
+    pub(crate) callbacks: Over,
+    /// The cells to run; none means all that its `--list` names with these arguments.
+    pub(crate) only: &'static [&'static str],
+    /// The cells not to run; whoever fills this in says why.
+    pub(crate) without: &'static [&'static str],
+}
+
+/// Another ORB's client on our server.
+pub(crate) async fn their_client(brand: &'static Brand, talk: Talk, theirs: Theirs) {
+    let prefix = talk.prefix((brand.name, brand.order), OURS);
+    let Some(programs) = brand.find(&prefix) else {
+        return;
+    };
+    let (orb, folder) = talk.listen().await;
+    let peer = server::serve(&orb);
+    let reference = orb.object_to_string(&peer);
+    let mut args = talk.args_of(brand);
+    if theirs.callbacks == Over::Unix {
+        let socket = folder.path().join("theirs");
+        args.extend(["--unix".to_owned(), socket.display().to_string()]);
+    }
+    if talk.over == Over::Tcp {
+        args.extend(["--corbaloc".to_owned(), corbaloc_of(peer.as_object().ior())]);
+    }
+
+    let mut expected: Vec<String> = theirs.only.iter().map(|&cell| cell.to_owned()).collect();
+    if expected.is_empty() {
+        let listing = [&args[..], &["--list".to_owned()]].concat();
+        expected = run_client(&programs.client, &reference, &listing);
+        assert!(expected.len() > 30, "not a list of cells: {expected:?}");
+    }
+    expected.retain(|cell| !theirs.without.contains(&cell.as_str()));
+    for cell in &expected {
+        args.extend(["--cell".to_owned(), cell.clone()]);
+    }
+    let lines = run_client(&programs.client, &reference, &args);
+    let ok = |cell: &String| lines.contains(&format!("cell {cell} ok"));
+    let (good, bad): (Vec<_>, Vec<_>) = expected.iter().partition(|cell| ok(cell));
+    good.iter()
+        .for_each(|cell| passed(&format!("{prefix}/{cell}")));
+    assert!(
+        bad.is_empty(),
+        "cells that failed: {bad:?}\n{}",
+        lines.join("\n")
+    );
+
+    let shutdown = ["--op".to_owned(), "shutdown".to_owned()];
+    let said = run_client(&programs.client, &reference, &shutdown);
+    assert!(said.is_empty(), "{said:?}");
+    let ended = tokio::time::timeout(HANG, orb.run()).await;
+    ended.expect("shutdown() ends the server");
+    passed(&format!("{prefix}/shutdown"));
+}

@@ -1,0 +1,194 @@
+//! The programs of other ORBs, and how they are started.
+
+use crate::support::{Running, have};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use tempfile::TempDir;
+use zorb::Ior;
+use zorb_giop::ior::{ComponentTag, IiopProfile, decode_encapsulation};
+
+/// What peers talk over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    Tcp,
+    Unix,
+}
+
+/// Another ORB, with a server and a client of `interop.idl` that take the arguments which
+/// `tests/interop/README.md` describes.
+pub(crate) struct Brand {
+    /// In names of cells.
+    pub(crate) name: &'static str,
+    /// What its server says to `orb_name`.
+    pub(crate) orb_name: &'static str,
+    /// The byte order it writes in: `le` or `be`.
+    pub(crate) order: &'static str,
+    /// How its two programs are called.
+    pub(crate) programs: fn() -> Programs,
+    /// The arguments that keep either program to this version of GIOP.
+    pub(crate) limit: fn(giop: &str) -> Vec<String>,
+    /// Cells that our client does not run on its server; whoever fills this in says why.
+    pub(crate) server_lacks: &'static [&'static str],
+}
+
+/// The two programs of an ORB.
+pub(crate) struct Programs {
+    pub(crate) server: Program,
+    pub(crate) client: Program,
+}
+
+/// A program, with what stands before its arguments.
+#[derive(Clone)]
+pub(crate) struct Program {
+    pub(crate) program: PathBuf,
+    pub(crate) before: Vec<String>,
+    /// Files without which it does not run.
+    pub(crate) needs: Vec<PathBuf>,
+}
+
+impl Program {
+    pub(crate) fn start(&self, args: &[String]) -> Running {
+        Running::start(&self.program, &[&self.before, args].concat())
+    }
+}
+
+impl Brand {
+    /// `None`, and a word about it, when its programs have not been made; a failure when they have
+    /// to be there.
+    pub(crate) fn find(&self, what: &str) -> Option<Programs> {
+        let programs = (self.programs)();
+        let all = [&programs.server, &programs.client];
+        let needed: Vec<&Path> = all
+            .iter()
+            .flat_map(|p| std::iter::once(&p.program).chain(&p.needs))
+            .map(PathBuf::as_path)
+            .collect();
+        have(what, &needed).then_some(programs)
+    }
+}
+
+/// The byte order that we write in.
+pub(crate) const OUR_ORDER: &str = if cfg!(target_endian = "big") {
+    "be"
+} else {
+    "le"
+};
+
+/// One way of starting a server.
+pub(crate) struct Way {
+    pub(crate) brand: &'static Brand,
+    server: Program,
+    over: Over,
+    args: Vec<String>,
+    folder: TempDir,
+    started: AtomicU32,
+}
+
+impl Way {
+    pub(crate) fn new(
+        brand: &'static Brand,
+        programs: &Programs,
+        over: Over,
+        args: Vec<String>,
+    ) -> Self {
+        Self {
+            brand,
+            server: programs.server.clone(),
+            over,
+            args,
+            folder: tempfile::tempdir().expect("a folder for sockets"),
+            started: AtomicU32::new(0),
+        }
+    }
+
+    /// A server, and the reference of its peer.
+    pub(crate) fn start(&self) -> (Running, String) {
+        // omniORB lets another server have its port afterwards only if it was told the number,
+        // and somebody else may be quicker to take a number that was free a moment ago.
+        let mut attempts = 0..5;
+        attempts
+            .find_map(|_| self.start_at(&self.new_place()))
+            .expect("the server serves")
+    }
+
+    fn new_place(&self) -> [String; 2] {
+        match self.over {
+            Over::Tcp => {
+                let free = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr());
+                let port = free.expect("a free port").port();
+                ["--port".to_owned(), port.to_string()]
+            }
+            Over::Unix => ["--unix".to_owned(), self.path("socket")],
+        }
+    }
+
+    /// A server at the very place of an earlier one, which has gone.
+    pub(crate) fn start_again(&self, earlier: &Ior) -> (Running, String) {
+        let place = match self.over {
+            Over::Tcp => ["--port".to_owned(), address(earlier).1.to_string()],
+            Over::Unix => ["--unix".to_owned(), address(earlier).0],
+        };
+        self.start_at(&place).expect("the place is free again")
+    }
+
+    fn start_at(&self, place: &[String]) -> Option<(Running, String)> {
+        let mut args = vec!["--ior".to_owned(), self.path("ior")];
+        args.extend_from_slice(place);
+        args.extend_from_slice(&self.args);
+        // The thread that waits here may be one that others need.
+        tokio::task::block_in_place(|| {
+            let mut server = self.server.start(&args);
+            let reference = server.reference()?;
+            Some((server, reference))
+        })
+    }
+
+    fn path(&self, name: &str) -> String {
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.path().join(format!("{name}-{number}"));
+        path.to_str()
+            .expect("temporary folders have plain names")
+            .to_owned()
+    }
+
+    /// The same peer by the plain key under which its server also serves it.
+    pub(crate) fn corbaloc(&self, peer: &Ior) -> String {
+        let (host, port) = address(peer);
+        let version = profile(peer).version;
+        match self.over {
+            Over::Tcp => format!("corbaloc:iiop:{version}@{host}:{port}/Interop"),
+            Over::Unix => format!("corbaloc:uiop:{version}@{host}|Interop"),
+        }
+    }
+}
+
+fn profile(reference: &Ior) -> IiopProfile {
+    IiopProfile::from_tagged(&reference.profiles[0]).expect("an IIOP profile comes first")
+}
+
+/// Host and port of a reference, or the socket's path and 0.
+fn address(reference: &Ior) -> (String, u16) {
+    let body = profile(reference);
+    match body.component(ComponentTag::OMNIORB_UNIX) {
+        Some(data) => {
+            let (_host, path): (String, String) = decode_encapsulation(data).expect("two strings");
+            (path, 0)
+        }
+        None => (body.address.host, body.address.port),
+    }
+}
+
+/// The reference as a `corbaloc:` URL with its own object key.
+pub(crate) fn corbaloc_of(reference: &Ior) -> String {
+    let body = profile(reference);
+    let key: String = body
+        .object_key
+        .iter()
+        .map(|octet| format!("%{octet:02x}"))
+        .collect();
+    format!(
+        "corbaloc:iiop:1.2@{}:{}/{key}",
+        body.address.host, body.address.port
+    )
+}
