@@ -1,9 +1,11 @@
 //! A real omniNames, through `zorb::naming`, through URLs, and as omniORB's own tools see it.
 //!
-//! Without omniORB these tests pass and say what they skipped.
+//! And JacORB's name server. Without omniORB and JacORB these tests pass and say what they skipped.
 
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 
+#[path = "support/jacorb.rs"]
+mod jacorb_names;
 mod support;
 
 use std::path::Path;
@@ -380,4 +382,30 @@ async fn catior_explains_a_reference_that_leads_over_a_unix_socket() {
         &expected,
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jacorb_s_name_server_keeps_what_we_bind() {
+    let cell = "jacorbnames/bind_resolve";
+    let Some(names) = jacorb_names::NameServer::start(cell) else {
+        return;
+    };
+    let orb = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .initial_reference("NameService", &names.root)
+        .build()
+        .await
+        .expect("the ORB listens");
+    let poa = orb.root_poa();
+    poa.the_poa_manager().activate().expect("not inactive");
+    let greeter = poa
+        .activate(GreeterServant::new(Greets("from JacORB's")))
+        .expect("the ORB listens");
+    let object = orb.resolve_initial_references("NameService").await.unwrap();
+    let root: NamingContextExtRef = object.narrow().await.unwrap().expect("a naming context");
+    root.bind(&parse("peer.kind"), &greeter).await.unwrap();
+    let found = root.resolve(&parse("peer.kind")).await.unwrap().unwrap();
+    assert_eq!(found.ior(), greeter.as_object().ior());
+    assert_eq!(greeting(&found).await, "from JacORB's");
+    passed(cell);
 }

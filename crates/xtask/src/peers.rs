@@ -1,10 +1,13 @@
-//! The omniORB peers: what they need, and building them.
+//! The omniORB and JacORB peers: what they need, and building them.
 
 use crate::step::{Done, on_path, root, run, succeeds};
+use std::fs;
+use std::path::Path;
 use std::process::Command;
+use std::time::SystemTime;
 
 /// Debian packages that the peers are built and run with.
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 9] = [
     "omniorb",
     "omniorb-nameserver",
     "omniidl",
@@ -12,10 +15,12 @@ const PACKAGES: [&str; 7] = [
     "g++",
     "make",
     "pkg-config",
+    "openjdk-17-jdk-headless",
+    "maven",
 ];
 
 /// Programs of those packages which the tests and the makefiles start.
-const PROGRAMS: [&str; 8] = [
+const PROGRAMS: [&str; 11] = [
     "catior",
     "nameclt",
     "genior",
@@ -24,6 +29,9 @@ const PROGRAMS: [&str; 8] = [
     "g++",
     "make",
     "pkg-config",
+    "java",
+    "javac",
+    "mvn",
 ];
 
 /// Folders with a makefile for a peer.
@@ -43,7 +51,37 @@ pub(crate) fn ready() -> Done {
             .arg(root().join(folder))
             .arg(format!("-j{jobs}")))?;
     }
-    Ok(())
+    jacorb()
+}
+
+/// Builds JacORB's programs by Maven, which gets JacORB too. Maven takes seconds to find that there
+/// is nothing to do, so it is not asked.
+fn jacorb() -> Done {
+    let interop = root().join("tests/interop");
+    let sources = ["jacorb", "interop.idl", "include"].map(|name| interop.join(name));
+    // What the build makes last.
+    let made = modified(&interop.join("build/jacorb/nameserver"));
+    let newest = sources.iter().filter_map(|source| newest(source)).max();
+    if made.is_some() && made >= newest {
+        return Ok(());
+    }
+    let mut maven = Command::new("mvn");
+    run(maven
+        .args(["-q", "--batch-mode", "--no-transfer-progress", "-f"])
+        .arg(interop.join("jacorb/pom.xml"))
+        .arg("package"))
+}
+
+fn modified(file: &Path) -> Option<SystemTime> {
+    fs::metadata(file).and_then(|it| it.modified()).ok()
+}
+
+/// When the file, or the newest thing in the folder, was changed; the folder itself too, in which
+/// something may have been deleted.
+fn newest(path: &Path) -> Option<SystemTime> {
+    let inside = fs::read_dir(path).into_iter().flatten().flatten();
+    let inside = inside.filter_map(|entry| newest(&entry.path()));
+    inside.chain(modified(path)).max()
 }
 
 fn install() -> Done {
