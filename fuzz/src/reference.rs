@@ -8,7 +8,7 @@ use zorb_giop::ior::{
 };
 use zorb_giop::url::{ObjectUrl, escape};
 use zorb_giop::{Ior, Version};
-use zorb_poa::ObjectKey;
+use zorb_poa::{InstanceId, ObjectAdapter, ObjectKey, Path, is_reserved};
 use zorb_transport::Endpoint;
 
 /// Takes the octets for a text, for an encapsulated reference, and for everything in one.
@@ -22,10 +22,27 @@ pub fn run(data: &[u8]) {
         data: Bytes::copy_from_slice(data),
     };
     body(&profile);
-    if let Some(key) = ObjectKey::parse(data) {
-        assert_eq!(&key.to_octets()[..], data);
-    }
+    key(data);
     let _ = CodeSets::from_context(data);
+}
+
+fn key(data: &[u8]) {
+    match ObjectKey::parse(data) {
+        Some(key) => {
+            assert_eq!(&key.to_bytes()[..], data);
+            let is_plain = matches!(key, ObjectKey::Plain(_));
+            assert_ne!(is_plain, is_reserved(data));
+            if let ObjectKey::Persistent { path, .. } = key
+                && let Some(read) = Path::parse(path)
+            {
+                assert_eq!(&read.to_bytes()[..], path);
+            }
+        }
+        None => assert!(is_reserved(data)),
+    }
+    // Whatever is asked for, a server with nothing in it has nothing.
+    let server = ObjectAdapter::new(InstanceId(0), "");
+    assert!(server.locate(data).is_err());
 }
 
 fn text(text: &str) {

@@ -203,6 +203,8 @@ pub mod minor {
     pub const ORB_SHUT_DOWN: u32 = OMG | 4;
     /// DATA_CONVERSION: a character that is not in the transmission code set.
     pub const CHARACTER_NOT_IN_CODE_SET: u32 = OMG | 1;
+    /// BAD_PARAM: an object id that the adapter did not assign.
+    pub const UNKNOWN_OBJECT_ID: u32 = OMG | 14;
     /// BAD_PARAM: wide data, but no wchar code set was agreed on.
     pub const NO_WCHAR_CODE_SET: u32 = OMG | 23;
     /// BAD_PARAM: an enum value out of range.

@@ -1,18 +1,15 @@
-//! Adapters, and the way from an object key to an active object.
+//! One adapter: its policies, and the table of its objects.
 
-use crate::key::{InstanceId, ObjectKey};
-use crate::manager::{Held, PoaManager, State};
-use crate::request::Request;
-use crate::skeleton::{Skeleton, Upcall};
+use crate::key::{InstanceId, ObjectId, ObjectKey, is_reserved};
+use crate::manager::PoaManager;
+use crate::names::Names;
+use crate::object::{ActiveObject, Forward};
+use crate::policy::{IdAssignment, Lifespan, Policies};
+use crate::skeleton::Skeleton;
 use crate::table::{Index, Table, TableFull};
-use bytes::Bytes;
-use core::fmt;
-use core::future::poll_fn;
-use core::sync::atomic::{AtomicBool, Ordering};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use zorb_giop::ior::OBJECT_REPOSITORY_ID;
-use zorb_giop::{CompletionStatus, Fault, SystemException, SystemExceptionKind, minor};
+use bytes::{BufMut, Bytes, BytesMut};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
 
 /// Why an adapter operation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,9 +22,21 @@ pub enum AdapterError {
     /// The object is not active here.
     #[error("the object is not active in this adapter")]
     ObjectNotActive,
+    /// Another servant, or a forward, has that id.
+    #[error("an object with the id \"{0}\" is active already")]
+    ObjectAlreadyActive(ObjectId),
     /// The reference was made by another adapter, or another ORB.
     #[error("the reference was not made by this adapter")]
     WrongAdapter,
+    /// The adapter's policies do not have this operation.
+    #[error("the adapter's policies forbid this: {0}")]
+    WrongPolicy(&'static str),
+    /// The adapter chooses its ids by itself, and did not choose this one, or has let go of it.
+    #[error("the adapter assigns its ids itself and did not assign \"{0}\"")]
+    UnknownId(ObjectId),
+    /// The octets begin as the keys do that zorb makes.
+    #[error("\"{0}\" cannot be a plain key: it begins as the keys that zorb makes")]
+    ReservedKey(ObjectId),
     /// The adapter has been destroyed.
     #[error("the adapter has been destroyed")]
     Destroyed,
@@ -36,104 +45,77 @@ pub enum AdapterError {
     Full(#[from] TableFull),
 }
 
-/// A servant at its place in an adapter.
-pub struct ActiveObject {
-    /// The servant behind its skeleton.
-    pub skeleton: Arc<dyn Skeleton>,
-    manager: Arc<PoaManager>,
-    adapter_destroyed: Arc<AtomicBool>,
+/// How the keys of an adapter's objects are made.
+#[derive(Debug)]
+pub(crate) enum Scheme {
+    Transient(Index),
+    Persistent(Bytes),
+    Plain,
 }
 
-impl ActiveObject {
-    /// The manager that says whether requests are served.
-    #[must_use]
-    pub fn manager(&self) -> &Arc<PoaManager> {
-        &self.manager
-    }
-
-    /// Waits while the manager holds requests.
-    ///
-    /// # Errors
-    /// TRANSIENT when as many wait as may, or when they are discarded; OBJ_ADAPTER when the
-    /// manager is inactive; OBJECT_NOT_EXIST when the adapter is destroyed meanwhile.
-    pub async fn released(&self) -> Result<(), SystemException> {
-        let raise = |fault: Fault| fault.raise(CompletionStatus::No);
-        let mut held = self.manager.hold();
-        loop {
-            if self.adapter_destroyed.load(Ordering::Acquire) {
-                return Err(raise(Fault::NoAdapter));
-            }
-            match poll_fn(|cx| held.poll_changed(cx.waker())).await {
-                Held::Full => {
-                    return Err(raise(Fault::Overload(
-                        "too many requests are held".to_owned(),
-                    )));
-                }
-                Held::Changed(State::Holding) => {}
-                Held::Changed(state) => return state.admit(),
-            }
-        }
-    }
-
-    /// Begins the upcall: the skeleton's operations first, then those every object has.
-    pub fn start(&self, request: Request) -> Upcall {
-        // Generated operation names never begin with an underscore but for attributes.
-        let name = request.operation();
-        if name.first() != Some(&b'_') || name.starts_with(b"_get_") || name.starts_with(b"_set_") {
-            return self.skeleton.start(request);
-        }
-        let outcome = match name {
-            b"_is_a" => match request.arguments::<String>() {
-                Ok(id) => request.reply(self.is_a(&id)),
-                Err(exception) => request.system_exception(&exception),
-            },
-            // The request has found its object; the older name is still sent by 1.0 peers.
-            b"_non_existent" | b"_not_existent" => request.reply(false),
-            b"_repository_id" => request.reply(self.skeleton.repository_id()),
-            b"_interface" => request.system_exception(&SystemException::new(
-                SystemExceptionKind::IntfRepos,
-                minor::NO_INTERFACE_REPOSITORY,
-                CompletionStatus::No,
-            )),
-            // No object here is a component: the nil reference.
-            b"_component" => request.reply(zorb_giop::Ior::NIL),
-            _ => return self.skeleton.start(request),
-        };
-        Upcall::ready(outcome)
-    }
-
-    /// Whether the object implements the interface with this repository id.
-    #[must_use]
-    pub fn is_a(&self, repository_id: &str) -> bool {
-        repository_id == OBJECT_REPOSITORY_ID || self.skeleton.is_a(repository_id)
-    }
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one of them an adapter, and a pointer less to follow for every request"
+)]
+enum Objects {
+    Indexed(Table<Arc<ActiveObject>>),
+    Named(Names<Arc<ActiveObject>>),
 }
 
-impl fmt::Debug for ActiveObject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ActiveObject")
-            .field("repository_id", &self.skeleton.repository_id())
-            .field("manager", &self.manager)
-            .finish()
-    }
-}
-
-/// One POA: a name, a manager and a table of active objects.
+/// One POA: a name, a manager, its policies and a table of active objects.
 #[derive(Debug)]
 pub struct Adapter {
+    /// Names from below the root.
+    pub(crate) path: Vec<String>,
     name: String,
-    index: Index,
+    pub(crate) scheme: Scheme,
+    policies: Policies,
     instance: InstanceId,
     manager: Arc<PoaManager>,
-    objects: Table<Arc<ActiveObject>>,
+    objects: Objects,
+    /// What makes the ids different that this adapter assigns.
+    assigned: AtomicU64,
     destroyed: Arc<AtomicBool>,
 }
 
 impl Adapter {
+    pub(crate) fn new(
+        path: Vec<String>,
+        name: String,
+        scheme: Scheme,
+        policies: Policies,
+        instance: InstanceId,
+        manager: Arc<PoaManager>,
+    ) -> Self {
+        let is_indexed = policies == Policies::default();
+        Self {
+            path,
+            name,
+            scheme,
+            policies,
+            instance,
+            manager,
+            objects: if is_indexed {
+                Objects::Indexed(Table::new())
+            } else {
+                Objects::Named(Names::new())
+            },
+            assigned: AtomicU64::new(0),
+            destroyed: Arc::default(),
+        }
+    }
+
     /// Its name among its siblings.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Names of the adapters from below the root to this one.
+    #[must_use]
+    pub fn path(&self) -> &[String] {
+        &self.path
     }
 
     /// Its manager.
@@ -142,313 +124,286 @@ impl Adapter {
         &self.manager
     }
 
+    /// What it was made with.
+    #[must_use]
+    pub fn policies(&self) -> Policies {
+        self.policies
+    }
+
+    /// Whether it is gone for good.
+    #[must_use]
+    pub fn is_destroyed(&self) -> bool {
+        self.destroyed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn indexed(&self, object: Index) -> Option<Arc<ActiveObject>> {
+        match &self.objects {
+            Objects::Indexed(table) => table.with(object, Arc::clone),
+            Objects::Named(_) => None,
+        }
+    }
+
+    pub(crate) fn named(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
+        match &self.objects {
+            Objects::Named(names) => names.find(id),
+            Objects::Indexed(_) => None,
+        }
+    }
+
+    /// Marks the adapter as gone.
+    pub(crate) fn mark_destroyed(&self) {
+        self.destroyed.store(true, Ordering::Release);
+    }
+
+    /// Lets go of every object, and lets what is held look again.
+    pub(crate) fn clear(&self) {
+        self.manager.wake_held();
+        match &self.objects {
+            Objects::Indexed(table) => table.clear(),
+            Objects::Named(names) => names.clear(),
+        }
+    }
+
+    fn check_alive(&self) -> Result<(), AdapterError> {
+        if self.is_destroyed() {
+            return Err(AdapterError::Destroyed);
+        }
+        Ok(())
+    }
+
+    fn check_assigns_ids(&self) -> Result<(), AdapterError> {
+        if self.policies.id_assignment == IdAssignment::User {
+            return Err(AdapterError::WrongPolicy(
+                "ids are assigned by the user (USER_ID), so give one",
+            ));
+        }
+        self.check_alive()
+    }
+
+    /// Another id than all before, also in earlier lives of the server.
+    fn assign(&self) -> ObjectId {
+        let mut octets = BytesMut::with_capacity(ASSIGNED_LEN);
+        octets.put_u64(self.instance.0);
+        octets.put_u64(self.assigned.fetch_add(1, Ordering::Relaxed));
+        octets.freeze().into()
+    }
+
+    /// Whether an object of that id can be here.
+    fn check_id(&self, id: &[u8]) -> Result<(), AdapterError> {
+        self.check_alive()?;
+        if matches!(self.scheme, Scheme::Plain) && is_reserved(id) {
+            return Err(AdapterError::ReservedKey(id.into()));
+        }
+        let unknown = match &self.objects {
+            Objects::Indexed(table) => {
+                !Index::from_id(id).is_some_and(|index| table.is_given_out(index))
+            }
+            Objects::Named(_) => {
+                self.policies.id_assignment == IdAssignment::System && id.len() != ASSIGNED_LEN
+            }
+        };
+        if unknown {
+            return Err(AdapterError::UnknownId(id.into()));
+        }
+        Ok(())
+    }
+
+    fn key(&self, id: &[u8]) -> Bytes {
+        let instance = self.instance;
+        match (&self.scheme, Index::from_id(id)) {
+            (Scheme::Transient(adapter), Some(object))
+                if matches!(self.objects, Objects::Indexed(_)) =>
+            {
+                ObjectKey::Indexed {
+                    instance,
+                    adapter: *adapter,
+                    object,
+                }
+            }
+            (Scheme::Transient(adapter), _) => ObjectKey::Named {
+                instance,
+                adapter: *adapter,
+                id,
+            },
+            (Scheme::Persistent(path), _) => ObjectKey::Persistent { path, id },
+            (Scheme::Plain, _) => ObjectKey::Plain(id),
+        }
+        .to_bytes()
+    }
+
+    fn servant(&self, skeleton: Arc<dyn Skeleton>) -> Arc<ActiveObject> {
+        ActiveObject::servant(skeleton, &self.manager, &self.destroyed)
+    }
+
+    fn forwarding(&self, forward: Forward) -> Arc<ActiveObject> {
+        ActiveObject::forwarding(forward, &self.manager, &self.destroyed)
+    }
+
+    /// Puts an object in under a new id and gives its key.
+    fn add(&self, object: Arc<ActiveObject>) -> Result<Bytes, AdapterError> {
+        self.check_assigns_ids()?;
+        let id = match &self.objects {
+            Objects::Indexed(table) => table.insert_with(|_| object)?.to_id(),
+            Objects::Named(names) => {
+                let id = self.assign();
+                names.replace(id.as_ref(), object);
+                id
+            }
+        };
+        Ok(self.key(id.as_ref()))
+    }
+
     /// Activates a servant under a new object id and gives the object's key.
     ///
     /// # Errors
-    /// When the adapter has been destroyed, or the table is full.
+    /// When ids are the user's to assign, the adapter has been destroyed, or the table is full.
     pub fn activate(&self, skeleton: Arc<dyn Skeleton>) -> Result<Bytes, AdapterError> {
-        if self.destroyed.load(Ordering::Acquire) {
-            return Err(AdapterError::Destroyed);
-        }
-        let object = Arc::new(ActiveObject {
-            skeleton,
-            manager: Arc::clone(&self.manager),
-            adapter_destroyed: Arc::clone(&self.destroyed),
-        });
-        let index = self.objects.insert_with(|_| object)?;
-        Ok(self.key(index))
+        self.add(self.servant(skeleton))
     }
 
-    fn key(&self, object: Index) -> Bytes {
-        let key = ObjectKey {
-            instance: self.instance,
-            adapter: self.index,
-            object,
+    /// Activates a servant under this object id and gives the object's key.
+    ///
+    /// # Errors
+    /// [`AdapterError::ObjectAlreadyActive`] when the id is taken, [`AdapterError::UnknownId`]
+    /// when the adapter assigns ids and not this one.
+    pub fn activate_with_id(
+        &self,
+        id: &[u8],
+        skeleton: Arc<dyn Skeleton>,
+    ) -> Result<Bytes, AdapterError> {
+        self.check_id(id)?;
+        let object = self.servant(skeleton);
+        let added = match &self.objects {
+            Objects::Indexed(table) => {
+                Index::from_id(id).is_some_and(|index| table.fill(index, object))
+            }
+            Objects::Named(names) => names.insert(id, object).is_ok(),
         };
-        Bytes::copy_from_slice(&key.to_octets())
+        if !added {
+            return Err(AdapterError::ObjectAlreadyActive(id.into()));
+        }
+        Ok(self.key(id))
+    }
+
+    /// The key of an object that is still to be activated, under a new id.
+    ///
+    /// # Errors
+    /// When ids are the user's to assign, the adapter has been destroyed, or the table is full.
+    pub fn reserve(&self) -> Result<Bytes, AdapterError> {
+        self.check_assigns_ids()?;
+        let id = match &self.objects {
+            Objects::Indexed(table) => table.reserve()?.to_id(),
+            Objects::Named(_) => self.assign(),
+        };
+        Ok(self.key(id.as_ref()))
+    }
+
+    /// The key of the object with this id, active or not.
+    ///
+    /// # Errors
+    /// [`AdapterError::UnknownId`] when the adapter assigns ids and not this one.
+    pub fn key_of(&self, id: &[u8]) -> Result<Bytes, AdapterError> {
+        self.check_id(id)?;
+        Ok(self.key(id))
+    }
+
+    /// The id in a key of this adapter's, whether the object is active or not.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongAdapter`] for a key that is not this adapter's.
+    pub fn id_in(&self, key: &[u8]) -> Result<ObjectId, AdapterError> {
+        let id = match (&self.scheme, ObjectKey::parse(key)) {
+            (
+                Scheme::Transient(ours),
+                Some(ObjectKey::Indexed {
+                    instance,
+                    adapter,
+                    object,
+                }),
+            ) if instance == self.instance && adapter == *ours => Some(object.to_id()),
+            (
+                Scheme::Transient(ours),
+                Some(ObjectKey::Named {
+                    instance,
+                    adapter,
+                    id,
+                }),
+            ) if instance == self.instance && adapter == *ours => Some(id.into()),
+            (Scheme::Persistent(ours), Some(ObjectKey::Persistent { path, id }))
+                if path == ours =>
+            {
+                Some(id.into())
+            }
+            (Scheme::Plain, Some(ObjectKey::Plain(id))) => Some(id.into()),
+            _ => None,
+        };
+        id.ok_or(AdapterError::WrongAdapter)
+    }
+
+    /// The object with this id, if it is active.
+    #[must_use]
+    pub fn find(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
+        match &self.objects {
+            Objects::Indexed(table) => table.with(Index::from_id(id)?, Arc::clone),
+            Objects::Named(names) => names.find(id),
+        }
     }
 
     /// Takes an object out of the table. Upcalls on it run on and keep their servant until they
-    /// are done; later requests get OBJECT_NOT_EXIST.
+    /// are done; later requests get OBJECT_NOT_EXIST. The same id may be used again, unless it
+    /// is one of an adapter that assigns ids and is transient.
     ///
     /// # Errors
-    /// When the key is another adapter's, or the object is not active.
-    pub fn deactivate(&self, key: &[u8]) -> Result<(), AdapterError> {
-        let key = ObjectKey::parse(key)
-            .filter(|key| key.instance == self.instance && key.adapter == self.index)
-            .ok_or(AdapterError::WrongAdapter)?;
-        if self.objects.remove(key.object) {
+    /// When the object is not active.
+    pub fn deactivate(&self, id: &[u8]) -> Result<(), AdapterError> {
+        let removed = match &self.objects {
+            Objects::Indexed(table) => Index::from_id(id).is_some_and(|index| table.remove(index)),
+            Objects::Named(names) => names.remove(id).is_some(),
+        };
+        if removed {
             Ok(())
         } else {
             Err(AdapterError::ObjectNotActive)
         }
     }
-}
 
-/// All adapters of one ORB.
-#[derive(Debug)]
-pub struct ObjectAdapter {
-    instance: InstanceId,
-    adapters: Table<Arc<Adapter>>,
-    /// Children by full path, for who asks by name; requests never do.
-    by_path: Mutex<HashMap<Vec<String>, Arc<Adapter>>>,
-    root: Arc<Adapter>,
-}
-
-impl ObjectAdapter {
-    /// A root adapter, whose manager is HOLDING, and nothing else.
-    #[must_use]
-    pub fn new(instance: InstanceId) -> Self {
-        let adapters = Table::new();
-        let make = |index| {
-            Arc::new(Adapter {
-                name: "RootPOA".to_owned(),
-                index,
-                instance,
-                manager: Arc::new(PoaManager::new()),
-                objects: Table::new(),
-                destroyed: Arc::default(),
-            })
-        };
-        let root = adapters
-            .insert_with(make)
-            .ok()
-            .and_then(|index| adapters.with(index, Arc::clone))
-            .unwrap_or_else(|| {
-                make(Index {
-                    slot: 0,
-                    generation: 0,
-                })
-            });
-        Self {
-            instance,
-            adapters,
-            by_path: Mutex::new(HashMap::new()),
-            root,
-        }
-    }
-
-    /// This life of the server.
-    #[must_use]
-    pub fn instance(&self) -> InstanceId {
-        self.instance
-    }
-
-    /// The root POA.
-    #[must_use]
-    pub fn root(&self) -> &Arc<Adapter> {
-        &self.root
-    }
-
-    fn paths(&self) -> std::sync::MutexGuard<'_, HashMap<Vec<String>, Arc<Adapter>>> {
-        self.by_path.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Makes a child adapter at `path` (names from below the root), with its own manager or a
-    /// shared one.
+    /// Makes an object that is somewhere else, under a new id, and gives its key.
     ///
     /// # Errors
-    /// When there is one of that name, or too many.
-    pub fn create(
-        &self,
-        path: &[String],
-        manager: Option<Arc<PoaManager>>,
-    ) -> Result<Arc<Adapter>, AdapterError> {
-        let mut paths = self.paths();
-        let name = path.last().cloned().unwrap_or_default();
-        if paths.contains_key(path) {
-            return Err(AdapterError::AlreadyExists(name));
-        }
-        let manager = manager.unwrap_or_default();
-        let index = self.adapters.insert_with(|index| {
-            Arc::new(Adapter {
-                name,
-                index,
-                instance: self.instance,
-                manager,
-                objects: Table::new(),
-                destroyed: Arc::default(),
-            })
-        })?;
-        let adapter = self
-            .adapters
-            .with(index, Arc::clone)
-            .ok_or(AdapterError::Destroyed)?;
-        paths.insert(path.to_vec(), Arc::clone(&adapter));
-        Ok(adapter)
+    /// As [`activate`](Self::activate).
+    pub fn forward(&self, forward: Forward) -> Result<Bytes, AdapterError> {
+        self.add(self.forwarding(forward))
     }
 
-    /// The adapter at `path`, if there is one.
-    #[must_use]
-    pub fn find(&self, path: &[String]) -> Option<Arc<Adapter>> {
-        self.paths().get(path).cloned()
-    }
-
-    /// Destroys the adapter at `path` and those below it: their references are OBJECT_NOT_EXIST
-    /// from now on, also when an adapter of the same name is made again, and so are the requests
-    /// that their managers hold.
-    pub fn destroy(&self, path: &[String]) {
-        self.paths().retain(|each, adapter| {
-            let below = each.starts_with(path);
-            if below {
-                self.adapters.remove(adapter.index);
-                adapter.objects.clear();
-                adapter.destroyed.store(true, Ordering::Release);
-                // What is held there has to look again.
-                adapter.manager.wake_held();
+    /// From now on the object with this id is somewhere else, whether it is active here or not.
+    /// Upcalls on it run on.
+    ///
+    /// # Errors
+    /// [`AdapterError::UnknownId`] when the adapter assigns ids and not this one.
+    pub fn forward_with_id(&self, id: &[u8], forward: Forward) -> Result<(), AdapterError> {
+        self.check_id(id)?;
+        let object = self.forwarding(forward);
+        let replaced = match &self.objects {
+            Objects::Indexed(table) => {
+                Index::from_id(id).is_some_and(|index| table.replace(index, object))
             }
-            !below
-        });
-    }
-
-    /// Makes every manager INACTIVE: requests that are held are refused.
-    pub fn deactivate_managers(&self) {
-        self.root.manager.deactivate();
-        for adapter in self.paths().values() {
-            adapter.manager.deactivate();
+            Objects::Named(names) => {
+                names.replace(id, object);
+                true
+            }
+        };
+        if !replaced {
+            return Err(AdapterError::UnknownId(id.into()));
         }
+        Ok(())
     }
 
-    /// Lets go of every servant; what comes afterwards is OBJECT_NOT_EXIST.
-    pub fn clear(&self) {
-        self.destroy(&[]);
-        self.root.objects.clear();
-    }
-
-    /// Finds the object that `key` names: two look-ups by index, wait-free, whatever the number
-    /// of adapters and objects.
-    ///
-    /// # Errors
-    /// OBJECT_NOT_EXIST for a key of another ORB or another life of this one, a destroyed
-    /// adapter, or an object that is not active; COMPLETED_NO.
-    pub fn locate(&self, key: &[u8]) -> Result<Arc<ActiveObject>, SystemException> {
-        let raise = |fault: Fault| fault.raise(CompletionStatus::No);
-        let key = ObjectKey::parse(key)
-            .filter(|key| key.instance == self.instance)
-            .ok_or_else(|| raise(Fault::NoAdapter))?;
-        self.adapters
-            .with(key.adapter, |adapter| {
-                adapter.objects.with(key.object, Arc::clone)
-            })
-            .ok_or_else(|| raise(Fault::NoAdapter))?
-            .ok_or_else(|| raise(Fault::NoObject))
+    /// Whether references of this adapter lead to nobody once the ORB is gone.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        self.policies.lifespan == Lifespan::Transient
     }
 }
 
-/// What the state of a manager means for a new request, once it is not HOLDING.
-impl State {
-    /// `Ok` when requests are served.
-    ///
-    /// # Errors
-    /// TRANSIENT when they are discarded, OBJ_ADAPTER when the manager is inactive.
-    pub fn admit(self) -> Result<(), SystemException> {
-        match self {
-            Self::Active | Self::Holding => Ok(()),
-            Self::Discarding => Err(Fault::Discarding.raise(CompletionStatus::No)),
-            Self::Inactive => Err(Fault::Inactive.raise(CompletionStatus::No)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::request::Outcome;
-
-    struct Nobody;
-
-    impl Skeleton for Nobody {
-        fn repository_id(&self) -> &'static str {
-            "IDL:Nobody:1.0"
-        }
-        fn is_a(&self, id: &str) -> bool {
-            id == self.repository_id()
-        }
-        fn start(&self, _: Request) -> Upcall {
-            Upcall::ready(Outcome::Silent)
-        }
-    }
-
-    fn kind(result: Result<Arc<ActiveObject>, SystemException>) -> SystemExceptionKind {
-        result.unwrap_err().kind
-    }
-
-    #[test]
-    fn a_key_leads_to_its_object_until_that_is_deactivated() {
-        let adapters = ObjectAdapter::new(InstanceId::random());
-        let key = adapters.root().activate(Arc::new(Nobody)).unwrap();
-        let found = adapters.locate(&key).unwrap();
-        assert!(found.is_a("IDL:Nobody:1.0") && found.is_a(OBJECT_REPOSITORY_ID));
-        assert!(!found.is_a("IDL:Somebody:1.0"));
-        adapters.root().deactivate(&key).unwrap();
-        assert_eq!(
-            adapters.root().deactivate(&key),
-            Err(AdapterError::ObjectNotActive)
-        );
-        assert_eq!(
-            kind(adapters.locate(&key)),
-            SystemExceptionKind::ObjectNotExist
-        );
-        let again = adapters.root().activate(Arc::new(Nobody)).unwrap();
-        assert_ne!(key, again);
-        assert_eq!(
-            kind(adapters.locate(&key)),
-            SystemExceptionKind::ObjectNotExist
-        );
-    }
-
-    #[test]
-    fn a_reference_of_an_earlier_life_finds_nobody() {
-        let earlier = ObjectAdapter::new(InstanceId::random());
-        let later = ObjectAdapter::new(InstanceId::random());
-        let key = earlier.root().activate(Arc::new(Nobody)).unwrap();
-        later.root().activate(Arc::new(Nobody)).unwrap();
-        assert_eq!(
-            kind(later.locate(&key)),
-            SystemExceptionKind::ObjectNotExist
-        );
-        for foreign in [&b""[..], b"Bank", &[0; 28]] {
-            assert_eq!(
-                kind(later.locate(foreign)),
-                SystemExceptionKind::ObjectNotExist
-            );
-        }
-    }
-
-    #[test]
-    fn a_child_made_again_does_not_inherit_the_references_of_the_first() {
-        let adapters = ObjectAdapter::new(InstanceId::random());
-        let path = vec!["bank".to_owned()];
-        let child = adapters.create(&path, None).unwrap();
-        assert!(matches!(
-            adapters.create(&path, None),
-            Err(AdapterError::AlreadyExists(name)) if name == "bank"
-        ));
-        let key = child.activate(Arc::new(Nobody)).unwrap();
-        assert!(adapters.locate(&key).is_ok());
-        assert_eq!(
-            adapters.root().deactivate(&key),
-            Err(AdapterError::WrongAdapter)
-        );
-        adapters.destroy(&path);
-        assert!(adapters.find(&path).is_none());
-        let child = adapters.create(&path, None).unwrap();
-        child.activate(Arc::new(Nobody)).unwrap();
-        assert_eq!(
-            kind(adapters.locate(&key)),
-            SystemExceptionKind::ObjectNotExist
-        );
-    }
-
-    #[test]
-    fn each_state_admits_or_refuses() {
-        assert!(State::Active.admit().is_ok());
-        let transient = State::Discarding.admit().unwrap_err();
-        assert_eq!(
-            (transient.kind, transient.minor),
-            (SystemExceptionKind::Transient, minor::REQUEST_DISCARDED)
-        );
-        let inactive = State::Inactive.admit().unwrap_err();
-        assert_eq!(inactive.kind, SystemExceptionKind::ObjAdapter);
-    }
-}
+/// Octets of an id that an adapter assigns whose references outlive it.
+const ASSIGNED_LEN: usize = 16;

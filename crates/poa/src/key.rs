@@ -1,23 +1,37 @@
-//! Object keys: indexes with a birth certificate.
+//! Object keys: whose object it is, in octets that nobody else has to understand.
 //!
 //! ```text
-//!  0      3    4               12            16            20          24            28
-//!  ┌──────┬────┬───────────────┬─────────────┬─────────────┬───────────┬─────────────┐
-//!  │"ZRB" │kind│ ORB instance  │adapter slot │ adapter gen.│object slot│ object gen. │
-//!  └──────┴────┴───────────────┴─────────────┴─────────────┴───────────┴─────────────┘
+//!  transient, ids by the system       transient, ids by the user     persistent
+//!  0  "ZRB"  1                        0  "ZRB"  3                    0  "ZRB"  2
+//!  4  ORB instance                    4  ORB instance                4  octets of the path: n
+//! 12  adapter slot, generation       12  adapter slot, generation    8  path: server id, POA names,
+//! 20  object slot, generation        20  object id …                    each counted by 4 octets
+//! 28                                                                8+n object id …
 //! ```
-//! All numbers are big-endian. A key is opaque to everybody else.
+//! All numbers are big-endian. A *plain* key is whatever else a client asks for, such as the
+//! `Bank` of `corbaloc::host/Bank`.
+//!
+//! Nothing in a persistent key is parsed to find its adapter: the path is one string of octets
+//! that is looked up as it is. Counted parts make it unambiguous, whatever the names hold.
 
 use crate::table::Index;
+use bytes::{BufMut, Bytes, BytesMut};
 use core::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 const MAGIC: [u8; 3] = *b"ZRB";
-/// A reference that dies with the ORB instance that made it.
-const KIND_TRANSIENT: u8 = 1;
+/// Dies with the ORB instance that made it; both parts are indexes.
+const KIND_INDEXED: u8 = 1;
+/// Outlives the process.
+const KIND_PERSISTENT: u8 = 2;
+/// Dies with the ORB instance that made it; the object has an id of the application's.
+const KIND_NAMED: u8 = 3;
+/// Kinds that later versions may use: below the first printable character, so that a plain key
+/// may well begin with "ZRB".
+const KINDS: u8 = 0x20;
 
-/// Octets of an object key.
-pub const KEY_LEN: usize = 28;
+/// Octets of the key of a transient object whose id the system chose.
+const INDEXED_LEN: usize = 28;
 
 /// Which life of which server: drawn at random when an ORB starts, so that a reference from an
 /// earlier life is OBJECT_NOT_EXIST and never somebody else's object.
@@ -45,87 +59,347 @@ impl fmt::Debug for InstanceId {
     }
 }
 
-/// A key made by some zorb ORB.
+/// What an object key says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ObjectKey {
-    /// Whose.
-    pub instance: InstanceId,
-    /// Which adapter.
-    pub adapter: Index,
-    /// Which object there.
-    pub object: Index,
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "whoever dispatches has to deal with every kind"
+)]
+pub enum ObjectKey<'a> {
+    /// Of a transient adapter whose ids the system chooses: two indexes.
+    Indexed {
+        /// Whose.
+        instance: InstanceId,
+        /// Which adapter.
+        adapter: Index,
+        /// Which object there.
+        object: Index,
+    },
+    /// Of a transient adapter whose ids the application chooses.
+    Named {
+        /// Whose.
+        instance: InstanceId,
+        /// Which adapter.
+        adapter: Index,
+        /// Which object there.
+        id: &'a [u8],
+    },
+    /// Of a persistent adapter.
+    Persistent {
+        /// Which server and which adapter there: a [`Path`] as it is written in keys.
+        path: &'a [u8],
+        /// Which object there.
+        id: &'a [u8],
+    },
+    /// Not made by a zorb ORB, or by one whose application chose the whole key.
+    Plain(&'a [u8]),
 }
 
-impl ObjectKey {
-    /// Reads a key; `None` for keys that no zorb ORB made.
+impl<'a> ObjectKey<'a> {
+    /// Reads a key; `None` for octets that begin as ours do and go on otherwise.
     #[must_use]
-    pub fn parse(octets: &[u8]) -> Option<Self> {
-        let octets: &[u8; KEY_LEN] = octets.try_into().ok()?;
-        let (head, rest) = octets.split_first_chunk::<4>()?;
-        let [m0, m1, m2, kind] = *head;
-        if [m0, m1, m2] != MAGIC || kind != KIND_TRANSIENT {
-            return None;
+    pub fn parse(octets: &'a [u8]) -> Option<Self> {
+        if !is_reserved(octets) {
+            return Some(Self::Plain(octets));
         }
-        let (instance, rest) = rest.split_first_chunk::<8>()?;
-        let mut numbers = rest
-            .chunks_exact(4)
-            .filter_map(|four| Some(u32::from_be_bytes(four.try_into().ok()?)));
-        let mut index = || {
-            Some(Index {
-                slot: numbers.next()?,
-                generation: numbers.next()?,
-            })
-        };
-        Some(Self {
-            instance: InstanceId(u64::from_be_bytes(*instance)),
-            adapter: index()?,
-            object: index()?,
-        })
+        let (head, rest) = octets.split_first_chunk::<4>()?;
+        let [_, _, _, kind] = *head;
+        match kind {
+            KIND_INDEXED if octets.len() == INDEXED_LEN => {
+                let (instance, adapter, rest) = born_with(rest)?;
+                let (object, _) = index(rest)?;
+                Some(Self::Indexed {
+                    instance,
+                    adapter,
+                    object,
+                })
+            }
+            KIND_NAMED => {
+                let (instance, adapter, id) = born_with(rest)?;
+                Some(Self::Named {
+                    instance,
+                    adapter,
+                    id,
+                })
+            }
+            KIND_PERSISTENT => {
+                let (path, id) = counted(rest)?;
+                Some(Self::Persistent { path, id })
+            }
+            _ => None,
+        }
     }
 
     /// Writes the key.
     #[must_use]
-    pub fn to_octets(self) -> [u8; KEY_LEN] {
-        let mut octets = [0; KEY_LEN];
-        let numbers = [
-            self.adapter.slot,
-            self.adapter.generation,
-            self.object.slot,
-            self.object.generation,
-        ];
-        let written = MAGIC
-            .into_iter()
-            .chain([KIND_TRANSIENT])
-            .chain(self.instance.0.to_be_bytes())
-            .chain(numbers.into_iter().flat_map(u32::to_be_bytes));
-        for (to, from) in octets.iter_mut().zip(written) {
-            *to = from;
+    pub fn to_bytes(&self) -> Bytes {
+        let mut octets = BytesMut::with_capacity(INDEXED_LEN);
+        let birth = |octets: &mut BytesMut, kind, instance: InstanceId, adapter: Index| {
+            octets.put_slice(&MAGIC);
+            octets.put_u8(kind);
+            octets.put_u64(instance.0);
+            put_index(octets, adapter);
+        };
+        match *self {
+            Self::Indexed {
+                instance,
+                adapter,
+                object,
+            } => {
+                birth(&mut octets, KIND_INDEXED, instance, adapter);
+                put_index(&mut octets, object);
+            }
+            Self::Named {
+                instance,
+                adapter,
+                id,
+            } => {
+                birth(&mut octets, KIND_NAMED, instance, adapter);
+                octets.put_slice(id);
+            }
+            Self::Persistent { path, id } => {
+                octets.put_slice(&MAGIC);
+                octets.put_u8(KIND_PERSISTENT);
+                put_counted(&mut octets, path);
+                octets.put_slice(id);
+            }
+            Self::Plain(key) => octets.put_slice(key),
         }
-        octets
+        octets.freeze()
+    }
+
+    /// Whether the key dies with the ORB instance that made it.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Indexed { .. } | Self::Named { .. })
+    }
+}
+
+/// Whether octets begin as the keys do that zorb makes, and so are nobody's plain key.
+#[must_use]
+pub fn is_reserved(octets: &[u8]) -> bool {
+    octets
+        .strip_prefix(&MAGIC)
+        .and_then(<[u8]>::first)
+        .is_some_and(|kind| *kind < KINDS)
+}
+
+/// Instance, adapter, and what is left.
+fn born_with(octets: &[u8]) -> Option<(InstanceId, Index, &[u8])> {
+    let (instance, rest) = octets.split_first_chunk::<8>()?;
+    let (adapter, rest) = index(rest)?;
+    Some((InstanceId(u64::from_be_bytes(*instance)), adapter, rest))
+}
+
+fn index(octets: &[u8]) -> Option<(Index, &[u8])> {
+    let (slot, rest) = octets.split_first_chunk::<4>()?;
+    let (generation, rest) = rest.split_first_chunk::<4>()?;
+    let index = Index {
+        slot: u32::from_be_bytes(*slot),
+        generation: u32::from_be_bytes(*generation),
+    };
+    Some((index, rest))
+}
+
+fn put_index(octets: &mut BytesMut, index: Index) {
+    octets.put_u32(index.slot);
+    octets.put_u32(index.generation);
+}
+
+fn counted(octets: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (len, rest) = octets.split_first_chunk::<4>()?;
+    rest.split_at_checked(usize::try_from(u32::from_be_bytes(*len)).ok()?)
+}
+
+fn put_counted(octets: &mut BytesMut, part: &[u8]) {
+    // A part of four thousand million octets fits into no message: the reference cannot be
+    // written then.
+    octets.put_u32(u32::try_from(part.len()).unwrap_or(u32::MAX));
+    octets.put_slice(part);
+}
+
+impl Index {
+    /// As an object id: the last octets of an [`ObjectKey::Indexed`].
+    pub(crate) fn to_id(self) -> ObjectId {
+        let mut octets = BytesMut::with_capacity(8);
+        put_index(&mut octets, self);
+        ObjectId(octets.freeze())
+    }
+
+    pub(crate) fn from_id(id: &[u8]) -> Option<Self> {
+        index(id).and_then(|(index, rest)| rest.is_empty().then_some(index))
+    }
+}
+
+/// Where a persistent adapter is: the server's id, then the names of the adapters from below the
+/// root.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Path {
+    /// What [`ObjectAdapter::new`](crate::ObjectAdapter::new) was told; empty unless set.
+    pub server_id: String,
+    /// Names of adapters, outermost first.
+    pub names: Vec<String>,
+}
+
+impl Path {
+    /// Reads the path in a persistent key; `None` for what no zorb ORB wrote.
+    #[must_use]
+    pub fn parse(octets: &[u8]) -> Option<Self> {
+        let mut rest = octets;
+        let mut parts = Vec::new();
+        while !rest.is_empty() {
+            let (part, behind) = counted(rest)?;
+            parts.push(str::from_utf8(part).ok()?.to_owned());
+            rest = behind;
+        }
+        let mut parts = parts.into_iter();
+        Some(Self {
+            server_id: parts.next()?,
+            names: parts.collect(),
+        })
+    }
+
+    /// Writes the path as it is in keys.
+    #[must_use]
+    pub fn to_bytes(&self) -> Bytes {
+        let mut octets = BytesMut::new();
+        put_counted(&mut octets, self.server_id.as_bytes());
+        for name in &self.names {
+            put_counted(&mut octets, name.as_bytes());
+        }
+        octets.freeze()
+    }
+}
+
+/// The name of an object within its adapter: any octets, also none at all.
+///
+/// ```
+/// use zorb_poa::ObjectId;
+///
+/// let id = ObjectId::from("account 4711");
+/// assert_eq!(id.as_ref(), b"account 4711");
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ObjectId(pub(crate) Bytes);
+
+impl AsRef<[u8]> for ObjectId {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl From<&str> for ObjectId {
+    fn from(id: &str) -> Self {
+        Self(Bytes::copy_from_slice(id.as_bytes()))
+    }
+}
+
+impl From<&[u8]> for ObjectId {
+    fn from(id: &[u8]) -> Self {
+        Self(Bytes::copy_from_slice(id))
+    }
+}
+
+impl From<Bytes> for ObjectId {
+    fn from(id: Bytes) -> Self {
+        Self(id)
+    }
+}
+
+impl fmt::Display for ObjectId {
+    /// As text, with escapes for whatever is none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.escape_ascii())
+    }
+}
+
+impl fmt::Debug for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ObjectId(\"{self}\")")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
     use proptest::prelude::*;
+
+    fn octets() -> impl Strategy<Value = Vec<u8>> {
+        vec(any::<u8>(), 0..40)
+    }
 
     proptest! {
         #[test]
-        fn a_key_survives_a_round_trip(instance: u64, a: u32, b: u32, c: u32, d: u32) {
-            let key = ObjectKey {
-                instance: InstanceId(instance),
-                adapter: Index { slot: a, generation: b },
-                object: Index { slot: c, generation: d },
-            };
-            prop_assert_eq!(ObjectKey::parse(&key.to_octets()), Some(key));
+        fn a_key_survives_a_round_trip(instance: u64, a: u32, b: u32, c: u32, d: u32,
+                                       path in octets(), id in octets()) {
+            let instance = InstanceId(instance);
+            let adapter = Index { slot: a, generation: b };
+            let object = Index { slot: c, generation: d };
+            for key in [
+                ObjectKey::Indexed { instance, adapter, object },
+                ObjectKey::Named { instance, adapter, id: &id },
+                ObjectKey::Persistent { path: &path, id: &id },
+            ] {
+                let octets = key.to_bytes();
+                prop_assert_eq!(ObjectKey::parse(&octets), Some(key));
+                prop_assert!(is_reserved(&octets));
+            }
+            prop_assert_eq!(Index::from_id(object.to_id().as_ref()), Some(object));
         }
 
         #[test]
-        fn foreign_octets_are_no_key(octets in proptest::collection::vec(any::<u8>(), 0..64)) {
-            if let Some(key) = ObjectKey::parse(&octets) {
-                prop_assert_eq!(&key.to_octets()[..], &octets[..]);
+        fn hostile_octets_are_a_plain_key_or_are_written_as_they_were_read(
+            octets in prop_oneof![
+                octets(),
+                (0..8u8, octets()).prop_map(|(kind, rest)| [b"ZRB", &[kind][..], &rest].concat()),
+                (octets(), any::<u8>()).prop_map(|(rest, len)| {
+                    [b"ZRB\x02\0\0\0", &[len][..], &rest].concat()
+                }),
+            ],
+        ) {
+            match ObjectKey::parse(&octets) {
+                Some(key) => prop_assert_eq!(&key.to_bytes()[..], &octets[..]),
+                None => prop_assert!(is_reserved(&octets)),
             }
+        }
+
+        #[test]
+        fn different_places_have_different_paths(
+            one in ("[a/\0]{0,3}", vec("[a/\0]{0,3}", 0..4)),
+            other in ("[a/\0]{0,3}", vec("[a/\0]{0,3}", 0..4)),
+        ) {
+            let path = |(server_id, names): (String, Vec<String>)| Path { server_id, names };
+            let (one, other) = (path(one), path(other));
+            prop_assert_eq!(one == other, one.to_bytes() == other.to_bytes());
+            prop_assert_eq!(Path::parse(&one.to_bytes()), Some(one));
+        }
+    }
+
+    #[test]
+    fn a_persistent_key_is_the_same_octets_for_ever() {
+        let path = Path {
+            server_id: "bank".to_owned(),
+            names: vec!["accounts".to_owned()],
+        };
+        let path = path.to_bytes();
+        let key = ObjectKey::Persistent {
+            path: &path,
+            id: b"7",
+        };
+        assert_eq!(
+            &key.to_bytes()[..],
+            b"ZRB\x02\0\0\0\x14\0\0\0\x04bank\0\0\0\x08accounts7"
+        );
+    }
+
+    #[test]
+    fn a_plain_key_may_begin_with_our_letters_but_not_as_our_keys_do() {
+        for plain in [&b""[..], b"Z", b"ZRB", b"ZRBank", b"ZRB 1", b"Bank\0"] {
+            assert_eq!(ObjectKey::parse(plain), Some(ObjectKey::Plain(plain)));
+        }
+        for reserved in [&b"ZRB\0"[..], b"ZRB\x01", b"ZRB\x02\0\0\0\x01", b"ZRB\x1f"] {
+            assert_eq!(ObjectKey::parse(reserved), None);
         }
     }
 

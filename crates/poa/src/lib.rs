@@ -1,14 +1,15 @@
 //! The portable object adapter: object key → adapter → servant → operation.
 //!
 //! This crate knows no socket and no runtime. It answers one question per request, in constant
-//! time whatever the number of adapters and objects: *whose upcall is this?* Its object keys are
-//! indexes (active demultiplexing), so finding the servant is one bounds check and one generation
-//! check per table, and the skeleton finds the operation by a perfect hash made at compile time.
+//! time whatever the number of adapters and objects: *whose upcall is this?* The keys of transient
+//! objects are indexes (active demultiplexing), so finding the servant is one bounds check and one
+//! generation check per table; ids of the application's are found by hashing. The skeleton finds
+//! the operation by a perfect hash made at compile time.
 //!
 //! ```text
 //! object key ──► ObjectAdapter::locate ──► Arc<ActiveObject> ──► Skeleton::start ──► Upcall
-//!                instance, adapter slot,    servant manager       perfect hash,      a future of
-//!                object slot                 states                arguments          Outcome
+//!                instance and indexes, or   servant or forward,   perfect hash,      a future of
+//!                path and object id         states of its manager arguments          Outcome
 //! ```
 //!
 //! Source: CORBA 3.3 Part 1, The Portable Object Adapter.
@@ -17,13 +18,21 @@
 mod adapter;
 mod key;
 mod manager;
+mod names;
+mod object;
+mod policy;
+mod registry;
 mod request;
 mod skeleton;
 mod table;
 
-pub use adapter::{ActiveObject, Adapter, AdapterError, ObjectAdapter};
-pub use key::{InstanceId, KEY_LEN, ObjectKey};
+pub use adapter::{Adapter, AdapterError};
+pub use key::{InstanceId, ObjectId, ObjectKey, Path, is_reserved};
 pub use manager::{AdapterInactive, PoaManager, State};
+pub use names::Names;
+pub use object::{ActiveObject, Forward};
+pub use policy::{IdAssignment, Lifespan, Policies};
+pub use registry::{Missing, ObjectAdapter, Whose};
 pub use request::{Outcome, Receipt, Request};
 pub use skeleton::{Skeleton, Upcall};
 pub use table::{Index, Table, TableFull};

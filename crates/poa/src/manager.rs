@@ -1,7 +1,7 @@
 //! POA managers: whether requests are served, held, discarded or refused.
 
 use core::fmt;
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use core::task::{Poll, Waker};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -27,6 +27,8 @@ pub struct AdapterInactive;
 pub struct PoaManager {
     state: AtomicU8,
     waiting: Mutex<Waiting>,
+    /// Somebody has chosen a state, or been told that nobody has.
+    minded: AtomicBool,
 }
 
 /// Who is held, by number in the order of their coming. A number without a waker has been woken
@@ -123,8 +125,16 @@ impl PoaManager {
                 (from != State::Inactive as u8).then_some(to as u8)
             })
             .map_err(|_| AdapterInactive)?;
+        self.minded.store(true, Ordering::Relaxed);
         self.wake_held();
         Ok(())
+    }
+
+    /// Whether this is the first request that is held, and nobody has chosen a state yet: most
+    /// likely somebody forgot to [`activate`](Self::activate) the manager. True once.
+    #[must_use]
+    pub fn looks_forgotten(&self) -> bool {
+        self.state() == State::Holding && !self.minded.swap(true, Ordering::Relaxed)
     }
 
     /// Lets every held request look again at what it waits for.
@@ -213,6 +223,15 @@ mod tests {
         manager.deactivate();
         assert_eq!(manager.activate(), Err(AdapterInactive));
         assert_eq!(manager.state(), State::Inactive);
+    }
+
+    #[test]
+    fn a_manager_that_nobody_minds_is_told_of_once() {
+        let forgotten = PoaManager::new();
+        assert!(forgotten.looks_forgotten() && !forgotten.looks_forgotten());
+        let minded = PoaManager::new();
+        minded.hold_requests().unwrap();
+        assert!(!minded.looks_forgotten());
     }
 
     #[test]

@@ -7,8 +7,8 @@ use zorb_cdr::{
     ByteOrder, Decode, Decoder, Encode, EncodeError, Encoder, Endian, NativeEndian, WireFormat,
 };
 use zorb_giop::{
-    CompletionStatus, Fault, Message, OperationError, ProtocolError, ReplyBuilder, ReplyStatus,
-    RequestHeader, ResponseFlags, SystemException, Version, buffers,
+    CompletionStatus, Fault, Ior, Message, OperationError, ProtocolError, ReplyBuilder,
+    ReplyStatus, RequestHeader, ResponseFlags, SystemException, Version, buffers,
 };
 
 use crate::skeleton::Upcall;
@@ -103,6 +103,25 @@ impl Receipt {
             return Outcome::Silent;
         }
         self.refusal(exception)
+    }
+
+    /// The reply that sends the client on to `target`, for good if it may (GIOP 1.2; before, a
+    /// client is told the same without that). Whoever waits only until the request has arrived is
+    /// told too; whoever does not wait cannot be.
+    #[must_use]
+    pub fn forward(&self, target: &Ior, permanent: bool) -> Outcome {
+        if self.response == ResponseFlags::None {
+            return Outcome::Silent;
+        }
+        let status = if permanent {
+            ReplyStatus::LocationForwardPerm
+        } else {
+            ReplyStatus::LocationForward
+        };
+        match self.message(status, |e| e.put(target)) {
+            Ok(message) => Outcome::Reply(message),
+            Err(error) => self.refusal(&Fault::Encode(error).raise(CompletionStatus::No)),
+        }
     }
 
     /// The reply to a request that is not served at all: whoever waits only until it has arrived

@@ -5,6 +5,7 @@
 
 use arc_swap::ArcSwapOption;
 use core::fmt;
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Which slot, and which of its tenants. Never reused: a slot whose generations are used up
@@ -46,6 +47,8 @@ pub struct Table<T> {
 struct Writer {
     /// Free slots and the generation of their next tenant.
     free: Vec<Index>,
+    /// Given out, and nobody has moved in yet.
+    reserved: HashSet<Index>,
     /// Slots ever used.
     used: u32,
 }
@@ -70,6 +73,12 @@ fn chunk_len(chunk: usize) -> usize {
     }
 }
 
+fn is_tenant<T>(slot: &Slot<T>, index: Index) -> bool {
+    slot.load()
+        .as_ref()
+        .is_some_and(|tenant| tenant.generation == index.generation)
+}
+
 impl<T> Table<T> {
     /// An empty table.
     #[must_use]
@@ -78,6 +87,7 @@ impl<T> Table<T> {
             chunks: [const { OnceLock::new() }; CHUNKS],
             writer: Mutex::new(Writer {
                 free: Vec::new(),
+                reserved: HashSet::new(),
                 used: 0,
             }),
         }
@@ -93,43 +103,88 @@ impl<T> Table<T> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// An index that nobody else gets.
+    fn take(&self) -> Result<Index, TableFull> {
+        let mut writer = self.writer();
+        if let Some(index) = writer.free.pop() {
+            return Ok(index);
+        }
+        let slot = writer.used;
+        let (chunk, _) = place(slot);
+        let full = TableFull {
+            limit: FIRST_CHUNK << (CHUNKS - 1),
+        };
+        let chunk_of = self.chunks.get(chunk).ok_or(full)?;
+        chunk_of.get_or_init(|| {
+            (0..chunk_len(chunk))
+                .map(|_| ArcSwapOption::empty())
+                .collect()
+        });
+        writer.used = slot.checked_add(1).ok_or(full)?;
+        Ok(Index {
+            slot,
+            generation: 0,
+        })
+    }
+
+    /// Gives whoever was there, to be dropped when no lock is held: that may run anything.
+    fn put(&self, index: Index, value: T) -> Option<Arc<Tenant<T>>> {
+        let tenant = Tenant {
+            generation: index.generation,
+            value,
+        };
+        self.slot(index.slot)?.swap(Some(Arc::new(tenant)))
+    }
+
     /// Puts in what `make` makes of the index it will have.
     ///
     /// # Errors
     /// When half a thousand million entries are held, or were and used their generations up.
     pub fn insert_with(&self, make: impl FnOnce(Index) -> T) -> Result<Index, TableFull> {
-        let index = {
-            let mut writer = self.writer();
-            match writer.free.pop() {
-                Some(index) => index,
-                None => {
-                    let slot = writer.used;
-                    let (chunk, _) = place(slot);
-                    let full = TableFull {
-                        limit: FIRST_CHUNK << (CHUNKS - 1),
-                    };
-                    let chunk_of = self.chunks.get(chunk).ok_or(full)?;
-                    chunk_of.get_or_init(|| {
-                        (0..chunk_len(chunk))
-                            .map(|_| ArcSwapOption::empty())
-                            .collect()
-                    });
-                    writer.used = slot.checked_add(1).ok_or(full)?;
-                    Index {
-                        slot,
-                        generation: 0,
-                    }
-                }
-            }
-        };
-        let tenant = Tenant {
-            generation: index.generation,
-            value: make(index),
-        };
-        if let Some(slot) = self.slot(index.slot) {
-            slot.store(Some(Arc::new(tenant)));
-        }
+        let index = self.take()?;
+        self.put(index, make(index));
         Ok(index)
+    }
+
+    /// Gives out an index that finds nobody until it is [filled](Self::fill).
+    ///
+    /// # Errors
+    /// As [`insert_with`](Self::insert_with).
+    pub fn reserve(&self) -> Result<Index, TableFull> {
+        let index = self.take()?;
+        self.writer().reserved.insert(index);
+        Ok(index)
+    }
+
+    /// Puts an entry where an index was [reserved](Self::reserve); false, and nothing done, when
+    /// it was not, or was filled before.
+    pub fn fill(&self, index: Index, value: T) -> bool {
+        let reserved = self.writer().reserved.remove(&index);
+        if reserved {
+            self.put(index, value);
+        }
+        reserved
+    }
+
+    /// Puts another entry in the place of the one there is, or of one that is still to come;
+    /// false, and nothing done, when there is neither.
+    pub fn replace(&self, index: Index, value: T) -> bool {
+        let Some(slot) = self.slot(index.slot) else {
+            return false;
+        };
+        let mut writer = self.writer();
+        if !writer.reserved.remove(&index) && !is_tenant(slot, index) {
+            return false;
+        }
+        let before = self.put(index, value);
+        drop(writer);
+        drop(before);
+        true
+    }
+
+    /// Whether the index finds an entry, or will when it is filled.
+    pub fn is_given_out(&self, index: Index) -> bool {
+        self.with(index, |_| ()).is_some() || self.writer().reserved.contains(&index)
     }
 
     /// Looks an entry up and lets `read` see it. Wait-free.
@@ -145,20 +200,20 @@ impl<T> Table<T> {
             return false;
         };
         let mut writer = self.writer();
-        let is_tenant = slot
-            .load()
-            .as_ref()
-            .is_some_and(|tenant| tenant.generation == index.generation);
-        if is_tenant {
-            slot.store(None);
-            if let Some(generation) = index.generation.checked_add(1) {
-                writer.free.push(Index {
-                    slot: index.slot,
-                    generation,
-                });
-            }
+        if !is_tenant(slot, index) {
+            return false;
         }
-        is_tenant
+        let gone = slot.swap(None);
+        if let Some(generation) = index.generation.checked_add(1) {
+            writer.free.push(Index {
+                slot: index.slot,
+                generation,
+            });
+        }
+        drop(writer);
+        // What it does when it goes may be to come back here.
+        drop(gone);
+        true
     }
 
     /// Empties the table.
@@ -214,6 +269,22 @@ mod tests {
             "the old index never finds the new tenant"
         );
         assert_eq!(table.with(next, |v| *v), Some(5000));
+    }
+
+    #[test]
+    fn a_reserved_index_finds_nobody_before_it_is_filled_and_is_filled_once() {
+        let table = Table::new();
+        let index = table.reserve().unwrap();
+        assert_ne!(table.insert_with(|_| 1), Ok(index));
+        assert_eq!(table.with(index, |v| *v), None);
+        assert!(!table.remove(index));
+        assert!(table.fill(index, 2) && !table.fill(index, 3));
+        assert_eq!(table.with(index, |v| *v), Some(2));
+        assert!(table.replace(index, 4));
+        assert_eq!(table.with(index, |v| *v), Some(4));
+        assert!(table.remove(index));
+        assert!(!table.replace(index, 5) && !table.fill(index, 5));
+        assert_eq!(table.with(index, |v| *v), None);
     }
 
     #[test]

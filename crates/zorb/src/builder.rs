@@ -30,6 +30,7 @@ pub struct Builder {
 pub(crate) struct Settings {
     pub(crate) listen: Vec<Endpoint>,
     pub(crate) publish_host: Option<String>,
+    pub(crate) server_id: String,
     pub(crate) transports: Registry,
     pub(crate) initial_references: BTreeMap<String, String>,
     pub(crate) round_trip_timeout: Option<Duration>,
@@ -47,6 +48,7 @@ impl Default for Builder {
             settings: Settings {
                 listen: Vec::new(),
                 publish_host: None,
+                server_id: String::new(),
                 transports: Registry::default(),
                 initial_references: BTreeMap::new(),
                 round_trip_timeout: None,
@@ -73,6 +75,16 @@ impl Builder {
     #[doc(alias = "-ORBendPointPublish")]
     pub fn publish_host(mut self, host: impl Into<String>) -> Self {
         self.settings.publish_host = Some(host.into());
+        self
+    }
+
+    /// What the keys of persistent objects call this server; empty unless set. Servers that could
+    /// be taken for each other (the same host and port at different times, the same names of
+    /// adapters) want different ids: a reference to the one is OBJECT_NOT_EXIST at the other then.
+    #[doc(alias = "-ORBServerId")]
+    #[doc(alias = "implName")]
+    pub fn server_id(mut self, id: impl Into<String>) -> Self {
+        self.settings.server_id = id.into();
         self
     }
 

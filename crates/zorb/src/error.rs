@@ -2,7 +2,7 @@
 
 use zorb_executor::LaneError;
 use zorb_giop::url::UrlError;
-use zorb_giop::{CompletionStatus, Fault, SystemException};
+use zorb_giop::{CompletionStatus, Fault, SystemException, minor};
 use zorb_poa::AdapterError;
 use zorb_transport::{ParseEndpointError, TransportError};
 
@@ -60,6 +60,13 @@ impl Error {
         match self {
             Self::System(exception) => exception.clone(),
             Self::Url(error) => Fault::Url(error.clone()).raise(completed),
+            Self::Adapter(AdapterError::Destroyed) => {
+                SystemException::new(Kind::ObjectNotExist, 0, completed).with_detail(self)
+            }
+            Self::Adapter(AdapterError::UnknownId(_)) => {
+                SystemException::new(Kind::BadParam, minor::UNKNOWN_OBJECT_ID, completed)
+                    .with_detail(self)
+            }
             Self::Adapter(_) => {
                 SystemException::new(Kind::ObjAdapter, 0, completed).with_detail(self)
             }

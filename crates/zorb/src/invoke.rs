@@ -2,7 +2,9 @@
 
 use crate::object::{Binding, ObjectRef, Target, may_resend};
 use crate::orb::OrbInner;
-use crate::wire::{CallError, run_upcall_in_place};
+use crate::wire::{
+    CallError, ClientConnection, begin, locate_reply, released, run_upcall_in_place,
+};
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use zorb_giop::{
     ReplyHeader, ReplyStatus, RequestBuilder, ResponseFlags, SystemException, SystemExceptionKind,
     Version, buffers,
 };
-use zorb_poa::{Outcome, Request};
+use zorb_poa::{Missing, Outcome, Request};
 
 /// Forwards that one call follows. Servers that send a client in circles exist.
 const MAX_FORWARDS: usize = 10;
@@ -303,22 +305,34 @@ impl ObjectRef {
         arguments: &Arguments<'_>,
     ) -> Result<(), SystemException> {
         let mut resends = 0;
+        let mut forwards = 0;
         loop {
             let binding = self.binding().await?;
             let called = match &binding.target {
-                Target::Remote(connection) => {
-                    connection
-                        .call_one_way(binding.version, &binding.key, operation, arguments)
-                        .await
-                }
+                Target::Remote(connection) => connection
+                    .call_one_way(binding.version, &binding.key, operation, arguments)
+                    .await
+                    .map(|()| None),
                 Target::Local => {
-                    call_local(self.orb().inner(), &binding, operation, arguments, false)
-                        .await
-                        .map(drop)
+                    call_local(self.orb().inner(), &binding, operation, arguments, false).await
                 }
             };
             match called {
-                Ok(()) => return Ok(()),
+                Ok(None) => return Ok(()),
+                Ok(Some(message)) => match self.read_reply(message, &binding)? {
+                    Answer::Forward(ior) => {
+                        forwards += 1;
+                        if forwards > MAX_FORWARDS {
+                            return Err(Fault::TooManyForwards {
+                                limit: MAX_FORWARDS,
+                            }
+                            .raise(CompletionStatus::No));
+                        }
+                        self.bind_forward(&ior).await?;
+                    }
+                    // Nobody is told what becomes of a one-way call.
+                    Answer::Exception(_) | Answer::Reply(_) => return Ok(()),
+                },
                 Err(error) => {
                     self.unbind(&binding);
                     if !may_resend(&error) || resends == MAX_RESENDS {
@@ -360,32 +374,23 @@ fn is_worth_asking_anew(exception: &SystemException) -> bool {
 pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> {
     let mut binding = object.binding().await?;
     for _ in 0..MAX_FORWARDS {
-        let connection = match &binding.target {
+        let reply = match &binding.target {
             Target::Local => {
-                return Ok(object.orb().inner().adapters().locate(&binding.key).is_ok());
+                let orb = object.orb().inner();
+                locate_reply(orb, orb.adapters().locate(&binding.key))
             }
-            Target::Remote(connection) => connection,
-        };
-        let located = connection.locate(binding.version, &binding.key).await;
-        let message = match located {
-            Ok(message) => message,
-            Err(error) => {
-                object.unbind(&binding);
-                return Err(error.raise().received());
+            Target::Remote(connection) => {
+                let located = connection.locate(binding.version, &binding.key).await;
+                let message = match located {
+                    Ok(message) => message,
+                    Err(error) => {
+                        object.unbind(&binding);
+                        return Err(error.raise().received());
+                    }
+                };
+                read_locate_reply(&message, connection)?
             }
         };
-        let kind = message.header.kind;
-        let reply = match kind {
-            MessageKind::LocateReply => LocateReply::read(&message),
-            _ => Err(ProtocolError::WrongDirection { kind }),
-        };
-        let (_, reply) = reply.map_err(|error| {
-            Fault::Protocol {
-                endpoint: connection.endpoint().to_string(),
-                error,
-            }
-            .raise(CompletionStatus::No)
-        })?;
         match reply {
             LocateReply::UnknownObject => return Ok(false),
             LocateReply::ObjectHere => return Ok(true),
@@ -402,8 +407,28 @@ pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> 
     .raise(CompletionStatus::No))
 }
 
+fn read_locate_reply(
+    message: &Message,
+    connection: &ClientConnection,
+) -> Result<LocateReply, SystemException> {
+    let kind = message.header.kind;
+    let reply = match kind {
+        MessageKind::LocateReply => LocateReply::read(message),
+        _ => Err(ProtocolError::WrongDirection { kind }),
+    };
+    let (_, reply) = reply.map_err(|error| {
+        Fault::Protocol {
+            endpoint: connection.endpoint().to_string(),
+            error,
+        }
+        .raise(CompletionStatus::No)
+    })?;
+    Ok(reply)
+}
+
 /// A call to an object of this very ORB: through the same adapter and skeleton, and never through
-/// a socket. `None` when there is no reply to wait for.
+/// a socket. `None` when there is no reply to wait for, which one-way calls have only when they
+/// have to go somewhere else.
 async fn call_local(
     orb: &Arc<OrbInner>,
     binding: &Binding,
@@ -412,10 +437,14 @@ async fn call_local(
     two_way: bool,
 ) -> Result<Option<Message>, CallError> {
     let format = WireFormat::default();
+    let located = orb.adapters().locate(&binding.key);
+    let is_forward = located
+        .as_ref()
+        .is_ok_and(|object| object.forward().is_some());
     let message = RequestBuilder {
         version: Version::HIGHEST,
         request_id: 0,
-        response: if two_way {
+        response: if two_way || is_forward {
             ResponseFlags::WithTarget
         } else {
             ResponseFlags::None
@@ -439,13 +468,13 @@ async fn call_local(
     )
     .map_err(own)?;
     let receipt = request.receipt();
-    let outcome = match orb.adapters().locate(&binding.key) {
+    let outcome = match located.map_err(Missing::raise) {
         Err(exception) => receipt.system_exception(&exception),
         Ok(object) => {
-            match object.released().await {
+            match released(&object).await {
                 Ok(()) => {
-                    let mut upcall = object.start(request);
-                    if two_way {
+                    let mut upcall = begin(orb, &object, request);
+                    if two_way || is_forward {
                         poll_fn(|cx| run_upcall_in_place(orb, &mut upcall, cx, &receipt)).await
                     } else {
                         // Nobody waits for it.

@@ -9,6 +9,7 @@ pub mod __private;
 mod builder;
 mod current;
 mod error;
+mod forward;
 mod initial;
 mod interface;
 mod invoke;
@@ -20,6 +21,7 @@ mod wire;
 
 pub use builder::Builder;
 pub use error::Error;
+pub use forward::Forward;
 pub use interface::Interface;
 pub use object::ObjectRef;
 pub use orb::Orb;
@@ -33,7 +35,9 @@ pub use zorb_giop::{
     UserException, minor,
 };
 pub use zorb_idl_macros::idl_file;
-pub use zorb_poa::{AdapterError, AdapterInactive, PoaManager, State};
+pub use zorb_poa::{
+    AdapterError, AdapterInactive, IdAssignment, Lifespan, ObjectId, PoaManager, Policies, State,
+};
 pub use zorb_transport as transport;
 
 /// Compiles IDL where it stands: see the [crate documentation](crate) for what comes of it.

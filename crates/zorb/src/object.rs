@@ -3,7 +3,7 @@
 use crate::interface::Interface;
 use crate::invoke::Operation;
 use crate::orb::Orb;
-use crate::wire::{CallError, Candidate, ClientConnection, candidates, local_key};
+use crate::wire::{CallError, Candidate, ClientConnection, candidates};
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use core::fmt;
@@ -266,7 +266,7 @@ impl ObjectRef {
                 forwarded,
             })
         };
-        if let Some(key) = local_key(ior, orb.adapters().instance()) {
+        if let Some(key) = orb.local_key(ior) {
             return Ok(make(Target::Local, key, Version::HIGHEST));
         }
         let candidates = candidates(ior);

@@ -7,7 +7,7 @@ use crate::interface::Interface;
 use crate::poa::Poa;
 use crate::wire::{
     Acceptor, Cache, CacheKey, Candidate, ClientConnection, ConnectError, Connecting, Published,
-    ServerConnection, make_ior,
+    ServerConnection, candidates, make_ior,
 };
 use bytes::Bytes;
 use core::any::Any;
@@ -21,8 +21,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use zorb_executor::Lane;
+use zorb_giop::ior::TaggedProfile;
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
-use zorb_poa::{InstanceId, ObjectAdapter};
+use zorb_poa::{InstanceId, ObjectAdapter, Whose};
 use zorb_transport::Endpoint;
 
 /// An object request broker: the way to objects elsewhere, and the home of objects here.
@@ -76,7 +77,7 @@ impl Orb {
         let inner = Arc::new_cyclic(|this| OrbInner {
             this: Weak::clone(this),
             lane,
-            adapters: ObjectAdapter::new(InstanceId::random()),
+            adapters: ObjectAdapter::new(InstanceId::random(), &settings.server_id),
             published,
             listening,
             cache: Cache::default(),
@@ -103,6 +104,19 @@ impl Orb {
     #[must_use]
     pub fn root_poa(&self) -> Poa {
         Poa::root(self.clone())
+    }
+
+    /// The POA of plain keys: its object ids are the whole object keys, so that an object with the
+    /// id `Bank` is `corbaloc::host:port/Bank`. It is persistent, ids are assigned by the user,
+    /// and its manager is the root POA's.
+    ///
+    /// Ids that begin as the keys do that zorb makes are refused
+    /// ([`AdapterError::ReservedKey`](crate::AdapterError::ReservedKey)).
+    #[must_use]
+    #[doc(alias = "omniINSPOA")]
+    #[doc(alias = "IORTable")]
+    pub fn ins_poa(&self) -> Poa {
+        Poa::plain(self.clone())
     }
 
     /// Where the ORB listens, real ports filled in.
@@ -180,6 +194,27 @@ impl OrbInner {
 
     pub(crate) fn adapters(&self) -> &ObjectAdapter {
         &self.adapters
+    }
+
+    /// The key, when the reference leads to this very ORB. A key that dies with its ORB says so by
+    /// itself; of the others any server may have the like, so one of the ORB's endpoints has to
+    /// be named beside it.
+    pub(crate) fn local_key(&self, ior: &Ior) -> Option<Bytes> {
+        let ours = ior
+            .profiles
+            .iter()
+            .filter_map(TaggedProfile::object_key)
+            .find(|key| self.adapters.whose(key) == Whose::Ours);
+        ours.or_else(|| {
+            candidates(ior)
+                .into_iter()
+                .find(|way| {
+                    self.adapters.whose(&way.key) == Whose::AnyServers
+                        && (self.listening.contains(&way.endpoint)
+                            || self.published.endpoints.contains(&way.endpoint))
+                })
+                .map(|way| way.key)
+        })
     }
 
     pub(crate) fn settings(&self) -> &Settings {

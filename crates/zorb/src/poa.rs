@@ -1,14 +1,14 @@
 //! The portable object adapter, as an application sees it.
 
 use crate::error::Error;
+use crate::forward::Forward;
 use crate::interface::Interface;
 use crate::object::ObjectRef;
 use crate::orb::Orb;
-use crate::wire::local_key;
 use bytes::Bytes;
 use core::fmt;
 use std::sync::Arc;
-use zorb_poa::{Adapter, AdapterError, PoaManager, Skeleton};
+use zorb_poa::{Adapter, AdapterError, ObjectId, PoaManager, Policies, Skeleton};
 
 /// A skeleton that knows the type of its references. Implemented by the IDL compiler.
 pub trait InterfaceSkeleton: Skeleton {
@@ -21,23 +21,40 @@ pub trait InterfaceSkeleton: Skeleton {
 /// The root POA comes from [`Orb::root_poa`]. Its manager begins HOLDING, as the specification
 /// has it: call `poa.the_poa_manager().activate()` once the servants are in place. Cheap to
 /// clone.
+///
+/// Objects of the root POA are transient, and it chooses their ids. An object whose reference has
+/// to work again after a restart wants a POA of its own, an id of its own, and an ORB that
+/// listens at the same endpoint in every life:
+///
+/// ```
+/// # use zorb::{Error, Orb, Policies};
+/// # zorb::idl! { interface Account {}; }
+/// # struct Savings;
+/// # impl Account for Savings {}
+/// # async fn f() -> Result<(), Error> {
+/// let orb = Orb::builder().listen("iiop://0.0.0.0:2810").build().await?;
+/// let accounts = orb
+///     .root_poa()
+///     .create_poa_with("accounts", Policies::PERSISTENT, None)?;
+/// let account: AccountRef = accounts.activate_object_with_id("4711", AccountServant::new(Savings))?;
+/// # Ok(()) }
+/// ```
 #[derive(Clone)]
 #[doc(alias = "POA")]
 pub struct Poa {
     orb: Orb,
     adapter: Arc<Adapter>,
-    /// Names from below the root.
-    path: Vec<String>,
 }
 
 impl Poa {
     pub(crate) fn root(orb: Orb) -> Self {
         let adapter = Arc::clone(orb.inner().adapters().root());
-        Self {
-            orb,
-            adapter,
-            path: Vec::new(),
-        }
+        Self { orb, adapter }
+    }
+
+    pub(crate) fn plain(orb: Orb) -> Self {
+        let adapter = Arc::clone(orb.inner().adapters().plain());
+        Self { orb, adapter }
     }
 
     /// Its name among its siblings.
@@ -53,13 +70,25 @@ impl Poa {
         self.adapter.manager()
     }
 
+    /// What it was made with.
+    #[must_use]
+    pub fn policies(&self) -> Policies {
+        self.adapter.policies()
+    }
+
+    fn reference<T: Interface>(&self, type_id: &str, key: &Bytes) -> Result<T, Error> {
+        let ior = self.orb.inner().make_ior(type_id, key)?;
+        Ok(T::unchecked_narrow(ObjectRef::new(self.orb.clone(), ior)))
+    }
+
     /// Activates a servant under a new object id and gives its reference.
     ///
     /// The adapter holds the servant until [`deactivate_object`](Self::deactivate_object) or the
     /// ORB's shutdown.
     ///
     /// # Errors
-    /// [`Error::NoEndpoint`] when the ORB listens nowhere.
+    /// [`Error::NoEndpoint`] when the ORB listens nowhere, [`AdapterError::WrongPolicy`] when ids
+    /// are assigned by the user.
     #[doc(alias = "activate_object")]
     #[doc(alias = "servant_to_reference")]
     pub fn activate<S: InterfaceSkeleton>(&self, servant: S) -> Result<S::Ref, Error> {
@@ -67,45 +96,172 @@ impl Poa {
         let type_id = skeleton.repository_id();
         self.orb.inner().check_published()?;
         let key = self.adapter.activate(skeleton)?;
-        let ior = self.orb.inner().make_ior(type_id, &key)?;
-        Ok(S::Ref::unchecked_narrow(ObjectRef::new(
-            self.orb.clone(),
-            ior,
-        )))
+        self.reference(type_id, &key)
+    }
+
+    /// Activates a servant under this object id, which may be any octets, and gives its
+    /// reference.
+    ///
+    /// In a POA that assigns ids by itself the id has to come from it: from a reference that
+    /// [`create_reference`](Self::create_reference) made, or, if the POA is persistent, from an
+    /// earlier life.
+    ///
+    /// # Errors
+    /// [`AdapterError::ObjectAlreadyActive`] when another servant or a forward has the id,
+    /// [`AdapterError::UnknownId`] when the POA assigns ids and not this one,
+    /// [`Error::NoEndpoint`] when the ORB listens nowhere.
+    pub fn activate_object_with_id<S: InterfaceSkeleton>(
+        &self,
+        id: impl AsRef<[u8]>,
+        servant: S,
+    ) -> Result<S::Ref, Error> {
+        let skeleton: Arc<dyn Skeleton> = Arc::new(servant);
+        let type_id = skeleton.repository_id();
+        self.orb.inner().check_published()?;
+        let key = self.adapter.activate_with_id(id.as_ref(), skeleton)?;
+        self.reference(type_id, &key)
+    }
+
+    /// Makes a reference under a new object id, to an object that is still to be activated.
+    /// Until then requests to it are OBJECT_NOT_EXIST.
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn create_reference<T: Interface>(&self) -> Result<T, Error> {
+        self.orb.inner().check_published()?;
+        let key = self.adapter.reserve()?;
+        self.reference(T::REPOSITORY_ID, &key)
+    }
+
+    /// Makes the reference of the object with this id, whether it is active or not: one object of
+    /// thousands need not be in memory to be referred to.
+    ///
+    /// # Errors
+    /// [`AdapterError::UnknownId`] when the POA assigns ids and not this one,
+    /// [`Error::NoEndpoint`] when the ORB listens nowhere.
+    pub fn create_reference_with_id<T: Interface>(&self, id: impl AsRef<[u8]>) -> Result<T, Error> {
+        self.orb.inner().check_published()?;
+        let key = self.adapter.key_of(id.as_ref())?;
+        self.reference(T::REPOSITORY_ID, &key)
+    }
+
+    /// The id of an object of this POA, active or not.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongAdapter`] for references made elsewhere.
+    pub fn reference_to_id(&self, object: &impl Interface) -> Result<ObjectId, Error> {
+        let key = self
+            .orb
+            .inner()
+            .local_key(object.as_object().ior())
+            .ok_or(AdapterError::WrongAdapter)?;
+        Ok(self.adapter.id_in(&key)?)
+    }
+
+    /// The reference of an active object.
+    ///
+    /// # Errors
+    /// [`AdapterError::ObjectNotActive`] when it is not;
+    /// [`create_reference_with_id`](Self::create_reference_with_id) does not mind.
+    pub fn id_to_reference(&self, id: impl AsRef<[u8]>) -> Result<ObjectRef, Error> {
+        let id = id.as_ref();
+        let object = self.adapter.find(id).ok_or(AdapterError::ObjectNotActive)?;
+        let key = self.adapter.key_of(id)?;
+        self.reference(object.type_id(), &key)
     }
 
     /// Takes the object out: later requests get OBJECT_NOT_EXIST, upcalls in progress go on and
-    /// keep the servant until they are done.
+    /// keep the servant until they are done. Its id may be used again, unless the POA is
+    /// transient and assigns ids by itself.
     ///
     /// # Errors
     /// [`AdapterError::WrongAdapter`] for references made elsewhere,
     /// [`AdapterError::ObjectNotActive`] the second time.
     pub fn deactivate_object(&self, object: &impl Interface) -> Result<(), Error> {
-        let key: Bytes = local_key(
-            object.as_object().ior(),
-            self.orb.inner().adapters().instance(),
-        )
-        .ok_or(AdapterError::WrongAdapter)?;
-        Ok(self.adapter.deactivate(&key)?)
+        self.deactivate_object_with_id(self.reference_to_id(object)?)
+    }
+
+    /// [`deactivate_object`](Self::deactivate_object), by id.
+    ///
+    /// # Errors
+    /// [`AdapterError::ObjectNotActive`] when there is none of that id.
+    pub fn deactivate_object_with_id(&self, id: impl AsRef<[u8]>) -> Result<(), Error> {
+        Ok(self.adapter.deactivate(id.as_ref())?)
+    }
+
+    /// Makes a reference, under a new object id, whose requests are sent on to somewhere else.
+    /// [`deactivate_object`](Self::deactivate_object) ends that.
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    #[doc(alias = "ServantLocator")]
+    pub fn create_forward<T: Interface>(&self, forward: Forward) -> Result<T, Error> {
+        self.orb.inner().check_published()?;
+        let key = self.adapter.forward(forward.of_type(T::REPOSITORY_ID))?;
+        self.reference(T::REPOSITORY_ID, &key)
+    }
+
+    /// From now on requests to the object are sent on to somewhere else: it has moved. Upcalls in
+    /// progress go on and keep the servant until they are done, then it is let go.
+    /// [`deactivate_object`](Self::deactivate_object) ends the forward; afterwards a servant may
+    /// have the id again.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongAdapter`] for references made elsewhere, [`AdapterError::UnknownId`]
+    /// for objects of the past in a transient POA that assigns ids by itself.
+    pub fn forward_object(&self, object: &impl Interface, forward: Forward) -> Result<(), Error> {
+        self.forward_object_with_id(self.reference_to_id(object)?, forward)
+    }
+
+    /// [`forward_object`](Self::forward_object), by id. The object need not be active: this is
+    /// how a server says after a restart that an object of it is somewhere else now.
+    ///
+    /// # Errors
+    /// [`AdapterError::UnknownId`] when the POA assigns ids and not this one.
+    pub fn forward_object_with_id(
+        &self,
+        id: impl AsRef<[u8]>,
+        forward: Forward,
+    ) -> Result<(), Error> {
+        let id = id.as_ref();
+        let type_id = self
+            .adapter
+            .find(id)
+            .map_or_else(String::new, |object| object.type_id().to_owned());
+        Ok(self
+            .adapter
+            .forward_with_id(id, forward.of_type(&type_id))?)
     }
 
     /// Makes a child with the policies of the root POA (transient, system-assigned ids) and a
     /// manager of its own, or a shared one.
     ///
     /// # Errors
-    /// [`AdapterError::AlreadyExists`] when there is one of that name.
+    /// [`AdapterError::AlreadyExists`] when there is one of that name,
+    /// [`AdapterError::Destroyed`] when this POA has been destroyed.
     #[doc(alias = "create_POA")]
     pub fn create_poa(&self, name: &str, manager: Option<&Arc<PoaManager>>) -> Result<Self, Error> {
-        let path = self.child(name);
-        let adapter = self
-            .orb
-            .inner()
-            .adapters()
-            .create(&path, manager.cloned())?;
+        self.create_poa_with(name, Policies::default(), manager)
+    }
+
+    /// Makes a child with these policies and a manager of its own, or a shared one. Policies are
+    /// not inherited. The name may be any text; in keys of persistent objects it is a part of the
+    /// POA's path.
+    ///
+    /// # Errors
+    /// As [`create_poa`](Self::create_poa).
+    #[doc(alias = "create_POA")]
+    pub fn create_poa_with(
+        &self,
+        name: &str,
+        policies: Policies,
+        manager: Option<&Arc<PoaManager>>,
+    ) -> Result<Self, Error> {
+        let adapters = self.orb.inner().adapters();
+        let adapter = adapters.create(&self.adapter, name, policies, manager.cloned())?;
         Ok(Self {
             orb: self.orb.clone(),
             adapter,
-            path,
         })
     }
 
@@ -113,34 +269,26 @@ impl Poa {
     #[must_use]
     #[doc(alias = "find_POA")]
     pub fn find_poa(&self, name: &str) -> Option<Self> {
-        let path = self.child(name);
-        let adapter = self.orb.inner().adapters().find(&path)?;
+        let adapter = self.orb.inner().adapters().find(&self.adapter, name)?;
         Some(Self {
             orb: self.orb.clone(),
             adapter,
-            path,
         })
     }
 
-    fn child(&self, name: &str) -> Vec<String> {
-        let mut path = self.path.clone();
-        path.push(name.to_owned());
-        path
-    }
-
-    /// Destroys this adapter and its children: their references are OBJECT_NOT_EXIST from now
-    /// on. The root POA goes with the ORB's shutdown.
+    /// Destroys this adapter and its children: requests to their objects are OBJECT_NOT_EXIST
+    /// from now on. References of transient objects stay so; those of persistent objects work
+    /// again once an adapter of the same path is made and they are activated in it. The root POA
+    /// and [`Orb::ins_poa`] go with the ORB's shutdown.
     pub fn destroy(&self) {
-        if !self.path.is_empty() {
-            self.orb.inner().adapters().destroy(&self.path);
-        }
+        self.orb.inner().adapters().destroy(&self.adapter);
     }
 }
 
 impl fmt::Debug for Poa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Poa")
-            .field("path", &self.path)
+            .field("path", &self.adapter.path())
             .field("manager", self.adapter.manager())
             .finish_non_exhaustive()
     }

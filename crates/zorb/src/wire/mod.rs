@@ -19,5 +19,5 @@ mod server;
 pub(crate) use acceptor::Acceptor;
 pub(crate) use cache::{Cache, CacheKey, ConnectError, Connecting};
 pub(crate) use client::{CallError, ClientConnection};
-pub(crate) use profile::{Candidate, Published, candidates, local_key, make_ior};
-pub(crate) use server::{ServerConnection, run_upcall_in_place};
+pub(crate) use profile::{Candidate, Published, candidates, make_ior};
+pub(crate) use server::{ServerConnection, begin, locate_reply, released, run_upcall_in_place};

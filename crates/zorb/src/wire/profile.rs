@@ -12,7 +12,6 @@ use zorb_giop::ior::{
     TaggedProfile, UiopAddress, UiopProfile, decode_encapsulation, encapsulate,
 };
 use zorb_giop::{Ior, Version};
-use zorb_poa::{InstanceId, ObjectKey};
 use zorb_transport::Endpoint;
 
 /// The ORB type in omniORB's references: `ATT` and a NUL.
@@ -145,14 +144,6 @@ fn read<'de, V: EncapsulationVisitor<'de>>(
 fn host_name() -> Option<String> {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
     Some(name.trim_end().to_owned())
-}
-
-/// The key, when the reference leads to this very ORB.
-pub(crate) fn local_key(ior: &Ior, instance: InstanceId) -> Option<Bytes> {
-    ior.profiles
-        .iter()
-        .filter_map(TaggedProfile::object_key)
-        .find(|key| ObjectKey::parse(key).is_some_and(|key| key.instance == instance))
 }
 
 /// Where this ORB can be reached, as its references say.

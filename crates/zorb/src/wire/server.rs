@@ -18,7 +18,7 @@ use zorb_giop::{
     CompletionStatus, Fault, LocateReply, LocateRequestHeader, Message, MessageKind, ProtocolError,
     Reader, RequestHeader, ServiceContextId, SystemException, Version, buffers,
 };
-use zorb_poa::{ActiveObject, Outcome, Receipt, Request, State, Upcall};
+use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, State, Upcall};
 use zorb_transport::{Connection, Endpoint};
 
 /// Upcalls of one connection that may be pending at a time; beyond it a request is TRANSIENT,
@@ -35,30 +35,71 @@ pub(crate) struct ServerConnection {
     _permit: OwnedSemaphorePermit,
 }
 
-/// Runs the first poll of an upcall where the request was read. A panic in the servant is caught
-/// here and told as UNKNOWN.
+/// Runs what is the application's as an upcall of this ORB. A panic in it is caught here and told
+/// as UNKNOWN.
+fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, SystemException> {
+    let _current = current::enter(orb);
+    let _held = orb.lane().hold();
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        let message = panic
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("(no message)");
+        tracing::error!(message, "servant panicked");
+        // Inside the servant: nobody knows how far it got.
+        Fault::Panicked.raise(CompletionStatus::Maybe)
+    })
+}
+
+/// Begins an upcall, of which nothing has run then but what a skeleton written by hand does.
+pub(crate) fn begin(orb: &OrbInner, object: &ActiveObject, request: Request) -> Upcall {
+    let receipt = request.receipt();
+    enter(orb, || object.start(request))
+        .unwrap_or_else(|panic| Upcall::ready(receipt.system_exception(&panic)))
+}
+
+/// Runs the first poll of an upcall where the request was read.
 pub(crate) fn run_upcall_in_place(
     orb: &OrbInner,
     upcall: &mut Upcall,
     cx: &mut Context<'_>,
     receipt: &Receipt,
 ) -> Poll<Outcome> {
-    let _current = current::enter(orb);
-    let _held = orb.lane().hold();
-    match catch_unwind(AssertUnwindSafe(|| Pin::new(upcall).poll(cx))) {
-        Ok(poll) => poll,
-        Err(panic) => {
-            let message = panic
-                .downcast_ref::<&str>()
-                .copied()
-                .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-                .unwrap_or("(no message)");
-            tracing::error!(request_id = receipt.request_id, message, "servant panicked");
-            Poll::Ready(
-                // Inside the servant: nobody knows how far it got.
-                receipt.system_exception(&Fault::Panicked.raise(CompletionStatus::Maybe)),
-            )
-        }
+    enter(orb, || Pin::new(upcall).poll(cx))
+        .unwrap_or_else(|panic| Poll::Ready(receipt.system_exception(&panic)))
+}
+
+/// Waits while the object's manager holds requests.
+pub(crate) async fn released(object: &ActiveObject) -> Result<(), SystemException> {
+    if object.manager().looks_forgotten() {
+        tracing::warn!(
+            "a request waits since its POA manager is HOLDING, and nobody has activated that yet: \
+             poa.the_poa_manager().activate()"
+        );
+    }
+    object.released().await
+}
+
+/// Where an object is, as a LocateRequest wants to know it. Nobody waits for an answer that a
+/// POA manager would hold: the object is here then, and its requests are held.
+pub(crate) fn locate_reply(
+    orb: &OrbInner,
+    located: Result<Arc<ActiveObject>, Missing>,
+) -> LocateReply {
+    let Ok(object) = located else {
+        return LocateReply::UnknownObject;
+    };
+    let Some(forward) = object
+        .forward()
+        .filter(|_| object.manager().state() == State::Active)
+    else {
+        return LocateReply::ObjectHere;
+    };
+    match enter(orb, || (forward.target)()).flatten() {
+        Ok(target) if forward.permanent => LocateReply::ObjectForwardPerm(target),
+        Ok(target) => LocateReply::ObjectForward(target),
+        Err(exception) => LocateReply::SystemException(exception),
     }
 }
 
@@ -162,14 +203,9 @@ impl ServerConnection {
 
     fn locate(&self, message: &Message) -> Result<(), ProtocolError> {
         let header = LocateRequestHeader::read(message)?;
-        let found = header
-            .target
-            .object_key()
-            .is_some_and(|key| self.orb.adapters().locate(&key).is_ok());
-        let reply = if found {
-            LocateReply::ObjectHere
-        } else {
-            LocateReply::UnknownObject
+        let reply = match header.target.object_key() {
+            Some(key) => locate_reply(&self.orb, self.orb.adapters().locate(&key)),
+            None => LocateReply::UnknownObject,
         };
         let version = message.header.version;
         let encoder = Encoder::<NativeEndian>::with_buffer(
@@ -209,7 +245,7 @@ impl ServerConnection {
             zorb_giop::TargetAddress::Key(key) => self.orb.adapters().locate(key),
             other => match other.object_key() {
                 Some(key) => self.orb.adapters().locate(&key),
-                None => Err(Fault::NoAdapter.raise(CompletionStatus::No)),
+                None => Err(Missing::Adapter),
             },
         };
         let request = Request::from_header(&header, &message, format, self.orb.context());
@@ -217,7 +253,7 @@ impl ServerConnection {
         drop(message);
         let receipt = request.receipt();
         let target = match code_sets {
-            Ok(_) => target,
+            Ok(_) => target.map_err(Missing::raise),
             Err(fault) => Err(fault.raise(CompletionStatus::No)),
         };
         let object = match target.and_then(|object| self.admit(object)) {
@@ -228,7 +264,10 @@ impl ServerConnection {
                 return Ok(());
             }
         };
-        if let Some(acknowledgement) = receipt.acknowledgement() {
+        // Whoever is sent on has not arrived yet.
+        if object.forward().is_none()
+            && let Some(acknowledgement) = receipt.acknowledgement()
+        {
             self.send(acknowledgement);
         }
         if object.manager().state() == State::Holding {
@@ -254,7 +293,7 @@ impl ServerConnection {
         let receipt = request.receipt();
         let pending = Pending::new(self, receipt.request_id);
         self.orb.track(async move {
-            let outcome = match object.released().await {
+            let outcome = match released(&object).await {
                 Err(exception) => receipt.system_exception(&exception),
                 Ok(()) => {
                     // From here on as if it had just been read.
@@ -268,7 +307,7 @@ impl ServerConnection {
 
     fn dispatch(self: &Arc<Self>, object: &ActiveObject, request: Request) {
         let receipt = request.receipt();
-        let mut upcall = object.start(request);
+        let mut upcall = begin(&self.orb, object, request);
         // The first poll is in place, with nobody to wake: a future that is not ready then is
         // polled again at once by its own task.
         let mut first = || {

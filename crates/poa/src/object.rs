@@ -1,0 +1,206 @@
+//! What is behind an object key: a servant, or somewhere else to go.
+
+use crate::manager::{Held, PoaManager, State};
+use crate::request::Request;
+use crate::skeleton::{Skeleton, Upcall};
+use core::fmt;
+use core::future::poll_fn;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use zorb_giop::ior::OBJECT_REPOSITORY_ID;
+use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, minor};
+
+/// A servant, or a forward, at its place in an adapter.
+pub struct ActiveObject {
+    behind: Behind,
+    manager: Arc<PoaManager>,
+    adapter_destroyed: Arc<AtomicBool>,
+}
+
+enum Behind {
+    Servant(Arc<dyn Skeleton>),
+    Forward(Forward),
+}
+
+/// Where requests are sent on to.
+#[derive(Clone)]
+pub struct Forward {
+    /// The repository id of the objects there, as far as it is known here.
+    pub type_id: String,
+    /// Whether clients may forget the reference they came with (GIOP 1.2).
+    pub permanent: bool,
+    /// Asked once for every request. Runs within the upcall, so it may block no longer than a
+    /// servant may, and a panic is UNKNOWN.
+    pub target: Arc<dyn Fn() -> Result<Ior, SystemException> + Send + Sync>,
+}
+
+impl fmt::Debug for Forward {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Forward")
+            .field("type_id", &self.type_id)
+            .field("permanent", &self.permanent)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ActiveObject {
+    pub(crate) fn servant(
+        skeleton: Arc<dyn Skeleton>,
+        manager: &Arc<PoaManager>,
+        adapter_destroyed: &Arc<AtomicBool>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            behind: Behind::Servant(skeleton),
+            manager: Arc::clone(manager),
+            adapter_destroyed: Arc::clone(adapter_destroyed),
+        })
+    }
+
+    pub(crate) fn forwarding(
+        forward: Forward,
+        manager: &Arc<PoaManager>,
+        adapter_destroyed: &Arc<AtomicBool>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            behind: Behind::Forward(forward),
+            manager: Arc::clone(manager),
+            adapter_destroyed: Arc::clone(adapter_destroyed),
+        })
+    }
+
+    /// Where requests are sent on to, when there is no servant.
+    #[must_use]
+    pub fn forward(&self) -> Option<&Forward> {
+        match &self.behind {
+            Behind::Servant(_) => None,
+            Behind::Forward(forward) => Some(forward),
+        }
+    }
+
+    /// The repository id of the most derived interface.
+    #[must_use]
+    pub fn type_id(&self) -> &str {
+        match &self.behind {
+            Behind::Servant(skeleton) => skeleton.repository_id(),
+            Behind::Forward(forward) => &forward.type_id,
+        }
+    }
+
+    /// The manager that says whether requests are served.
+    #[must_use]
+    pub fn manager(&self) -> &Arc<PoaManager> {
+        &self.manager
+    }
+
+    /// Waits while the manager holds requests.
+    ///
+    /// # Errors
+    /// TRANSIENT when as many wait as may, or when they are discarded; OBJ_ADAPTER when the
+    /// manager is inactive; OBJECT_NOT_EXIST when the adapter is destroyed meanwhile.
+    pub async fn released(&self) -> Result<(), SystemException> {
+        let raise = |fault: Fault| fault.raise(CompletionStatus::No);
+        let mut held = self.manager.hold();
+        loop {
+            if self.adapter_destroyed.load(Ordering::Acquire) {
+                return Err(raise(Fault::NoAdapter));
+            }
+            match poll_fn(|cx| held.poll_changed(cx.waker())).await {
+                Held::Full => {
+                    return Err(raise(Fault::Overload(
+                        "too many requests are held".to_owned(),
+                    )));
+                }
+                Held::Changed(State::Holding) => {}
+                Held::Changed(state) => return state.admit(),
+            }
+        }
+    }
+
+    /// Begins the upcall: the skeleton's operations first, then those every object has.
+    ///
+    /// A forward answers every operation, these too. One-way requests to it are lost, as their
+    /// clients wait for no answer.
+    pub fn start(&self, request: Request) -> Upcall {
+        let skeleton = match &self.behind {
+            Behind::Servant(skeleton) => skeleton,
+            Behind::Forward(forward) => {
+                let (forward, receipt) = (forward.clone(), request.receipt());
+                return Upcall::new(async move {
+                    match (forward.target)() {
+                        Ok(ior) => receipt.forward(&ior, forward.permanent),
+                        Err(exception) => receipt.refusal(&exception),
+                    }
+                });
+            }
+        };
+        // Generated operation names never begin with an underscore but for attributes.
+        let name = request.operation();
+        if name.first() != Some(&b'_') || name.starts_with(b"_get_") || name.starts_with(b"_set_") {
+            return skeleton.start(request);
+        }
+        let outcome = match name {
+            b"_is_a" => match request.arguments::<String>() {
+                Ok(id) => request.reply(is_a(&**skeleton, &id)),
+                Err(exception) => request.system_exception(&exception),
+            },
+            // The request has found its object; the older name is still sent by 1.0 peers.
+            b"_non_existent" | b"_not_existent" => request.reply(false),
+            b"_repository_id" => request.reply(skeleton.repository_id()),
+            b"_interface" => request.system_exception(&SystemException::new(
+                SystemExceptionKind::IntfRepos,
+                minor::NO_INTERFACE_REPOSITORY,
+                CompletionStatus::No,
+            )),
+            // No object here is a component: the nil reference.
+            b"_component" => request.reply(Ior::NIL),
+            _ => return skeleton.start(request),
+        };
+        Upcall::ready(outcome)
+    }
+}
+
+fn is_a(skeleton: &dyn Skeleton, repository_id: &str) -> bool {
+    repository_id == OBJECT_REPOSITORY_ID || skeleton.is_a(repository_id)
+}
+
+impl fmt::Debug for ActiveObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ActiveObject")
+            .field("type_id", &self.type_id())
+            .field("forward", &self.forward())
+            .field("manager", &self.manager)
+            .finish()
+    }
+}
+
+/// What the state of a manager means for a new request, once it is not HOLDING.
+impl State {
+    /// `Ok` when requests are served.
+    ///
+    /// # Errors
+    /// TRANSIENT when they are discarded, OBJ_ADAPTER when the manager is inactive.
+    pub fn admit(self) -> Result<(), SystemException> {
+        match self {
+            Self::Active | Self::Holding => Ok(()),
+            Self::Discarding => Err(Fault::Discarding.raise(CompletionStatus::No)),
+            Self::Inactive => Err(Fault::Inactive.raise(CompletionStatus::No)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_state_admits_or_refuses() {
+        assert!(State::Active.admit().is_ok());
+        let transient = State::Discarding.admit().unwrap_err();
+        assert_eq!(
+            (transient.kind, transient.minor),
+            (SystemExceptionKind::Transient, minor::REQUEST_DISCARDED)
+        );
+        let inactive = State::Inactive.admit().unwrap_err();
+        assert_eq!(inactive.kind, SystemExceptionKind::ObjAdapter);
+    }
+}
