@@ -48,7 +48,7 @@ impl TransportError {
         self.operation
     }
 
-    /// The operating system's reason, unchanged.
+    /// The operating system's reason, unchanged; where a host name has several addresses, that of each.
     #[must_use]
     pub const fn cause(&self) -> &io::Error {
         &self.cause

@@ -7,6 +7,7 @@ use std::{
 
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 use tokio::net::{TcpSocket, lookup_host};
+use tokio::task::JoinSet;
 
 use crate::{
     BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation, Transport, TransportError,
@@ -15,8 +16,12 @@ use crate::{
 
 /// TCP: endpoints `iiop://host:port`.
 ///
-/// A host name is resolved by the system's resolver (on a thread of tokio's blocking pool), and all its addresses are
-/// tried in its order, to connect as well as to listen; the error is that of the last one.
+/// A host name is resolved by the system's resolver (on a thread of tokio's blocking pool), and its addresses are
+/// tried in its order, to connect as well as to listen; the error tells of all of them. To connect, the next address is
+/// tried as soon as one has failed, and beside it when it has been silent for a quarter of a second: whichever
+/// answers first is taken. Of very many addresses the first 16 are tried.
+///
+/// `[::]` is every interface for IPv4 too, whatever the system's default (`net.ipv6.bindv6only`).
 #[derive(Clone, Debug, Default)]
 pub struct Tcp {
     options: TcpOptions,
@@ -124,14 +129,10 @@ impl Transport for Tcp {
             let fail =
                 |operation| move |cause| TransportError::new(operation, endpoint.clone(), cause);
             let addresses = resolve(endpoint).await.map_err(fail(Operation::Resolve))?;
-            let mut last = no_address();
-            for address in addresses {
-                match self.connect_to(address).await {
-                    Ok(connection) => return Ok(Box::new(connection) as Box<dyn Connection>),
-                    Err(error) => last = error,
-                }
+            match self.connect_to_any(&addresses).await {
+                Ok(connection) => Ok(Box::new(connection) as Box<dyn Connection>),
+                Err(cause) => Err(fail(Operation::Connect)(cause)),
             }
-            Err(fail(Operation::Connect)(last))
         })
     }
 
@@ -143,19 +144,52 @@ impl Transport for Tcp {
             let fail =
                 |operation| move |cause| TransportError::new(operation, endpoint.clone(), cause);
             let addresses = resolve(endpoint).await.map_err(fail(Operation::Resolve))?;
-            let mut last = no_address();
+            let mut failed = Vec::new();
             for address in addresses {
                 match self.listen_on(endpoint, address) {
                     Ok(listener) => return Ok(Box::new(listener) as Box<dyn Listener>),
-                    Err(error) => last = error,
+                    Err(error) => failed.push((address, error)),
                 }
             }
-            Err(fail(Operation::Listen)(last))
+            Err(fail(Operation::Listen)(all_failed(failed)))
         })
     }
 }
 
 impl Tcp {
+    /// Connects to whichever of the addresses answers first, with a head start for the earlier ones.
+    async fn connect_to_any(&self, addresses: &[SocketAddr]) -> io::Result<StreamConnection> {
+        // As a rule there is one, which needs no tasks and no clock.
+        if let [only] = addresses {
+            return self.connect_to(*only).await;
+        }
+        let mut next = addresses.iter().copied();
+        // Dropping it gives up what is still under way.
+        let mut attempts = JoinSet::new();
+        let mut failed = Vec::new();
+        loop {
+            if let Some(address) = next.next() {
+                let tcp = self.clone();
+                attempts.spawn(async move { (address, tcp.connect_to(address).await) });
+            }
+            let tried = if next.len() == 0 {
+                attempts.join_next().await
+            } else {
+                match tokio::time::timeout(HEAD_START, attempts.join_next()).await {
+                    Ok(tried) => tried,
+                    // Silence: the next one is tried beside it.
+                    Err(_) => continue,
+                }
+            };
+            match tried {
+                Some(Ok((_, Ok(connection)))) => return Ok(connection),
+                Some(Ok((address, Err(error)))) => failed.push((address, error)),
+                Some(Err(gone)) => return Err(io::Error::other(gone)),
+                None => return Err(all_failed(failed)),
+            }
+        }
+    }
+
     async fn connect_to(&self, address: SocketAddr) -> io::Result<StreamConnection> {
         let socket = Socket::new(
             Domain::for_address(address),
@@ -188,6 +222,9 @@ impl Tcp {
             Type::STREAM,
             Some(Protocol::TCP),
         )?;
+        if address.is_ipv6() && address.ip().is_unspecified() {
+            socket.set_only_v6(false)?;
+        }
         // Or a restarted server would have to wait a minute for the connections of its earlier life to expire.
         socket.set_reuse_address(true)?;
         self.options.before_connecting(&socket)?;
@@ -225,7 +262,8 @@ impl Listener for TcpListener {
 }
 
 async fn resolve(endpoint: &Endpoint) -> io::Result<Vec<SocketAddr>> {
-    Ok(lookup_host(host_and_port(endpoint)?).await?.collect())
+    let found = lookup_host(host_and_port(endpoint)?).await?;
+    Ok(found.take(MAX_ADDRESSES).collect())
 }
 
 fn host_and_port(endpoint: &Endpoint) -> io::Result<(&str, u16)> {
@@ -238,9 +276,29 @@ fn host_and_port(endpoint: &Endpoint) -> io::Result<(&str, u16)> {
     }
 }
 
-fn no_address() -> io::Error {
-    io::Error::new(io::ErrorKind::NotFound, "the host name has no address")
+/// What is said of a host none of whose addresses would do. The kind is that of the last one.
+fn all_failed(mut failed: Vec<(SocketAddr, io::Error)>) -> io::Error {
+    let Some((address, last)) = failed.pop() else {
+        return io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
+    };
+    if failed.is_empty() {
+        return last;
+    }
+    let kind = last.kind();
+    failed.push((address, last));
+    let causes: Vec<String> = failed
+        .iter()
+        .map(|(address, error)| format!("{address}: {error}"))
+        .collect();
+    io::Error::new(kind, causes.join(", "))
 }
+
+/// How long an address that neither answers nor refuses is waited for before the next is tried beside it. What RFC 8305
+/// recommends.
+const HEAD_START: Duration = Duration::from_millis(250);
+
+/// Addresses of one host that are tried: a resolver may give any number of them.
+const MAX_ADDRESSES: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -257,5 +315,70 @@ mod tests {
         socket.set_nonblocking(true).unwrap();
         let error = Tcp::default().finish(socket).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+    }
+
+    /// An address where connecting is neither answered nor refused: the queue of its listener is full. The sockets
+    /// keep it so.
+    fn silent() -> (SocketAddr, [Socket; 2]) {
+        let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        listener
+            .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
+            .unwrap();
+        // A queue of 0 holds one.
+        listener.listen(0).unwrap();
+        let address = listener.local_addr().unwrap();
+        let queued = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        queued.connect(&address).unwrap();
+        (address.as_socket().unwrap(), [listener, queued])
+    }
+
+    /// An address where nobody listens, and will not while the socket is there.
+    fn dead() -> (SocketAddr, Socket) {
+        let socket = Socket::new(Domain::IPV6, Type::STREAM, None).unwrap();
+        socket
+            .bind(&SocketAddr::from((std::net::Ipv6Addr::LOCALHOST, 0)).into())
+            .unwrap();
+        (socket.local_addr().unwrap().as_socket().unwrap(), socket)
+    }
+
+    #[tokio::test]
+    async fn an_address_that_is_dead_or_silent_does_not_keep_the_next_one_from_being_tried() {
+        let live = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = live.local_addr().unwrap();
+        let ((dead, _dead), (silent, _silent)) = (dead(), silent());
+        let tcp = Tcp::default();
+        for before in [&[dead][..], &[silent], &[silent, dead, silent]] {
+            let addresses: Vec<_> = before.iter().copied().chain([address]).collect();
+            let connection = tcp.connect_to_any(&addresses).await.unwrap();
+            assert_eq!(
+                *connection.peer(),
+                crate::Address::Inet(address),
+                "{before:?}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn every_address_that_failed_is_told_with_its_cause() {
+        let (v6, _v6) = dead();
+        let error = Tcp::default().connect_to_any(&[v6, v6]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+        let refused = format!("{v6}: Connection refused (os error 111)");
+        assert_eq!(error.to_string(), format!("{refused}, {refused}"));
+        let error = Tcp::default().connect_to_any(&[]).await.unwrap_err();
+        assert_eq!(error.to_string(), "the host name has no address");
+    }
+
+    #[tokio::test]
+    async fn everywhere_is_ipv4_and_ipv6() {
+        let endpoint = Endpoint::iiop("::", 0);
+        let listener = Tcp::default().listen(&endpoint).await.unwrap();
+        let Endpoint::Iiop { port, .. } = *listener.endpoint() else {
+            panic!("it listens to TCP");
+        };
+        for host in ["127.0.0.1", "::1"] {
+            let endpoint = Endpoint::iiop(host, port);
+            Tcp::default().connect(&endpoint).await.unwrap();
+        }
     }
 }

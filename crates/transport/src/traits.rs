@@ -114,7 +114,7 @@ pub trait Listener: Send + Sync + Debug + 'static {
 
 /// A way to reach peers: opens connections and listeners for the endpoints of one scheme.
 ///
-/// The futures are polled inside a tokio runtime with I/O enabled; tokio panics elsewhere.
+/// The futures are polled inside a tokio runtime with I/O and time enabled; tokio panics elsewhere.
 ///
 /// # For implementers
 /// 1. What is opened belongs to the runtime inside which the future was polled: its reactor does the waking.
