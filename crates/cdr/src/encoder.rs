@@ -12,6 +12,10 @@ use core::{fmt, marker::PhantomData};
 /// of copying 12 to 16 KiB that are in the cache.
 pub const SHARE_FROM: usize = 1 << 14;
 
+/// Runs of fewer octets are not [remembered](Encoder::remember_runs): a cut needs few places, and remembering one
+/// takes two words.
+pub const LONG_RUN: usize = 64;
+
 /// Octets of the buffer that [`Encoder::new`] begins with: the usual message without large arguments fits.
 const FIRST_CAPACITY: usize = 512;
 
@@ -38,6 +42,7 @@ pub struct Encoder<O> {
     /// What to add to the number of own octets to get the index that alignment counts from.
     bias: usize,
     format: WireFormat,
+    remembers_runs: bool,
     order: PhantomData<O>,
 }
 
@@ -56,7 +61,23 @@ impl<O: ByteOrder> Encoder<O> {
             out: Gather::new(buffer),
             bias: 0,
             format,
+            remembers_runs: false,
             order: PhantomData,
+        }
+    }
+
+    /// From here on, remembers where it writes long runs ([`LONG_RUN`] octets and more) of octets, characters and
+    /// numbers of at most four octets: a message may be cut inside one at a multiple of 4 without splitting a
+    /// primitive. [`Gather::runs`] tells them.
+    pub const fn remember_runs(&mut self) {
+        self.remembers_runs = true;
+    }
+
+    /// Notes that what was written from `start` on may be cut at a multiple of 4.
+    #[inline]
+    pub(crate) fn end_run(&mut self, start: usize) {
+        if self.remembers_runs && self.position().wrapping_sub(start) >= LONG_RUN {
+            self.out.note_run(start..self.position());
         }
     }
 
@@ -127,7 +148,9 @@ impl<O: ByteOrder> Encoder<O> {
     /// As [`write_count`](Self::write_count).
     pub fn write_octets(&mut self, octets: &[u8]) -> Result<(), EncodeError> {
         self.write_count(octets.len())?;
+        let start = self.position();
         self.append(octets);
+        self.end_run(start);
         Ok(())
     }
 
@@ -137,7 +160,9 @@ impl<O: ByteOrder> Encoder<O> {
     /// As [`write_count`](Self::write_count).
     pub fn write_shared(&mut self, octets: &Bytes) -> Result<(), EncodeError> {
         self.write_count(octets.len())?;
+        let start = self.position();
         self.append_shared(octets);
+        self.end_run(start);
         Ok(())
     }
 

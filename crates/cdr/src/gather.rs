@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use bytes::{Bytes, BytesMut};
-use core::fmt;
+use core::{fmt, ops::Range};
 
 /// Octets in the order in which they go out, some of them shared rather than copied.
 ///
@@ -18,6 +18,8 @@ pub struct Gather {
     more: Vec<(usize, Bytes)>,
     /// Octets in `first` and `more`.
     shared: usize,
+    /// See [`Encoder::remember_runs`](crate::Encoder::remember_runs).
+    runs: Vec<Range<usize>>,
 }
 
 impl Gather {
@@ -27,6 +29,7 @@ impl Gather {
             first: None,
             more: Vec::new(),
             shared: 0,
+            runs: Vec::new(),
         }
     }
 
@@ -98,6 +101,41 @@ impl Gather {
             return bytes;
         }
         self.to_vec().into()
+    }
+
+    /// All octets in the pieces in which they lie in memory, none of them empty, to be cut further without copying.
+    #[must_use]
+    pub fn into_pieces(self) -> Vec<Bytes> {
+        let mut own = self.own.freeze();
+        let mut pieces = Vec::with_capacity(self.more.len().saturating_add(3));
+        let mut taken = 0_usize;
+        for (at, bytes) in self.first.into_iter().chain(self.more) {
+            let before = at.saturating_sub(taken).min(own.len());
+            taken = at;
+            pieces.push(own.split_to(before));
+            pieces.push(bytes);
+        }
+        pieces.push(own);
+        pieces.retain(|piece| !piece.is_empty());
+        pieces
+    }
+
+    /// Adds octets behind the others, without copying.
+    pub fn push(&mut self, octets: Bytes) {
+        if !octets.is_empty() {
+            self.share(octets);
+        }
+    }
+
+    /// Where there are octets, or numbers of at most four octets, one behind the other, if the encoder was asked to
+    /// [remember](crate::Encoder::remember_runs). In order, by position in the whole.
+    #[must_use]
+    pub fn runs(&self) -> &[Range<usize>] {
+        &self.runs
+    }
+
+    pub(crate) fn note_run(&mut self, run: Range<usize>) {
+        self.runs.push(run);
     }
 
     /// The buffer of the octets that were not shared, to be used again

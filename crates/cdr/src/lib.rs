@@ -81,7 +81,7 @@ pub use codec::{
 };
 pub use decoder::Decoder;
 pub use encapsulation::{EncapsulationVisitor, decode_encapsulation, encode_encapsulation};
-pub use encoder::{Encoder, SHARE_FROM};
+pub use encoder::{Encoder, LONG_RUN, SHARE_FROM};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
 pub use format::{CharSet, WCharSet, WireFormat};
 pub use frame::Frame;

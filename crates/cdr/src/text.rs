@@ -174,8 +174,10 @@ impl<O: ByteOrder> Encoder<O> {
             return Err(EncodeErrorKind::EmbeddedNul.into());
         }
         self.write_count(octets.len().saturating_add(1))?;
+        let start = self.position();
         self.append(octets);
         self.write_u8(0);
+        self.end_run(start);
         Ok(())
     }
 
@@ -192,6 +194,7 @@ impl<O: ByteOrder> Encoder<O> {
             return Err(EncodeErrorKind::EmbeddedNul.into());
         }
         self.write_count(text.chars().count().saturating_add(1))?;
+        let start = self.position();
         for c in text.chars() {
             match u8::try_from(u32::from(c)) {
                 Ok(octet) => self.write_u8(octet),
@@ -199,6 +202,7 @@ impl<O: ByteOrder> Encoder<O> {
             }
         }
         self.write_u8(0);
+        self.end_run(start);
         Ok(())
     }
 
@@ -220,8 +224,10 @@ impl<O: ByteOrder> Encoder<O> {
         let count = units.clone().count();
         if self.format().minor < 2 {
             self.write_count(count.saturating_add(1))?;
+            let start = self.position();
             units.for_each(|unit| self.write_u16(unit));
             self.write_u16(0);
+            self.end_run(start);
             return Ok(());
         }
         let mark = matches!(units.clone().next(), Some(MARK | SWAPPED_MARK)).then_some(MARK);

@@ -18,6 +18,7 @@
 //! - [`Reader`] cuts the incoming octets into messages, puts fragments together and holds every
 //!   limit;
 //! - [`RequestHeader`], [`ReplyHeader`] and their kin are stateless encoders and decoders;
+//! - [`Fragments`] cuts what was encoded into fragments, without copying;
 //! - [`RequestTable`] remembers who waits for which reply.
 //!
 //! Sources: CORBA 3.3 Part 2 (Interoperability), the chapters on GIOP, IIOP and the
@@ -65,6 +66,7 @@ mod context;
 mod error;
 mod exception;
 mod fault;
+mod fragment;
 mod header;
 pub mod ior;
 mod limits;
@@ -80,6 +82,7 @@ pub use context::{ServiceContext, ServiceContextId, ServiceContexts};
 pub use error::ProtocolError;
 pub use exception::{CompletionStatus, Origin, SystemException, SystemExceptionKind, minor};
 pub use fault::Fault;
+pub use fragment::Fragments;
 pub use header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version, empty_message};
 pub use ior::Ior;
 pub use limits::Limits;

@@ -273,6 +273,10 @@ pub(crate) fn finish<O: ByteOrder>(
             e.truncate(end_of_header);
         }
     } else {
+        if version == Version::V1_1 {
+            // It may be cut there later: see `Fragments`.
+            e.remember_runs();
+        }
         body(&mut e)?;
     }
     close(e)

@@ -35,6 +35,7 @@ macro_rules! numeric {
                     return Ok(());
                 }
                 encoder.align($size);
+                let start = encoder.position();
                 if O::IS_NATIVE || $size == 1 {
                     encoder.append(values.as_bytes());
                 } else {
@@ -43,6 +44,9 @@ macro_rules! numeric {
                     for (place, value) in places.iter_mut().zip(values) {
                         *place = ($store)(*value);
                     }
+                }
+                if $size <= 4 {
+                    encoder.end_run(start);
                 }
                 Ok(())
             }

@@ -1,0 +1,315 @@
+//! Messages cut into fragments, and put together again by the reader.
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use zorb_cdr::{
+    BigEndian, ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Endian,
+    Gather, LittleEndian, SHARE_FROM, WireFormat,
+};
+use zorb_giop::{
+    Fragments, HEADER_LEN, Limits, LocateRequestHeader, Message, MessageHeader, MessageKind,
+    Reader, ReplyBuilder, ReplyHeader, ReplyStatus, RequestBuilder, RequestHeader, ResponseFlags,
+    Version, cancel_request,
+};
+
+/// Anything that an argument may be, alignment of every kind included.
+#[derive(Debug, Clone, PartialEq)]
+enum Value {
+    Octets(Vec<u8>),
+    Text(String),
+    Shorts(Vec<i16>),
+    Longs(Vec<u32>),
+    Doubles(Vec<f64>),
+    Texts(Vec<String>),
+    Octet(u8),
+    LongLong(u64),
+    /// Large enough not to be copied.
+    Shared(u8, usize),
+}
+
+impl Encode for Value {
+    fn encode<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        match self {
+            Self::Octets(octets) => e.write_octets(octets),
+            Self::Text(text) => e.write_str(text),
+            Self::Shorts(values) => e.put(values),
+            Self::Longs(values) => e.put(values),
+            Self::Doubles(values) => e.put(values),
+            Self::Texts(values) => e.put(values),
+            Self::Octet(value) => e.put(value),
+            Self::LongLong(value) => e.put(value),
+            Self::Shared(octet, len) => e.write_shared(&Bytes::from(vec![*octet; *len])),
+        }
+    }
+}
+
+impl Value {
+    fn decode_like<O: ByteOrder>(&self, d: &mut Decoder<'_, O>) -> Result<Self, DecodeError> {
+        Ok(match self {
+            Self::Octets(_) => Self::Octets(d.read_octets()?.to_vec()),
+            Self::Text(_) => Self::Text(d.read_str()?.into_owned()),
+            Self::Shorts(_) => Self::Shorts(d.get()?),
+            Self::Longs(_) => Self::Longs(d.get()?),
+            Self::Doubles(_) => Self::Doubles(d.get()?),
+            Self::Texts(_) => Self::Texts(d.get()?),
+            Self::Octet(_) => Self::Octet(u8::decode(d)?),
+            Self::LongLong(_) => Self::LongLong(d.get()?),
+            Self::Shared(..) => {
+                let octets = d.read_octets()?;
+                assert!(octets.iter().all(|octet| *octet == octets[0]));
+                Self::Shared(octets[0], octets.len())
+            }
+        })
+    }
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let octets = prop::collection::vec(any::<u8>(), 0..400);
+    prop_oneof![
+        octets.prop_map(Value::Octets),
+        "[a-zA-Zäß€]{0,200}".prop_map(Value::Text),
+        prop::collection::vec(any::<i16>(), 0..200).prop_map(Value::Shorts),
+        prop::collection::vec(any::<u32>(), 0..100).prop_map(Value::Longs),
+        prop::collection::vec(-1e9..1e9, 0..50).prop_map(Value::Doubles),
+        prop::collection::vec("[a-z]{0,100}", 0..10).prop_map(Value::Texts),
+        any::<u8>().prop_map(Value::Octet),
+        any::<u64>().prop_map(Value::LongLong),
+        (any::<u8>(), SHARE_FROM..SHARE_FROM + 9).prop_map(|(o, n)| Value::Shared(o, n)),
+    ]
+}
+
+fn format(version: Version) -> WireFormat {
+    WireFormat {
+        minor: version.minor,
+        ..WireFormat::default()
+    }
+}
+
+fn request<O: ByteOrder>(version: Version, id: u32, values: &[Value]) -> Gather {
+    RequestBuilder {
+        version,
+        request_id: id,
+        response: ResponseFlags::WithTarget,
+        key: b"some key",
+        operation: "operation",
+        contexts: &[],
+    }
+    .encode(Encoder::<O>::new(format(version)), |e| {
+        values.iter().try_for_each(|value| e.put(value))
+    })
+    .unwrap()
+}
+
+fn reply<O: ByteOrder>(version: Version, id: u32, values: &[Value]) -> Gather {
+    ReplyBuilder {
+        version,
+        request_id: id,
+        status: ReplyStatus::NoException,
+        contexts: &[],
+    }
+    .encode(Encoder::<O>::new(format(version)), |e| {
+        values.iter().try_for_each(|value| e.put(value))
+    })
+    .unwrap()
+}
+
+/// The pieces of a message, or the message itself.
+fn pieces(message: Gather, most: usize) -> Vec<Vec<u8>> {
+    match Fragments::new(message, most) {
+        Ok(fragments) => fragments.map(|piece| piece.to_vec()).collect(),
+        Err(whole) => vec![whole.to_vec()],
+    }
+}
+
+fn header(piece: &[u8]) -> MessageHeader {
+    MessageHeader::parse(piece.first_chunk().unwrap()).unwrap()
+}
+
+/// What the specification and the receivers that are known ask of the pieces of one message.
+fn check_pieces(pieces: &[Vec<u8>], version: Version, most: usize) {
+    let last = pieces.len() - 1;
+    for (n, piece) in pieces.iter().enumerate() {
+        let header = header(piece);
+        assert_eq!(header.size as usize + HEADER_LEN, piece.len());
+        assert_eq!(header.more_fragments, n < last);
+        assert_eq!(header.kind == MessageKind::Fragment, n > 0);
+        if version == Version::V1_2 {
+            assert!(piece.len() <= most, "{} over {most}", piece.len());
+            assert_eq!(&piece[12..16], &pieces[0][12..16], "the request id");
+            if n < last {
+                assert_eq!(piece.len() % 8, 0);
+            }
+        } else if n < last {
+            assert_eq!(header.size % 8, 0, "omniORB takes nothing else");
+        }
+    }
+}
+
+fn read_all(octets: &[u8]) -> Vec<Message> {
+    let mut reader = Reader::new(Limits::default());
+    reader.buffer().extend_from_slice(octets);
+    let messages = std::iter::from_fn(|| reader.next().unwrap()).collect();
+    assert!(reader.is_idle());
+    messages
+}
+
+fn check_values<O: ByteOrder>(message: &Message, body: usize, values: &[Value]) {
+    let format = format(message.header.version);
+    let mut d = Decoder::<O>::at(&message.frame, body, format).unwrap();
+    for value in values {
+        assert_eq!(value.decode_like(&mut d).as_ref(), Ok(value));
+    }
+    assert!(d.read_u8().is_err());
+}
+
+fn check_in<O: ByteOrder>(version: Version, values: &[Value], most: usize) {
+    for is_request in [true, false] {
+        let whole = if is_request {
+            request::<O>(version, 7, values)
+        } else {
+            reply::<O>(version, 7, values)
+        };
+        let octets = whole.to_vec();
+        let pieces = pieces(whole, most);
+        check_pieces(&pieces, version, most);
+        let messages = read_all(&pieces.concat());
+        assert_eq!(messages.len(), 1);
+        let message = &messages[0];
+        assert_eq!(message.header, header(&octets));
+        assert_eq!(message.frame.octets()[HEADER_LEN..], octets[HEADER_LEN..]);
+        let body = if is_request {
+            RequestHeader::read(message).unwrap().body
+        } else {
+            ReplyHeader::read(message).unwrap().body
+        };
+        check_values::<O>(message, body, values);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Whatever is cut is put together again, octet for octet, and its values are read.
+    #[test]
+    fn the_reader_puts_together_what_was_cut(
+        minor in 0u8..3,
+        little: bool,
+        values in prop::collection::vec(value(), 0..12),
+        most in 64usize..2000,
+    ) {
+        let version = Version { major: 1, minor };
+        match Endian::from_flag(little) {
+            Endian::Big => check_in::<BigEndian>(version, &values, most),
+            Endian::Little => check_in::<LittleEndian>(version, &values, most),
+        }
+    }
+
+    /// Pieces of different messages may be mixed in GIOP 1.2.
+    #[test]
+    fn pieces_of_different_messages_may_be_mixed(
+        lens in prop::collection::vec(0usize..1000, 1..6),
+        most in 64usize..300,
+        order in prop::collection::vec(any::<prop::sample::Index>(), 100),
+    ) {
+        let message = |n: usize| request::<LittleEndian>(
+            Version::V1_2, n as u32, &[Value::Octets(vec![n as u8; lens[n]])]);
+        let mut left: Vec<_> = (0..lens.len())
+            .map(|n| std::collections::VecDeque::from(pieces(message(n), most)))
+            .collect();
+        let mut sent = Vec::new();
+        for index in order.iter().cycle() {
+            left.retain(|pieces| !pieces.is_empty());
+            if left.is_empty() {
+                break;
+            }
+            let at = index.index(left.len());
+            sent.extend(left[at].pop_front().unwrap());
+        }
+        let messages = read_all(&sent);
+        prop_assert_eq!(messages.len(), lens.len());
+        for found in messages {
+            let id = RequestHeader::read(&found).unwrap().request_id;
+            let whole = message(id as usize).to_vec();
+            prop_assert_eq!(&found.frame.octets()[HEADER_LEN..], &whole[HEADER_LEN..]);
+        }
+    }
+}
+
+#[test]
+fn a_large_message_of_1_1_is_cut_wherever_it_may_be() {
+    let most = 1000;
+    let octets = Value::Octets(vec![1; 100_000]);
+    let found = pieces(
+        request::<LittleEndian>(Version::V1_1, 1, std::slice::from_ref(&octets)),
+        most,
+    );
+    assert!(found.iter().all(|piece| piece.len() <= most));
+    assert!(
+        found.len() <= 100_000 / (most - 32) + 1,
+        "no piece is small"
+    );
+
+    // What may not be cut goes in one piece, and what is behind it is cut again.
+    let doubles = Value::Doubles(vec![1.5; 1000]);
+    let found = pieces(
+        request::<LittleEndian>(Version::V1_1, 1, std::slice::from_ref(&doubles)),
+        most,
+    );
+    assert_eq!(found.len(), 1);
+    let found = pieces(
+        request::<LittleEndian>(Version::V1_1, 1, &[octets.clone(), doubles, octets]),
+        most,
+    );
+    let long: Vec<usize> = found.iter().map(Vec::len).filter(|n| *n > most).collect();
+    assert_eq!(long.len(), 1);
+    assert!((8_000..9_100).contains(&long[0]), "{long:?}");
+}
+
+#[test]
+fn nothing_is_copied_when_a_message_is_cut() {
+    let large = Bytes::from(vec![7; 1 << 20]);
+    let whole = ReplyBuilder {
+        version: Version::V1_2,
+        request_id: 1,
+        status: ReplyStatus::NoException,
+        contexts: &[],
+    }
+    .encode(Encoder::<BigEndian>::new(WireFormat::default()), |e| {
+        e.put(&large)
+    })
+    .unwrap();
+    let inside = large.as_ptr_range();
+    let shared: usize = Fragments::new(whole, 4096)
+        .unwrap()
+        .flat_map(|piece| piece.chunks().map(<[u8]>::as_ptr_range).collect::<Vec<_>>())
+        .filter(|chunk| inside.contains(&chunk.start))
+        .map(|chunk| chunk.end as usize - chunk.start as usize)
+        .sum();
+    assert_eq!(shared, large.len());
+}
+
+#[test]
+fn what_has_no_fragments_stays_whole() {
+    let long_key = vec![1; 1000];
+    let encoder = || Encoder::<BigEndian>::new(WireFormat::default());
+    let values = [Value::Octets(vec![0; 1000])];
+    let short = request::<BigEndian>(Version::V1_2, 1, &[]);
+    assert!(short.len() <= 64);
+    for whole in [
+        request::<BigEndian>(Version::V1_0, 1, &values),
+        LocateRequestHeader::encode(encoder(), Version::V1_1, 1, &long_key).unwrap(),
+        cancel_request(encoder(), Version::V1_2, 1).unwrap(),
+        short,
+    ] {
+        let octets = whole.to_vec();
+        let Err(whole) = Fragments::new(whole, 1) else {
+            panic!("cut: {octets:?}");
+        };
+        assert_eq!(whole.to_vec(), octets);
+    }
+    // In 1.2 the questions where an object is may have some.
+    let whole = LocateRequestHeader::encode(encoder(), Version::V1_2, 1, &long_key).unwrap();
+    let messages = read_all(&pieces(whole, 64).concat());
+    let header = LocateRequestHeader::read(&messages[0]).unwrap();
+    assert_eq!(header.target.object_key().unwrap(), long_key);
+}
