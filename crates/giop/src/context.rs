@@ -16,6 +16,8 @@ impl ServiceContextId {
     pub const BI_DIR_IIOP: Self = Self(5);
     /// Real-time CORBA priority.
     pub const RT_CORBA_PRIORITY: Self = Self(10);
+    /// The highest stream format of RMI that the sender knows: only ORBs that came out of Sun's say it.
+    pub const RMI_CUSTOM_MAX_STREAM_FORMAT: Self = Self(17);
     /// Text that explains an exception (an encapsulated wstring).
     pub const EXCEPTION_DETAIL_MESSAGE: Self = Self(14);
 }
@@ -87,6 +89,9 @@ impl<'a> ServiceContexts<'a> {
     /// The data of the first context with this id.
     #[must_use]
     pub fn get(&self, id: ServiceContextId) -> Option<&'a [u8]> {
+        if self.is_empty() {
+            return None;
+        }
         let mut found = None;
         self.for_each(|each, data| {
             if each == id && found.is_none() {

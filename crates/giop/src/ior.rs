@@ -44,6 +44,8 @@ impl ComponentTag {
     pub const CODE_SETS: Self = Self(1);
     /// Another host and port of the same object.
     pub const ALTERNATE_IIOP_ADDRESS: Self = Self(3);
+    /// The highest stream format of RMI that the server knows; see the service context of that name.
+    pub const RMI_CUSTOM_MAX_STREAM_FORMAT: Self = Self(38);
     /// omniORB's UNIX socket: host name and path.
     pub const OMNIORB_UNIX: Self = Self(0x4154_5402);
 }

@@ -36,6 +36,7 @@ pub(crate) struct Settings {
     pub(crate) round_trip_timeout: Option<Duration>,
     pub(crate) connect_timeout: Duration,
     pub(crate) limits: Limits,
+    pub(crate) max_fragment_octets: Option<usize>,
     pub(crate) max_connections: usize,
 }
 
@@ -54,6 +55,7 @@ impl Default for Builder {
                 round_trip_timeout: None,
                 connect_timeout: CONNECT_TIMEOUT,
                 limits: Limits::default(),
+                max_fragment_octets: None,
                 max_connections: MAX_CONNECTIONS,
             },
         }
@@ -119,6 +121,26 @@ impl Builder {
     pub fn max_message_octets(mut self, octets: usize) -> Self {
         self.settings.limits.max_message_octets = octets;
         self.settings.limits.max_partial_octets = octets;
+        self
+    }
+
+    /// Cuts messages longer than this many octets into fragments of at most as many, headers
+    /// included: requests and replies, in GIOP 1.1 and 1.2. Fewer than 64 count as 64, since more
+    /// than a quarter of what is sent would be headers.
+    ///
+    /// Unset, messages are sent whole, whatever their length, except to peers that are known to
+    /// end the connection then (ORBs of GlassFish's family, told by
+    /// TAG_RMI_CUSTOM_MAX_STREAM_FORMAT in a reference without an ORB type): they get fragments of
+    /// 64 KiB. Set it for a peer or a gateway that takes long messages only in pieces.
+    ///
+    /// In GIOP 1.2 messages that are not cut pass between the pieces of one that is, so a large
+    /// argument does not delay the small calls on its connection, and may be overtaken by calls
+    /// that were begun later without waiting for it. A message of GIOP 1.1 is cut only inside long
+    /// sequences of octets, of numbers of at most 4 octets, and strings; a piece without such a
+    /// place is longer. GIOP 1.0 knows no fragments.
+    #[doc(alias = "ORBFragmentSize")]
+    pub fn max_fragment_octets(mut self, octets: usize) -> Self {
+        self.settings.max_fragment_octets = Some(octets.max(zorb_giop::Fragments::MIN_OCTETS));
         self
     }
 

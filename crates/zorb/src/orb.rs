@@ -26,6 +26,11 @@ use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
 use zorb_poa::{InstanceId, ObjectAdapter, Whose};
 use zorb_transport::Endpoint;
 
+/// Octets of a fragment for peers that need them: GlassFish ORBs end a connection on which a message or fragment of
+/// more than 256,000 octets comes (`ORBMaximumReadByteBufferSize`); a quarter of that is as far from
+/// the limit as from a flood of tiny pieces.
+const NEEDED_FRAGMENT_OCTETS: usize = 64 << 10;
+
 /// An object request broker: the way to objects elsewhere, and the home of objects here.
 ///
 /// Built by [`Orb::builder`] inside a tokio runtime of either flavour, which is its lane: its
@@ -229,6 +234,13 @@ impl OrbInner {
         self.settings.round_trip_timeout
     }
 
+    /// Octets above which messages are cut into fragments on a connection, if they are.
+    pub(crate) fn max_fragment(&self, peer_needs_them: bool) -> Option<usize> {
+        self.settings
+            .max_fragment_octets
+            .or_else(|| peer_needs_them.then_some(NEEDED_FRAGMENT_OCTETS))
+    }
+
     pub(crate) fn max_connections(&self) -> usize {
         self.settings.max_connections
     }
@@ -284,6 +296,7 @@ impl OrbInner {
             .connection(&key, home, || Connecting {
                 code_sets: candidate.code_sets,
                 takes_cancels: candidate.takes_cancels,
+                max_fragment: self.max_fragment(candidate.needs_fragments),
                 transports: self.settings.transports.clone(),
                 limits: self.settings.limits,
                 timeout: self.settings.connect_timeout,

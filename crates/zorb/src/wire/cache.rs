@@ -52,6 +52,7 @@ pub(crate) struct Cache {
 pub(crate) struct Connecting {
     pub(crate) code_sets: CodeSets,
     pub(crate) takes_cancels: bool,
+    pub(crate) max_fragment: Option<usize>,
     pub(crate) transports: Registry,
     pub(crate) limits: Limits,
     pub(crate) timeout: Duration,
@@ -129,6 +130,7 @@ impl Cache {
                 how.code_sets,
                 key.code_sets.is_some(),
                 how.takes_cancels,
+                how.max_fragment,
             ));
             tracing::debug!(endpoint = %key.endpoint, "connected");
             tell.send_replace(Some(Ok(Arc::clone(&connection))));

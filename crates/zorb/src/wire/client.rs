@@ -71,16 +71,18 @@ pub(crate) struct ClientConnection {
 
 impl ClientConnection {
     /// `announce`: whether the server stated code sets, so that ours are told. `takes_cancels`:
-    /// whether it may be told what has been given up.
+    /// whether it may be told what has been given up. `max_fragment`: octets above which messages
+    /// are cut into fragments, if they are.
     pub(crate) fn new(
         stream: Box<dyn Connection>,
         endpoint: Endpoint,
         code_sets: CodeSets,
         announce: bool,
         takes_cancels: bool,
+        max_fragment: Option<usize>,
     ) -> Self {
         Self {
-            link: Link::new(stream, endpoint),
+            link: Link::new(stream, endpoint, max_fragment),
             state: Mutex::new(State {
                 table: RequestTable::new(true, MAX_IN_FLIGHT),
                 end: None,
@@ -442,10 +444,10 @@ impl Drop for Call<'_> {
             return;
         }
         let mut state = self.connection.state();
-        if self.ticket.is_none() {
+        let Some(ticket) = self.ticket else {
             state.table.forget(self.id);
             return;
-        }
+        };
         if state.table.abandon(self.id).is_none() {
             return;
         }
@@ -453,6 +455,8 @@ impl Drop for Call<'_> {
         if !self.connection.takes_cancels {
             return;
         }
+        // Of a request in fragments nothing more goes out.
+        self.connection.link.outbound.give_up(ticket);
         // A hint that may go unheard; the connection does not depend on it.
         let encoder = Encoder::<NativeEndian>::with_buffer(buffers::take(), WireFormat::default());
         if let Ok(message) = cancel_request(encoder, self.version, self.id.0) {

@@ -61,10 +61,19 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new(stream: Box<dyn Connection>, endpoint: Endpoint) -> Self {
+    /// `max_fragment`: octets above which messages are cut into fragments, if they are.
+    pub(crate) fn new(
+        stream: Box<dyn Connection>,
+        endpoint: Endpoint,
+        max_fragment: Option<usize>,
+    ) -> Self {
+        let outbound = Outbound::default();
+        if let Some(octets) = max_fragment {
+            outbound.set_max_fragment(octets);
+        }
         Self {
             stream,
-            outbound: Outbound::default(),
+            outbound,
             endpoint,
         }
     }
@@ -75,15 +84,16 @@ impl Link {
         (ticket, self.outbound.flush(&*self.stream))
     }
 
-    /// Sends a message that is nothing but a header, as far as it will go.
+    /// Sends a message that is nothing but a header, as far as it will go, and is the last one.
     pub(crate) fn send_empty(&self, kind: MessageKind, version: Version) {
         let mut message = zorb_cdr::Encoder::<zorb_cdr::NativeEndian>::with_buffer(
             buffers::take(),
             zorb_cdr::WireFormat::default(),
         );
         message.append(&empty_message(kind, version));
+        self.outbound.submit_last(message.finish());
         // A failure shows itself to the driver's next read.
-        let _ = self.send(message.finish());
+        let _ = self.outbound.flush(&*self.stream);
     }
 
     /// For the driver: finishes writes that were blocked, reads, and hands every message to

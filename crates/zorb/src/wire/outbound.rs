@@ -5,15 +5,19 @@
 //! messages along. What does not fit into the socket stays with the writer's state, and the
 //! connection's driver finishes it: a message once begun is always finished, whatever becomes of
 //! the future that sent it.
+//!
+//! Where messages are cut into fragments, one message at a time is: those that are not cut pass it
+//! between two of its pieces, the others wait their turn. So a large message delays nobody, and
+//! its receiver holds the pieces of one message.
 
 use atomic_waker::AtomicWaker;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::task::{Context, Poll, Waker};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, IoSlice};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use zorb_cdr::Gather;
-use zorb_giop::buffers;
+use zorb_giop::{Fragments, buffers};
 use zorb_transport::Connection;
 
 /// Octets that may wait to be written before senders have to wait too. Larger than a socket's
@@ -21,6 +25,9 @@ use zorb_transport::Connection;
 const MAX_QUEUED_OCTETS: usize = 1 << 20;
 /// Chunks handed to one `writev`. Beyond a few dozen the call itself no longer matters.
 const MAX_CHUNKS: usize = 64;
+/// Octets of fragments that are made ready at a time, before what was queued meanwhile gets its
+/// turn: about what a socket takes at once.
+const FRAGMENTS_PER_TURN: usize = 64 << 10;
 
 /// Parked wakers that are looked at before another is added.
 const LOOK_BACK: usize = 16;
@@ -29,15 +36,52 @@ const LOOK_BACK: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(u64);
 
+/// A message, or a piece of one, as it is written.
+struct Outgoing {
+    octets: Gather,
+    /// What is whole on the connection with the last octet of it; nothing if more pieces follow.
+    ends: Option<Ends>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Ends {
+    ticket: u64,
+    /// Octets that the message counted as while it was queued.
+    octets: usize,
+}
+
+/// What waits for its turn behind what is not cut.
+enum Large {
+    /// A message in pieces.
+    Cut(Fragments),
+    /// The last words of a connection.
+    Last(Gather),
+}
+
 #[derive(Default)]
 struct Queue {
-    messages: VecDeque<Gather>,
+    messages: VecDeque<Outgoing>,
+    large: VecDeque<(Ends, Large)>,
     octets: usize,
     submitted: u64,
+    /// Messages that are out although earlier ones are not yet.
+    early: BTreeSet<u64>,
+    /// Messages whose senders have lost interest, since the writer last looked.
+    given_up: Vec<u64>,
     waiting: Vec<Waker>,
 }
 
 impl Queue {
+    /// The next ticket, and its octets.
+    fn issue(&mut self, octets: usize) -> Ends {
+        self.octets += octets;
+        self.submitted += 1;
+        Ends {
+            ticket: self.submitted,
+            octets,
+        }
+    }
+
     fn park(&mut self, cx: &Context<'_>) {
         // Whoever is polled again without need is parked already, mostly as the last one.
         let parked = self
@@ -54,9 +98,13 @@ impl Queue {
 
 #[derive(Default)]
 struct Writing {
-    messages: VecDeque<Gather>,
+    messages: VecDeque<Outgoing>,
     /// Octets of the front message that are out already.
     offset: usize,
+    /// The first of these is in the course of being cut.
+    large: VecDeque<(Ends, Large)>,
+    /// What the last write has finished; kept for its memory.
+    finished: Vec<Ends>,
 }
 
 /// What a flush came to.
@@ -78,7 +126,10 @@ pub(crate) struct Outbound {
     /// Why the transport failed, once it has: nothing is written any more, so what was told as
     /// not sent stays so.
     failed: OnceLock<(io::ErrorKind, String)>,
+    /// All messages up to this ticket are handed to the transport.
     written: AtomicU64,
+    /// Messages of more octets than this are cut into fragments; 0: none is.
+    max_fragment: AtomicUsize,
     pub(crate) driver: AtomicWaker,
 }
 
@@ -87,13 +138,51 @@ impl Outbound {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// From now on, messages longer than this many octets are cut into fragments.
+    pub(crate) fn set_max_fragment(&self, octets: usize) {
+        self.max_fragment.store(octets, Ordering::Relaxed);
+    }
+
+    /// The length above which messages are cut into fragments, if any is.
+    pub(crate) fn max_fragment(&self) -> Option<usize> {
+        match self.max_fragment.load(Ordering::Relaxed) {
+            0 => None,
+            octets => Some(octets),
+        }
+    }
+
     /// Queues a message. Nothing is written until [`flush`](Self::flush).
     pub(crate) fn submit(&self, message: Gather) -> Ticket {
+        let octets = message.len();
+        let cut = match self.max_fragment() {
+            Some(most) => Fragments::new(message, most),
+            None => Err(message),
+        };
         let mut queue = self.queue();
-        queue.octets += message.len();
-        queue.submitted += 1;
-        queue.messages.push_back(message);
-        Ticket(queue.submitted)
+        let ends = queue.issue(octets);
+        match cut {
+            Ok(fragments) => queue.large.push_back((ends, Large::Cut(fragments))),
+            Err(octets) => queue.messages.push_back(Outgoing {
+                octets,
+                ends: Some(ends),
+            }),
+        }
+        Ticket(ends.ticket)
+    }
+
+    /// Queues a message that goes out behind everything else: the last words of a connection.
+    pub(crate) fn submit_last(&self, message: Gather) {
+        let mut queue = self.queue();
+        let ends = queue.issue(message.len());
+        queue.large.push_back((ends, Large::Last(message)));
+    }
+
+    /// Says that nobody wants the message any more: of one that is cut into fragments nothing
+    /// more goes out. Only for requests of which the peer is told so by CancelRequest.
+    pub(crate) fn give_up(&self, ticket: Ticket) {
+        if self.max_fragment().is_some() && !self.is_written(ticket) {
+            self.queue().given_up.push(ticket.0);
+        }
     }
 
     /// Ready when there is room for another message.
@@ -108,19 +197,19 @@ impl Outbound {
 
     /// Ready when the message is handed to the transport, all of it.
     pub(crate) fn poll_written(&self, ticket: Ticket, cx: &mut Context<'_>) -> Poll<()> {
-        if self.is_written(ticket) {
+        if self.is_counted(ticket) {
             return Poll::Ready(());
         }
         let mut queue = self.queue();
         // The writer counts before it takes this lock to wake, so nothing is missed.
-        if self.is_written(ticket) {
+        if self.is_counted(ticket) || queue.early.contains(&ticket.0) {
             return Poll::Ready(());
         }
         queue.park(cx);
         Poll::Pending
     }
 
-    /// How many messages are handed to the transport, all of them.
+    /// How many messages are handed to the transport, all of them and all before them.
     pub(crate) fn written(&self) -> u64 {
         self.written.load(Ordering::Acquire)
     }
@@ -142,7 +231,11 @@ impl Outbound {
 
     /// Whether the message is handed to the transport, all of it.
     pub(crate) fn is_written(&self, ticket: Ticket) -> bool {
-        // Pairs with the Release in `advance`.
+        self.is_counted(ticket) || self.queue().early.contains(&ticket.0)
+    }
+
+    fn is_counted(&self, ticket: Ticket) -> bool {
+        // Pairs with the Release in `finished`.
         self.written.load(Ordering::Acquire) >= ticket.0
     }
 
@@ -179,7 +272,7 @@ impl Outbound {
             }
             loop {
                 if writing.messages.is_empty() {
-                    writing.messages.append(&mut self.queue().messages);
+                    self.refill(&mut writing);
                 }
                 if writing.messages.is_empty() {
                     break;
@@ -208,7 +301,8 @@ impl Outbound {
             }
             drop(writing);
             // A message queued after the look above and before the release found us writing.
-            if self.queue().messages.is_empty() {
+            let queue = self.queue();
+            if queue.messages.is_empty() && queue.large.is_empty() {
                 return Ok(Flush::Done);
             }
         }
@@ -239,30 +333,101 @@ impl Outbound {
         Poll::Ready(Ok(()))
     }
 
+    /// Takes over what is queued, and the next pieces of what is being cut.
+    fn refill(&self, writing: &mut Writing) {
+        let given_up = {
+            let mut queue = self.queue();
+            writing.messages.append(&mut queue.messages);
+            writing.large.append(&mut queue.large);
+            core::mem::take(&mut queue.given_up)
+        };
+        if !given_up.is_empty() {
+            let mut dropped = Vec::new();
+            writing.large.retain(|(ends, large)| {
+                let drop = matches!(large, Large::Cut(_)) && given_up.contains(&ends.ticket);
+                if drop {
+                    dropped.push(*ends);
+                }
+                !drop
+            });
+            self.finished(&dropped);
+        }
+        let Some((ends, front)) = writing.large.front_mut() else {
+            return;
+        };
+        let ends = *ends;
+        let done = match front {
+            Large::Last(message) => {
+                writing.messages.push_back(Outgoing {
+                    octets: core::mem::take(message),
+                    ends: Some(ends),
+                });
+                true
+            }
+            Large::Cut(fragments) => {
+                let mut octets = 0;
+                while let Some(piece) = fragments.next() {
+                    octets += piece.len();
+                    let done = fragments.is_done();
+                    writing.messages.push_back(Outgoing {
+                        octets: piece,
+                        ends: done.then_some(ends),
+                    });
+                    if octets >= FRAGMENTS_PER_TURN && !fragments.is_contiguous() {
+                        break;
+                    }
+                }
+                fragments.is_done()
+            }
+        };
+        if done {
+            writing.large.pop_front();
+        }
+    }
+
     fn advance(&self, writing: &mut Writing, mut octets: usize) {
-        let mut finished = 0;
-        let mut freed = 0;
         while let Some(front) = writing.messages.front() {
-            let left = front.len() - writing.offset;
+            let left = front.octets.len() - writing.offset;
             if octets < left {
                 writing.offset += octets;
                 break;
             }
             octets -= left;
-            freed += front.len();
-            finished += 1;
             writing.offset = 0;
             if let Some(done) = writing.messages.pop_front() {
-                buffers::give(done.into_buffer());
+                buffers::give(done.octets.into_buffer());
+                writing.finished.extend(done.ends);
             }
         }
-        if finished == 0 {
+        self.finished(&writing.finished);
+        writing.finished.clear();
+    }
+
+    /// Counts messages that are out.
+    fn finished(&self, all: &[Ends]) {
+        if all.is_empty() {
             return;
         }
-        // Pairs with the Acquire in `is_written`.
-        self.written.fetch_add(finished, Ordering::Release);
+        // Only whoever writes counts.
+        let counted = self.written.load(Ordering::Relaxed);
+        let in_order = (counted + 1..)
+            .zip(all)
+            .take_while(|(expected, ends)| *expected == ends.ticket)
+            .count();
+        // Pairs with the Acquire in `is_counted`.
+        self.written.fetch_add(in_order as u64, Ordering::Release);
         let mut queue = self.queue();
-        queue.octets -= freed;
+        queue.octets -= all.iter().map(|ends| ends.octets).sum::<usize>();
+        queue
+            .early
+            .extend(all.iter().skip(in_order).map(|ends| ends.ticket));
+        while !queue.early.is_empty()
+            && queue
+                .early
+                .remove(&(self.written.load(Ordering::Relaxed) + 1))
+        {
+            self.written.fetch_add(1, Ordering::Release);
+        }
         if !queue.waiting.is_empty() {
             let waiting = core::mem::take(&mut queue.waiting);
             drop(queue);
@@ -278,7 +443,7 @@ fn write_once(stream: &dyn Connection, writing: &Writing) -> io::Result<usize> {
     let chunks = writing
         .messages
         .iter()
-        .flat_map(Gather::chunks)
+        .flat_map(|outgoing| outgoing.octets.chunks())
         .filter_map(|chunk| {
             let skipped = skip.min(chunk.len());
             skip -= skipped;
@@ -296,94 +461,4 @@ fn write_once(stream: &dyn Connection, writing: &Writing) -> io::Result<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use bytes::{Bytes, BytesMut};
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicUsize;
-    use zorb_cdr::{Encoder, NativeEndian, WireFormat};
-    use zorb_transport::{Address, Capabilities};
-
-    /// A socket that takes nothing, for the reason given.
-    #[derive(Debug)]
-    struct Deaf(io::ErrorKind, Address);
-
-    impl Deaf {
-        fn new(kind: io::ErrorKind) -> Self {
-            Self(kind, Address::Unix(None))
-        }
-    }
-
-    impl Connection for Deaf {
-        fn poll_read(&self, _: &mut Context<'_>, _: &mut BytesMut) -> Poll<io::Result<usize>> {
-            Poll::Pending
-        }
-        fn try_write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
-            Err(self.0.into())
-        }
-        fn poll_write_ready(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Poll::Pending
-        }
-        fn shutdown_write(&self) -> io::Result<()> {
-            Ok(())
-        }
-        fn close(&self) {}
-        fn peer(&self) -> &Address {
-            &self.1
-        }
-        fn local(&self) -> &Address {
-            &self.1
-        }
-        fn capabilities(&self) -> Capabilities {
-            Capabilities::stream()
-        }
-    }
-
-    #[derive(Default)]
-    struct Wakes(AtomicUsize);
-
-    impl std::task::Wake for Wakes {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    fn message() -> Gather {
-        let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
-        e.append(&Bytes::from_static(b"octets"));
-        e.finish()
-    }
-
-    #[test]
-    fn a_driver_that_waits_for_a_full_socket_is_not_woken_by_its_own_attempts() {
-        let socket = Deaf::new(io::ErrorKind::WouldBlock);
-        let outbound = Outbound::default();
-        let wakes = Arc::new(Wakes::default());
-        let waker = Waker::from(Arc::clone(&wakes));
-        let mut cx = Context::from_waker(&waker);
-        outbound.submit(message());
-        for _ in 0..10 {
-            outbound.driver.register(&waker);
-            assert!(matches!(outbound.flush(&socket), Ok(Flush::Blocked)));
-            assert!(outbound.poll_unblock(&socket, &mut cx).is_pending());
-        }
-        assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
-    }
-
-    #[test]
-    fn nothing_is_written_after_the_transport_has_failed() {
-        let outbound = Outbound::default();
-        let ticket = outbound.submit(message());
-        assert!(
-            outbound
-                .flush(&Deaf::new(io::ErrorKind::BrokenPipe))
-                .is_err()
-        );
-        assert!(outbound.failure().is_some());
-        assert!(outbound.is_surely_unsent(ticket));
-        let error = outbound
-            .flush(&Deaf::new(io::ErrorKind::WouldBlock))
-            .unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
-    }
-}
+mod tests;

@@ -35,6 +35,9 @@ pub(crate) struct Candidate {
     /// it is carrying that request out, its thread spins and the connection is never read again.
     /// A reference that does not say who made it may be omniORB's.
     pub(crate) takes_cancels: bool,
+    /// Whether long messages reach it in fragments only: ORBs of GlassFish's family. They do not
+    /// say what they are, but that they know RMI's stream formats.
+    pub(crate) needs_fragments: bool,
 }
 
 /// Every way to reach the object that a transport of ours may know, in the order of the
@@ -103,6 +106,10 @@ fn candidate<A: zorb_giop::ior::ProfileAddress>(
         code_sets: CodeSets::negotiate(info.as_ref()),
         stated: info.is_some(),
         takes_cancels: orb_type(body).is_some_and(|made_by| made_by != OMNIORB_ORB_TYPE),
+        needs_fragments: orb_type(body).is_none()
+            && body
+                .component(ComponentTag::RMI_CUSTOM_MAX_STREAM_FORMAT)
+                .is_some(),
     }
 }
 

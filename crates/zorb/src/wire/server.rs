@@ -111,7 +111,7 @@ impl ServerConnection {
         permit: OwnedSemaphorePermit,
     ) -> Self {
         Self {
-            link: Link::new(stream, endpoint),
+            link: Link::new(stream, endpoint, orb.max_fragment(false)),
             orb: Arc::clone(orb),
             pending: AtomicUsize::new(0),
             given_up: Mutex::new(HashMap::new()),
@@ -236,6 +236,11 @@ impl ServerConnection {
 
     fn request(self: &Arc<Self>, message: Message) -> Result<(), ProtocolError> {
         let header = RequestHeader::read(&message)?;
+        if self.link.outbound.max_fragment().is_none()
+            && let Some(octets) = self.orb.max_fragment(needs_fragments(&header))
+        {
+            self.link.outbound.set_max_fragment(octets);
+        }
         let code_sets = self.code_sets(&header);
         let format = code_sets
             .as_ref()
@@ -358,6 +363,14 @@ impl ServerConnection {
             pending.finish(outcome);
         });
     }
+}
+
+/// Whether the client takes long messages in fragments only: see `Candidate::needs_fragments`.
+fn needs_fragments(header: &RequestHeader<'_>) -> bool {
+    header
+        .contexts
+        .get(ServiceContextId::RMI_CUSTOM_MAX_STREAM_FORMAT)
+        .is_some()
 }
 
 /// Counts an upcall as pending for as long as it lives.

@@ -1,0 +1,271 @@
+use super::*;
+use bytes::{Bytes, BytesMut};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use zorb_cdr::{Encoder, NativeEndian, WireFormat};
+use zorb_giop::{
+    Limits, MessageKind, Reader, RequestBuilder, RequestHeader, ResponseFlags, Version,
+    cancel_request, empty_message,
+};
+use zorb_transport::{Address, Capabilities};
+
+/// A socket that takes nothing, for the reason given.
+#[derive(Debug)]
+struct Deaf(io::ErrorKind, Address);
+
+impl Deaf {
+    fn new(kind: io::ErrorKind) -> Self {
+        Self(kind, Address::Unix(None))
+    }
+}
+
+impl Connection for Deaf {
+    fn poll_read(&self, _: &mut Context<'_>, _: &mut BytesMut) -> Poll<io::Result<usize>> {
+        Poll::Pending
+    }
+    fn try_write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
+        Err(self.0.into())
+    }
+    fn poll_write_ready(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+    fn shutdown_write(&self) -> io::Result<()> {
+        Ok(())
+    }
+    fn close(&self) {}
+    fn peer(&self) -> &Address {
+        &self.1
+    }
+    fn local(&self) -> &Address {
+        &self.1
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::stream()
+    }
+}
+
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl std::task::Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn message() -> Gather {
+    let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
+    e.append(&Bytes::from_static(b"octets"));
+    e.finish()
+}
+
+#[test]
+fn a_driver_that_waits_for_a_full_socket_is_not_woken_by_its_own_attempts() {
+    let socket = Deaf::new(io::ErrorKind::WouldBlock);
+    let outbound = Outbound::default();
+    let wakes = Arc::new(Wakes::default());
+    let waker = Waker::from(Arc::clone(&wakes));
+    let mut cx = Context::from_waker(&waker);
+    outbound.submit(message());
+    for _ in 0..10 {
+        outbound.driver.register(&waker);
+        assert!(matches!(outbound.flush(&socket), Ok(Flush::Blocked)));
+        assert!(outbound.poll_unblock(&socket, &mut cx).is_pending());
+    }
+    assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn nothing_is_written_after_the_transport_has_failed() {
+    let outbound = Outbound::default();
+    let ticket = outbound.submit(message());
+    assert!(
+        outbound
+            .flush(&Deaf::new(io::ErrorKind::BrokenPipe))
+            .is_err()
+    );
+    assert!(outbound.failure().is_some());
+    assert!(outbound.is_surely_unsent(ticket));
+    let error = outbound
+        .flush(&Deaf::new(io::ErrorKind::WouldBlock))
+        .unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+}
+
+/// A socket that takes so many octets and then no more, until it is given more room.
+#[derive(Debug)]
+struct Narrow {
+    room: AtomicUsize,
+    taken: Mutex<Vec<u8>>,
+    address: Address,
+}
+
+impl Narrow {
+    fn new() -> Self {
+        Self {
+            room: AtomicUsize::new(0),
+            taken: Mutex::default(),
+            address: Address::Unix(None),
+        }
+    }
+
+    /// Writes what `room` octets allow.
+    fn let_through(&self, outbound: &Outbound, room: usize) {
+        self.room.store(room, Ordering::Relaxed);
+        outbound.blocked.store(false, Ordering::Relaxed);
+        outbound.flush(self).unwrap();
+    }
+
+    /// The messages that have come out: ids of requests, and kinds of the others.
+    fn messages(&self) -> Vec<Result<u32, MessageKind>> {
+        let mut reader = Reader::new(Limits::default());
+        reader
+            .buffer()
+            .extend_from_slice(&self.taken.lock().unwrap());
+        let messages = std::iter::from_fn(|| reader.next().unwrap());
+        let ids = messages.map(|message| match message.header.kind {
+            MessageKind::Request => Ok(RequestHeader::read(&message).unwrap().request_id),
+            other => Err(other),
+        });
+        ids.collect()
+    }
+}
+
+impl Connection for Narrow {
+    fn poll_read(&self, _: &mut Context<'_>, _: &mut BytesMut) -> Poll<io::Result<usize>> {
+        Poll::Pending
+    }
+    fn try_write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut room = self.room.load(Ordering::Relaxed);
+        let mut taken = 0;
+        for slice in slices {
+            let part = slice.len().min(room);
+            self.taken.lock().unwrap().extend_from_slice(&slice[..part]);
+            room -= part;
+            taken += part;
+        }
+        self.room.store(room, Ordering::Relaxed);
+        match taken {
+            0 => Err(io::ErrorKind::WouldBlock.into()),
+            taken => Ok(taken),
+        }
+    }
+    fn poll_write_ready(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+    fn shutdown_write(&self) -> io::Result<()> {
+        Ok(())
+    }
+    fn close(&self) {}
+    fn peer(&self) -> &Address {
+        &self.address
+    }
+    fn local(&self) -> &Address {
+        &self.address
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::stream()
+    }
+}
+
+fn request(version: Version, id: u32, octets: usize) -> Gather {
+    let format = WireFormat {
+        minor: version.minor,
+        ..WireFormat::default()
+    };
+    RequestBuilder {
+        version,
+        request_id: id,
+        response: ResponseFlags::WithTarget,
+        key: b"key",
+        operation: "operation",
+        contexts: &[],
+    }
+    .encode(Encoder::<NativeEndian>::new(format), |e| {
+        e.put(&Bytes::from(vec![7; octets]))
+    })
+    .unwrap()
+}
+
+fn cancel(id: u32) -> Gather {
+    let e = Encoder::<NativeEndian>::new(WireFormat::default());
+    cancel_request(e, Version::V1_2, id).unwrap()
+}
+
+const LARGE: usize = 10 * FRAGMENTS_PER_TURN;
+
+fn cutting() -> (Outbound, Narrow) {
+    let outbound = Outbound::default();
+    outbound.set_max_fragment(1024);
+    (outbound, Narrow::new())
+}
+
+#[test]
+fn small_messages_pass_a_large_one_and_each_other_never() {
+    let (outbound, socket) = cutting();
+    let large = outbound.submit(request(Version::V1_2, 1, LARGE));
+    let behind = outbound.submit(request(Version::V1_2, 2, LARGE));
+    // The first pieces are on their way when the small ones come.
+    socket.let_through(&outbound, 100);
+    let small = outbound.submit(request(Version::V1_2, 3, 10));
+    let other = outbound.submit(request(Version::V1_2, 4, 10));
+    socket.let_through(&outbound, 2 * FRAGMENTS_PER_TURN);
+    assert_eq!(socket.messages(), [Ok(3), Ok(4)]);
+    let waker = Waker::noop();
+    let mut cx = Context::from_waker(waker);
+    assert!(outbound.poll_written(small, &mut cx).is_ready());
+    assert!(outbound.is_written(other) && !outbound.is_surely_unsent(other));
+    assert!(!outbound.is_written(large) && outbound.is_surely_unsent(large));
+    assert!(outbound.poll_written(large, &mut cx).is_pending());
+
+    socket.let_through(&outbound, usize::MAX);
+    assert_eq!(socket.messages(), [Ok(3), Ok(4), Ok(1), Ok(2)]);
+    assert!(outbound.is_written(large) && outbound.is_written(behind));
+    assert_eq!(outbound.written(), 4);
+    assert!(outbound.queue().early.is_empty());
+    assert!(outbound.poll_empty(&mut cx).is_ready());
+}
+
+#[test]
+fn the_last_words_come_last() {
+    let (outbound, socket) = cutting();
+    outbound.submit(request(Version::V1_2, 1, LARGE));
+    let close = empty_message(MessageKind::CloseConnection, Version::V1_2);
+    socket.let_through(&outbound, 100);
+    outbound.submit_last(close.into());
+    outbound.submit(request(Version::V1_2, 2, 10));
+    socket.let_through(&outbound, usize::MAX);
+    let closed = Err(MessageKind::CloseConnection);
+    assert_eq!(socket.messages(), [Ok(2), Ok(1), closed]);
+}
+
+#[test]
+fn fragments_of_giop_1_1_come_one_behind_the_other() {
+    let (outbound, socket) = cutting();
+    outbound.submit(request(Version::V1_1, 1, LARGE));
+    socket.let_through(&outbound, 100);
+    outbound.submit(request(Version::V1_1, 2, 10));
+    socket.let_through(&outbound, usize::MAX);
+    // A reader refuses what comes in between.
+    assert_eq!(socket.messages(), [Ok(1), Ok(2)]);
+}
+
+#[test]
+fn of_a_request_that_is_given_up_no_more_fragments_go_out() {
+    let (outbound, socket) = cutting();
+    let begun = outbound.submit(request(Version::V1_2, 1, LARGE));
+    let untouched = outbound.submit(request(Version::V1_2, 2, LARGE));
+    socket.let_through(&outbound, 100);
+    for (ticket, id) in [(begun, 1), (untouched, 2)] {
+        outbound.give_up(ticket);
+        outbound.submit(cancel(id));
+    }
+    outbound.submit(request(Version::V1_2, 3, 10));
+    socket.let_through(&outbound, usize::MAX);
+    let cancelled = Err(MessageKind::CancelRequest);
+    assert_eq!(socket.messages(), [cancelled, cancelled, Ok(3)]);
+    let sent = socket.taken.lock().unwrap().len();
+    assert!(sent < 2 * FRAGMENTS_PER_TURN, "{sent} octets");
+    assert!(outbound.is_written(begun) && outbound.is_written(untouched));
+    assert_eq!(outbound.queue().octets, 0);
+}
