@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <string>
 #include <type_traits>
 
@@ -14,13 +15,21 @@ namespace rules {
 using namespace Interop;
 using namespace Interop::Types;
 
-// Whether strings in this program are UTF-8 (-ORBnativeCharCodeSet UTF-8) or Latin-1, omniORB's default.
-inline bool native_utf8 = false;
+// What strings in this program are (-ORBnativeCharCodeSet): UTF-8, ISO 8859-5, or ISO 8859-1, which
+// is omniORB's default.
+inline bool native_utf8 = false, native_cyrillic = false;
 
 inline std::string arg(int argc, char **argv, const char *name, const char *otherwise = "") {
   for (int i = 1; i + 1 < argc; i++)
     if (!strcmp(argv[i], name)) return argv[i + 1];
   return otherwise;
+}
+inline void set_native(const std::string &code_set) {
+  native_utf8 = !strcasecmp(code_set.c_str(), "UTF-8");
+  native_cyrillic = !strcasecmp(code_set.c_str(), "ISO-8859-5");
+  // Code sets beyond ISO 8859-1, UTF-8 and UTF-16 are in a library of their own, which registers them
+  // when it is loaded; and then every reference offers them all.
+  if (native_cyrillic && !dlopen("libomniCodeSets4.so.2", RTLD_NOW)) fprintf(stderr, "%s\n", dlerror());
 }
 inline bool flag(int argc, char **argv, const char *name) {
   for (int i = 1; i < argc; i++)
@@ -47,9 +56,21 @@ inline WideString twisted(const CORBA::WChar *s) {
   return t;
 }
 
+inline uint32_t of_cyrillic(uint32_t octet) { // ISO 8859-5
+  if (octet <= 0xa0 || octet == 0xad) return octet;
+  return octet == 0xf0 ? 0x2116 : octet == 0xfd ? 0xa7 : octet + 0x360;
+}
+// The octet of a code point in this program's own single-octet code set, or 0.
+inline uint8_t native_octet(uint32_t c) {
+  if (!native_cyrillic) return c < 0x100 ? c : 0;
+  for (uint32_t o = 1; o < 0x100; o++)
+    if (of_cyrillic(o) == c) return o;
+  return 0;
+}
 // The next code point of a string in this program's own code set. Never beyond its end.
 inline uint32_t next(const uint8_t *&u) {
   uint32_t c = *u++;
+  if (native_cyrillic) return of_cyrillic(c);
   if (native_utf8 && c >= 0xc0) {
     int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
     c &= 0x3f >> more;
@@ -72,8 +93,8 @@ inline std::string narrowed(const CORBA::WChar *s) {
     uint32_t c = *s++;
     if ((c & 0xfc00) == 0xd800 && (*s & 0xfc00) == 0xdc00) c = 0x10000 + ((c & 0x3ff) << 10) + (*s++ & 0x3ff);
     if (!native_utf8) {
-      if (c > 0xff) throw CORBA::DATA_CONVERSION(0, CORBA::COMPLETED_NO);
-      t += char(c);
+      if (!native_octet(c)) throw CORBA::DATA_CONVERSION(0, CORBA::COMPLETED_NO);
+      t += char(native_octet(c));
     } else if (c < 0x80) t += char(c);
     else if (c < 0x800) t += char(0xc0 | c >> 6), t += char(0x80 | (c & 0x3f));
     else if (c < 0x10000) t += char(0xe0 | c >> 12), t += char(0x80 | (c >> 6 & 0x3f)), t += char(0x80 | (c & 0x3f));

@@ -488,7 +488,7 @@ static PortableServer::POA_var forwarding_adapter(PortableServer::POAManager_ptr
 int main(int argc, char **argv) {
   std::string ior = arg(argc, argv, "--ior"), unix_path = arg(argc, argv, "--unix"), port = arg(argc, argv, "--port");
   if (ior.empty()) return fprintf(stderr, "server: --ior FILE is needed\n"), 2;
-  native_utf8 = !strcasecmp(arg(argc, argv, "-ORBnativeCharCodeSet").c_str(), "UTF-8");
+  set_native(arg(argc, argv, "-ORBnativeCharCodeSet"));
 
   std::string endpoint = unix_path.empty() ? "giop:tcp:127.0.0.1:" + port : "giop:unix:" + unix_path;
   const char *opts[][2] = {{"endPoint", endpoint.c_str()}, {0, 0}};

@@ -1,6 +1,9 @@
 //! omniORB on the other side: which columns of the matrix there are with it.
 
-use crate::client::{Cell, DATA, ENDS, FORWARDS, OBJECTS, UNICODE, WAITS, WIDE, WIDE_UNICODE};
+use crate::client::{
+    CYRILLIC, Cell, DATA, ENDS, FORWARDS, LATIN1, LATIN1_CHAR, NOT_WIDE, OBJECTS, TOO_BIG, UNICODE,
+    VERY_BIG, WAITS, WIDE, WIDE_LATIN1, WIDE_UNICODE,
+};
 use crate::peers::{Brand, Over, Program, Programs};
 use std::path::Path;
 
@@ -63,13 +66,71 @@ mod our_client_passes_every_cell {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn on_omniorb_with_text_in_utf_8() {
+    async fn on_omniorb_with_utf_8() {
         let talk = Talk {
-            setting: "utf8",
+            setting: "utf8-utf8",
             args: &["-ORBnativeCharCodeSet", "UTF-8"],
             ..Talk::new("1.2", Over::Tcp)
         };
         our_client(&OMNIORB, talk, &[UNICODE, WIDE_UNICODE]).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_omniorb_with_iso_8859_1() {
+        let talk = Talk {
+            setting: "utf8-latin1",
+            ..Talk::new("1.2", Over::Tcp)
+        };
+        our_client(&OMNIORB, talk, &[LATIN1, LATIN1_CHAR, WIDE_LATIN1]).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_omniorb_with_iso_8859_5() {
+        let talk = Talk {
+            setting: "utf8-cyrillic",
+            args: &["-ORBnativeCharCodeSet", "ISO-8859-5"],
+            ..Talk::new("1.2", Over::Tcp)
+        };
+        our_client(&OMNIORB, talk, &[CYRILLIC]).await;
+    }
+
+    /// Without code sets strings travel as ISO 8859-1, whatever either side keeps them as.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_omniorb_without_code_sets() {
+        // One octet of UTF-8 cannot keep every letter, so `latin1_char` is for the first only.
+        for (setting, args, groups) in [
+            (
+                "utf8-unstated-latin1",
+                &[][..],
+                &[LATIN1, LATIN1_CHAR, NOT_WIDE][..],
+            ),
+            (
+                "utf8-unstated-utf8",
+                &["-ORBnativeCharCodeSet", "UTF-8"],
+                &[LATIN1, NOT_WIDE],
+            ),
+        ] {
+            for giop in ["1.0", "1.1"] {
+                let talk = Talk {
+                    setting,
+                    args,
+                    utf8: false,
+                    ..Talk::new(giop, Over::Tcp)
+                };
+                our_client(&OMNIORB, talk, groups).await;
+            }
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_omniorb_up_to_its_limit_and_beyond() {
+        our_client(&OMNIORB, Talk::new("1.2", Over::Tcp), &[TOO_BIG]).await;
+        let talk = Talk {
+            setting: "limit-raised",
+            args: &["-ORBgiopMaxMsgSize", "16777216"],
+            ..Talk::new("1.2", Over::Tcp)
+        };
+        our_client(&OMNIORB, talk, &[VERY_BIG]).await;
     }
 }
 
@@ -137,11 +198,74 @@ mod omniorb_s_client_passes_every_cell {
     #[tokio::test(flavor = "multi_thread")]
     async fn with_text_in_utf_8() {
         let talk = Talk {
-            setting: "utf8",
+            setting: "utf8-utf8",
             args: &["-ORBnativeCharCodeSet", "UTF-8"],
             ..Talk::new("1.2", Over::Tcp)
         };
         check(talk, Over::Tcp).await;
+        only(talk, &["widen_narrow_unicode"]).await;
+    }
+
+    /// These cells, whatever the others are.
+    async fn only(talk: Talk, cells: &'static [&'static str]) {
+        let theirs = Theirs {
+            callbacks: Over::Tcp,
+            only: cells,
+            without: &[],
+        };
+        their_client(&OMNIORB, talk, theirs).await;
+    }
+
+    /// What is ours and UTF-8 does not fit into its strings; it finds that out itself.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn with_iso_8859_1() {
+        let talk = Talk {
+            setting: "latin1-utf8",
+            ..V1_2
+        };
+        only(talk, &["strings", "latin1", "latin1_char", "unfit_reply"]).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn with_iso_8859_5() {
+        let talk = Talk {
+            setting: "cyrillic-utf8",
+            args: &["-ORBnativeCharCodeSet", "ISO-8859-5", "--tcs", "utf8"],
+            ..Talk::new("1.2", Over::Tcp)
+        };
+        only(talk, &["strings", "cyrillic"]).await;
+    }
+
+    /// Code sets are not agreed on in 1.0: strings travel as ISO 8859-1, whatever either side
+    /// keeps them as.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn without_code_sets() {
+        let latin1 = Talk {
+            setting: "latin1-unstated-utf8",
+            ..V1_0
+        };
+        only(
+            latin1,
+            &["strings", "latin1", "latin1_char", "wide_refused"],
+        )
+        .await;
+        let utf8 = Talk {
+            setting: "utf8-unstated-utf8",
+            args: &["-ORBnativeCharCodeSet", "UTF-8"],
+            ..V1_0
+        };
+        only(utf8, &["strings", "latin1", "unfit", "wide_refused"]).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn up_to_its_limit_and_beyond() {
+        only(V1_2, &["too_big"]).await;
+        let talk = Talk {
+            setting: "limit-raised",
+            args: &["-ORBgiopMaxMsgSize", "16777216"],
+            ..Talk::new("1.2", Over::Tcp)
+        };
+        only(talk, &["very_big_messages"]).await;
     }
 
     /// With `die()` the server is gone without a reply; the client checks for COMM_FAILURE.

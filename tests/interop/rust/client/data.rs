@@ -1,6 +1,7 @@
 //! Cells that send data in every direction.
 
 use super::{World, raised};
+use crate::idl::interop::PeerRef;
 use crate::idl::interop::basics::EchoLongError;
 use crate::idl::interop::types::{self, Suit};
 use crate::idl::shapes;
@@ -8,7 +9,7 @@ use crate::rules::{Value, digest};
 use crate::samples::{Dice, Sample, bundle};
 use crate::server::{digest_of_constants, octet_at};
 use std::sync::Arc;
-use zorb::{Char, CompletionStatus, SystemExceptionKind as Kind};
+use zorb::{Char, CompletionStatus, Orb, SystemExceptionKind as Kind};
 
 /// Calls an echo and checks what comes back.
 macro_rules! echo {
@@ -203,6 +204,48 @@ pub(super) async fn unicode(w: Arc<World>) {
     echo!(w.echo_string("\u{10ffff}", "Ж"));
 }
 
+pub(super) async fn cyrillic(w: Arc<World>) {
+    let all: String = ('Ё'..='џ').filter(|c| !"ЍѐѝѠ".contains(*c)).collect();
+    echo!(w.echo_string("Жар-птица № 1", "Ё"));
+    echo!(w.echo_string(&all, ""));
+}
+
+/// Characters that the server's code set, or the one that travels, does not have.
+const UNFIT: [&str; 4] = ["日本語", "naïve ∞", "\u{100}", "🦀"];
+
+/// What does not fit is an exception, on whichever side it does not, and never another text.
+pub(super) async fn unfit(w: Arc<World>) {
+    // What cannot travel is found here; what the server cannot keep, there.
+    let completed = (!w.utf8).then_some(CompletionStatus::No);
+    for text in UNFIT {
+        let check = digest!(text, "");
+        raised(
+            w.peer.echo_string(text, "", check).await,
+            Kind::DataConversion,
+            completed,
+        );
+        raised(
+            w.peer.echo_string("", text, digest!("", text)).await,
+            Kind::DataConversion,
+            completed,
+        );
+        raised(
+            w.peer.join("fits", text).await,
+            Kind::DataConversion,
+            completed,
+        );
+        echo!(w.echo_string("still", "there"));
+    }
+}
+
+/// The same with a text that is on its way back.
+pub(super) async fn unfit_reply(w: Arc<World>) {
+    for text in UNFIT {
+        raised(w.peer.narrow(text).await, Kind::DataConversion, None);
+        echo!(w.echo_string("still", "there"));
+    }
+}
+
 pub(super) async fn enums(w: Arc<World>) {
     let all = [Suit::Clubs, Suit::Diamonds, Suit::Hearts, Suit::Spades];
     for a in all {
@@ -347,4 +390,39 @@ pub(super) async fn big_messages(w: Arc<World>) {
         w.peer.make_string(BIG).await.unwrap(),
         "x".repeat(BIG as usize)
     );
+}
+
+/// 5 MiB, for servers whose limit has been raised.
+pub(super) async fn very_big_messages(w: Arc<World>) {
+    let octets = Dice(15).octets(5 << 20);
+    let digest = digest!(octets);
+    assert_eq!(w.peer.take_octets(octets).await.unwrap(), digest);
+    let found = w.peer.make_octets(5 << 20).await.unwrap();
+    assert!(found.iter().copied().eq((0..5 << 20).map(octet_at)));
+}
+
+/// 5 MiB, which is more than omniORB takes, or sends, by default. It ends the connection, and
+/// whoever calls next gets another one; a call on somebody else's connection is not touched.
+pub(super) async fn too_big(w: Arc<World>) {
+    let reference = w.orb.object_to_string(&w.peer);
+    let other = Orb::builder().build().await.expect("an ORB");
+    let bystander: PeerRef = other
+        .string_to_object(&reference)
+        .await
+        .unwrap()
+        .unchecked_narrow();
+    let waiting = tokio::spawn(async move { bystander.wait("too_big").await });
+    while w.peer.waiting("too_big").await.unwrap() == 0 {}
+
+    let octets = Dice(15).octets(5 << 20);
+    for _ in 0..2 {
+        let outcome = w.peer.take_octets(octets.clone()).await;
+        raised(outcome, Kind::CommFailure, None);
+        w.peer.nothing().await.unwrap();
+        let outcome = w.peer.make_octets(5 << 20).await;
+        raised(outcome, Kind::CommFailure, CompletionStatus::Maybe);
+        w.peer.nothing().await.unwrap();
+    }
+    assert_eq!(w.peer.open("too_big", 1).await.unwrap(), 1);
+    assert_eq!(waiting.await.unwrap(), Ok(true));
 }

@@ -58,9 +58,22 @@ cells! {
         wide_chars, wide_halves, wide_strings, wide_marks, wide_sequences, wide_structs,
         wide_bounded, widen_narrow, large_wide_strings,
     }
+    /// Only where there is no wide text.
+    NOT_WIDE: wide::{ wide_refused }
     /// Only for strings that travel as UTF-8 to a server that keeps them so.
-    UNICODE: data::{ unicode, strings, latin1 }
-    WIDE_UNICODE: wide::{ widen_narrow_unicode }
+    UNICODE: data::{ strings, latin1, unicode }
+    WIDE_UNICODE: wide::{ widen_narrow, widen_narrow_unicode }
+    /// Only for servers that keep strings in ISO 8859-1, or where they travel so.
+    LATIN1: data::{ strings, latin1, unfit }
+    LATIN1_CHAR: data::{ latin1_char }
+    /// Only for servers that keep strings in ISO 8859-5.
+    CYRILLIC: data::{ strings, cyrillic, unfit, unfit_reply }
+    /// The same where there is wide text.
+    WIDE_LATIN1: data::{ unfit_reply }
+    /// Only for servers that keep to omniORB's default limit.
+    TOO_BIG: data::{ too_big }
+    /// Only for servers without that limit.
+    VERY_BIG: data::{ very_big_messages }
     /// Only for servers that forward.
     FORWARDS: ends::{ forward, forward_loop, forward_to_nowhere }
     /// Only for servers in a process of their own.

@@ -173,3 +173,27 @@ pub(super) async fn large_wide_strings(w: Arc<World>) {
         assert_eq!(found, "Ж".repeat(n as usize), "make_wstring({n})");
     }
 }
+
+/// Where there is no wide text (GIOP 1.0, or a reference that names no code sets), nothing of it
+/// leaves or arrives.
+pub(super) async fn wide_refused(w: Arc<World>) {
+    let no = CompletionStatus::No;
+    raised(
+        w.peer.echo_wchar(WChar(0x61), WChar(0x62), 0).await,
+        Kind::Marshal,
+        no,
+    );
+    raised(w.peer.echo_wstring("a", "", 0).await, Kind::Marshal, no);
+    raised(w.peer.narrow("").await, Kind::Marshal, no);
+    // The server finds out only when it answers; omniORB does so by BAD_PARAM in 1.0, and in 1.1,
+    // where a part of the reply may have left already, by closing the connection.
+    let lost = w.peer.make_wstring(3).await.unwrap_err();
+    assert!(
+        matches!(
+            lost.kind,
+            Kind::BadParam | Kind::Marshal | Kind::InvObjref | Kind::CommFailure
+        ),
+        "{lost}"
+    );
+    w.peer.nothing().await.unwrap();
+}
