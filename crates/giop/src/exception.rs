@@ -209,6 +209,8 @@ pub mod minor {
     pub const NO_WCHAR_CODE_SET: u32 = OMG | 23;
     /// BAD_PARAM: an enum value out of range.
     pub const ENUM_OUT_OF_RANGE: u32 = OMG | 25;
+    /// BAD_PARAM: a nil reference cannot be registered as an initial reference.
+    pub const NIL_INITIAL_REFERENCE: u32 = OMG | 27;
     /// MARSHAL: wide data over GIOP 1.0, sent by the client.
     pub const WIDE_OVER_1_0: u32 = OMG | 5;
     /// CODESET_INCOMPATIBLE: negotiation failed.

@@ -48,6 +48,9 @@ impl ComponentTag {
     pub const RMI_CUSTOM_MAX_STREAM_FORMAT: Self = Self(38);
     /// omniORB's UNIX socket: host name and path.
     pub const OMNIORB_UNIX: Self = Self(0x4154_5402);
+    /// All endpoints of a profile as TAO writes them, that of the body included: a sequence of
+    /// host, port and priority.
+    pub const TAO_ENDPOINTS: Self = Self(0x5441_4f02);
 }
 
 impl fmt::Debug for ComponentTag {

@@ -1,13 +1,16 @@
 //! How an ORB is described before it starts.
 
+use crate::endpoints::{Listen, Publishing};
 use crate::error::Error;
+use crate::initial;
+use crate::options::{Given, OptionError, Source};
 use crate::orb::Orb;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use zorb_executor::{Dispatch, Lane};
-use zorb_giop::Limits;
-use zorb_transport::{Endpoint, Registry, Transport};
+use zorb_giop::{Limits, Version};
+use zorb_transport::{Registry, Transport};
 
 /// How long connecting may take by default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -16,23 +19,58 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_CONNECTIONS: usize = 10_000;
 
 /// Describes an ORB; [`build`](Self::build) starts it.
+///
+/// What an ORB goes by comes from up to four sources, the later ones over the earlier ones: what is
+/// the default, what the methods of the builder say, what the environment says if
+/// [`env`](Self::env) was called, and what the arguments say if [`args`](Self::args) was: the
+/// operator has the last word. In which order the methods are called does not matter. A source that
+/// names endpoints to [`listen`](Self::listen) to replaces all those of the lower ones, and so it is
+/// with what to [`publish`](Self::publish); initial references are replaced one by one.
 #[derive(Debug)]
 #[must_use = "nothing starts before build()"]
 pub struct Builder {
-    listen: Vec<String>,
+    pub(crate) listen: Vec<Text>,
+    pub(crate) publish: Vec<Text>,
+    default_initial_reference: Option<Text>,
     lane: Option<Lane>,
     dispatch: Option<Dispatch>,
-    settings: Settings,
+    pub(crate) settings: Settings,
+    /// Read already, and laid over the rest when the ORB is built.
+    pub(crate) given: Given,
+    /// Who speaks: the source and the option that is being laid over the rest.
+    pub(crate) source: Source,
+    pub(crate) option: &'static str,
+}
+
+/// Text that is read when the ORB is built, and what to call it when that fails.
+#[derive(Debug)]
+pub(crate) struct Text {
+    text: String,
+    source: Source,
+    option: &'static str,
+}
+
+impl Text {
+    fn read<T: core::str::FromStr<Err = String>>(&self) -> Result<T, OptionError> {
+        self.text.parse().map_err(|why| self.bad(why))
+    }
+
+    fn bad(&self, why: String) -> OptionError {
+        OptionError::bad(self.source, self.option, why)
+    }
 }
 
 /// What a running ORB goes by.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    pub(crate) listen: Vec<Endpoint>,
-    pub(crate) publish_host: Option<String>,
+    pub(crate) id: String,
     pub(crate) server_id: String,
+    pub(crate) listen: Vec<Listen>,
+    pub(crate) publish: Publishing,
+    pub(crate) max_giop_version: Version,
     pub(crate) transports: Registry,
     pub(crate) initial_references: BTreeMap<String, String>,
+    pub(crate) default_initial_reference: Option<String>,
     pub(crate) round_trip_timeout: Option<Duration>,
     pub(crate) connect_timeout: Duration,
     pub(crate) limits: Limits,
@@ -44,14 +82,22 @@ impl Default for Builder {
     fn default() -> Self {
         Self {
             listen: Vec::new(),
+            publish: Vec::new(),
+            default_initial_reference: None,
             lane: None,
             dispatch: None,
+            given: Given::default(),
+            source: Source::Builder,
+            option: "",
             settings: Settings {
+                id: String::new(),
                 listen: Vec::new(),
-                publish_host: None,
                 server_id: String::new(),
+                publish: Publishing::default(),
+                max_giop_version: Version::HIGHEST,
                 transports: Registry::default(),
                 initial_references: BTreeMap::new(),
+                default_initial_reference: None,
                 round_trip_timeout: None,
                 connect_timeout: CONNECT_TIMEOUT,
                 limits: Limits::default(),
@@ -63,20 +109,81 @@ impl Default for Builder {
 }
 
 impl Builder {
+    /// Takes options from an argument list: pairs such as `-ORBInitRef NameService=corbaloc::host/x`
+    /// (the names in any case) are taken out, everything else stays, and so does what stands behind
+    /// `--`. [All options](https://github.com/zorb-rs/zorb/blob/main/docs/options.md).
+    ///
+    /// What is wrong with them is told by [`build`](Self::build).
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), zorb::Error> {
+    /// let mut args: Vec<String> = std::env::args().collect();
+    /// let orb = zorb::Orb::builder().env().args(&mut args).build().await?;
+    /// // `args` holds what is not the ORB's business.
+    /// # Ok(()) }
+    /// ```
+    #[doc(alias = "ORB_init")]
+    pub fn args(mut self, arguments: &mut Vec<String>) -> Self {
+        self.given.take_arguments(arguments);
+        self
+    }
+
+    /// Reads options from the environment: `ORBInitRef` is `-ORBInitRef`, and so on, exactly so
+    /// spelt. Options that may be repeated hold several values, separated by white space; variables
+    /// that are empty or no options of ours (other ORBs have many) are passed over.
+    ///
+    /// What is wrong with them is told by [`build`](Self::build).
+    pub fn env(mut self) -> Self {
+        self.given.read_environment(|name| std::env::var_os(name));
+        self
+    }
+
+    /// A name for the ORB, for who has several: see [`Orb::id`].
+    #[doc(alias = "-ORBid")]
+    pub fn id(mut self, name: impl Into<String>) -> Self {
+        self.settings.id = name.into();
+        self
+    }
+
     /// Listens there: `iiop://host:port` (port 0: any free one), `uiop:///path`. May be repeated;
     /// references name the endpoints in this order. An ORB that listens nowhere is a client.
+    ///
+    /// `iiop://0.0.0.0:port` or `iiop://:port` is every IPv4 interface, `iiop://[::]:port` every
+    /// interface, IPv4 too. TAO's endpoint options `hostname_in_ior` and `portspan` may follow, as
+    /// in `iiop://:2810/hostname_in_ior=bank.example&portspan=10`, and omniORB's forms
+    /// `giop:tcp:host:port` and `giop:unix:/path` are known as well.
     #[doc(alias = "-ORBendPoint")]
     #[doc(alias = "-ORBListenEndpoints")]
     pub fn listen(mut self, endpoint: impl Into<String>) -> Self {
-        self.listen.push(endpoint.into());
+        let text = self.text("listen", endpoint);
+        self.listen.push(text);
+        self
+    }
+
+    /// What references say of TCP endpoints, in place of what is listened to. May be repeated:
+    /// clients try one after the other. One of
+    /// - `iiop://host:port`, where connections to the server get in through NAT or a forwarded port;
+    ///   port 0 stands for the one listened to;
+    /// - `addr`, `ipv4`, `ipv6`: the first address of each endpoint, of that family;
+    ///   `all(addr)` and so on: all of them;
+    /// - `hostname`: this host's name.
+    ///
+    /// Several of these with `|` between them mean the first that there is. Unless anything is
+    /// said, an endpoint is published as it is listened to, and one on every interface as
+    /// `all(addr)`. Then the loopback interface, the networks of containers on this host and
+    /// addresses that will not last are left out as long as there are others.
+    #[doc(alias = "-ORBendPointPublish")]
+    pub fn publish(mut self, what: impl Into<String>) -> Self {
+        let text = self.text("publish", what);
+        self.publish.push(text);
         self
     }
 
     /// The host that references name in place of the one listened to, for servers behind NAT or
-    /// in containers.
-    #[doc(alias = "-ORBendPointPublish")]
+    /// in containers. The same as `publish("iiop://host:0")`.
+    #[doc(alias = "hostname_in_ior")]
     pub fn publish_host(mut self, host: impl Into<String>) -> Self {
-        self.settings.publish_host = Some(host.into());
+        self.settings.publish.host = Some(host.into());
         self
     }
 
@@ -90,12 +197,43 @@ impl Builder {
         self
     }
 
+    fn text(&self, method: &'static str, text: impl Into<String>) -> Text {
+        Text {
+            text: text.into(),
+            source: self.source,
+            option: match self.source {
+                Source::Builder => method,
+                Source::Environment | Source::Arguments => self.option,
+            },
+        }
+    }
+
     /// Names an initial reference: any object URL. Read when it is first resolved.
     #[doc(alias = "-ORBInitRef")]
     pub fn initial_reference(mut self, name: impl Into<String>, url: impl Into<String>) -> Self {
         self.settings
             .initial_references
             .insert(name.into(), url.into());
+        self
+    }
+
+    /// Where initial references are that nobody named: the beginning of a `corbaloc:` or
+    /// `corbaname:` URL, to which a slash and the name are appended. With
+    /// `corbaloc::boot.example:2809`, the reference `TradingService` is
+    /// `corbaloc::boot.example:2809/TradingService`.
+    #[doc(alias = "-ORBDefaultInitRef")]
+    pub fn default_initial_reference(mut self, prefix: impl Into<String>) -> Self {
+        let text = self.text("default_initial_reference", prefix);
+        self.default_initial_reference = Some(text);
+        self
+    }
+
+    /// The highest GIOP version to speak as a client and to state in references; 1.2 unless set.
+    /// Requests of a higher one are served all the same. References of version 1.0 name one address
+    /// only, and no code sets.
+    #[doc(alias = "-ORBmaxGIOPVersion")]
+    pub fn max_giop_version(mut self, version: Version) -> Self {
+        self.settings.max_giop_version = version.clamp(Version::V1_0, Version::HIGHEST);
         self
     }
 
@@ -177,27 +315,23 @@ impl Builder {
     /// Starts the ORB: listens, and serves what comes once a POA manager is active.
     ///
     /// # Errors
-    /// [`Error::Endpoint`] for text that is no endpoint, [`Error::Transport`] when listening
-    /// fails, [`Error::Lane`] outside a tokio runtime.
+    /// [`Error::Option`] for a setting that cannot be used, wherever it was made,
+    /// [`Error::Transport`] when listening fails, [`Error::Lane`] outside a tokio runtime.
     ///
     /// # Cancel safety
     /// Safe: what was begun is closed again.
-    pub async fn build(mut self) -> Result<Orb, Error> {
-        let mut lane = match self.lane {
+    pub async fn build(self) -> Result<Orb, Error> {
+        let (settings, lane, dispatch) = self.settle()?;
+        let mut lane = match lane {
             Some(lane) => lane,
             None => Lane::current()?,
         };
-        if let Some(dispatch) = self.dispatch {
+        if let Some(dispatch) = dispatch {
             lane = lane.with_dispatch(dispatch)?;
         }
-        self.settings.listen = self
-            .listen
-            .iter()
-            .map(|text| text.parse())
-            .collect::<Result<_, _>>()?;
         // Listeners belong to the reactor of the lane.
         let home = lane.handle().clone();
-        let starting = Orb::start(self.settings, lane);
+        let starting = Orb::start(settings, lane);
         if tokio::runtime::Handle::try_current().is_ok_and(|current| current.id() == home.id()) {
             return starting.await;
         }
@@ -206,41 +340,25 @@ impl Builder {
             Err(_) => Err(Error::Lane(zorb_executor::LaneError::NoRuntime)),
         }
     }
-}
 
-impl Settings {
-    /// What references say of an endpoint that is listened to.
-    pub(crate) fn publish(&self, endpoint: &Endpoint) -> Vec<Endpoint> {
-        let Endpoint::Iiop { host, port } = endpoint else {
-            return vec![endpoint.clone()];
-        };
-        if let Some(published) = &self.publish_host {
-            return vec![Endpoint::iiop(published.clone(), *port)];
+    /// Lays the sources over each other and reads what is text.
+    pub(crate) fn settle(self) -> Result<(Settings, Option<Lane>, Option<Dispatch>), OptionError> {
+        let this = Given::apply(self)?;
+        let mut settings = this.settings;
+        settings.listen = this
+            .listen
+            .iter()
+            .map(Text::read)
+            .collect::<Result<_, _>>()?;
+        settings.publish.rules = this
+            .publish
+            .iter()
+            .map(Text::read)
+            .collect::<Result<_, _>>()?;
+        if let Some(prefix) = this.default_initial_reference {
+            initial::check_default(&prefix.text).map_err(|why| prefix.bad(why))?;
+            settings.default_initial_reference = Some(prefix.text);
         }
-        let unspecified = host
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_unspecified());
-        if !unspecified {
-            return vec![endpoint.clone()];
-        }
-        // Every address by which others may reach us; the loopback only when there is no other.
-        let v6 = host.contains(':');
-        let mut addresses: Vec<_> = if_addrs::get_if_addrs()
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|interface| !interface.is_link_local())
-            .map(|interface| interface.ip())
-            .filter(|address| v6 || address.is_ipv4())
-            .collect();
-        if addresses.iter().any(|address| !address.is_loopback()) {
-            addresses.retain(|address| !address.is_loopback());
-        }
-        if addresses.is_empty() {
-            addresses.push(std::net::Ipv4Addr::LOCALHOST.into());
-        }
-        addresses
-            .into_iter()
-            .map(|address| Endpoint::iiop(address.to_string(), *port))
-            .collect()
+        Ok((settings, this.lane, this.dispatch))
     }
 }

@@ -1,10 +1,11 @@
 //! What the ORB's own operations fail with.
 
+use crate::options::OptionError;
 use zorb_executor::LaneError;
 use zorb_giop::url::UrlError;
 use zorb_giop::{CompletionStatus, Fault, SystemException, minor};
 use zorb_poa::AdapterError;
-use zorb_transport::{ParseEndpointError, TransportError};
+use zorb_transport::TransportError;
 
 /// Why an operation of the ORB failed.
 ///
@@ -19,9 +20,9 @@ pub enum Error {
     /// An object URL that is none.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// An endpoint's text is none.
+    /// A setting that cannot be used, from the builder, the environment or the arguments.
     #[error(transparent)]
-    Endpoint(#[from] ParseEndpointError),
+    Option(#[from] OptionError),
     /// Listening failed.
     #[error(transparent)]
     Transport(#[from] TransportError),
@@ -31,9 +32,14 @@ pub enum Error {
     /// There is no runtime to run in.
     #[error(transparent)]
     Lane(#[from] LaneError),
-    /// The initial reference is not known.
-    #[error("no initial reference {0:?}: name it with Orb::builder().initial_reference")]
-    InvalidName(String),
+    /// There is no initial reference of that name, or it cannot be had or given.
+    #[error("initial reference {name:?}: {why}")]
+    InvalidName {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// A reference to an object of this ORB could lead nowhere.
     #[error(
         "the ORB listens nowhere, so no reference can lead to it: call Orb::builder().listen(\"iiop://host:port\")"
@@ -70,12 +76,10 @@ impl Error {
             Self::Adapter(_) => {
                 SystemException::new(Kind::ObjAdapter, 0, completed).with_detail(self)
             }
-            Self::InvalidName(_) | Self::File { .. } => {
+            Self::InvalidName { .. } | Self::File { .. } => {
                 SystemException::new(Kind::BadParam, 0, completed).with_detail(self)
             }
-            Self::Endpoint(_) | Self::Transport(_) | Self::Lane(_) | Self::NoEndpoint => {
-                initialize()
-            }
+            Self::Option(_) | Self::Transport(_) | Self::Lane(_) | Self::NoEndpoint => initialize(),
         }
     }
 }

@@ -1,12 +1,18 @@
 //! From text to references: object URLs and initial references.
 
 use crate::error::Error;
+use crate::interface::Interface;
 use crate::naming;
 use crate::object::ObjectRef;
 use crate::orb::Orb;
+use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::io;
 use zorb_giop::ior::{IiopAddress, ProfileBody, UiopAddress};
-use zorb_giop::url::{Corbaloc, CorbalocAddress, ObjectUrl};
-use zorb_giop::{CompletionStatus, Fault, Ior, Version};
+use zorb_giop::url::{Corbaloc, CorbalocAddress, ObjectUrl, UrlError, escape};
+use zorb_giop::{
+    CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, Version, minor,
+};
 
 /// References that lead to references (a file with a `corbaloc:rir:` in it, and so on) end here.
 const MAX_INDIRECTIONS: usize = 8;
@@ -18,6 +24,15 @@ impl Orb {
     ///
     /// Only `corbaname:` with a name contacts anybody: the naming service is asked.
     ///
+    /// A `corbaloc:` with several addresses (`corbaloc:iiop:1.2@one:2809,iiop:1.2@two:2809/Bank`)
+    /// leads to the first that can be connected to, whenever a connection is needed. The default
+    /// port is 2809, an empty host is this one, IPv6 addresses stand in brackets, and what a key
+    /// cannot say plainly is `%` and two hexadecimal digits.
+    ///
+    /// **An address without a version means GIOP 1.0**, as the specification has it, and as omniORB
+    /// reads it: nothing is negotiated then, so strings travel in ISO 8859-1 and wide strings
+    /// not at all. Say `1.2@` before the host unless the server is that old.
+    ///
     /// # Errors
     /// [`Error::Url`] for text that is none (BAD_PARAM with its minor code), INV_OBJREF for a nil
     /// reference, and for `corbaname:` whatever the naming service raises.
@@ -28,8 +43,14 @@ impl Orb {
         self.read_url(text.to_owned(), 0).await
     }
 
-    /// The initial reference of that name, as given to
-    /// [`initial_reference`](crate::Builder::initial_reference).
+    /// The initial reference of that name. Looked for, in this order, among those that were
+    /// [registered](Self::register_initial_reference), those given by
+    /// [`initial_reference`](crate::Builder::initial_reference) or `-ORBInitRef`, and where
+    /// [`default_initial_reference`](crate::Builder::default_initial_reference) or
+    /// `-ORBDefaultInitRef` says that all others are.
+    ///
+    /// The root POA is no object that could be called from elsewhere:
+    /// [`root_poa`](Self::root_poa) gives it.
     ///
     /// # Errors
     /// [`Error::InvalidName`] when there is none, and whatever reading its URL fails with.
@@ -37,37 +58,103 @@ impl Orb {
     /// # Cancel safety
     /// Safe: nothing has an effect.
     pub async fn resolve_initial_references(&self, name: &str) -> Result<ObjectRef, Error> {
-        let url = self.initial_url(name)?;
-        self.read_url(url, 0).await
+        match self.initial(name)? {
+            Location::Ior(ior) => self.not_nil(ior),
+            Location::Url(url) => self.read_url(url, 0).await,
+        }
     }
 
-    /// The names that [`resolve_initial_references`](Self::resolve_initial_references) knows.
+    /// Makes an object an initial reference of this ORB, known to
+    /// [`resolve_initial_references`](Self::resolve_initial_references) and to URLs that begin with
+    /// `corbaloc:rir:`. It goes before one of the same name that was configured. Other processes
+    /// learn nothing of it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidName`] for an empty name and for one that is registered already, BAD_PARAM
+    /// for a nil reference.
+    pub fn register_initial_reference(
+        &self,
+        name: &str,
+        object: &impl Interface,
+    ) -> Result<(), Error> {
+        let ior = object.as_object().ior();
+        if ior.is_nil() {
+            return Err(SystemException::new(
+                SystemExceptionKind::BadParam,
+                minor::NIL_INITIAL_REFERENCE,
+                CompletionStatus::No,
+            )
+            .with_detail("a nil reference cannot be an initial reference")
+            .into());
+        }
+        if name.is_empty() {
+            return Err(invalid(name, "expected a name, found none"));
+        }
+        if let Some(why) = local(name) {
+            return Err(invalid(name, why));
+        }
+        match self.inner().initial_references().entry(name.to_owned()) {
+            Entry::Occupied(_) => Err(invalid(name, "registered already")),
+            Entry::Vacant(free) => {
+                free.insert(ior.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// The names of the initial references that were registered or configured one by one. What
+    /// there is behind the default prefix is not known.
     #[must_use]
     pub fn list_initial_services(&self) -> Vec<String> {
-        self.inner()
-            .settings()
-            .initial_references
-            .keys()
-            .cloned()
-            .collect()
+        let registered: Vec<String> = self.inner().initial_references().keys().cloned().collect();
+        let configured = &self.inner().settings().initial_references;
+        let names: BTreeSet<_> = registered
+            .into_iter()
+            .chain(configured.keys().cloned())
+            .collect();
+        names.into_iter().collect()
     }
 
-    fn initial_url(&self, name: &str) -> Result<String, Error> {
-        self.inner()
-            .settings()
-            .initial_references
-            .get(name)
-            .cloned()
-            .ok_or_else(|| Error::InvalidName(name.to_owned()))
+    fn initial(&self, name: &str) -> Result<Location, Error> {
+        if let Some(ior) = self.inner().initial_references().get(name) {
+            return Ok(Location::Ior(ior.clone()));
+        }
+        if let Some(why) = local(name) {
+            return Err(invalid(name, why));
+        }
+        let settings = self.inner().settings();
+        if let Some(url) = settings.initial_references.get(name) {
+            return Ok(Location::Url(url.clone()));
+        }
+        match &settings.default_initial_reference {
+            Some(prefix) => Ok(Location::Url(default_url(prefix, name))),
+            None => Err(invalid(
+                name,
+                "not known: name it with Orb::builder().initial_reference, -ORBInitRef or register_initial_reference",
+            )),
+        }
     }
 
     async fn read_url(&self, mut text: String, mut depth: usize) -> Result<ObjectRef, Error> {
+        // The file that `text` was read from.
+        let mut file = None;
         loop {
             depth += 1;
             if depth > MAX_INDIRECTIONS {
-                return Err(Error::InvalidName(text));
+                return Err(UrlError::BadSchemeSpecificPart(
+                    "more urls that lead to urls than are followed",
+                )
+                .into());
             }
-            match text.parse::<ObjectUrl>()? {
+            let url = match (text.parse::<ObjectUrl>(), file.take()) {
+                (Ok(url), _) => url,
+                (Err(error), None) => return Err(error.into()),
+                (Err(error), Some(path)) => {
+                    let cause = io::Error::new(io::ErrorKind::InvalidData, error);
+                    return Err(Error::File { path, cause });
+                }
+            };
+            match url {
                 ObjectUrl::Ior(ior) => return self.not_nil(ior),
                 ObjectUrl::Corbaloc(corbaloc) => match self.corbaloc(&corbaloc)? {
                     Location::Ior(ior) => return self.not_nil(ior),
@@ -83,10 +170,11 @@ impl Orb {
                     }
                     return naming::resolve_url(&context, &name).await;
                 }
-                ObjectUrl::File(path) => text = self.read_file(&path).await?,
-                other => {
-                    return Err(Error::InvalidName(format!("{other:?}")));
+                ObjectUrl::File(path) => {
+                    text = self.read_file(&path).await?;
+                    file = Some(path);
                 }
+                _ => return Err(UrlError::BadScheme(text.chars().take(40).collect()).into()),
             }
         }
     }
@@ -110,13 +198,17 @@ impl Orb {
         let read = self.inner().lane().handle().spawn_blocking(move || {
             use std::io::Read;
             let mut text = String::new();
-            std::fs::File::open(&asked)?
-                .take(MAX_FILE_OCTETS)
+            let read = std::fs::File::open(&asked)?
+                .take(MAX_FILE_OCTETS + 1)
                 .read_to_string(&mut text)?;
+            if u64::try_from(read).is_ok_and(|read| read > MAX_FILE_OCTETS) {
+                let why = format!("expected a reference, found more than {MAX_FILE_OCTETS} octets");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            }
             Ok(text)
         });
         read.await
-            .unwrap_or_else(|panic| Err(std::io::Error::other(panic)))
+            .unwrap_or_else(|panic| Err(io::Error::other(panic)))
             .map_err(|cause| Error::File {
                 path: path.to_owned(),
                 cause,
@@ -126,7 +218,7 @@ impl Orb {
     fn corbaloc(&self, corbaloc: &Corbaloc) -> Result<Location, Error> {
         if corbaloc.addresses == [CorbalocAddress::Rir] {
             let name = String::from_utf8_lossy(&corbaloc.key);
-            return Ok(Location::Url(self.initial_url(&name)?));
+            return self.initial(&name);
         }
         let encode = |error| Fault::Encode(error).raise(CompletionStatus::No);
         let mut profiles = Vec::new();
@@ -161,6 +253,57 @@ impl Orb {
             type_id: String::new(),
             profiles,
         }))
+    }
+}
+
+/// What is wrong with asking for an initial reference that is no object reference here.
+fn local(name: &str) -> Option<&'static str> {
+    match name {
+        "RootPOA" => Some("an adapter is no object reference here: orb.root_poa() gives it"),
+        _ => None,
+    }
+}
+
+fn invalid(name: &str, why: &'static str) -> Error {
+    Error::InvalidName {
+        name: name.to_owned(),
+        why,
+    }
+}
+
+/// The URL of an initial reference that only the default prefix leads to.
+fn default_url(prefix: &str, name: &str) -> String {
+    let delimiter = match prefix.chars().last() {
+        // Somebody has set it already.
+        Some('/' | '|' | '#') => "",
+        // A path holds slashes, so there the key is set off by a bar.
+        _ if is_unix(prefix) && !prefix.contains('|') => "|",
+        _ => "/",
+    };
+    format!("{prefix}{delimiter}{}", escape(name.as_bytes()))
+}
+
+fn is_unix(prefix: &str) -> bool {
+    prefix
+        .get(.."corbaloc:uiop:".len())
+        .is_some_and(|head| head.eq_ignore_ascii_case("corbaloc:uiop:"))
+}
+
+/// Whether initial references can be found behind that prefix.
+///
+/// # Errors
+/// What was expected, and what was found.
+pub(crate) fn check_default(prefix: &str) -> Result<(), String> {
+    match default_url(prefix, "X").parse::<ObjectUrl>() {
+        Ok(ObjectUrl::Corbaloc(context) | ObjectUrl::Corbaname { context, .. })
+            if !context.addresses.contains(&CorbalocAddress::Rir) =>
+        {
+            Ok(())
+        }
+        Ok(_) => Err(format!(
+            "expected the beginning of a corbaloc: or corbaname: url with an address, found {prefix:?}"
+        )),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -8,6 +8,7 @@ extern crate self as zorb;
 pub mod __private;
 mod builder;
 mod current;
+mod endpoints;
 mod error;
 mod forward;
 mod initial;
@@ -15,6 +16,7 @@ mod interface;
 mod invoke;
 pub mod naming;
 mod object;
+mod options;
 mod orb;
 mod poa;
 mod wire;
@@ -24,6 +26,7 @@ pub use error::Error;
 pub use forward::Forward;
 pub use interface::Interface;
 pub use object::ObjectRef;
+pub use options::OptionError;
 pub use orb::Orb;
 pub use poa::Poa;
 
@@ -32,7 +35,7 @@ pub use zorb_cdr::{Char, Octets, OctetsRef, WChar};
 pub use zorb_executor as executor;
 pub use zorb_giop::{
     CompletionStatus, Ior, OperationError, Origin, SystemException, SystemExceptionKind,
-    UserException, minor,
+    UserException, Version, minor,
 };
 pub use zorb_idl_macros::idl_file;
 pub use zorb_poa::{
@@ -69,4 +72,6 @@ mod pages {
     struct Readme;
     #[doc = include_str!("../../../docs/mapping.md")]
     struct Mapping;
+    #[doc = include_str!("../../../docs/options.md")]
+    struct Options;
 }

@@ -235,7 +235,7 @@ impl ObjectRef {
 
     /// Where the reference leads, for people.
     pub(crate) fn whereabouts(&self) -> String {
-        let endpoints: Vec<String> = candidates(&self.0.ior)
+        let endpoints: Vec<String> = candidates(&self.0.ior, Version::HIGHEST)
             .iter()
             .map(|c| c.endpoint.to_string())
             .collect();
@@ -269,7 +269,7 @@ impl ObjectRef {
         if let Some(key) = orb.local_key(ior) {
             return Ok(make(Target::Local, key, Version::HIGHEST));
         }
-        let candidates = candidates(ior);
+        let candidates = candidates(ior, orb.settings().max_giop_version);
         if candidates.is_empty() {
             let tags: Vec<String> = ior
                 .profiles
@@ -353,7 +353,7 @@ impl fmt::Display for ObjectRef {
 
 impl fmt::Debug for ObjectRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let endpoints: Vec<String> = candidates(&self.0.ior)
+        let endpoints: Vec<String> = candidates(&self.0.ior, Version::HIGHEST)
             .into_iter()
             .map(|candidate| candidate.endpoint.to_string())
             .collect();

@@ -2,8 +2,10 @@
 
 use crate::builder::{Builder, Settings};
 use crate::current;
+use crate::endpoints::{Listen, doubt};
 use crate::error::Error;
 use crate::interface::Interface;
+use crate::options::{OptionError, Source};
 use crate::poa::Poa;
 use crate::wire::{
     Acceptor, Cache, CacheKey, Candidate, ClientConnection, ConnectError, Connecting, Published,
@@ -14,7 +16,7 @@ use core::any::Any;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -24,7 +26,7 @@ use zorb_executor::Lane;
 use zorb_giop::ior::TaggedProfile;
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
 use zorb_poa::{InstanceId, ObjectAdapter, Whose};
-use zorb_transport::Endpoint;
+use zorb_transport::{Endpoint, Listener, Registry, TransportError};
 
 /// Octets of a fragment for peers that need them: GlassFish ORBs end a connection on which a message or fragment of
 /// more than 256,000 octets comes (`ORBMaximumReadByteBufferSize`); a quarter of that is as far from
@@ -54,6 +56,8 @@ pub(crate) struct OrbInner {
     down: watch::Sender<bool>,
     connections: Arc<Semaphore>,
     serving: Mutex<Serving>,
+    /// Registered at run time. As they travel: a reference of ours would keep the ORB alive.
+    initial_references: Mutex<BTreeMap<String, Ior>>,
 }
 
 #[derive(Default)]
@@ -71,14 +75,17 @@ impl Orb {
 
     pub(crate) async fn start(settings: Settings, lane: Lane) -> Result<Self, Error> {
         let mut acceptors = Vec::new();
-        for endpoint in &settings.listen {
-            let listener = settings.transports.listen(endpoint).await?;
-            acceptors.push(Acceptor::new(listener));
+        for listen in &settings.listen {
+            acceptors.push(Acceptor::new(open(&settings.transports, listen).await?));
         }
         let listening: Vec<Endpoint> = acceptors.iter().map(|a| a.endpoint().clone()).collect();
+        let asked: Vec<_> = settings.listen.iter().zip(listening.clone()).collect();
         let published = Published {
-            endpoints: listening.iter().flat_map(|e| settings.publish(e)).collect(),
+            version: settings.max_giop_version,
+            endpoints: (settings.publish.endpoints(&asked))
+                .map_err(|why| OptionError::bad(Source::Builder, "publish", why))?,
         };
+        warn_of_doubts(&listening, &published.endpoints).await;
         let inner = Arc::new_cyclic(|this| OrbInner {
             this: Weak::clone(this),
             lane,
@@ -92,6 +99,7 @@ impl Orb {
             down: watch::Sender::new(false),
             connections: Arc::new(Semaphore::new(settings.max_connections)),
             serving: Mutex::default(),
+            initial_references: Mutex::default(),
             settings,
         });
         for acceptor in acceptors {
@@ -105,8 +113,15 @@ impl Orb {
         &self.0
     }
 
+    /// The name given to it by [`Builder::id`]; empty unless one was.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.0.settings.id
+    }
+
     /// The root POA.
     #[must_use]
+    #[doc(alias = "RootPOA")]
     pub fn root_poa(&self) -> Poa {
         Poa::root(self.clone())
     }
@@ -179,6 +194,38 @@ impl Orb {
     }
 }
 
+/// Listens to the first port of those asked for that is not taken.
+async fn open(transports: &Registry, listen: &Listen) -> Result<Box<dyn Listener>, TransportError> {
+    let mut tries = listen.tries().into_iter().peekable();
+    loop {
+        // There is one at least.
+        let endpoint = tries.next().unwrap_or_else(|| listen.endpoint.clone());
+        match transports.listen(&endpoint).await {
+            Err(error)
+                if error.kind() == std::io::ErrorKind::AddrInUse && tries.peek().is_some() => {}
+            opened => return opened,
+        }
+    }
+}
+
+/// Tells the log of endpoints that nobody elsewhere will reach.
+async fn warn_of_doubts(listening: &[Endpoint], published: &[Endpoint]) {
+    for endpoint in listening {
+        // Names are looked up, which blocks; addresses are not worth a thread.
+        let is_name = matches!(endpoint, Endpoint::Iiop { host, .. } if host.parse::<std::net::IpAddr>().is_err());
+        let doubt = if is_name {
+            let (endpoint, published) = (endpoint.clone(), published.to_vec());
+            let asked = tokio::task::spawn_blocking(move || doubt(&endpoint, &published));
+            asked.await.unwrap_or_default()
+        } else {
+            doubt(endpoint, published)
+        };
+        if let Some(doubt) = doubt {
+            tracing::warn!(%endpoint, "{doubt}; publish() and -ORBendPointPublish say what to name");
+        }
+    }
+}
+
 impl OrbInner {
     /// A clone of the ORB, unless it is being dropped.
     pub(crate) fn handle(&self) -> Option<Orb> {
@@ -211,7 +258,7 @@ impl OrbInner {
             .filter_map(TaggedProfile::object_key)
             .find(|key| self.adapters.whose(key) == Whose::Ours);
         ours.or_else(|| {
-            candidates(ior)
+            candidates(ior, zorb_giop::Version::HIGHEST)
                 .into_iter()
                 .find(|way| {
                     self.adapters.whose(&way.key) == Whose::AnyServers
@@ -321,6 +368,10 @@ impl OrbInner {
         self.serving().connections.remove(&id);
     }
 
+    pub(crate) fn initial_references(&self) -> MutexGuard<'_, BTreeMap<String, Ior>> {
+        (self.initial_references.lock()).unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn stop(&self) {
         if self.stopping.swap(true, Ordering::AcqRel) {
             return;
@@ -362,6 +413,7 @@ impl Drop for OrbInner {
 impl fmt::Debug for Orb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Orb")
+            .field("id", &self.id())
             .field("listening", &self.0.listening)
             .field("stopping", &self.0.is_stopping())
             .finish_non_exhaustive()

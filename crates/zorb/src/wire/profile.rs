@@ -1,6 +1,8 @@
 //! From references to endpoints and back: which profile leads where.
 
+use crate::endpoints::host_name;
 use bytes::Bytes;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use zorb_cdr::{
     ByteOrder, DecodeError, Decoder, EncapsulationVisitor, EncodeError, Encoder, NativeEndian,
@@ -42,28 +44,36 @@ pub(crate) struct Candidate {
 
 /// Every way to reach the object that a transport of ours may know, in the order of the
 /// reference. Malformed profiles lead nowhere.
-pub(crate) fn candidates(ior: &Ior) -> Vec<Candidate> {
+///
+/// `highest` is the highest GIOP version to use.
+pub(crate) fn candidates(ior: &Ior, highest: Version) -> Vec<Candidate> {
     let mut found = Vec::new();
     for profile in &ior.profiles {
         match profile.tag {
             ProfileTag::INTERNET_IOP => {
                 if let Ok(body) = IiopProfile::from_tagged(profile) {
-                    iiop_candidates(&body, &mut found);
+                    iiop_candidates(&body, highest, &mut found);
                 }
             }
             ProfileTag::UIOP => {
                 if let Ok(body) = UiopProfile::from_tagged(profile) {
-                    found.push(candidate(&body, Endpoint::uiop(&body.address.path)));
+                    found.push(candidate(
+                        &body,
+                        highest,
+                        Endpoint::uiop(&body.address.path),
+                    ));
                 }
             }
             _ => {}
         }
     }
+    let mut seen = HashSet::new();
+    found.retain(|way| seen.insert((way.endpoint.clone(), way.key.clone())));
     found.truncate(MAX_CANDIDATES);
     found
 }
 
-fn iiop_candidates(body: &IiopProfile, found: &mut Vec<Candidate>) {
+fn iiop_candidates(body: &IiopProfile, highest: Version, found: &mut Vec<Candidate>) {
     // omniORB's UNIX socket: on the same host only, and then better than TCP. Our own references
     // name their sockets in profiles, in the order that the server wants.
     let ours = orb_type(body) == Some(ORB_TYPE);
@@ -73,36 +83,50 @@ fn iiop_candidates(body: &IiopProfile, found: &mut Vec<Candidate>) {
             && let Ok((host, path)) = read(&component.data, OmniUnix)
             && host_name().is_some_and(|ours| ours.as_bytes() == host)
         {
-            found.push(candidate(body, Endpoint::uiop(path)));
+            found.push(candidate(body, highest, Endpoint::uiop(path)));
         }
     }
-    // An empty host is illegal, and port 0 says that there is no plain port.
-    if !body.address.host.is_empty() && body.address.port != 0 {
-        let IiopAddress { host, port } = &body.address;
-        found.push(candidate(body, Endpoint::iiop(host.clone(), *port)));
-    }
+    let mut lead_to = |host: &str, port: u16| {
+        // An empty host is illegal, and port 0 says that there is no plain port.
+        if !host.is_empty() && port != 0 {
+            found.push(candidate(body, highest, Endpoint::iiop(host, port)));
+        }
+    };
+    lead_to(&body.address.host, body.address.port);
     for component in &body.components {
-        if component.tag == ComponentTag::ALTERNATE_IIOP_ADDRESS
-            && let Ok((host, port)) = read(&component.data, Alternate)
-        {
-            found.push(candidate(body, Endpoint::iiop(host, port)));
+        match component.tag {
+            ComponentTag::ALTERNATE_IIOP_ADDRESS => {
+                if let Ok((host, port)) = read(&component.data, Alternate) {
+                    lead_to(&host, port);
+                }
+            }
+            ComponentTag::TAO_ENDPOINTS => {
+                let endpoints: Result<Vec<(String, u16, i16)>, _> =
+                    decode_encapsulation(&component.data);
+                for (host, port, _priority) in endpoints.unwrap_or_default() {
+                    lead_to(&host, port);
+                }
+            }
+            _ => {}
         }
     }
 }
 
 fn candidate<A: zorb_giop::ior::ProfileAddress>(
     body: &ProfileBody<A>,
+    highest: Version,
     endpoint: Endpoint,
 ) -> Candidate {
+    let version = body.version.min(highest);
     let info = body
         .component(ComponentTag::CODE_SETS)
         .and_then(|data| CodeSetInfo::from_component(data).ok());
     // GIOP 1.0 negotiates nothing.
-    let info = info.filter(|_| body.version >= Version::V1_1);
+    let info = info.filter(|_| version >= Version::V1_1);
     Candidate {
         endpoint,
         key: body.object_key.clone(),
-        version: body.version.min(Version::HIGHEST),
+        version,
         code_sets: CodeSets::negotiate(info.as_ref()),
         stated: info.is_some(),
         takes_cancels: orb_type(body).is_some_and(|made_by| made_by != OMNIORB_ORB_TYPE),
@@ -147,15 +171,11 @@ fn read<'de, V: EncapsulationVisitor<'de>>(
     zorb_cdr::decode_encapsulation(data, WireFormat::default(), visitor)
 }
 
-/// This host's name, as the kernel has it and omniORB writes it.
-fn host_name() -> Option<String> {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    Some(name.trim_end().to_owned())
-}
-
 /// Where this ORB can be reached, as its references say.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Published {
+    /// The highest GIOP version that references name.
+    pub(crate) version: Version,
     pub(crate) endpoints: Vec<Endpoint>,
 }
 
@@ -175,6 +195,7 @@ pub(crate) fn make_ior(
         })?,
         CodeSetInfo::ours().to_component()?,
     ];
+    let version = published.version;
     let mut profiles = Vec::new();
     let mut iiop: Option<(usize, IiopProfile)> = None;
     let mut sockets = Vec::new();
@@ -182,14 +203,11 @@ pub(crate) fn make_ior(
         match endpoint {
             Endpoint::Iiop { host, port } => match &mut iiop {
                 None => {
-                    let body = body(
-                        IiopAddress {
-                            host: host.clone(),
-                            port: *port,
-                        },
-                        key,
-                        &components,
-                    );
+                    let address = IiopAddress {
+                        host: host.clone(),
+                        port: *port,
+                    };
+                    let body = body(address, version, key, &components);
                     iiop = Some((profiles.len(), body));
                     // Its place; it is written when all its components are known.
                     profiles.push(TaggedProfile {
@@ -208,8 +226,8 @@ pub(crate) fn make_ior(
             },
             Endpoint::Uiop { path } => {
                 let path = path.to_string_lossy().into_owned();
-                profiles
-                    .push(body(UiopAddress { path: path.clone() }, key, &components).to_tagged()?);
+                let address = UiopAddress { path: path.clone() };
+                profiles.push(body(address, version, key, &components).to_tagged()?);
                 sockets.push(path);
             }
             // No transport of ours has another kind of endpoint yet.
@@ -226,7 +244,7 @@ pub(crate) fn make_ior(
                 host: host.clone(),
                 port: 0,
             };
-            (profiles.len() - 1, body(address, key, &components))
+            (profiles.len() - 1, body(address, version, key, &components))
         });
         for path in sockets {
             body.components
@@ -245,9 +263,14 @@ pub(crate) fn make_ior(
     })
 }
 
-fn body<A>(address: A, key: &Bytes, components: &[TaggedComponent]) -> ProfileBody<A> {
+fn body<A>(
+    address: A,
+    version: Version,
+    key: &Bytes,
+    components: &[TaggedComponent],
+) -> ProfileBody<A> {
     ProfileBody {
-        version: Version::HIGHEST,
+        version,
         address,
         object_key: key.clone(),
         components: components.to_vec(),
@@ -277,10 +300,11 @@ mod tests {
         ];
         let key = Bytes::from_static(b"key");
         let published = Published {
+            version: Version::HIGHEST,
             endpoints: endpoints.clone(),
         };
         let ior = make_ior("IDL:X:1.0", &key, &published).unwrap();
-        let found = candidates(&ior);
+        let found = candidates(&ior, Version::HIGHEST);
         let found_endpoints: Vec<_> = found.iter().map(|c| c.endpoint.clone()).collect();
         // Alternate addresses belong to the first TCP profile; what omniORB is told is for it alone.
         assert_eq!(
@@ -301,8 +325,77 @@ mod tests {
     #[test]
     fn a_reference_with_endless_addresses_is_tried_in_bounds() {
         let endpoints = (1..1000).map(|port| Endpoint::iiop("host", port)).collect();
-        let ior = make_ior("", &Bytes::new(), &Published { endpoints }).unwrap();
-        assert_eq!(candidates(&ior).len(), MAX_CANDIDATES);
+        let ior = make_ior(
+            "",
+            &Bytes::new(),
+            &Published {
+                version: Version::HIGHEST,
+                endpoints,
+            },
+        )
+        .unwrap();
+        assert_eq!(candidates(&ior, Version::HIGHEST).len(), MAX_CANDIDATES);
+    }
+
+    #[test]
+    fn tao_s_further_endpoints_are_tried_once_each_and_addresses_to_nowhere_never() {
+        let address = IiopAddress {
+            host: "one".to_owned(),
+            port: 1,
+        };
+        let tao = component(ComponentTag::TAO_ENDPOINTS, |e| {
+            e.put(&vec![
+                ("one".to_owned(), 1u16, 0i16),
+                ("two".to_owned(), 40_000, 0),
+            ])
+        });
+        let nowhere = component(ComponentTag::ALTERNATE_IIOP_ADDRESS, |e| {
+            e.write_raw_string(b"three")?;
+            e.write_u16(0);
+            Ok(())
+        });
+        let components = [nowhere.unwrap(), tao.unwrap()];
+        let profile = body(address, Version::V1_2, &Bytes::new(), &components);
+        let ior = Ior {
+            type_id: String::new(),
+            profiles: vec![profile.to_tagged().unwrap()],
+        };
+        let found: Vec<_> = candidates(&ior, Version::HIGHEST)
+            .into_iter()
+            .map(|way| way.endpoint)
+            .collect();
+        assert_eq!(
+            found,
+            [Endpoint::iiop("one", 1), Endpoint::iiop("two", 40_000)]
+        );
+    }
+
+    #[test]
+    fn an_orb_held_to_an_old_version_states_and_uses_no_other() {
+        let published = Published {
+            version: Version::V1_0,
+            endpoints: vec![Endpoint::iiop("h", 1)],
+        };
+        let old = make_ior("", &Bytes::new(), &published).unwrap();
+        let new = Published {
+            version: Version::HIGHEST,
+            ..published
+        };
+        let new = make_ior("", &Bytes::new(), &new).unwrap();
+        for (ior, highest, version) in [
+            (&old, Version::HIGHEST, Version::V1_0),
+            (&new, Version::V1_0, Version::V1_0),
+            (&new, Version::V1_1, Version::V1_1),
+        ] {
+            let [way] = &candidates(ior, highest)[..] else {
+                panic!("one way");
+            };
+            // GIOP 1.0 negotiates nothing.
+            assert_eq!(
+                (way.version, way.stated),
+                (version, version > Version::V1_0)
+            );
+        }
     }
 
     #[test]
@@ -313,6 +406,7 @@ mod tests {
                     host: "h".to_owned(),
                     port: 1,
                 },
+                Version::HIGHEST,
                 &Bytes::new(),
                 &[],
             );
@@ -323,7 +417,7 @@ mod tests {
                 };
                 component(ComponentTag::ORB_TYPE, write).unwrap()
             }));
-            candidate(&body, Endpoint::iiop("h", 1)).takes_cancels
+            candidate(&body, Version::HIGHEST, Endpoint::iiop("h", 1)).takes_cancels
         };
         assert!(takes_cancels(Some(ORB_TYPE)));
         // Who does not say may be omniORB.
@@ -349,6 +443,6 @@ mod tests {
                 },
             ],
         };
-        assert!(candidates(&ior).is_empty());
+        assert!(candidates(&ior, Version::HIGHEST).is_empty());
     }
 }

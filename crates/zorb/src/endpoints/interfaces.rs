@@ -1,0 +1,195 @@
+//! By which of this host's addresses others may reach it.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+/// How the names of interfaces begin that lead to containers and virtual machines on this very
+/// host. Their addresses are the same on every host that runs such software, so somebody else who
+/// tried one would reach a stranger, or himself.
+const VIRTUAL: [&str; 12] = [
+    "docker", "veth", "virbr", "cni", "podman", "lxcbr", "lxdbr", "incusbr", "flannel", "cilium_",
+    "vmnet", "vboxnet",
+];
+
+/// One address of one interface.
+#[derive(Debug, Clone)]
+pub(super) struct Address {
+    pub(super) interface: String,
+    pub(super) ip: IpAddr,
+    pub(super) running: bool,
+}
+
+/// The addresses that references name when a server listens on all of them, the best first; the
+/// loopback address if there is no other.
+pub(super) fn reachable(v6: bool) -> Vec<IpAddr> {
+    let passing = std::fs::read_to_string("/proc/net/if_inet6")
+        .map(|table| passing(&table))
+        .unwrap_or_default();
+    let addresses = if_addrs::get_if_addrs()
+        .unwrap_or_default()
+        .into_iter()
+        .map(|interface| Address {
+            ip: interface.ip(),
+            running: interface.is_oper_up(),
+            interface: interface.name,
+        })
+        .filter(|address| v6 || address.ip.is_ipv4())
+        .filter(|address| !passing.contains(&address.ip))
+        .collect();
+    let mut best = best(
+        addresses,
+        &[
+            towards((Ipv4Addr::UNSPECIFIED, Ipv4Addr::new(192, 0, 2, 1))),
+            towards((
+                Ipv6Addr::UNSPECIFIED,
+                Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1),
+            )),
+        ],
+    );
+    if best.is_empty() {
+        best.push(Ipv4Addr::LOCALHOST.into());
+    }
+    best
+}
+
+/// How good an address is for others; lower is better.
+fn tier(address: &Address) -> Option<u8> {
+    let Address {
+        interface,
+        ip,
+        running,
+    } = address;
+    Some(match ip {
+        // Means nothing without an interface of whoever uses it.
+        IpAddr::V6(v6) if v6.is_unicast_link_local() => return None,
+        ip if ip.is_loopback() => 4,
+        // Two hosts on one cable, without anybody who gives addresses out.
+        IpAddr::V4(v4) if v4.is_link_local() => 3,
+        // Not 127.0.0.1, and still an alias that perhaps many hosts have.
+        _ if interface == "lo" => 2,
+        _ if !running || is_virtual(interface) => 1,
+        _ => 0,
+    })
+}
+
+fn is_virtual(interface: &str) -> bool {
+    // Docker's own networks are called br- and twelve digits; other bridges are somebody's LAN.
+    let docker_network = interface
+        .strip_prefix("br-")
+        .is_some_and(|id| id.len() == 12 && id.bytes().all(|digit| digit.is_ascii_hexdigit()));
+    docker_network || VIRTUAL.iter().any(|prefix| interface.starts_with(prefix))
+}
+
+/// Only addresses of the best kind that there is: those of the default routes first, IPv4 before
+/// IPv6, else as they come.
+fn best(addresses: Vec<Address>, routed: &[Option<IpAddr>]) -> Vec<IpAddr> {
+    let mut ranked: Vec<(u8, IpAddr)> = addresses
+        .iter()
+        .filter_map(|address| Some((tier(address)?, address.ip)))
+        .collect();
+    let best = ranked.iter().map(|(tier, _)| *tier).min();
+    ranked.retain(|(tier, _)| Some(*tier) == best);
+    let mut found: Vec<IpAddr> = ranked.into_iter().map(|(_, ip)| ip).collect();
+    found.sort_by_key(|ip| (ip.is_ipv6(), !routed.contains(&Some(*ip))));
+    found.dedup();
+    found
+}
+
+/// The address of ours that packets to the world would leave with. Nothing is sent.
+fn towards<A: Into<IpAddr>>((from, to): (A, A)) -> Option<IpAddr> {
+    let socket = UdpSocket::bind(SocketAddr::new(from.into(), 0)).ok()?;
+    // A port that is never asked.
+    socket.connect(SocketAddr::new(to.into(), 9)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
+
+/// IPv6 addresses that will not last: temporary ones (made up for outgoing connections), deprecated
+/// ones, and those that somebody else has too. `table` is `/proc/net/if_inet6`.
+fn passing(table: &str) -> BTreeSet<IpAddr> {
+    const TEMPORARY: u32 = 0x01;
+    const DUPLICATE: u32 = 0x08;
+    const DEPRECATED: u32 = 0x20;
+    table
+        .lines()
+        .filter_map(|line| {
+            let mut fields = line.split_ascii_whitespace();
+            let address = u128::from_str_radix(fields.next()?, 16).ok()?;
+            // Index, length of the prefix, scope; then the flags.
+            let flags = u32::from_str_radix(fields.nth(3)?, 16).ok()?;
+            let passing = flags & (TEMPORARY | DUPLICATE | DEPRECATED) != 0;
+            passing.then(|| Ipv6Addr::from(address).into())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranked(addresses: &[(&str, &str)], routed: Option<&str>) -> Vec<String> {
+        let addresses = addresses
+            .iter()
+            .map(|(interface, ip)| Address {
+                interface: interface.trim_start_matches('!').to_owned(),
+                ip: ip.parse().unwrap(),
+                running: !interface.starts_with('!'),
+            })
+            .collect();
+        let routed = routed.map(|ip| ip.parse().unwrap());
+        best(addresses, &[routed])
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn addresses_that_others_can_reach_come_alone_and_in_order() {
+        let host = [
+            ("lo", "127.0.0.1"),
+            ("lo", "::1"),
+            ("lo", "127.0.1.1"),
+            ("lo", "198.51.100.1"),
+            ("eth0", "fd00::2"),
+            ("eth0", "fe80::1"),
+            ("eth0", "192.0.2.2"),
+            ("wlan0", "203.0.113.3"),
+            ("docker0", "172.17.0.1"),
+            ("br-0123456789ab", "172.18.0.1"),
+            ("!eth1", "192.0.2.9"),
+        ];
+        assert_eq!(
+            ranked(&host, Some("203.0.113.3")),
+            ["203.0.113.3", "192.0.2.2", "fd00::2"]
+        );
+        assert_eq!(ranked(&host, None), ["192.0.2.2", "203.0.113.3", "fd00::2"]);
+    }
+
+    #[test]
+    fn what_is_worse_is_taken_only_when_there_is_nothing_better() {
+        let check = |host: &[(&str, &str)], expected: &[&str]| {
+            assert_eq!(ranked(host, None), expected, "{host:?}");
+        };
+        let docker = ("docker0", "172.17.0.1");
+        let alias = ("lo", "198.51.100.1");
+        let cable = ("eth0", "169.254.7.7");
+        let lo = ("lo", "127.0.0.1");
+        check(&[lo, cable, alias, docker], &["172.17.0.1"]);
+        check(&[lo, cable, alias], &["198.51.100.1"]);
+        check(&[lo, cable], &["169.254.7.7"]);
+        check(&[lo], &["127.0.0.1"]);
+        check(&[("br-lan", "10.0.0.1"), docker], &["10.0.0.1"]);
+        check(&[("eth0", "fe80::1")], &[]);
+    }
+
+    #[test]
+    fn ipv6_addresses_that_will_not_last_are_known() {
+        let table = "\
+            fd000000000000000000000000000002 04 40 00 82     eth0\n\
+            fd000000000000000000000000000003 04 40 00 01     eth0\n\
+            fd000000000000000000000000000004 04 40 00 20     eth0\n\
+            nonsense\n\
+            00000000000000000000000000000001 01 80 10 80       lo\n";
+        let expected = ["fd00::3", "fd00::4"].map(|ip| ip.parse().unwrap());
+        assert_eq!(passing(table), expected.into());
+    }
+}

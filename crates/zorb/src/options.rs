@@ -1,0 +1,373 @@
+//! `-ORB…` options: one table, read from the environment and from arguments.
+
+use crate::builder::Builder;
+use core::fmt;
+use core::time::Duration;
+use std::ffi::OsString;
+use zorb_giop::Version;
+use zorb_giop::url::ObjectUrl;
+
+/// What every option begins with, on a command line and, without the dash, in the environment.
+const PREFIX: &str = "-ORB";
+
+/// One row of the table.
+struct OptionSpec {
+    /// Behind `-ORB`.
+    name: &'static str,
+    /// What its value has to be.
+    value: &'static str,
+    /// The environment may hold several values, separated by white space.
+    several: bool,
+    /// The list that it adds to. Lists of a lower source are replaced, not added to.
+    list: Option<List>,
+    /// What it means: as a rule one method of the builder. An error says what is wrong.
+    set: fn(Builder, &str) -> Result<Builder, String>,
+}
+
+/// What a source replaces as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum List {
+    Listen,
+    Publish,
+}
+
+/// Every option there is.
+const OPTIONS: [OptionSpec; 12] = [
+    OptionSpec {
+        name: "InitRef",
+        value: "NAME=URL",
+        several: true,
+        list: None,
+        set: |builder, text| {
+            let (name, url) = text
+                .split_once('=')
+                .filter(|(name, _)| !name.is_empty())
+                .ok_or_else(|| expected("NAME=URL", text))?;
+            url.parse::<ObjectUrl>()
+                .map_err(|error| error.to_string())?;
+            Ok(builder.initial_reference(name, url))
+        },
+    },
+    OptionSpec {
+        name: "DefaultInitRef",
+        value: "the beginning of a corbaloc: or corbaname: URL",
+        several: false,
+        list: None,
+        set: |builder, text| Ok(builder.default_initial_reference(text)),
+    },
+    OptionSpec {
+        name: "ListenEndpoints",
+        value: "iiop://host:port or uiop:///path, several separated by semicolons",
+        several: true,
+        list: Some(List::Listen),
+        set: |builder, text| {
+            let endpoints = text.split(';').filter(|endpoint| !endpoint.is_empty());
+            Ok(endpoints.fold(builder, Builder::listen))
+        },
+    },
+    OptionSpec {
+        name: "endPoint",
+        value: "giop:tcp:host:port or giop:unix:/path",
+        several: true,
+        list: Some(List::Listen),
+        set: |builder, text| Ok(builder.listen(text)),
+    },
+    OptionSpec {
+        name: "endPointPublish",
+        value: "giop:tcp:host:port, addr, ipv4, ipv6 or hostname, several separated by commas",
+        several: true,
+        list: Some(List::Publish),
+        set: |builder, text| Ok(text.split(',').fold(builder, Builder::publish)),
+    },
+    OptionSpec {
+        name: "clientCallTimeOutPeriod",
+        value: "a number of milliseconds; 0 for no limit",
+        several: false,
+        list: None,
+        set: |mut builder, text| {
+            builder.settings.round_trip_timeout = milliseconds(text)?;
+            Ok(builder)
+        },
+    },
+    OptionSpec {
+        name: "clientConnectTimeOutPeriod",
+        value: "a number of milliseconds; 0 for no limit",
+        several: false,
+        list: None,
+        set: |builder, text| {
+            Ok(builder.connect_timeout(milliseconds(text)?.unwrap_or(Duration::MAX)))
+        },
+    },
+    OptionSpec {
+        name: "giopMaxMsgSize",
+        value: "a number of octets, 8192 or more",
+        several: false,
+        list: None,
+        set: |builder, text| {
+            let octets = text.parse().ok().filter(|octets| *octets >= 8192);
+            let octets =
+                octets.ok_or_else(|| expected("a number of octets, 8192 or more", text))?;
+            Ok(builder.max_message_octets(octets))
+        },
+    },
+    OptionSpec {
+        name: "MaxMessageSize",
+        value: "a number of octets, from which messages are sent in fragments",
+        several: false,
+        list: None,
+        set: |builder, text| {
+            let octets = text
+                .parse()
+                .map_err(|_| expected("a number of octets", text))?;
+            Ok(builder.max_fragment_octets(octets))
+        },
+    },
+    OptionSpec {
+        name: "maxGIOPVersion",
+        value: "1.0, 1.1 or 1.2",
+        several: false,
+        list: None,
+        set: |builder, text| {
+            let version = match text {
+                "1.0" => Version::V1_0,
+                "1.1" => Version::V1_1,
+                "1.2" => Version::V1_2,
+                _ => return Err(expected("1.0, 1.1 or 1.2", text)),
+            };
+            Ok(builder.max_giop_version(version))
+        },
+    },
+    OptionSpec {
+        name: "id",
+        value: "a name for the ORB",
+        several: false,
+        list: None,
+        set: |builder, text| Ok(builder.id(text)),
+    },
+    OptionSpec {
+        name: "serverId",
+        value: "a name for the server",
+        several: false,
+        list: None,
+        set: |builder, text| Ok(builder.server_id(text)),
+    },
+];
+
+fn expected(what: &str, found: &str) -> String {
+    format!("expected {what}, found {found:?}")
+}
+
+fn milliseconds(text: &str) -> Result<Option<Duration>, String> {
+    let number: u64 = text
+        .parse()
+        .map_err(|_| expected("a number of milliseconds", text))?;
+    Ok((number > 0).then(|| Duration::from_millis(number)))
+}
+
+/// Options of the environment and of the arguments, until the ORB is built.
+#[derive(Debug, Default)]
+pub(crate) struct Given {
+    environment: Vec<(usize, String)>,
+    arguments: Vec<(usize, String)>,
+    /// The first thing that is wrong.
+    problem: Option<OptionError>,
+}
+
+impl Given {
+    /// Takes what the environment says, as `variable` reads it, in place of what was taken before.
+    pub(crate) fn read_environment(&mut self, variable: impl Fn(&str) -> Option<OsString>) {
+        self.environment.clear();
+        for (index, spec) in OPTIONS.iter().enumerate() {
+            let name = format!("ORB{}", spec.name);
+            let Some(value) = variable(&name) else {
+                continue;
+            };
+            let Ok(value) = value.into_string() else {
+                self.fail(Source::Environment, spec, "expected UTF-8 text".to_owned());
+                continue;
+            };
+            // A variable that is empty is as good as none.
+            if spec.several {
+                let values = value.split_whitespace();
+                self.environment
+                    .extend(values.map(|value| (index, value.to_owned())));
+            } else if !value.trim().is_empty() {
+                self.environment.push((index, value.trim().to_owned()));
+            }
+        }
+    }
+
+    /// Takes the options out of an argument list, up to `--`, and leaves everything else.
+    pub(crate) fn take_arguments(&mut self, arguments: &mut Vec<String>) {
+        let mut rest = core::mem::take(arguments).into_iter().peekable();
+        while let Some(argument) = rest.next() {
+            if argument == "--" {
+                arguments.push(argument);
+                break;
+            }
+            let Some(name) = argument.strip_prefix(PREFIX) else {
+                arguments.push(argument);
+                continue;
+            };
+            let known = OPTIONS
+                .iter()
+                .enumerate()
+                .find(|(_, spec)| spec.name.eq_ignore_ascii_case(name));
+            let Some((index, spec)) = known else {
+                let problem = Problem::Unknown(near(name));
+                self.problem.get_or_insert(OptionError {
+                    option: argument,
+                    source: Source::Arguments,
+                    problem,
+                });
+                continue;
+            };
+            let is_value = |next: &String| next != "--" && !next.starts_with(PREFIX);
+            match rest.next_if(is_value) {
+                Some(value) => self.arguments.push((index, value)),
+                None => {
+                    self.problem.get_or_insert(OptionError {
+                        option: argument,
+                        source: Source::Arguments,
+                        problem: Problem::NoValue(spec.value),
+                    });
+                }
+            }
+        }
+        arguments.extend(rest);
+    }
+
+    /// Lays what was given over what the builder says: the environment first, so that arguments
+    /// have the last word.
+    ///
+    /// # Errors
+    /// The first option that is wrong.
+    pub(crate) fn apply(builder: Builder) -> Result<Builder, OptionError> {
+        let mut builder = builder;
+        let given = core::mem::take(&mut builder.given);
+        if let Some(problem) = given.problem {
+            return Err(problem);
+        }
+        builder = over(builder, Source::Environment, given.environment)?;
+        over(builder, Source::Arguments, given.arguments)
+    }
+
+    fn fail(&mut self, source: Source, spec: &OptionSpec, why: String) {
+        self.problem
+            .get_or_insert_with(|| OptionError::bad(source, spec.name, why));
+    }
+}
+
+fn over(
+    mut builder: Builder,
+    source: Source,
+    given: Vec<(usize, String)>,
+) -> Result<Builder, OptionError> {
+    let mut replaced = Vec::new();
+    builder.source = source;
+    for (index, value) in given {
+        let spec = &OPTIONS[index];
+        if let Some(list) = spec.list
+            && !replaced.contains(&list)
+        {
+            replaced.push(list);
+            match list {
+                List::Listen => builder.listen.clear(),
+                List::Publish => {
+                    builder.publish.clear();
+                    builder.settings.publish.host = None;
+                }
+            }
+        }
+        builder.option = spec.name;
+        builder =
+            (spec.set)(builder, &value).map_err(|why| OptionError::bad(source, spec.name, why))?;
+    }
+    Ok(builder)
+}
+
+/// Names that somebody may have meant: everything, if none is near.
+fn near(name: &str) -> Vec<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let is_near = |spec: &&OptionSpec| {
+        let known = spec.name.to_ascii_lowercase();
+        let mistakes = strsim::osa_distance(&known, &name);
+        mistakes <= known.len() / 3 || known.starts_with(&name) || name.starts_with(&known)
+    };
+    let near: Vec<_> = OPTIONS.iter().filter(is_near).map(|s| s.name).collect();
+    if near.is_empty() || name.is_empty() {
+        return OPTIONS.iter().map(|spec| spec.name).collect();
+    }
+    near
+}
+
+/// Where an option was given. They are laid over each other in this order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Source {
+    #[default]
+    Builder,
+    Environment,
+    Arguments,
+}
+
+/// An option of an ORB that cannot be used; the message names it, where it was given, what was
+/// expected and what was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionError {
+    /// As it was written.
+    option: String,
+    source: Source,
+    problem: Problem,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Problem {
+    /// And what may have been meant.
+    Unknown(Vec<&'static str>),
+    /// And what it would have to be.
+    NoValue(&'static str),
+    Bad(String),
+}
+
+impl OptionError {
+    pub(crate) fn bad(source: Source, name: &str, why: String) -> Self {
+        Self {
+            option: match source {
+                Source::Builder => name.to_owned(),
+                Source::Environment => format!("ORB{name}"),
+                Source::Arguments => format!("{PREFIX}{name}"),
+            },
+            source,
+            problem: Problem::Bad(why),
+        }
+    }
+}
+
+impl fmt::Display for OptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let option = &self.option;
+        match &self.problem {
+            Problem::Unknown(near) => {
+                write!(f, "argument {option}: no such option, known are ")?;
+                for (index, name) in near.iter().enumerate() {
+                    let separator = if index == 0 { "" } else { ", " };
+                    write!(f, "{separator}{PREFIX}{name}")?;
+                }
+                Ok(())
+            }
+            Problem::NoValue(expected) => {
+                write!(f, "argument {option}: expected {expected}, found no value")
+            }
+            Problem::Bad(why) => match self.source {
+                Source::Builder => write!(f, "Orb::builder().{option}: {why}"),
+                Source::Environment => write!(f, "environment variable {option}: {why}"),
+                Source::Arguments => write!(f, "argument {option}: {why}"),
+            },
+        }
+    }
+}
+
+impl core::error::Error for OptionError {}
+
+#[cfg(test)]
+mod tests;
