@@ -7,7 +7,8 @@ use std::process::Command;
 use std::time::SystemTime;
 
 /// Debian packages that the peers are built and run with.
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 10] = [
+    "iproute2",
     "omniorb",
     "omniorb-nameserver",
     "omniidl",
@@ -20,7 +21,8 @@ const PACKAGES: [&str; 9] = [
 ];
 
 /// Programs of those packages which the tests and the makefiles start.
-const PROGRAMS: [&str; 11] = [
+const PROGRAMS: [&str; 12] = [
+    "ip",
     "catior",
     "nameclt",
     "genior",

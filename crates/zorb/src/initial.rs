@@ -29,9 +29,11 @@ impl Orb {
     /// port is 2809, an empty host is this one, IPv6 addresses stand in brackets, and what a key
     /// cannot say plainly is `%` and two hexadecimal digits.
     ///
-    /// **An address without a version means GIOP 1.0**, as the specification has it, and as omniORB
-    /// reads it: nothing is negotiated then, so strings travel in ISO 8859-1 and wide strings
-    /// not at all. Say `1.2@` before the host unless the server is that old.
+    /// **An address without a version means GIOP 1.0**, as the specification has it and as omniORB
+    /// reads it: say `1.2@` before the host unless the server is that old. And no `corbaloc` says
+    /// which code sets the server has. So, whatever the version, strings travel in ISO 8859-1 and
+    /// wide strings not at all, until the server forwards to a full reference or gives one as a
+    /// result.
     ///
     /// # Errors
     /// [`Error::Url`] for text that is none (BAD_PARAM with its minor code), INV_OBJREF for a nil

@@ -1,0 +1,150 @@
+//! One of several endpoints is dead, or dies.
+
+use crate::{DEAD, PlaceRef, Server, client, place, profile};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use zorb::{CompletionStatus, Ior, Orb, SystemExceptionKind as Kind};
+
+/// Passes connections on to a server until it is dropped, which ends them all.
+struct Relay {
+    address: String,
+    /// Aborted when dropped.
+    _tasks: JoinSet<()>,
+}
+
+impl Relay {
+    async fn to(server: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
+            loop {
+                let (mut client, _) = listener.accept().await.unwrap();
+                let mut server = TcpStream::connect(&server).await.unwrap();
+                connections.spawn(async move {
+                    // Whoever ends it, it has ended.
+                    let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+                });
+            }
+        });
+        Self {
+            address,
+            _tasks: tasks,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_corbaloc_leads_to_the_first_address_that_lives() {
+    let server = Server::start("live", "iiop://127.0.0.1:0").await;
+    let (live, key) = (server.address(), server.key());
+    let orb = client().await;
+    for addresses in [
+        format!("iiop:1.2@{DEAD},iiop:1.2@{live}"),
+        format!(":{DEAD},:{DEAD},:{live}"),
+        format!("iiop:1.2@nowhere.invalid:1,iiop:1.1@{live}"),
+        format!("iiop:1.2@{live},iiop:1.2@{DEAD}"),
+    ] {
+        let place = place(&orb, &format!("corbaloc:{addresses}/{key}")).await;
+        assert_eq!(place.name().await.unwrap(), "live", "{addresses}");
+        assert!(place.as_ref().locate().await.unwrap(), "{addresses}");
+    }
+}
+
+#[tokio::test]
+async fn the_profiles_and_alternate_addresses_of_a_reference_are_tried_in_turn() {
+    let orb = client().await;
+    // An alternate address.
+    let builder = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .publish(format!("iiop://{DEAD}"))
+        .publish("addr");
+    let alternate = Server::serve("alternate", builder).await;
+    assert_eq!(profile(&alternate.place).address.port, 1);
+    assert_eq!(
+        place(&orb, &alternate.reference())
+            .await
+            .name()
+            .await
+            .unwrap(),
+        "alternate"
+    );
+    // Another profile.
+    let builder = Orb::builder().listen("iiop://127.0.0.1:0");
+    let second = Server::serve("second", builder.publish_host("127.0.0.1")).await;
+    let dead = Server::start("dead", "iiop://127.0.0.1:0").await;
+    let profiles = [&dead, &second].map(|server| server.place.as_ref().ior().profiles.clone());
+    dead.orb.shutdown(true).await.unwrap();
+    let ior = Ior {
+        type_id: String::new(),
+        profiles: profiles.concat(),
+    };
+    let both: PlaceRef = orb.object(ior).unchecked_narrow();
+    assert_eq!(both.name().await.unwrap(), "second");
+}
+
+#[tokio::test]
+async fn the_call_after_a_server_has_gone_in_order_goes_to_the_next() {
+    let first = Server::start("first", "iiop://127.0.0.1:0").await;
+    let second = Server::start("second", "iiop://127.0.0.1:0").await;
+    let url = format!(
+        "corbaloc:iiop:1.2@{},iiop:1.2@{}/{}",
+        first.address(),
+        second.address(),
+        first.key()
+    );
+    let orb = client().await;
+    let place = place(&orb, &url).await;
+    assert_eq!(place.name().await.unwrap(), "first");
+    first.orb.shutdown(true).await.unwrap();
+    assert_eq!(place.name().await.unwrap(), "second");
+}
+
+#[tokio::test]
+async fn the_call_after_a_connection_was_lost_goes_to_the_next_endpoint() {
+    let first = Server::start("first", "iiop://127.0.0.1:0").await;
+    let second = Server::start("second", "iiop://127.0.0.1:0").await;
+    let relay = Relay::to(first.address()).await;
+    let url = format!(
+        "corbaloc:iiop:1.2@{},iiop:1.2@{}/{}",
+        relay.address,
+        second.address(),
+        first.key()
+    );
+    let orb = client().await;
+    let place = place(&orb, &url).await;
+    assert_eq!(place.name().await.unwrap(), "first");
+    let waiting = tokio::spawn({
+        let place = place.clone();
+        async move { place.wait().await }
+    });
+    first.waiting.notified().await;
+    drop(relay);
+    // It may have been carried out, so it is not sent again.
+    let lost = waiting.await.unwrap().unwrap_err();
+    assert_eq!(
+        (lost.kind, lost.completed),
+        (Kind::CommFailure, CompletionStatus::Maybe)
+    );
+    assert_eq!(place.name().await.unwrap(), "second");
+}
+
+#[tokio::test]
+async fn when_nobody_lives_every_endpoint_is_told_with_its_cause() {
+    let orb = client().await;
+    let url = format!("corbaloc::{DEAD},:[::1]:1,:nowhere.invalid:9/key");
+    let error = place(&orb, &url).await.name().await.unwrap_err();
+    assert_eq!(
+        (error.kind, error.completed),
+        (Kind::Transient, CompletionStatus::No)
+    );
+    let said = error.to_string();
+    for told in [
+        "cannot connect to iiop://127.0.0.1:1: Connection refused",
+        "cannot connect to iiop://[::1]:1: Connection refused",
+        "cannot resolve iiop://nowhere.invalid:9: ",
+    ] {
+        assert!(said.contains(told), "{said}");
+    }
+}
