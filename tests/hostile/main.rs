@@ -9,10 +9,12 @@
 //! - [`replies`]: servers that answer nonsense;
 //! - [`endings`]: servers that vanish or close;
 //! - [`forwards`]: servers that send their clients elsewhere;
+//! - [`addressing`]: servers that want their objects addressed in another way;
 //! - [`drops`]: callers that lose patience.
 
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 
+mod addressing;
 mod drops;
 mod endings;
 mod forwards;

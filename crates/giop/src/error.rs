@@ -83,6 +83,12 @@ pub enum ProtocolError {
         /// What stood there.
         status: u32,
     },
+    /// A server that wants the object addressed as it just was, or in every way in turn.
+    #[error("wants its object addressed by {wanted:?}, which it just was or has been")]
+    AddressingInCircles {
+        /// What it wants.
+        wanted: crate::AddressingDisposition,
+    },
     /// A target address of a kind that the specification does not have.
     #[error("target addressing {0} does not exist")]
     BadAddressing(i16),

@@ -89,6 +89,8 @@ pub use limits::Limits;
 pub use locate::{LocateReply, LocateRequestHeader, LocateStatus, cancel_request};
 pub use reader::Reader;
 pub use reply::{ReplyBuilder, ReplyHeader, ReplyStatus, read_system_exception};
-pub use request::{RequestBuilder, RequestHeader, ResponseFlags, TargetAddress};
+pub use request::{
+    AddressingDisposition, RequestBuilder, RequestHeader, ResponseFlags, TargetAddress,
+};
 pub use table::{RequestId, RequestTable, TableFull};
 pub use user::{OperationError, UserException};

@@ -40,17 +40,33 @@ impl<'a> LocateRequestHeader<'a> {
     /// # Errors
     /// When the key is longer than a message can be.
     pub fn encode<O: ByteOrder>(
-        mut e: Encoder<O>,
+        e: Encoder<O>,
         version: Version,
         request_id: u32,
         key: &[u8],
     ) -> Result<Gather, EncodeError> {
+        Self::encode_for(e, version, request_id, key, &TargetAddress::Key(key))
+    }
+
+    /// The same for a server that wants the object addressed in another way than by its key alone.
+    /// Before GIOP 1.2 there is no other, and the key is sent.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode), and a profile or reference that cannot be encoded.
+    pub fn encode_for<O: ByteOrder>(
+        mut e: Encoder<O>,
+        version: Version,
+        request_id: u32,
+        key: &[u8],
+        target: &TargetAddress<'_>,
+    ) -> Result<Gather, EncodeError> {
         write_header(&mut e, version, MessageKind::LocateRequest);
         e.write_u32(request_id);
         if version >= Version::V1_2 {
-            e.write_i16(0);
+            target.write(&mut e)?;
+        } else {
+            e.write_octets(key)?;
         }
-        e.write_octets(key)?;
         close(e)
     }
 }

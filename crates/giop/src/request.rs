@@ -42,6 +42,35 @@ impl ResponseFlags {
     }
 }
 
+/// How a request says whom it is for (GIOP 1.2): `GIOP::AddressingDisposition`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AddressingDisposition {
+    /// By the object key: what every ORB sends first, and all that GIOP 1.0 and 1.1 have.
+    #[doc(alias = "KeyAddr")]
+    Key = 0,
+    /// By a whole profile.
+    #[doc(alias = "ProfileAddr")]
+    Profile = 1,
+    /// By the whole reference.
+    #[doc(alias = "ReferenceAddr")]
+    Reference = 2,
+}
+
+impl AddressingDisposition {
+    /// The disposition that a peer names.
+    ///
+    /// # Errors
+    /// When there is none of that number.
+    pub fn from_wire(disposition: i16) -> Result<Self, ProtocolError> {
+        match disposition {
+            0 => Ok(Self::Key),
+            1 => Ok(Self::Profile),
+            2 => Ok(Self::Reference),
+            other => Err(ProtocolError::BadAddressing(other)),
+        }
+    }
+}
+
 /// Whom a request is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetAddress<'a> {
@@ -71,6 +100,25 @@ impl<'a> TargetAddress<'a> {
             },
             other => return Ok(Err(ProtocolError::BadAddressing(other))),
         }))
+    }
+
+    /// Writes it as GIOP 1.2 wants it.
+    pub(crate) fn write<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        match self {
+            Self::Key(key) => {
+                e.write_i16(AddressingDisposition::Key as i16);
+                e.write_octets(key)
+            }
+            Self::Profile(profile) => {
+                e.write_i16(AddressingDisposition::Profile as i16);
+                e.put(profile)
+            }
+            Self::Reference { selected, ior } => {
+                e.write_i16(AddressingDisposition::Reference as i16);
+                e.write_u32(*selected);
+                e.put(&**ior)
+            }
+        }
     }
 
     /// The object key, wherever it stands. Costs a look into the profile for the rarer forms.
@@ -206,6 +254,20 @@ impl RequestBuilder<'_> {
     /// Whatever `arguments` fails with, or a message longer than 4 GiB.
     pub fn encode<O: ByteOrder>(
         &self,
+        e: Encoder<O>,
+        arguments: impl FnOnce(&mut Encoder<O>) -> Result<(), EncodeError>,
+    ) -> Result<Gather, EncodeError> {
+        self.encode_for(&TargetAddress::Key(self.key), e, arguments)
+    }
+
+    /// The same for a server that wants the object addressed in another way than by its key alone
+    /// (NEEDS_ADDRESSING_MODE). Before GIOP 1.2 there is no other, and [`key`](Self::key) is sent.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode), and a profile or reference that cannot be encoded.
+    pub fn encode_for<O: ByteOrder>(
+        &self,
+        target: &TargetAddress<'_>,
         mut e: Encoder<O>,
         arguments: impl FnOnce(&mut Encoder<O>) -> Result<(), EncodeError>,
     ) -> Result<Gather, EncodeError> {
@@ -216,8 +278,7 @@ impl RequestBuilder<'_> {
             e.write_u8(0);
             e.write_u8(0);
             e.write_u8(0);
-            e.write_i16(0);
-            e.write_octets(self.key)?;
+            target.write(&mut e)?;
             e.write_raw_string(self.operation.as_bytes())?;
             write_contexts(&mut e, self.contexts)?;
         } else {

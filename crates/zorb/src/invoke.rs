@@ -194,12 +194,13 @@ impl ObjectRef {
         let mut forwards = 0;
         let mut resends = 0;
         let mut fell_back = false;
+        let mut readdressed = 0;
         loop {
             sent.store(true, Ordering::Relaxed);
             let called = match &binding.target {
                 Target::Remote(connection) => {
                     connection
-                        .call(binding.version, &binding.key, operation, arguments)
+                        .call(binding.version, &binding.address(), operation, arguments)
                         .await
                 }
                 Target::Local => {
@@ -225,6 +226,7 @@ impl ObjectRef {
                         match self.bind_forward(&ior).await {
                             Ok(forwarded) => {
                                 binding = forwarded;
+                                readdressed = 0;
                                 continue;
                             }
                             // Whoever sent us there may know better by now.
@@ -236,6 +238,12 @@ impl ObjectRef {
                             }
                             Err(dead_end) => return Err(dead_end),
                         }
+                    }
+                    Answer::Readdress(wanted) => {
+                        binding = self
+                            .readdress(&binding, wanted, &mut readdressed)
+                            .map_err(|error| self.broken(error, CompletionStatus::No))?;
+                        continue;
                     }
                     Answer::Exception(exception) => exception,
                 },
@@ -262,15 +270,15 @@ impl ObjectRef {
         }
     }
 
+    /// The server broke the protocol.
+    fn broken(&self, error: ProtocolError, completed: CompletionStatus) -> SystemException {
+        let endpoint = self.whereabouts();
+        Fault::Protocol { endpoint, error }.raise(completed)
+    }
+
     fn read_reply(&self, message: Message, binding: &Binding) -> Result<Answer, SystemException> {
-        let lost = |error| {
-            // What kind of reply it was is not known, so neither is what happened.
-            Fault::Protocol {
-                endpoint: self.whereabouts(),
-                error,
-            }
-            .raise(CompletionStatus::Maybe)
-        };
+        // What kind of reply it was is not known, so neither is what happened.
+        let lost = |error| self.broken(error, CompletionStatus::Maybe);
         let kind = message.header.kind;
         if kind != MessageKind::Reply {
             return Err(lost(ProtocolError::WrongDirection { kind }));
@@ -292,10 +300,9 @@ impl ObjectRef {
             ReplyStatus::LocationForward | ReplyStatus::LocationForwardPerm => {
                 Answer::Forward(reply.decode::<Ior>().map_err(malformed)?)
             }
-            ReplyStatus::NeedsAddressingMode => Answer::Exception(
-                SystemException::new(SystemExceptionKind::NoImplement, 0, CompletionStatus::No)
-                    .with_detail("the server wants another addressing mode than the object key"),
-            ),
+            ReplyStatus::NeedsAddressingMode => {
+                Answer::Readdress(reply.decode::<i16>().map_err(malformed)?)
+            }
         })
     }
 
@@ -310,7 +317,7 @@ impl ObjectRef {
             let binding = self.binding().await?;
             let called = match &binding.target {
                 Target::Remote(connection) => connection
-                    .call_one_way(binding.version, &binding.key, operation, arguments)
+                    .call_one_way(binding.version, &binding.address(), operation, arguments)
                     .await
                     .map(|()| None),
                 Target::Local => {
@@ -331,7 +338,9 @@ impl ObjectRef {
                         self.bind_forward(&ior).await?;
                     }
                     // Nobody is told what becomes of a one-way call.
-                    Answer::Exception(_) | Answer::Reply(_) => return Ok(()),
+                    Answer::Exception(_) | Answer::Readdress(_) | Answer::Reply(_) => {
+                        return Ok(());
+                    }
                 },
                 Err(error) => {
                     self.unbind(&binding);
@@ -348,6 +357,8 @@ impl ObjectRef {
 enum Answer {
     Reply(Reply),
     Forward(Ior),
+    /// How the server wants to be told whom a request is for.
+    Readdress(i16),
     Exception(SystemException),
 }
 
@@ -373,6 +384,7 @@ fn is_worth_asking_anew(exception: &SystemException) -> bool {
 /// Asks where an object is.
 pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> {
     let mut binding = object.binding().await?;
+    let mut readdressed = 0;
     for _ in 0..MAX_FORWARDS {
         let reply = match &binding.target {
             Target::Local => {
@@ -380,7 +392,7 @@ pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> 
                 locate_reply(orb, orb.adapters().locate(&binding.key))
             }
             Target::Remote(connection) => {
-                let located = connection.locate(binding.version, &binding.key).await;
+                let located = connection.locate(binding.version, &binding.address()).await;
                 let message = match located {
                     Ok(message) => message,
                     Err(error) => {
@@ -398,7 +410,11 @@ pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> 
                 binding = object.bind_forward(&ior).await?;
             }
             LocateReply::SystemException(exception) => return Err(exception.received()),
-            LocateReply::NeedsAddressingMode(_) => return Ok(true),
+            LocateReply::NeedsAddressingMode(wanted) => {
+                binding = object
+                    .readdress(&binding, wanted, &mut readdressed)
+                    .map_err(|error| object.broken(error, CompletionStatus::No))?;
+            }
         }
     }
     Err(Fault::TooManyForwards {

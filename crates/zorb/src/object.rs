@@ -11,7 +11,14 @@ use core::time::Duration;
 use std::sync::Arc;
 use tokio::runtime::{Handle, Id};
 use zorb_cdr::WireFormat;
-use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, Version};
+use zorb_giop::{
+    AddressingDisposition, CompletionStatus, Fault, Ior, ProtocolError, SystemException,
+    SystemExceptionKind, TargetAddress, Version,
+};
+
+/// Times that a server may want its object addressed in another way: there are two others than
+/// the one that is tried first.
+const MAX_READDRESSED: usize = 2;
 
 /// A reference to an object, wherever it is: `CORBA::Object`.
 ///
@@ -30,18 +37,23 @@ struct Inner {
 }
 
 /// Where calls go, found out once.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Binding {
     pub(crate) target: Target,
     pub(crate) key: Bytes,
     pub(crate) version: Version,
+    /// How the server wants to be told whom a call is for.
+    addressing: AddressingDisposition,
+    /// Whatever reference led here, and which of its profiles.
+    reference: Ior,
+    profile: usize,
     /// The runtime whose callers it serves.
     reactor: Id,
     /// The object was found through a forward.
     pub(crate) forwarded: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Target {
     /// In this very ORB.
     Local,
@@ -49,6 +61,21 @@ pub(crate) enum Target {
 }
 
 impl Binding {
+    /// Whom a call is for, as the server wants to be told.
+    pub(crate) fn address(&self) -> TargetAddress<'_> {
+        match self.addressing {
+            AddressingDisposition::Key => TargetAddress::Key(&self.key),
+            AddressingDisposition::Profile => match self.reference.profiles.get(self.profile) {
+                Some(profile) => TargetAddress::Profile(profile.clone()),
+                None => TargetAddress::Key(&self.key),
+            },
+            AddressingDisposition::Reference => TargetAddress::Reference {
+                selected: u32::try_from(self.profile).unwrap_or(u32::MAX),
+                ior: Box::new(self.reference.clone()),
+            },
+        }
+    }
+
     /// How text travels to it.
     pub(crate) fn format(&self) -> WireFormat {
         match &self.target {
@@ -225,6 +252,30 @@ impl ObjectRef {
         Ok(binding)
     }
 
+    /// Addresses the object as its server wants it (NEEDS_ADDRESSING_MODE), from now on.
+    /// `asked`: how many times it has wanted another way than it got.
+    pub(crate) fn readdress(
+        &self,
+        binding: &Binding,
+        wanted: i16,
+        asked: &mut usize,
+    ) -> Result<Arc<Binding>, ProtocolError> {
+        let wanted = AddressingDisposition::from_wire(wanted)?;
+        *asked += 1;
+        if wanted == binding.addressing
+            || *asked > MAX_READDRESSED
+            || binding.version < Version::V1_2
+        {
+            return Err(ProtocolError::AddressingInCircles { wanted });
+        }
+        let binding = Arc::new(Binding {
+            addressing: wanted,
+            ..binding.clone()
+        });
+        self.0.binding.store(Some(Arc::clone(&binding)));
+        Ok(binding)
+    }
+
     /// Forgets where calls went.
     pub(crate) fn unbind(&self, binding: &Arc<Binding>) {
         let current = self.0.binding.load_full();
@@ -257,17 +308,20 @@ impl ObjectRef {
         if ior.is_nil() {
             return Err(Fault::NilReference.raise(CompletionStatus::No));
         }
-        let make = |target, key, version| {
+        let make = |target, key, version, profile| {
             Arc::new(Binding {
                 target,
                 key,
                 version,
+                addressing: AddressingDisposition::Key,
+                reference: ior.clone(),
+                profile,
                 reactor: home.id(),
                 forwarded,
             })
         };
         if let Some(key) = orb.local_key(ior) {
-            return Ok(make(Target::Local, key, Version::HIGHEST));
+            return Ok(make(Target::Local, key, Version::HIGHEST, 0));
         }
         let candidates = candidates(ior, orb.settings().max_giop_version);
         if candidates.is_empty() {
@@ -289,6 +343,7 @@ impl ObjectRef {
                         Target::Remote(connection),
                         candidate.key,
                         candidate.version,
+                        candidate.profile,
                     ));
                 }
                 Err(cause) => causes.push(cause),

@@ -6,13 +6,14 @@ use core::fmt;
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zorb_cdr::{EncodeError, Encoder, NativeEndian, WireFormat};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
     CompletionStatus, Fault, LocateReply, LocateRequestHeader, Message, MessageKind, ProtocolError,
     Reader, ReplyHeader, RequestBuilder, RequestId, RequestTable, ResponseFlags, ServiceContext,
-    SystemException, Version, buffers, cancel_request,
+    SystemException, TargetAddress, Version, buffers, cancel_request,
 };
 use zorb_transport::{Connection, Endpoint};
 
@@ -207,7 +208,7 @@ impl ClientConnection {
     pub(crate) async fn call(
         &self,
         version: Version,
-        key: &[u8],
+        target: &TargetAddress<'_>,
         operation: &str,
         arguments: &EncodeArguments<'_>,
     ) -> Result<Message, CallError> {
@@ -217,7 +218,7 @@ impl ClientConnection {
             version,
             call.id.0,
             ResponseFlags::WithTarget,
-            key,
+            target,
             operation,
             arguments,
         )?;
@@ -226,10 +227,15 @@ impl ClientConnection {
     }
 
     /// Asks where an object is.
-    pub(crate) async fn locate(&self, version: Version, key: &[u8]) -> Result<Message, CallError> {
+    pub(crate) async fn locate(
+        &self,
+        version: Version,
+        target: &TargetAddress<'_>,
+    ) -> Result<Message, CallError> {
         self.room().await;
         let mut call = self.begin(version)?;
-        let message = LocateRequestHeader::encode(self.encoder(version), version, call.id.0, key)
+        let (e, id, key) = (self.encoder(version), call.id.0, key_of(target));
+        let message = LocateRequestHeader::encode_for(e, version, id, &key, target)
             .map_err(CallError::Encode)?;
         call.send(message)?;
         poll_fn(|cx| call.poll_reply(cx)).await
@@ -240,7 +246,7 @@ impl ClientConnection {
     pub(crate) async fn call_one_way(
         &self,
         version: Version,
-        key: &[u8],
+        target: &TargetAddress<'_>,
         operation: &str,
         arguments: &EncodeArguments<'_>,
     ) -> Result<(), CallError> {
@@ -257,7 +263,7 @@ impl ClientConnection {
             version,
             id.0,
             ResponseFlags::None,
-            key,
+            target,
             operation,
             arguments,
         )?;
@@ -361,21 +367,22 @@ impl ClientConnection {
         version: Version,
         request_id: u32,
         response: ResponseFlags,
-        key: &[u8],
+        target: &TargetAddress<'_>,
         operation: &str,
         arguments: &EncodeArguments<'_>,
     ) -> Result<zorb_cdr::Gather, CallError> {
         let announced = self.contexts.is_empty() || self.state().announced;
+        let key = key_of(target);
         RequestBuilder {
             version,
             request_id,
             response,
-            key,
+            key: &key,
             operation,
             // Told with every request until the first reply shows that one has arrived.
             contexts: if announced { &[] } else { &self.contexts },
         }
-        .encode(self.encoder(version), arguments)
+        .encode_for(target, self.encoder(version), arguments)
         .map_err(CallError::Encode)
     }
 
@@ -389,6 +396,14 @@ impl ClientConnection {
             }
         }
         Ok(ticket)
+    }
+}
+
+/// What GIOP 1.0 and 1.1 address an object by.
+fn key_of<'a>(target: &TargetAddress<'a>) -> Cow<'a, [u8]> {
+    match target {
+        TargetAddress::Key(key) => Cow::Borrowed(*key),
+        other => Cow::Owned(other.object_key().unwrap_or_default().to_vec()),
     }
 }
 

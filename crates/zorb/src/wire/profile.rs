@@ -28,6 +28,8 @@ const MAX_CANDIDATES: usize = 32;
 pub(crate) struct Candidate {
     pub(crate) endpoint: Endpoint,
     pub(crate) key: Bytes,
+    /// The index of its profile in the reference.
+    pub(crate) profile: usize,
     /// The version to use: the lower of the profile's and ours.
     pub(crate) version: Version,
     pub(crate) code_sets: CodeSets,
@@ -48,7 +50,8 @@ pub(crate) struct Candidate {
 /// `highest` is the highest GIOP version to use.
 pub(crate) fn candidates(ior: &Ior, highest: Version) -> Vec<Candidate> {
     let mut found = Vec::new();
-    for profile in &ior.profiles {
+    for (index, profile) in ior.profiles.iter().enumerate() {
+        let before = found.len();
         match profile.tag {
             ProfileTag::INTERNET_IOP => {
                 if let Ok(body) = IiopProfile::from_tagged(profile) {
@@ -66,6 +69,10 @@ pub(crate) fn candidates(ior: &Ior, highest: Version) -> Vec<Candidate> {
             }
             _ => {}
         }
+        found
+            .iter_mut()
+            .skip(before)
+            .for_each(|candidate| candidate.profile = index);
     }
     let mut seen = HashSet::new();
     found.retain(|way| seen.insert((way.endpoint.clone(), way.key.clone())));
@@ -126,6 +133,7 @@ fn candidate<A: zorb_giop::ior::ProfileAddress>(
     Candidate {
         endpoint,
         key: body.object_key.clone(),
+        profile: 0,
         version,
         code_sets: CodeSets::negotiate(info.as_ref()),
         stated: info.is_some(),
