@@ -110,6 +110,27 @@ fn a_reader_allocates_nothing_for_a_length_over_the_limit() {
     }
 }
 
+#[test]
+fn a_reader_takes_memory_for_what_has_come_and_not_for_what_was_announced() {
+    let octets = header(MessageKind::Request, 60 << 20).to_octets();
+    let mut reader = Reader::new(Limits::default());
+    let (allocated, ()) = allocated_by(|| {
+        reader.reserve().unwrap();
+        reader.buffer().extend_from_slice(&octets);
+        reader.reserve().unwrap();
+        assert!(reader.next().unwrap().is_none());
+    });
+    assert!(allocated < 3 << 19, "{allocated} octets for a header");
+    // Four megabytes come, in the pieces in which a socket gives it.
+    let (allocated, ()) = allocated_by(|| {
+        for _ in 0..256 {
+            reader.buffer().extend_from_slice(&[7; 16 << 10]);
+            reader.reserve().unwrap();
+        }
+    });
+    assert!(allocated < 17 << 20, "{allocated} octets for four megabytes");
+}
+
 /// Decodes a `T` from every count that a few octets cannot hold.
 fn lie_about<T: for<'de> Decode<'de>>(what: &str) {
     for count in [

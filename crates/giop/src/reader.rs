@@ -5,7 +5,7 @@ use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
 use crate::limits::Limits;
 use bytes::{Buf, Bytes, BytesMut};
 use std::sync::Arc;
-use zorb_cdr::{Endian, Frame};
+use zorb_cdr::{ByteOrder, Decoder, Endian, Frame, WireFormat};
 
 /// Octets of a Fragment's own headers in GIOP 1.2: message header and request id.
 const FRAGMENT_1_2_PREFIX: usize = HEADER_LEN + 4;
@@ -15,6 +15,8 @@ const FRAGMENT_1_2_PREFIX: usize = HEADER_LEN + 4;
 struct Partial {
     /// The request id in GIOP 1.2; in 1.1 there is at most one partial message and no id.
     id: Option<u32>,
+    /// What a CancelRequest may name, if it is a request and its first piece says so.
+    cancelled_by: Option<u32>,
     header: MessageHeader,
     octets: BytesMut,
     /// GIOP 1.1: where the data of later fragments begins, since alignment restarts there.
@@ -31,8 +33,9 @@ struct Partial {
 /// ```
 ///
 /// Whole messages are split off the buffer without copying. A message longer than the buffer
-/// gets a buffer of its own exact size, into which the rest is received straight away; nothing
-/// of it is allocated before its length has been compared with [`Limits::max_message_octets`].
+/// gets a buffer of its own, into which the rest is received straight away; it ends where the
+/// message does, and grows with what has come, so that a length announced costs nobody its memory.
+/// Nothing is allocated before the length has been compared with [`Limits::max_message_octets`].
 /// After an error the stream has no meaning any more: send a MessageError and close.
 #[derive(Debug)]
 pub struct Reader {
@@ -46,6 +49,10 @@ impl Reader {
     pub const READ_OCTETS: usize = 64 << 10;
     /// When less than this is left in the buffer, it is worth making room before the next read.
     const MIN_SPARE: usize = 4 << 10;
+
+    /// Octets that a large message gets at once, if it announces as many. More only when half of
+    /// what it has is there.
+    const FIRST_STEP: usize = 1 << 20;
 
     /// A reader that holds no buffer yet.
     #[must_use]
@@ -93,16 +100,37 @@ impl Reader {
             Some(header) => total(header).saturating_sub(self.buffer.len()),
             None => 0,
         };
-        if missing > Self::READ_OCTETS && self.spare() < missing {
-            // A buffer of its own and of its exact size, so that no octet behind it is read along.
-            let whole = missing.saturating_add(self.buffer.len());
-            let mut own = BytesMut::with_capacity(whole);
-            own.extend_from_slice(&self.buffer);
-            self.buffer = own;
+        let is_large = missing.max(self.buffer.len()) > Self::READ_OCTETS;
+        if is_large && missing > 0 {
+            if self.spare() < missing {
+                self.grow(missing.saturating_add(self.buffer.len()));
+            }
         } else if self.spare() < missing.max(Self::MIN_SPARE) {
             self.buffer.reserve(Self::READ_OCTETS);
         }
         Ok(())
+    }
+
+    /// Makes room for a message of `whole` octets, as much as what has come of it is worth. The
+    /// buffer never gets longer than the message, so that no octet behind it is read along.
+    fn grow(&mut self, whole: usize) {
+        let len = self.buffer.len();
+        let is_own = self.buffer.capacity() >= Self::FIRST_STEP.min(whole);
+        if is_own && self.spare() >= Self::MIN_SPARE {
+            return;
+        }
+        let capacity = whole.min(len.saturating_mul(2).max(Self::FIRST_STEP));
+        if len <= Self::READ_OCTETS {
+            let mut own = BytesMut::with_capacity(capacity);
+            own.extend_from_slice(&self.buffer);
+            self.buffer = own;
+        } else {
+            // By way of a `Vec`, which is enlarged where it lies if the allocator can do so, and
+            // by no more than asked for. A large block is moved in the page tables, not copied.
+            let mut own = Vec::from(core::mem::take(&mut self.buffer));
+            own.reserve_exact(capacity.saturating_sub(len));
+            self.buffer = BytesMut::from(Bytes::from(own));
+        }
     }
 
     fn spare(&self) -> usize {
@@ -216,6 +244,13 @@ impl Reader {
         // A copy, so that a message whose fragments dawdle does not hold on to the receive buffer.
         self.partial.push(Partial {
             id,
+            cancelled_by: match (kind, id) {
+                (MessageKind::Request, None) => {
+                    by_order!(header.endian, O => id_of_1_1::<O>(&octets))
+                }
+                (MessageKind::Request | MessageKind::LocateRequest, id) => id,
+                _ => None,
+            },
             header,
             octets: BytesMut::from(octets.as_ref()),
             starts: Vec::new(),
@@ -285,8 +320,7 @@ impl Reader {
     fn drop_cancelled(&mut self, header: MessageHeader, octets: &[u8]) {
         let id = id_at(octets, header.endian);
         if id.is_some() {
-            self.partial
-                .retain(|p| p.id != id || p.header.kind != MessageKind::Request);
+            self.partial.retain(|p| p.cancelled_by != id);
         }
     }
 }
@@ -330,4 +364,20 @@ fn id_at(octets: &[u8], endian: Endian) -> Option<u32> {
         Endian::Big => u32::from_be_bytes(*id),
         Endian::Little => u32::from_le_bytes(*id),
     })
+}
+
+/// The id of a Request of GIOP 1.1: behind the service contexts.
+fn id_of_1_1<O: ByteOrder>(octets: &[u8]) -> Option<u32> {
+    let format = WireFormat {
+        minor: 1,
+        ..WireFormat::default()
+    };
+    let mut d = Decoder::<O>::from_slice(octets, format);
+    d.take(HEADER_LEN).ok()?;
+    // A context is an id and the length of its data at least.
+    for _ in 0..d.read_count(8).ok()? {
+        d.read_u32().ok()?;
+        d.read_octets().ok()?;
+    }
+    d.read_u32().ok()
 }

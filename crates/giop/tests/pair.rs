@@ -341,21 +341,31 @@ fn a_length_over_the_limit_is_refused_before_anything_is_allocated() {
 }
 
 #[test]
-fn a_large_message_gets_a_buffer_of_its_own_exact_size() {
-    let octets = request::<BigEndian>(Version::V1_2, 1, "op", &vec![7; 1 << 20]);
-    let mut reader = Reader::new(Limits::default());
-    let mut pipe = Pipe::default();
-    pipe.send(&octets);
-    pipe.send(&octets);
-    assert!(pipe.deliver(1000, &mut reader).unwrap().is_empty());
-    reader.reserve().unwrap();
-    assert_eq!(reader.buffer().capacity(), octets.len());
-    let mut messages = Vec::new();
-    while !pipe.0.is_empty() {
-        messages.extend(pipe.deliver(usize::MAX, &mut reader).unwrap());
+fn a_large_message_gets_a_buffer_of_its_own_that_ends_where_it_does() {
+    for len in [100 << 10, (256 << 10) + 1, 1 << 20, (5 << 20) + 3] {
+        let octets = request::<BigEndian>(Version::V1_2, 1, "op", &vec![7; len]);
+        let mut reader = Reader::new(Limits::default());
+        let mut pipe = Pipe::default();
+        pipe.send(&octets);
+        pipe.send(&octets);
+        assert!(pipe.deliver(1000, &mut reader).unwrap().is_empty());
+        let mut messages = Vec::new();
+        let mut most = 0;
+        while messages.is_empty() {
+            reader.reserve().unwrap();
+            most = reader.buffer().capacity();
+            let received = reader.buffer().len();
+            let fair = octets.len().min((2 * received).max(1 << 20));
+            assert!(most <= fair, "{most} for {received} of {}", octets.len());
+            messages.extend(pipe.deliver(10_000, &mut reader).unwrap());
+        }
+        assert_eq!(most, octets.len());
+        while !pipe.0.is_empty() {
+            messages.extend(pipe.deliver(usize::MAX, &mut reader).unwrap());
+        }
+        assert_eq!(messages.len(), 2);
+        assert!(messages.iter().all(|m| m.frame.octets() == octets));
     }
-    assert_eq!(messages.len(), 2);
-    assert!(messages.iter().all(|m| m.frame.octets() == octets));
 }
 
 #[test]
@@ -433,6 +443,38 @@ fn a_cancelled_request_needs_no_further_fragments() {
         "the id is free again"
     );
     assert!(reader.next().unwrap().is_none());
+}
+
+#[test]
+fn a_cancelled_request_of_1_1_needs_no_further_fragments() {
+    let parts = |id| {
+        fragment(
+            &request::<BigEndian>(Version::V1_1, id, "op", &[0; 200]),
+            100,
+        )
+    };
+    let cancel = |id| {
+        let e = Encoder::<BigEndian>::new(WireFormat::default());
+        cancel_request(e, Version::V1_1, id).unwrap().to_vec()
+    };
+    let mut reader = Reader::new(Limits::default());
+    // Another request is cancelled first, which changes nothing for this one.
+    let octets = [
+        parts(9)[0].clone(),
+        cancel(8),
+        parts(9)[1].clone(),
+        cancel(9),
+    ]
+    .concat();
+    reader.buffer().extend_from_slice(&octets);
+    reader.buffer().extend_from_slice(&parts(10).concat());
+    for id in [8, 9] {
+        let message = reader.next().unwrap().unwrap();
+        assert_eq!(message.cancelled_request(), Ok(id));
+    }
+    let message = reader.next().unwrap().unwrap();
+    assert_eq!(RequestHeader::read(&message).unwrap().request_id, 10);
+    assert!(reader.is_idle());
 }
 
 #[test]
