@@ -128,7 +128,10 @@ fn a_reader_takes_memory_for_what_has_come_and_not_for_what_was_announced() {
             reader.reserve().unwrap();
         }
     });
-    assert!(allocated < 17 << 20, "{allocated} octets for four megabytes");
+    assert!(
+        allocated < 17 << 20,
+        "{allocated} octets for four megabytes"
+    );
 }
 
 /// Decodes a `T` from every count that a few octets cannot hold.

@@ -5,9 +5,9 @@ use bytes::Bytes;
 use zorb_cdr::{BigEndian, ByteOrder, Decoder, Encoder, Endian, LittleEndian};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
-    Fault, HEADER_LEN, Ior, Limits, LocateReply, LocateRequestHeader, Message, MessageHeader,
-    MessageKind, ProtocolError, Reader, ReplyBuilder, ReplyHeader, ReplyStatus, RequestBuilder,
-    RequestHeader, ServiceContextId, SystemException, TargetAddress, Version,
+    Fault, Fragments, HEADER_LEN, Ior, Limits, LocateReply, LocateRequestHeader, Message,
+    MessageHeader, MessageKind, ProtocolError, Reader, ReplyBuilder, ReplyHeader, ReplyStatus,
+    RequestBuilder, RequestHeader, ServiceContextId, SystemException, TargetAddress, Version,
 };
 
 /// Limits low enough for a fuzzer to reach.
@@ -139,8 +139,26 @@ fn conserves(stream: &[u8], cut: &Cut) {
     }
 }
 
+/// Cut into fragments, a message is put together as it was.
+fn cut_again(message: &Message) {
+    let octets = message.frame.octets();
+    let whole = [&message.header.to_octets(), &octets[HEADER_LEN..]].concat();
+    let whole = zorb_cdr::Gather::from(Bytes::from(whole));
+    let Ok(fragments) = Fragments::new(whole, Fragments::MIN_OCTETS) else {
+        return;
+    };
+    let pieces: Vec<Vec<u8>> = fragments.map(|piece| piece.to_vec()).collect();
+    assert!(pieces.iter().all(|p| p.len() <= Fragments::MIN_OCTETS));
+    let again = cut(&pieces.concat(), &[]);
+    assert!(again.left.is_empty() && again.messages.len() == 1);
+    assert_eq!(again.messages[0].header, message.header);
+    let found = again.messages[0].frame.octets();
+    assert_eq!(found[HEADER_LEN..], octets[HEADER_LEN..]);
+}
+
 /// Reads whatever can be read of a message.
 fn read(message: &Message) {
+    cut_again(message);
     let _ = message.cancelled_request();
     match message.header.endian {
         Endian::Big => read_in::<BigEndian>(message),
