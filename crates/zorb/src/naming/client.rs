@@ -1,0 +1,541 @@
+//! What programs want of a naming service.
+
+use super::cos_naming::naming_context::{DestroyError, NotFoundReason};
+use super::cos_naming::{NamingContextExtRef, NamingContextRef};
+use super::error::{NamingError, Refusal, service_failed};
+use super::list::Bindings;
+use super::name::{IntoName, Name, NameError};
+use crate::interface::Interface;
+use crate::object::ObjectRef;
+use crate::orb::Orb;
+use zorb_giop::SystemExceptionKind;
+
+/// The initial reference under which a naming service is known.
+const SERVICE: &str = "NameService";
+/// Contexts that a client goes on from when one of them cannot proceed, for one call.
+const MAX_CONTINUATIONS: usize = 8;
+
+/// A naming context, and what programs want of one.
+///
+/// Cheap to clone. Names are text (`"bank/accounts.savings"`, components separated by `/`, id and
+/// kind by `.`) or [`Name`]s, and begin in the context that the client stands for. What the names
+/// lead through may be at other servers.
+///
+/// Every call asks the service, and every one may fail with [`NamingError::System`];
+/// a time limit for them is [`Builder::round_trip_timeout`](crate::Builder::round_trip_timeout) or
+/// [`NamingContextRef::with_round_trip_timeout`](Interface::with_round_trip_timeout). When the
+/// service raises CannotProceed, the client goes on from the context that the exception names, at
+/// most 8 times a call.
+///
+/// # Cancel safety
+/// Dropping a call leaves undone whatever had not been sent: a binding may be there or not, and
+/// contexts made on the way stay. Calling again is safe for everything but
+/// [`bind`](Self::bind), [`bind_context`](Self::bind_context) and
+/// [`bind_new_context`](Self::bind_new_context), which may find the name bound by the first try.
+#[derive(Debug, Clone, PartialEq)]
+#[doc(alias = "TAO_Naming_Client")]
+pub struct NamingClient {
+    context: NamingContextRef,
+}
+
+impl NamingClient {
+    /// The naming service that the ORB's initial reference `NameService` leads to. Asked once
+    /// whether it is one, unless the reference says so itself.
+    ///
+    /// # Errors
+    /// [`NamingError::Unconfigured`] when the ORB has not been told where it is,
+    /// [`NamingError::System`] when it cannot be reached, [`NamingError::NotAContext`] when it is
+    /// something else.
+    #[doc(alias = "resolve_initial_references")]
+    pub async fn find(orb: &Orb) -> Result<Self, NamingError> {
+        let object = orb
+            .resolve_initial_references(SERVICE)
+            .await
+            .map_err(NamingError::Unconfigured)?;
+        Self::at(&object).await
+    }
+
+    /// The naming context behind a reference: of another service than the ORB's own, or one that
+    /// came as an argument. Asked once whether it is one, unless the reference says so itself.
+    ///
+    /// # Errors
+    /// [`NamingError::System`] when it cannot be reached, [`NamingError::NotAContext`] when it is
+    /// something else.
+    #[doc(alias = "_narrow")]
+    pub async fn at(object: &ObjectRef) -> Result<Self, NamingError> {
+        match object.narrow().await {
+            Ok(Some(context)) => Ok(Self { context }),
+            Ok(None) => Err(NamingError::NotAContext {
+                what: format!("what is at {}", object.whereabouts()),
+                found: object.type_id().to_owned(),
+            }),
+            Err(exception) => Err(service_failed(&object.unchecked_narrow(), exception)),
+        }
+    }
+
+    /// The client of a context that is known to be one. Nobody is asked.
+    #[must_use]
+    pub fn new(context: NamingContextRef) -> Self {
+        Self { context }
+    }
+
+    /// The context itself, for the operations as the specification has them.
+    #[must_use]
+    pub fn context(&self) -> &NamingContextRef {
+        &self.context
+    }
+
+    /// The context as one that knows stringified names and URLs too; `None` for older servers,
+    /// which do not. Asked once, unless the reference says so itself.
+    ///
+    /// # Errors
+    /// [`NamingError::System`].
+    pub async fn ext(&self) -> Result<Option<NamingContextExtRef>, NamingError> {
+        let ext = self.context.as_object().narrow().await;
+        ext.map_err(|exception| service_failed(&self.context, exception))
+    }
+
+    /// The object bound to a name, as a reference of type `T`. The object is asked whether it is
+    /// one, unless its reference says so itself; for `T =` [`ObjectRef`] it is left in peace.
+    ///
+    /// # Errors
+    /// [`NamingError::NotFound`], [`NamingError::InvalidName`], [`NamingError::Nil`],
+    /// [`NamingError::WrongType`], and [`NamingError::Unusable`] when the service knows the name but
+    /// the object cannot be asked. (One that is not asked shows that at its first call:
+    /// OBJECT_NOT_EXIST, or TRANSIENT with host and port.)
+    pub async fn resolve<T: Interface>(&self, name: impl IntoName) -> Result<T, NamingError> {
+        let name = checked(name)?;
+        let object = self.resolve_object(&name).await?;
+        match object.narrow().await {
+            Ok(Some(typed)) => Ok(typed),
+            Ok(None) => Err(NamingError::WrongType {
+                name,
+                expected: T::REPOSITORY_ID,
+                found: object.type_id().to_owned(),
+            }),
+            Err(exception) => Err(NamingError::Unusable {
+                name,
+                endpoints: object.whereabouts(),
+                exception,
+            }),
+        }
+    }
+
+    /// Binds an object to a name that is not bound, making the contexts on the way that are
+    /// missing. That somebody else makes them at the same time does no harm.
+    ///
+    /// (Where a missing context is to be an error, call [`context`](Self::context)`().bind(…)`.)
+    ///
+    /// # Errors
+    /// [`NamingError::AlreadyBound`]; [`NamingError::NotFound`] with `not_context` when there is an
+    /// object on the way; [`NamingError::InvalidName`].
+    pub async fn bind(
+        &self,
+        name: impl IntoName,
+        object: &impl Interface,
+    ) -> Result<(), NamingError> {
+        let what = Bound::Object(object.as_object());
+        self.put(&checked(name)?, what, If::Unbound).await
+    }
+
+    /// Binds an object to a name, in the place of the object that is bound to it, if one is. The
+    /// rest is as with [`bind`](Self::bind).
+    ///
+    /// # Errors
+    /// [`NamingError::NotFound`] with `not_object` when a context is bound to the name, and with
+    /// `not_context` when there is an object on the way; [`NamingError::InvalidName`].
+    pub async fn rebind(
+        &self,
+        name: impl IntoName,
+        object: &impl Interface,
+    ) -> Result<(), NamingError> {
+        let what = Bound::Object(object.as_object());
+        self.put(&checked(name)?, what, If::Either).await
+    }
+
+    /// Binds a context, of this server or of another, so that names lead through it; contexts on
+    /// the way are made as with [`bind`](Self::bind).
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind).
+    pub async fn bind_context(
+        &self,
+        name: impl IntoName,
+        context: &Self,
+    ) -> Result<(), NamingError> {
+        let what = Bound::Context(&context.context);
+        self.put(&checked(name)?, what, If::Unbound).await
+    }
+
+    /// Binds a context in the place of the one that is bound to the name, if one is; contexts on the
+    /// way are made as with [`bind`](Self::bind). The context that was bound lives on.
+    ///
+    /// # Errors
+    /// As [`rebind`](Self::rebind), but `not_context` when an object is bound to the name.
+    pub async fn rebind_context(
+        &self,
+        name: impl IntoName,
+        context: &Self,
+    ) -> Result<(), NamingError> {
+        let name = checked(name)?;
+        let what = Bound::Context(&context.context);
+        // JacORB's service does nothing, and says nothing, when the name has several components.
+        match name.split_last() {
+            Some((last, path @ [_, ..])) => {
+                let way = self.make_contexts(Name::from(path)).await;
+                let way = way.map_err(|error| about(&name, error))?;
+                let last = Name::from(std::slice::from_ref(last));
+                let done = way.put_once(&last, what, If::Either).await;
+                done.map_err(|error| about(&name, error))
+            }
+            _ => self.put_once(&name, what, If::Either).await,
+        }
+    }
+
+    /// Makes a context and binds it to a name that is not bound; contexts on the way are made as
+    /// with [`bind`](Self::bind).
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind).
+    pub async fn bind_new_context(&self, name: impl IntoName) -> Result<Self, NamingError> {
+        let name = checked(name)?;
+        match self.make(&name).await {
+            Err(error) if may_lack_contexts(&name, &error) => {
+                let bound = self.make_on_the_way(&name, &error).await?;
+                let made = self.make(&name).await;
+                made.map_err(|error| blocked(error, &name, bound))
+            }
+            made => made,
+        }
+    }
+
+    /// The context bound to a name, made with those on the way if it is not there: `mkdir -p`.
+    ///
+    /// # Errors
+    /// [`NamingError::NotFound`] with `not_context`, or [`NamingError::NotAContext`], when there is
+    /// an object; [`NamingError::InvalidName`].
+    pub async fn make_contexts(&self, name: impl IntoName) -> Result<Self, NamingError> {
+        let name = checked(name)?;
+        match self.bind_new_context(&name).await {
+            Err(NamingError::AlreadyBound { .. }) => self.subcontext(&name).await,
+            made => made,
+        }
+    }
+
+    /// The context bound to a name. Asked once whether it is one, unless the reference says so
+    /// itself.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve), with [`NamingError::NotAContext`] for what is none.
+    pub async fn subcontext(&self, name: impl IntoName) -> Result<Self, NamingError> {
+        match self.resolve(name).await {
+            Ok(context) => Ok(Self { context }),
+            Err(NamingError::WrongType { name, found, .. }) => Err(NamingError::NotAContext {
+                what: format!("what is bound to {:?}", name.to_string()),
+                found,
+            }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes a binding away. The object, or the context, lives on.
+    ///
+    /// # Errors
+    /// [`NamingError::NotFound`], [`NamingError::InvalidName`].
+    pub async fn unbind(&self, name: impl IntoName) -> Result<(), NamingError> {
+        let name = checked(name)?;
+        let mut way = Way::new(self, &name);
+        loop {
+            match way.context.unbind(&way.rest).await {
+                Ok(()) => return Ok(()),
+                Err(error) => way.go_on(error)?,
+            }
+        }
+    }
+
+    /// Destroys an empty context and takes its binding away; only the latter if the context has
+    /// been destroyed before.
+    ///
+    /// # Errors
+    /// [`NamingError::NotEmpty`], [`NamingError::NotFound`], [`NamingError::NotAContext`],
+    /// [`NamingError::InvalidName`].
+    pub async fn remove_context(&self, name: impl IntoName) -> Result<(), NamingError> {
+        let name = checked(name)?;
+        let is_gone = |error: &NamingError| {
+            let gone = SystemExceptionKind::ObjectNotExist;
+            error
+                .system()
+                .is_some_and(|exception| exception.kind == gone)
+        };
+        let destroyed = match self.subcontext(&name).await {
+            Ok(context) => context.destroy().await,
+            // The service has failed, not the context.
+            Err(error @ NamingError::System { .. }) => return Err(error),
+            Err(error) => Err(error),
+        };
+        match destroyed {
+            Err(NamingError::NotEmpty { .. }) => {
+                return Err(NamingError::NotEmpty { name: Some(name) });
+            }
+            Err(error) if !is_gone(&error) => return Err(error),
+            _ => {}
+        }
+        self.unbind(&name).await
+    }
+
+    /// Destroys the context that this client stands for, which has to be empty. Bindings to it
+    /// remain, and lead nowhere.
+    ///
+    /// # Errors
+    /// [`NamingError::NotEmpty`].
+    pub async fn destroy(&self) -> Result<(), NamingError> {
+        self.context.destroy().await.map_err(|error| match error {
+            DestroyError::NotEmpty(_) => NamingError::NotEmpty { name: None },
+            DestroyError::System(exception) => service_failed(&self.context, exception),
+        })
+    }
+
+    /// The bindings of the context, in batches of 100.
+    pub fn list(&self) -> Bindings {
+        Bindings::new(self.context.clone())
+    }
+
+    async fn resolve_object(&self, name: &Name) -> Result<ObjectRef, NamingError> {
+        let mut way = Way::new(self, name);
+        loop {
+            match way.context.resolve(&way.rest).await {
+                Ok(Some(object)) => return Ok(object),
+                Ok(None) => return Err(NamingError::Nil { name: name.clone() }),
+                Err(error) => way.go_on(error)?,
+            }
+        }
+    }
+
+    /// Binds, and makes the contexts on the way if it turns out that they are missing.
+    async fn put(&self, name: &Name, what: Bound<'_>, when: If) -> Result<(), NamingError> {
+        match self.put_once(name, what, when).await {
+            Err(error) if may_lack_contexts(name, &error) => {
+                let bound = self.make_on_the_way(name, &error).await?;
+                let done = self.put_once(name, what, when).await;
+                done.map_err(|error| blocked(error, name, bound))
+            }
+            done => done,
+        }
+    }
+
+    async fn put_once(&self, name: &Name, what: Bound<'_>, when: If) -> Result<(), NamingError> {
+        let mut way = Way::new(self, name);
+        loop {
+            let Way { context, rest, .. } = &way;
+            let done: Result<(), Refusal> = match (what, when) {
+                (Bound::Object(object), If::Unbound) => {
+                    context.bind(rest, object).await.map_err(Refusal::from)
+                }
+                (Bound::Object(object), If::Either) => {
+                    context.rebind(rest, object).await.map_err(Refusal::from)
+                }
+                (Bound::Context(bound), If::Unbound) => {
+                    let done = context.bind_context(rest, bound).await;
+                    done.map_err(Refusal::from)
+                }
+                (Bound::Context(bound), If::Either) => {
+                    let done = context.rebind_context(rest, bound).await;
+                    done.map_err(Refusal::from)
+                }
+            };
+            match done {
+                Ok(()) => return Ok(()),
+                Err(refusal) => way.go_on(refusal)?,
+            }
+        }
+    }
+
+    /// Makes one context, which all but the last component have to lead to.
+    async fn make(&self, name: &Name) -> Result<Self, NamingError> {
+        let mut way = Way::new(self, name);
+        loop {
+            match way.context.bind_new_context(&way.rest).await {
+                Ok(Some(context)) => return Ok(Self { context }),
+                Ok(None) => return Err(NamingError::Nil { name: name.clone() }),
+                Err(error) => way.go_on(error)?,
+            }
+        }
+    }
+
+    /// Makes the contexts that all but the last component name, from the first one on that `error`
+    /// says to be missing. Gives the path that turned out to be bound, if the last one was.
+    async fn make_on_the_way(
+        &self,
+        name: &Name,
+        error: &NamingError,
+    ) -> Result<Option<Name>, NamingError> {
+        // A server that does not say, or whose rest is not the end of the name, is asked for all.
+        let there = match error {
+            NamingError::NotFound { rest, .. } => name.strip_suffix(rest.as_slice()),
+            _ => None,
+        };
+        let there = there.map_or(0, <[_]>::len);
+        let mut bound = None;
+        for end in there + 1..name.len() {
+            let Some(path) = name.get(..end) else { break };
+            let path = Name::from(path);
+            bound = match self.make(&path).await {
+                Ok(_) => None,
+                // Somebody else was faster, or it is an object, which the next step tells.
+                Err(NamingError::AlreadyBound { .. }) => Some(path),
+                Err(error) => return Err(blocked(error, name, bound)),
+            };
+        }
+        Ok(bound)
+    }
+}
+
+/// Whether an operation may have failed because a context on the way to `name` is not there yet.
+fn may_lack_contexts(name: &Name, error: &NamingError) -> bool {
+    let missing = matches!(
+        error,
+        NamingError::NotFound {
+            why: NotFoundReason::MissingNode,
+            ..
+        }
+    );
+    name.len() > 1 && (missing || is_bad_param(error))
+}
+
+/// What JacORB's service raises when it takes an object for a context.
+fn is_bad_param(error: &NamingError) -> bool {
+    let bad_param = SystemExceptionKind::BadParam;
+    let system = error.system();
+    system.is_some_and(|exception| exception.kind == bad_param)
+}
+
+/// Not every service tells an object in the way from nothing there (JacORB's keeps contexts apart
+/// from objects): if what it fails at is what it called bound a moment ago, it is an object.
+fn blocked(error: NamingError, name: &Name, bound: Option<Name>) -> NamingError {
+    match bound {
+        Some(path) if matches!(error, NamingError::NotFound { .. }) || is_bad_param(&error) => {
+            NamingError::NotFound {
+                name: name.clone(),
+                why: NotFoundReason::NotContext,
+                rest: Name::from(name.get(path.len().saturating_sub(1)..).unwrap_or_default()),
+            }
+        }
+        _ => about(name, error),
+    }
+}
+
+/// The error of an operation on a part of `name`, as one about all of it.
+fn about(name: &Name, error: NamingError) -> NamingError {
+    let NamingError::NotFound {
+        name: tried,
+        why,
+        rest,
+    } = error
+    else {
+        return error;
+    };
+    let further = if name.ends_with(&tried) {
+        &[]
+    } else {
+        name.get(tried.len()..).unwrap_or_default()
+    };
+    NamingError::NotFound {
+        name: name.clone(),
+        why,
+        rest: Name([&rest, further].concat()),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Bound<'a> {
+    Object(&'a ObjectRef),
+    Context(&'a NamingContextRef),
+}
+
+/// When a name is bound: when nothing is bound to it, or in any case.
+#[derive(Clone, Copy)]
+enum If {
+    Unbound,
+    Either,
+}
+
+/// Where a call has got to: the context to ask, and what is left of the name there.
+struct Way<'a> {
+    asked: &'a Name,
+    context: NamingContextRef,
+    rest: Name,
+    continuations: usize,
+}
+
+impl<'a> Way<'a> {
+    fn new(client: &NamingClient, asked: &'a Name) -> Self {
+        Self {
+            asked,
+            context: client.context.clone(),
+            rest: asked.clone(),
+            continuations: 0,
+        }
+    }
+
+    /// Goes on from where CannotProceed says, or tells why not.
+    fn go_on(&mut self, refusal: impl Into<Refusal>) -> Result<(), NamingError> {
+        let name = || self.asked.clone();
+        let stuck = match refusal.into() {
+            Refusal::CannotProceed(stuck) => stuck,
+            Refusal::NotFound(e) => {
+                return Err(NamingError::NotFound {
+                    name: name(),
+                    why: e.why,
+                    rest: Name(e.rest_of_name),
+                });
+            }
+            Refusal::InvalidName => {
+                return Err(NamingError::InvalidName {
+                    name: self.asked.to_string(),
+                    why: None,
+                });
+            }
+            Refusal::AlreadyBound => return Err(NamingError::AlreadyBound { name: name() }),
+            Refusal::System(exception) => return Err(service_failed(&self.context, exception)),
+        };
+        let give_up = |context, why| {
+            Err(NamingError::CannotProceed {
+                name: name(),
+                context,
+                rest: Name(stuck.rest_of_name.clone()),
+                why,
+            })
+        };
+        let Some(context) = stuck.cxt else {
+            return give_up(None, "it names no context to go on from");
+        };
+        if stuck.rest_of_name.is_empty() {
+            return give_up(Some(context), "it leaves nothing of the name");
+        }
+        // Going on with another name would bind what nobody asked for.
+        if !self.rest.ends_with(&stuck.rest_of_name) {
+            return give_up(Some(context), "what it leaves is not the end of the name");
+        }
+        if context == self.context && stuck.rest_of_name == *self.rest {
+            return give_up(Some(context), "it would be asked the same again");
+        }
+        self.continuations += 1;
+        if self.continuations > MAX_CONTINUATIONS {
+            return give_up(Some(context), "too many contexts could not proceed");
+        }
+        self.context = context;
+        self.rest = Name(stuck.rest_of_name);
+        Ok(())
+    }
+}
+
+fn checked(name: impl IntoName) -> Result<Name, NamingError> {
+    let name = name.into_name()?;
+    if name.is_empty() {
+        return Err(NamingError::InvalidName {
+            name: String::new(),
+            why: Some(NameError::EmptyComponent(1)),
+        });
+    }
+    Ok(name)
+}

@@ -1,0 +1,467 @@
+//! What using a naming service fails with.
+
+use super::cos_naming::naming_context::{
+    BindContextError, BindError, BindNewContextError, CannotProceed, NotFound, NotFoundReason,
+    RebindContextError, RebindError, ResolveError, UnbindError,
+};
+use super::cos_naming::{NameComponent, NamingContextRef};
+use super::name::{Name, NameError};
+use crate::error::Error;
+use crate::interface::Interface;
+use core::fmt;
+use zorb_giop::{SystemException, SystemExceptionKind};
+
+/// Why an operation of a [`NamingClient`](super::NamingClient) failed.
+///
+/// The exceptions of `CosNaming` with what they are about, and everything else that can be in the
+/// way; `Display` says all of it in a sentence.
+#[non_exhaustive]
+pub enum NamingError {
+    /// The initial reference of the service is not known, or its text is none.
+    Unconfigured(Error),
+    /// There is an object where the naming service should be, and it is another.
+    #[doc(alias = "nil")]
+    NotAContext {
+        /// What was asked: the service, or the object bound to a name.
+        what: String,
+        /// Its repository id; empty if the reference does not say.
+        found: String,
+    },
+    /// A name that is none. Found out here or by the service.
+    InvalidName {
+        /// Its text.
+        name: String,
+        /// Why; `None` if the service said so, which does not say why.
+        why: Option<NameError>,
+    },
+    /// An address that no URL can be made with.
+    InvalidAddress {
+        /// The address.
+        address: String,
+        /// Why.
+        why: String,
+    },
+    /// A component of the name is not bound, or not to what is needed there.
+    NotFound {
+        /// The name asked for.
+        name: Name,
+        /// What is wrong with the first component of `rest`.
+        why: NotFoundReason,
+        /// The end of the name, beginning with the component at fault.
+        rest: Name,
+    },
+    /// A context on the way could not go on, and neither could the client.
+    CannotProceed {
+        /// The name asked for.
+        name: Name,
+        /// The context that could not go on.
+        #[doc(alias = "cxt")]
+        context: Option<NamingContextRef>,
+        /// What is left of the name there.
+        rest: Name,
+        /// Why the client did not go on from that context.
+        why: &'static str,
+    },
+    /// The name is bound already.
+    AlreadyBound {
+        /// The name.
+        name: Name,
+    },
+    /// The context still has bindings.
+    NotEmpty {
+        /// Its name; `None` for the context that the client stands for.
+        name: Option<Name>,
+    },
+    /// The name is bound to a nil reference.
+    Nil {
+        /// The name.
+        name: Name,
+    },
+    /// The name is bound to an object of another interface.
+    WrongType {
+        /// The name.
+        name: Name,
+        /// The repository id of the interface that was asked for.
+        expected: &'static str,
+        /// The repository id that the reference names; empty if it names none.
+        found: String,
+    },
+    /// The naming service knows the name, and the object behind it cannot be asked what it is: the
+    /// binding is stale (OBJECT_NOT_EXIST), or its server is down (TRANSIENT).
+    Unusable {
+        /// The name.
+        name: Name,
+        /// Where the reference leads.
+        endpoints: String,
+        /// What asking the object gave.
+        exception: SystemException,
+    },
+    /// The naming service cannot be reached, or raised a system exception.
+    System {
+        /// Where the service is.
+        endpoints: String,
+        /// What calling it gave.
+        exception: SystemException,
+    },
+}
+
+impl NamingError {
+    /// The system exception behind it, if there is one: of the naming service or of the object.
+    #[must_use]
+    pub fn system(&self) -> Option<&SystemException> {
+        match self {
+            Self::Unconfigured(Error::System(exception))
+            | Self::Unusable { exception, .. }
+            | Self::System { exception, .. } => Some(exception),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for NamingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unconfigured(Error::InvalidName { name: service, .. }) => write!(
+                f,
+                "where {service} is has not been told: give \
+                 -ORBInitRef {service}=corbaloc::HOST:2809/{service}, or \
+                 Orb::builder().initial_reference({service:?}, \"corbaloc::HOST:2809/{service}\")"
+            ),
+            Self::Unconfigured(error) => write!(f, "cannot find the naming service: {error}"),
+            Self::NotAContext { what, found } => {
+                write!(f, "{what} is no naming context but ")?;
+                interface(found, f)
+            }
+            Self::InvalidName {
+                name,
+                why: Some(why),
+            } => write!(f, "invalid name {name:?}: {why}"),
+            Self::InvalidName { name, why: None } => {
+                write!(f, "invalid name {name:?}: the naming service refuses it")
+            }
+            Self::InvalidAddress { address, why } => {
+                write!(f, "invalid address {address:?}: {why}")
+            }
+            Self::NotFound { name, why, rest } => not_found(name, *why, rest, f),
+            Self::CannotProceed {
+                name, rest, why, ..
+            } => write!(
+                f,
+                "{:?}: the naming service cannot proceed with {:?}: {why}",
+                Text(name),
+                Text(rest),
+            ),
+            Self::AlreadyBound { name } => write!(f, "{:?} is bound already", Text(name)),
+            Self::NotEmpty { name: Some(name) } => {
+                write!(f, "context {:?} is not empty", Text(name))
+            }
+            Self::NotEmpty { name: None } => f.write_str("the context is not empty"),
+            Self::Nil { name } => write!(f, "{:?} is bound to a nil reference", Text(name)),
+            Self::WrongType {
+                name,
+                expected,
+                found,
+            } => {
+                write!(f, "{:?} is bound to ", Text(name))?;
+                interface(found, f)?;
+                write!(f, ", not to an object of {expected}")
+            }
+            Self::Unusable {
+                name,
+                endpoints,
+                exception,
+            } => {
+                let stale = exception.kind == SystemExceptionKind::ObjectNotExist;
+                let how = if stale {
+                    "is gone"
+                } else {
+                    "cannot be reached"
+                };
+                write!(f, "the object bound to {:?} {how}", Text(name))?;
+                raised(endpoints, exception, f)
+            }
+            Self::System {
+                endpoints,
+                exception,
+            } => {
+                f.write_str("the naming service failed")?;
+                raised(endpoints, exception, f)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for NamingError {
+    /// As `Display`: a `main` that returns it prints this.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::error::Error for NamingError {}
+
+/// A call to this context ended with a system exception.
+pub(super) fn service_failed(
+    context: &NamingContextRef,
+    exception: SystemException,
+) -> NamingError {
+    NamingError::System {
+        endpoints: context.as_object().whereabouts(),
+        exception,
+    }
+}
+
+/// What a naming context raises, whichever operation it was.
+pub(super) enum Refusal {
+    NotFound(NotFound),
+    CannotProceed(CannotProceed),
+    InvalidName,
+    AlreadyBound,
+    System(SystemException),
+}
+
+macro_rules! refusals {
+    ($($error:ident { $($bound:ident)? })*) => {
+        $(
+            impl From<$error> for Refusal {
+                fn from(error: $error) -> Self {
+                    match error {
+                        $error::NotFound(exception) => Self::NotFound(exception),
+                        $error::CannotProceed(exception) => Self::CannotProceed(exception),
+                        $error::InvalidName(_) => Self::InvalidName,
+                        $($error::$bound(_) => Self::AlreadyBound,)?
+                        $error::System(exception) => Self::System(exception),
+                    }
+                }
+            }
+        )*
+    };
+}
+
+refusals! {
+    BindError { AlreadyBound }
+    BindContextError { AlreadyBound }
+    BindNewContextError { AlreadyBound }
+    RebindError {}
+    RebindContextError {}
+    ResolveError {}
+    UnbindError {}
+}
+
+/// A name as quoted text.
+struct Text<'a>(&'a [NameComponent]);
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&Name::from(self.0).to_string(), f)
+    }
+}
+
+fn not_found(
+    name: &Name,
+    why: NotFoundReason,
+    rest: &Name,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let [at_fault, further @ ..] = rest.as_slice() else {
+        // Against the specification, so there is nothing to tell but this.
+        return write!(f, "{:?} is not found", Text(name));
+    };
+    let at_fault = std::slice::from_ref(at_fault);
+    write!(f, "{:?} is not found: ", Text(name))?;
+    match why {
+        NotFoundReason::MissingNode => {
+            write!(f, "{:?} is not bound", Text(at_fault))?;
+            match name.strip_suffix(rest.as_slice()) {
+                None | Some([]) => Ok(()),
+                Some(before) => write!(f, " in {:?}", Text(before)),
+            }
+        }
+        NotFoundReason::NotContext | NotFoundReason::NotObject => {
+            let path = name.strip_suffix(further).unwrap_or(at_fault);
+            let (found, needed) = match why {
+                NotFoundReason::NotObject => ("a naming context", "an object is needed"),
+                _ => ("an object", "a naming context is needed"),
+            };
+            write!(f, "{:?} is bound to {found} where {needed}", Text(path))
+        }
+    }
+}
+
+/// "an object of that interface".
+fn interface(repository_id: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match repository_id {
+        "" => f.write_str("an object of another interface"),
+        id => write!(f, "an object of {id}"),
+    }
+}
+
+/// Where and what; exceptions raised in this process say themselves where.
+fn raised(endpoints: &str, exception: &SystemException, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if exception.detail().is_none() {
+        write!(f, " ({endpoints})")?;
+    }
+    write!(f, ": {exception}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zorb_giop::CompletionStatus;
+
+    fn name(text: &str) -> Name {
+        text.parse().unwrap()
+    }
+
+    fn missing(asked: &str, why: NotFoundReason, rest: &str) -> NamingError {
+        NamingError::NotFound {
+            name: name(asked),
+            why,
+            rest: name(rest),
+        }
+    }
+
+    #[test]
+    fn each_error_is_one_sentence_that_names_what_was_in_the_way() {
+        use NotFoundReason::{MissingNode, NotContext, NotObject};
+        let gone =
+            SystemException::new(SystemExceptionKind::ObjectNotExist, 0, CompletionStatus::No);
+        let refused = SystemException::new(SystemExceptionKind::Transient, 2, CompletionStatus::No)
+            .with_detail("iiop://host:1: refused");
+        let endpoints = || "iiop://host:1".to_owned();
+        for (error, message) in [
+            (
+                NamingError::Unconfigured(Error::InvalidName {
+                    name: "NameService".to_owned(),
+                    why: "there is none of that name",
+                }),
+                "where NameService is has not been told: give \
+                 -ORBInitRef NameService=corbaloc::HOST:2809/NameService, or Orb::builder()\
+                 .initial_reference(\"NameService\", \"corbaloc::HOST:2809/NameService\")",
+            ),
+            (
+                NamingError::NotAContext {
+                    what: "NameService at iiop://host:1".to_owned(),
+                    found: "IDL:Bank/Account:1.0".to_owned(),
+                },
+                "NameService at iiop://host:1 is no naming context but an object of \
+                 IDL:Bank/Account:1.0",
+            ),
+            (
+                NamingError::NotAContext {
+                    what: "NameService at iiop://host:1".to_owned(),
+                    found: String::new(),
+                },
+                "NameService at iiop://host:1 is no naming context but an object of another \
+                 interface",
+            ),
+            (
+                NamingError::InvalidName {
+                    name: "a//b".to_owned(),
+                    why: Some(NameError::EmptyComponent(3)),
+                },
+                "invalid name \"a//b\": expected a component, found none at character 3",
+            ),
+            (
+                NamingError::InvalidName {
+                    name: "a".to_owned(),
+                    why: None,
+                },
+                "invalid name \"a\": the naming service refuses it",
+            ),
+            (
+                missing("a.k/b", MissingNode, "a.k/b"),
+                "\"a.k/b\" is not found: \"a.k\" is not bound",
+            ),
+            (
+                missing("a/b/c", MissingNode, "c"),
+                "\"a/b/c\" is not found: \"c\" is not bound in \"a/b\"",
+            ),
+            (
+                missing("a/b/c", NotContext, "b/c"),
+                "\"a/b/c\" is not found: \"a/b\" is bound to an object where a naming context is \
+                 needed",
+            ),
+            (
+                missing("a/b", NotObject, "b"),
+                "\"a/b\" is not found: \"a/b\" is bound to a naming context where an object is \
+                 needed",
+            ),
+            (
+                missing("a/b", NotContext, "other/thing"),
+                "\"a/b\" is not found: \"other\" is bound to an object where a naming context is \
+                 needed",
+            ),
+            (
+                NamingError::NotFound {
+                    name: name("a"),
+                    why: MissingNode,
+                    rest: Name::default(),
+                },
+                "\"a\" is not found",
+            ),
+            (
+                NamingError::CannotProceed {
+                    name: name("a/b"),
+                    context: None,
+                    rest: name("b"),
+                    why: "it names no context to go on from",
+                },
+                "\"a/b\": the naming service cannot proceed with \"b\": it names no context to go \
+                 on from",
+            ),
+            (
+                NamingError::AlreadyBound { name: name("a/b") },
+                "\"a/b\" is bound already",
+            ),
+            (
+                NamingError::NotEmpty {
+                    name: Some(name("a")),
+                },
+                "context \"a\" is not empty",
+            ),
+            (
+                NamingError::Nil { name: name("a") },
+                "\"a\" is bound to a nil reference",
+            ),
+            (
+                NamingError::WrongType {
+                    name: name("a"),
+                    expected: "IDL:Bank/Account:1.0",
+                    found: "IDL:Bank/Teller:1.0".to_owned(),
+                },
+                "\"a\" is bound to an object of IDL:Bank/Teller:1.0, not to an object of \
+                 IDL:Bank/Account:1.0",
+            ),
+            (
+                NamingError::Unusable {
+                    name: name("a"),
+                    endpoints: endpoints(),
+                    exception: gone.clone(),
+                },
+                "the object bound to \"a\" is gone (iiop://host:1): OBJECT_NOT_EXIST (minor 0x0, \
+                 COMPLETED_NO)",
+            ),
+            (
+                NamingError::Unusable {
+                    name: name("a"),
+                    endpoints: endpoints(),
+                    exception: refused.clone(),
+                },
+                "the object bound to \"a\" cannot be reached: TRANSIENT (minor 0x2, \
+                 COMPLETED_NO): iiop://host:1: refused",
+            ),
+            (
+                NamingError::System {
+                    endpoints: endpoints(),
+                    exception: gone,
+                },
+                "the naming service failed (iiop://host:1): OBJECT_NOT_EXIST (minor 0x0, \
+                 COMPLETED_NO)",
+            ),
+        ] {
+            assert_eq!(error.to_string(), message);
+            assert_eq!(format!("{error:?}"), message);
+        }
+    }
+}
