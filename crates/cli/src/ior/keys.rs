@@ -1,0 +1,280 @@
+//! Object keys: whose they are, and what they say to whom they belong.
+//!
+//! A key is opaque to everybody but its server, so this is for people only. The layouts of other
+//! ORBs are what their own tools make of them (omniORB's `catior -o`) or their sources say.
+
+use super::octets::text;
+use super::tree::{Item, escaped, hex};
+use zorb_poa::{Index, InstanceId, ObjectKey, Path, is_reserved};
+
+/// What all of TAO's keys begin with: `^t`, `^a`, `^o` and a NUL.
+const TAO_PREFIX: [u8; 4] = [0x14, 0x01, 0x0f, 0x00];
+/// What GlassFish's keys, and those of the JDK's former ORB, begin with.
+const GLASSFISH_PREFIX: [u8; 4] = [0xaf, 0xab, 0xcb, 0x00];
+/// What omniORB puts before the name of each POA.
+const OMNIORB_NAME: u8 = 0xff;
+/// What it puts before the stamp of a transient POA.
+const OMNIORB_STAMP: u8 = 0xfe;
+/// Octets of such a stamp, and of TAO's.
+const STAMP_LEN: usize = 8;
+
+/// Says everything there is to say of a key.
+pub(crate) fn explain(key: &[u8], orb: Option<&str>) -> Item {
+    let octets = match key.len() {
+        1 => "1 octet".to_owned(),
+        len => format!("{len} octets"),
+    };
+    let mut item = Item::new("object_key", "Object key", format!("\"{}\"", escaped(key)))
+        .note(octets)
+        .json(escaped(key))
+        .with("hex", hex(key));
+    if key.is_empty() {
+        item.set_text("empty");
+        return item;
+    }
+    if !key.iter().all(|octet| matches!(octet, 0x20..=0x7e)) {
+        item.push(Item::new("hex", "in hex", hex(key)));
+    }
+    if let Some(owner) = owner(key, orb) {
+        item.push(owner);
+    }
+    item
+}
+
+fn owner(key: &[u8], orb: Option<&str>) -> Option<Item> {
+    zorb(key)
+        .or_else(|| tao(key))
+        .or_else(|| {
+            key.starts_with(&GLASSFISH_PREFIX)
+                .then(|| made_by("GlassFish or the JDK's ORB"))
+        })
+        .or_else(|| omniorb(key))
+        .or_else(|| (orb == Some("JacORB")).then(|| jacorb(key)).flatten())
+        .or_else(|| plain(key))
+}
+
+fn made_by(orb: &str) -> Item {
+    Item::new("key_of", "made by", orb)
+}
+
+fn fact(item: &mut Item, key: &'static str, label: &str, value: impl ToString) {
+    item.push(Item::new(key, label, value));
+}
+
+fn zorb(key: &[u8]) -> Option<Item> {
+    if !is_reserved(key) {
+        return None;
+    }
+    let rest = key.strip_prefix(b"ZRB")?;
+    let mut item = made_by("zorb");
+    match ObjectKey::parse(key) {
+        Some(ObjectKey::Indexed {
+            instance,
+            adapter,
+            object,
+        }) => {
+            transient(&mut item, instance, adapter);
+            fact(&mut item, "object", "object", place(object));
+        }
+        Some(ObjectKey::Named {
+            instance,
+            adapter,
+            id,
+        }) => {
+            transient(&mut item, instance, adapter);
+            fact(&mut item, "object", "object id", escaped(id));
+        }
+        Some(ObjectKey::Persistent { path, id }) => {
+            let kind = "persistent: lives as long as its server gives it out";
+            fact(&mut item, "kind", "kind", kind);
+            match Path::parse(path) {
+                Some(path) => {
+                    let server = match path.server_id.as_str() {
+                        "" => "without an id",
+                        id => id,
+                    };
+                    fact(&mut item, "server", "server", server);
+                    fact(&mut item, "path", "POA path", path.names.join("/"));
+                }
+                None => item.fault("the path of its POA is not what zorb writes"),
+            }
+            fact(&mut item, "object", "object id", escaped(id));
+        }
+        Some(ObjectKey::Plain(_)) | None => {
+            let kind = rest
+                .first()
+                .map_or_else(|| "none".to_owned(), u8::to_string);
+            item.fault(format_args!("no zorb key of kind {kind} looks like this"));
+        }
+    }
+    Some(item)
+}
+
+fn transient(item: &mut Item, instance: InstanceId, adapter: Index) {
+    let kind = "transient: dies with the ORB that made it";
+    fact(item, "kind", "kind", kind);
+    fact(
+        item,
+        "instance",
+        "ORB's life",
+        format!("{:016x}", instance.0),
+    );
+    fact(item, "adapter", "adapter", place(adapter));
+}
+
+fn place(index: Index) -> String {
+    format!("slot {}, generation {}", index.slot, index.generation)
+}
+
+fn tao(key: &[u8]) -> Option<Item> {
+    let rest = key.strip_prefix(&TAO_PREFIX)?;
+    let mut item = made_by("TAO");
+    // Keys of the IOR table and of other adapters end here.
+    let (Some([root, ids, lifespan]), Some(rest)) = (rest.first_chunk(), rest.get(3..)) else {
+        return Some(item);
+    };
+    let is_root = match root {
+        b'R' => true,
+        b'N' => false,
+        _ => return Some(item),
+    };
+    let is_persistent = match lifespan {
+        b'P' => true,
+        b'T' => false,
+        _ => return Some(item),
+    };
+    let has_user_ids = match ids {
+        b'U' => true,
+        b'S' => false,
+        _ => return Some(item),
+    };
+    fact(
+        &mut item,
+        "poa",
+        "POA",
+        if is_root { "the root" } else { "not the root" },
+    );
+    fact(
+        &mut item,
+        "lifespan",
+        "lifespan",
+        if is_persistent {
+            "persistent"
+        } else {
+            "transient"
+        },
+    );
+    fact(
+        &mut item,
+        "id_assignment",
+        "ids",
+        if has_user_ids {
+            "assigned by the user"
+        } else {
+            "assigned by the system"
+        },
+    );
+    if !is_persistent {
+        if let Some((stamp, rest)) = rest.split_at_checked(STAMP_LEN) {
+            fact(&mut item, "created", "POA created", hex(stamp));
+            fact(&mut item, "rest", "POA and id", escaped(rest));
+        }
+    } else if has_user_ids {
+        let read = || {
+            let (size, rest) = rest.split_first_chunk::<4>()?;
+            let size = usize::try_from(u32::from_be_bytes(*size)).ok()?;
+            if is_root {
+                return Some((&[][..], rest));
+            }
+            rest.split_at_checked(size)
+        };
+        if let Some((names, id)) = read() {
+            if !is_root {
+                let path: Vec<String> = names
+                    .split(|octet| *octet == 0)
+                    .filter(|name| !name.is_empty())
+                    .map(text)
+                    .collect();
+                fact(&mut item, "path", "POA path", path.join("/"));
+            }
+            fact(&mut item, "object", "object id", escaped(id));
+        }
+    }
+    Some(item)
+}
+
+/// `ff NAME` for each POA below the root, `fe` and a stamp if the POA is transient, the id.
+fn omniorb(key: &[u8]) -> Option<Item> {
+    let mut path = vec!["root".to_owned()];
+    let mut rest = key;
+    if !matches!(key.first(), Some(&OMNIORB_NAME | &OMNIORB_STAMP)) {
+        return None;
+    }
+    while let Some(named) = rest.strip_prefix(&[OMNIORB_NAME]) {
+        let end = named
+            .iter()
+            .position(|octet| matches!(*octet, 0 | OMNIORB_NAME | OMNIORB_STAMP))?;
+        let (name, behind) = named.split_at_checked(end)?;
+        path.push(text(name));
+        rest = behind;
+    }
+    let stamp = match rest.strip_prefix(&[OMNIORB_STAMP]) {
+        Some(stamped) => {
+            let (stamp, behind) = stamped.split_at_checked(STAMP_LEN)?;
+            rest = behind;
+            Some(stamp)
+        }
+        None => None,
+    };
+    // Every id begins with a NUL.
+    if rest.first() != Some(&0) {
+        return None;
+    }
+    let mut item = made_by("omniORB");
+    fact(&mut item, "path", "POA", path.join("/"));
+    match stamp {
+        Some(stamp) => {
+            fact(
+                &mut item,
+                "kind",
+                "kind",
+                "transient: dies with the process that made it",
+            );
+            fact(&mut item, "instance", "process", hex(stamp));
+        }
+        None => fact(&mut item, "kind", "kind", "persistent"),
+    }
+    fact(&mut item, "object", "object id", hex(rest));
+    Some(item)
+}
+
+/// `IMPLEMENTATION/POA/…/ID`, with `&` in front of what is escaped.
+fn jacorb(key: &[u8]) -> Option<Item> {
+    let parts: Vec<&[u8]> = key.split(|octet| *octet == b'/').collect();
+    let [server, path @ .., id] = &parts[..] else {
+        return None;
+    };
+    let mut item = made_by("JacORB");
+    let is_drawn = !server.is_empty() && server.iter().all(u8::is_ascii_digit);
+    let kind = if is_drawn {
+        "transient: the server is a number, drawn when it started"
+    } else {
+        "persistent: the server has a name"
+    };
+    fact(&mut item, "server", "server", escaped(server));
+    fact(&mut item, "kind", "kind", kind);
+    let path: Vec<String> = path.iter().map(|name| escaped(name)).collect();
+    fact(&mut item, "path", "POA path", path.join("/"));
+    fact(&mut item, "object", "object id", escaped(id));
+    Some(item)
+}
+
+fn plain(key: &[u8]) -> Option<Item> {
+    key.iter().all(u8::is_ascii_graphic).then(|| {
+        Item::new(
+            "key_of",
+            "kind",
+            "plain: a name that people can write in a corbaloc",
+        )
+    })
+}

@@ -1,0 +1,175 @@
+//! `zorb ior`: what a reference says.
+
+mod components;
+mod keys;
+mod octets;
+mod reference;
+mod tables;
+mod tree;
+
+use crate::paint::Paint;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use tree::Item;
+use zorb_giop::url::ObjectUrl;
+
+/// References in files that lead to files end here.
+const MAX_FILES: usize = 8;
+/// No more of a file or of the standard input is read.
+const MAX_INPUT_OCTETS: u64 = 16 << 20;
+
+/// Explain references: every profile, component and key
+///
+/// Nothing is contacted. Malformed parts are shown with the place and the cause, and everything
+/// that can still be read is explained.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// Object URLs (IOR:, corbaloc:, corbaname:, file:), files with URLs in them, or - for the
+    /// standard input
+    #[arg(required = true, value_name = "REF")]
+    references: Vec<String>,
+    /// Write JSON, an array of references
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  zorb ior IOR:010000001300000049444c3a…
+  zorb ior account.ior
+  nameclt resolve bank/account | zorb ior -
+  zorb ior --json account.ior | jq '.[0].profiles[].address'
+
+Exit status: 0 if every reference is well formed, 1 if one is not, 2 for wrong usage.";
+
+/// Explains all of them.
+pub(crate) fn run(options: &Options, paint: &Paint) -> std::io::Result<ExitCode> {
+    let mut items = Vec::new();
+    for reference in &options.references {
+        explain_argument(reference, &mut items);
+    }
+    let mut out = anstream::stdout().lock();
+    if options.json {
+        let all: Vec<_> = items.iter().map(Item::to_json).collect();
+        writeln!(out, "{:#}", serde_json::Value::from(all))?;
+    } else {
+        for (index, item) in items.iter().enumerate() {
+            if index > 0 {
+                writeln!(out)?;
+            }
+            item.write(&mut out, paint)?;
+        }
+    }
+    let malformed = items.is_empty() || items.iter().any(Item::is_malformed);
+    Ok(ExitCode::from(u8::from(malformed)))
+}
+
+fn failure(what: impl ToString) -> Item {
+    let mut item = Item::element("references", "Object reference", "");
+    item.fault(what);
+    item
+}
+
+fn explain_argument(argument: &str, items: &mut Vec<Item>) {
+    if argument == "-" {
+        let mut text = Vec::new();
+        match std::io::stdin()
+            .take(MAX_INPUT_OCTETS)
+            .read_to_end(&mut text)
+        {
+            Ok(_) => explain_text(&String::from_utf8_lossy(&text), 0, items),
+            Err(error) => items.push(failure(format_args!("cannot read standard input: {error}"))),
+        }
+    } else if !argument.contains(':') && Path::new(argument).is_file() {
+        explain_file(argument, 0, items);
+    } else {
+        explain_text(argument, 0, items);
+    }
+}
+
+fn explain_file(path: &str, depth: usize, items: &mut Vec<Item>) {
+    let read = || {
+        let mut text = Vec::new();
+        std::fs::File::open(path)?
+            .take(MAX_INPUT_OCTETS)
+            .read_to_end(&mut text)?;
+        Ok::<_, std::io::Error>(text)
+    };
+    match read() {
+        Ok(text) => explain_text(&String::from_utf8_lossy(&text), depth + 1, items),
+        Err(error) => items.push(failure(format_args!("cannot read {path}: {error}"))),
+    }
+}
+
+/// One reference a line; digits that were wrapped are put together again.
+fn explain_text(text: &str, depth: usize, items: &mut Vec<Item>) {
+    let mut references: Vec<String> = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let continues = line.bytes().all(|octet| octet.is_ascii_hexdigit());
+        match references.last_mut() {
+            Some(last) if continues && starts_with_ior(last) => last.push_str(line),
+            _ => references.push(line.to_owned()),
+        }
+    }
+    if references.is_empty() {
+        items.push(failure("expected an object URL, found nothing"));
+    }
+    for reference in references {
+        explain_reference(&reference, depth, items);
+    }
+}
+
+fn starts_with_ior(text: &str) -> bool {
+    text.get(..4)
+        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("IOR:"))
+}
+
+fn explain_reference(text: &str, depth: usize, items: &mut Vec<Item>) {
+    if starts_with_ior(text) {
+        items.push(explain_ior(text.get(4..).unwrap_or("")));
+        return;
+    }
+    match text.parse::<ObjectUrl>() {
+        Ok(ObjectUrl::Corbaloc(url)) => items.push(reference::explain_corbaloc(&url)),
+        Ok(ObjectUrl::Corbaname { context, name }) => {
+            items.push(reference::explain_corbaname(&context, &name));
+        }
+        Ok(ObjectUrl::File(path)) if depth < MAX_FILES => explain_file(&path, depth, items),
+        Ok(_) => items.push(failure(format_args!(
+            "expected a reference after {MAX_FILES} files, found another file"
+        ))),
+        Err(error) => items.push(failure(error)),
+    }
+}
+
+/// What follows `IOR:`, as far as it is pairs of digits.
+fn explain_ior(digits: &str) -> Item {
+    let good = digits
+        .bytes()
+        .take_while(|octet| octet.is_ascii_hexdigit())
+        .count();
+    let octets: Vec<u8> = digits
+        .as_bytes()
+        .get(..good)
+        .unwrap_or(&[])
+        .chunks_exact(2)
+        .filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect();
+    let mut item = reference::explain(&octets);
+    if let Some(found) = digits.get(good..).and_then(|rest| rest.chars().next()) {
+        item.fault(format_args!(
+            "expected a hexadecimal digit, found {found:?} at digit {good}; what follows is ignored"
+        ));
+    }
+    if good % 2 == 1 {
+        item.fault(format_args!(
+            "expected pairs of hexadecimal digits, found {good} digits; the last is ignored"
+        ));
+    }
+    item
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! Octets that may be anything: everything is said of them, and nothing panics.
+
+use super::*;
+use proptest::prelude::*;
+use zorb_cdr::{BigEndian, Encoder, WireFormat};
+
+fn said(text: &str) -> String {
+    let mut items = Vec::new();
+    explain_text(text, 0, &mut items);
+    let mut out = Vec::new();
+    for item in &items {
+        item.write(&mut out, &Paint::new()).unwrap();
+        let _ = item.to_json().to_string();
+    }
+    let out = anstream::adapter::strip_bytes(&out).into_vec();
+    String::from_utf8(out).unwrap()
+}
+
+fn ior(octets: &[u8]) -> String {
+    said(&format!("IOR:{}", tree::hex(octets)))
+}
+
+/// A reference with one component of every kind that is decoded, its data `data`.
+fn with_components(data: &[u8]) -> Vec<u8> {
+    const TAGS: [u32; 20] = [
+        0,
+        1,
+        2,
+        3,
+        20,
+        25,
+        27,
+        28,
+        29,
+        33,
+        34,
+        36,
+        38,
+        39,
+        99,
+        0x4154_5401,
+        0x4154_5402,
+        0x4154_5403,
+        0x5441_4f02,
+        0xffff_ffff,
+    ];
+    let encapsulate = |write: &dyn Fn(&mut Encoder<BigEndian>)| {
+        let mut e = Encoder::new(WireFormat::default());
+        e.write_u8(0);
+        write(&mut e);
+        e.finish().to_vec()
+    };
+    let body = encapsulate(&|e| {
+        e.write_u8(1);
+        e.write_u8(2);
+        e.write_raw_string(b"host").unwrap();
+        e.write_u16(1);
+        e.write_octets(b"key").unwrap();
+        e.write_u32(u32::try_from(TAGS.len()).unwrap());
+        for tag in TAGS {
+            e.write_u32(tag);
+            e.write_octets(data).unwrap();
+        }
+    });
+    encapsulate(&|e| {
+        e.write_raw_string(b"IDL:X:1.0").unwrap();
+        e.write_u32(1);
+        e.write_u32(0);
+        e.write_octets(&body).unwrap();
+    })
+}
+
+/// A well-formed reference to break.
+const WHOLE: &str = include_str!("../../tests/ior/omniorb-unix.txt");
+
+fn whole() -> Vec<u8> {
+    let digits = WHOLE
+        .lines()
+        .find_map(|line| line.strip_prefix("IOR:"))
+        .unwrap();
+    (0..digits.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap())
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn any_octets_are_explained(octets in proptest::collection::vec(any::<u8>(), 0..300)) {
+        ior(&octets);
+    }
+
+    #[test]
+    fn any_text_is_explained(text in "\\PC{0,80}") {
+        said(&text);
+        said(&format!("IOR:{text}"));
+        said(&format!("corbaloc:{text}"));
+        said(&format!("corbaname::h#{text}"));
+    }
+
+    #[test]
+    fn any_component_is_explained(
+        order in 0u8..3,
+        mut data in proptest::collection::vec(prop_oneof![Just(0u8), Just(1u8), any::<u8>()], 0..80),
+    ) {
+        data.insert(0, order);
+        let said = ior(&with_components(&data));
+        prop_assert!(said.contains("TAG_CSI_SEC_MECH_LIST"));
+    }
+
+    #[test]
+    fn any_key_is_explained(
+        head in prop_oneof![
+            Just(&b"ZRB"[..]), Just(&b"ZRB\x01"[..]), Just(&b"\x14\x01\x0f\x00NUP"[..]),
+            Just(&b"\x14\x01\x0f\x00RST"[..]), Just(&b"\xff"[..]), Just(&b"\xfe"[..]), Just(&b""[..]),
+        ],
+        tail in proptest::collection::vec(prop_oneof![Just(0u8), Just(0xffu8), any::<u8>()], 0..40),
+    ) {
+        keys::explain(&[head, &tail].concat(), Some("JacORB")).to_json();
+    }
+
+    #[test]
+    fn one_wrong_octet_never_hides_the_type_id(at in 50usize..195, octet: u8) {
+        let mut octets = whole();
+        octets[at] = octet;
+        prop_assert!(ior(&octets).contains("IDL:zorb.test/Interop/Peer:1.0"));
+    }
+}
+
+#[test]
+fn a_reference_cut_anywhere_is_told_as_malformed_and_explained_up_to_there() {
+    let whole = whole();
+    assert!(!ior(&whole).contains("malformed"));
+    for end in 0..whole.len() {
+        let said = ior(&whole[..end]);
+        assert!(said.contains("malformed"), "{end}: {said}");
+        assert_eq!(said.contains("Type id"), end >= 39, "{end}: {said}");
+        assert_eq!(said.contains("127.0.0.1:47001"), end >= 72, "{end}: {said}");
+        assert_eq!(said.contains("omniORB"), end >= 90, "{end}: {said}");
+    }
+}
+
+#[test]
+fn digits_wrapped_over_lines_are_one_reference() {
+    let wrapped = WHOLE
+        .lines()
+        .find(|line| line.starts_with("IOR:"))
+        .unwrap()
+        .as_bytes()
+        .chunks(76)
+        .map(|line| std::str::from_utf8(line).unwrap())
+        .collect::<Vec<_>>()
+        .join("\n");
+    assert!(wrapped.lines().count() > 3);
+    assert_eq!(said(&wrapped), ior(&whole()));
+}
+
+#[test]
+fn what_is_no_reference_is_said_to_be_none() {
+    for (text, why) in [
+        ("", "found nothing"),
+        (
+            "hello",
+            "expected IOR:, corbaloc:, corbaname: or file:, found \"hello\"",
+        ),
+        ("IOR:", "found no octet"),
+        ("IOR:0", "found 1 digits"),
+        ("IOR:00zz", "found 'z' at digit 2"),
+        ("corbaloc::h:99999/k", "expected a port between 0 and 65535"),
+        ("file:///no/such/file", "cannot read /no/such/file"),
+    ] {
+        assert!(said(text).contains(why), "{text}: {}", said(text));
+    }
+}

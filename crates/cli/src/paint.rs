@@ -1,0 +1,57 @@
+//! Colours, and whether there are any.
+
+use anstyle::{AnsiColor, Style};
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    /// For everything that is written from now on.
+    pub(crate) fn apply(self) {
+        match self {
+            // anstream looks at the terminal, NO_COLOR, CLICOLOR and CLICOLOR_FORCE.
+            Self::Auto => {}
+            Self::Always => anstream::ColorChoice::Always.write_global(),
+            Self::Never => anstream::ColorChoice::Never.write_global(),
+        }
+    }
+}
+
+/// What looks how. Written to an [`anstream`] stream, which takes the colours out again where
+/// nobody wants them.
+#[derive(Debug)]
+pub(crate) struct Paint {
+    /// Headings.
+    pub(crate) title: Style,
+    /// Names of facts.
+    pub(crate) label: Style,
+    /// What is technical.
+    pub(crate) pale: Style,
+    /// What is not.
+    pub(crate) bad: Style,
+    /// What one should know.
+    pub(crate) hint: Style,
+}
+
+impl Paint {
+    pub(crate) const fn new() -> Self {
+        const fn color(color: AnsiColor) -> Style {
+            color.on_default()
+        }
+        Self {
+            title: Style::new().bold(),
+            label: color(AnsiColor::Cyan),
+            pale: color(AnsiColor::BrightBlack),
+            bad: color(AnsiColor::Red).bold(),
+            hint: color(AnsiColor::Yellow),
+        }
+    }
+}
