@@ -10,6 +10,15 @@ use zorb_cdr::{
 pub struct ServiceContextId(pub u32);
 
 impl ServiceContextId {
+    /// What the specification, or the vendor, calls it.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        NAMES
+            .iter()
+            .find(|(id, _)| *id == self.0)
+            .map(|(_, name)| *name)
+    }
+
     /// The negotiated transmission code sets.
     pub const CODE_SETS: Self = Self(1);
     /// The client's own listening points (bidirectional GIOP).
@@ -21,6 +30,39 @@ impl ServiceContextId {
     /// Text that explains an exception (an encapsulated wstring).
     pub const EXCEPTION_DETAIL_MESSAGE: Self = Self(14);
 }
+
+/// For people to read.
+const NAMES: [(u32, &str); 29] = [
+    (0, "TransactionService"),
+    (1, "CodeSets"),
+    (2, "ChainBypassCheck"),
+    (3, "ChainBypassInfo"),
+    (4, "LogicalThreadId"),
+    (5, "BI_DIR_IIOP"),
+    (6, "SendingContextRunTime"),
+    (7, "INVOCATION_POLICIES"),
+    (8, "FORWARDED_IDENTITY"),
+    (9, "UnknownExceptionInfo"),
+    (10, "RTCorbaPriority"),
+    (11, "RTCorbaPriorityRange"),
+    (12, "FT_GROUP_VERSION"),
+    (13, "FT_REQUEST"),
+    (14, "ExceptionDetailMessage"),
+    (15, "SecurityAttributeService"),
+    (16, "ActivityService"),
+    (17, "RMICustomMaxStreamFormat"),
+    (18, "ACCESS_SESSION_ID"),
+    (19, "SERVICE_SESSION_ID"),
+    (20, "FIREWALL_PATH"),
+    (21, "FIREWALL_PATH_RESP"),
+    (0x4154_5404, "omniORB restricted connection"),
+    (0x4a41_4301, "JacORB padding"),
+    (0x4a41_4302, "JacORB proxy"),
+    (0x4e45_4f00, "NEO"),
+    (0x5441_0005, "TAO reply network priority"),
+    (0x5441_4f00, "TAO padding"),
+    (0x504f_0000, "PolyORB"),
+];
 
 /// One service context: an id and an encapsulation.
 #[derive(Debug, Clone, PartialEq, Eq)]

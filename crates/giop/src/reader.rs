@@ -172,6 +172,18 @@ impl Reader {
         reason = "the end of an iterator would be the end of the stream; this `None` is not"
     )]
     pub fn next(&mut self) -> Result<Option<Message>, ProtocolError> {
+        self.next_seeing(|_, _| {})
+    }
+
+    /// As [`next`](Self::next), and shows every piece of a fragmented message to `see` as it comes:
+    /// its header, and its octets with the header. For traces.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn next_seeing(
+        &mut self,
+        mut see: impl FnMut(&MessageHeader, &[u8]),
+    ) -> Result<Option<Message>, ProtocolError> {
         loop {
             let Some(header) = self.peek()? else {
                 return Ok(None);
@@ -183,6 +195,9 @@ impl Reader {
             if self.buffer.is_empty() && octets.len() > Self::READ_OCTETS {
                 // What is left shares the memory of the message and would keep all of it alive.
                 self.buffer = BytesMut::new();
+            }
+            if header.kind == MessageKind::Fragment || header.more_fragments {
+                see(&header, &octets);
             }
             if header.kind == MessageKind::Fragment {
                 if let Some(message) = self.continue_partial(header, octets)? {

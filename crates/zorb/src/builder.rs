@@ -76,6 +76,7 @@ pub(crate) struct Settings {
     pub(crate) limits: Limits,
     pub(crate) max_fragment_octets: Option<usize>,
     pub(crate) max_connections: usize,
+    pub(crate) trace_payload: usize,
 }
 
 impl Default for Builder {
@@ -103,6 +104,7 @@ impl Default for Builder {
                 limits: Limits::default(),
                 max_fragment_octets: None,
                 max_connections: MAX_CONNECTIONS,
+                trace_payload: 0,
             },
         }
     }
@@ -285,6 +287,18 @@ impl Builder {
     /// Connections served at a time; 10,000 unless set. Further ones are closed as they come.
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.settings.max_connections = connections.min(tokio::sync::Semaphore::MAX_PERMITS);
+        self
+    }
+
+    /// Shows up to this many octets of each message, header included, in the trace of the target
+    /// `zorb::giop`; none unless set.
+    ///
+    /// What is shown is what is sent: passwords too. The trace itself is asked for where the program
+    /// sets up `tracing`, with that target at level TRACE.
+    #[doc(alias = "-ORBtraceLevel")]
+    #[doc(alias = "traceLevel")]
+    pub fn trace_payload(mut self, max_octets: usize) -> Self {
+        self.settings.trace_payload = max_octets;
         self
     }
 

@@ -103,7 +103,6 @@ impl Orb {
             settings,
         });
         for acceptor in acceptors {
-            tracing::debug!(endpoint = %acceptor.endpoint(), "listening");
             inner.track(acceptor.run(Arc::downgrade(&inner), inner.stop.clone()));
         }
         Ok(Self(inner))
@@ -347,6 +346,7 @@ impl OrbInner {
                 transports: self.settings.transports.clone(),
                 limits: self.settings.limits,
                 timeout: self.settings.connect_timeout,
+                trace_payload: self.settings.trace_payload,
             })
             .await
     }

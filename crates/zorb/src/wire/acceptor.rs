@@ -1,6 +1,7 @@
 //! Accepts connections at one endpoint.
 
 use super::server::ServerConnection;
+use super::trace;
 use crate::orb::OrbInner;
 use core::future::poll_fn;
 use core::time::Duration;
@@ -18,6 +19,7 @@ pub(crate) struct Acceptor {
 
 impl Acceptor {
     pub(crate) fn new(listener: Box<dyn Listener>) -> Self {
+        trace::listening(listener.endpoint());
         Self { listener }
     }
 
@@ -39,7 +41,7 @@ impl Acceptor {
                     let endpoint = self.listener.endpoint().clone();
                     match orb.admit_connection() {
                         Some(permit) => {
-                            tracing::debug!(peer = %stream.peer(), "accepted");
+                            trace::accepted(&*stream);
                             let connection =
                                 Arc::new(ServerConnection::new(stream, endpoint, &orb, permit));
                             orb.track(connection.drive());

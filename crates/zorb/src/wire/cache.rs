@@ -1,6 +1,7 @@
 //! One connection for all references to an endpoint.
 
 use super::client::ClientConnection;
+use super::trace;
 use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -56,6 +57,7 @@ pub(crate) struct Connecting {
     pub(crate) transports: Registry,
     pub(crate) limits: Limits,
     pub(crate) timeout: Duration,
+    pub(crate) trace_payload: usize,
 }
 
 fn lock(entries: &Entries) -> MutexGuard<'_, HashMap<CacheKey, Entry>> {
@@ -120,6 +122,7 @@ impl Cache {
             let stream = match connect(&key.endpoint, &how).await {
                 Ok(stream) => stream,
                 Err(error) => {
+                    trace::not_connected(&key.endpoint, &error);
                     tell.send_replace(Some(Err(Arc::new(error))));
                     return;
                 }
@@ -131,8 +134,9 @@ impl Cache {
                 key.code_sets.is_some(),
                 how.takes_cancels,
                 how.max_fragment,
+                how.trace_payload,
             ));
-            tracing::debug!(endpoint = %key.endpoint, "connected");
+            trace::connected(&key.endpoint);
             tell.send_replace(Some(Ok(Arc::clone(&connection))));
             connection.drive(Reader::new(how.limits)).await;
         });

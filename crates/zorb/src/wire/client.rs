@@ -2,6 +2,7 @@
 
 use super::link::{End, Handled, Link};
 use super::outbound::Ticket;
+use super::trace;
 use core::fmt;
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -73,7 +74,8 @@ pub(crate) struct ClientConnection {
 impl ClientConnection {
     /// `announce`: whether the server stated code sets, so that ours are told. `takes_cancels`:
     /// whether it may be told what has been given up. `max_fragment`: octets above which messages
-    /// are cut into fragments, if they are.
+    /// are cut into fragments, if they are. `trace_payload`: octets of each message that a trace
+    /// shows.
     pub(crate) fn new(
         stream: Box<dyn Connection>,
         endpoint: Endpoint,
@@ -81,9 +83,10 @@ impl ClientConnection {
         announce: bool,
         takes_cancels: bool,
         max_fragment: Option<usize>,
+        trace_payload: usize,
     ) -> Self {
         Self {
-            link: Link::new(stream, endpoint, max_fragment),
+            link: Link::new(stream, endpoint, max_fragment, trace_payload),
             state: Mutex::new(State {
                 table: RequestTable::new(true, MAX_IN_FLIGHT),
                 end: None,
@@ -141,7 +144,7 @@ impl ClientConnection {
         }
         self.end(end.clone());
         drop(dropped);
-        tracing::debug!(endpoint = %self.link.endpoint, %end, "connection ended");
+        trace::ended(&*self.link.stream, &self.link.endpoint, &end);
         self.link.finish(&end).await;
     }
 

@@ -1,13 +1,14 @@
 //! One connection's two directions: octets to messages in, messages to octets out.
 
 use super::outbound::{Flush, Outbound, Ticket};
+use super::trace;
 use bytes::BytesMut;
 use core::fmt;
 use core::future::poll_fn;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
-use zorb_cdr::Gather;
+use zorb_cdr::{Frame, Gather};
 use zorb_giop::{Message, MessageKind, ProtocolError, Reader, Version, buffers, empty_message};
 use zorb_transport::{Connection, Endpoint};
 
@@ -58,14 +59,18 @@ pub(crate) struct Link {
     pub(crate) stream: Box<dyn Connection>,
     pub(crate) outbound: Outbound,
     pub(crate) endpoint: Endpoint,
+    /// Octets of a message that a trace shows.
+    trace_payload: usize,
 }
 
 impl Link {
     /// `max_fragment`: octets above which messages are cut into fragments, if they are.
+    /// `trace_payload`: octets of each message that a trace shows.
     pub(crate) fn new(
         stream: Box<dyn Connection>,
         endpoint: Endpoint,
         max_fragment: Option<usize>,
+        trace_payload: usize,
     ) -> Self {
         let outbound = Outbound::default();
         if let Some(octets) = max_fragment {
@@ -75,12 +80,19 @@ impl Link {
             stream,
             outbound,
             endpoint,
+            trace_payload,
         }
+    }
+
+    /// Queues a message; the driver's next flush writes it.
+    pub(crate) fn queue(&self, message: Gather) -> Ticket {
+        trace::sending(&*self.stream, &message, self.trace_payload);
+        self.outbound.submit(message)
     }
 
     /// Queues a message and writes it, or leaves it to whoever is writing.
     pub(crate) fn send(&self, message: Gather) -> (Ticket, io::Result<Flush>) {
-        let ticket = self.outbound.submit(message);
+        let ticket = self.queue(message);
         (ticket, self.outbound.flush(&*self.stream))
     }
 
@@ -91,7 +103,9 @@ impl Link {
             zorb_cdr::WireFormat::default(),
         );
         message.append(&empty_message(kind, version));
-        self.outbound.submit_last(message.finish());
+        let message = message.finish();
+        trace::sending(&*self.stream, &message, self.trace_payload);
+        self.outbound.submit_last(message);
         // A failure shows itself to the driver's next read.
         let _ = self.outbound.flush(&*self.stream);
     }
@@ -128,13 +142,28 @@ impl Link {
                 if messages == MESSAGES_PER_TURN {
                     break Ok(true);
                 }
-                match reader.next() {
-                    Ok(Some(message)) => match handle(message) {
-                        Ok(()) => messages += 1,
-                        Err(end) => break Err(end),
-                    },
+                let next = reader.next_seeing(|header, octets| {
+                    trace::received_piece(&*self.stream, header, octets);
+                });
+                match next {
+                    Ok(Some(message)) => {
+                        trace::received(&*self.stream, &message, self.trace_payload);
+                        // What is shown if the handler finds it malformed.
+                        let octets = trace::is_on().then(|| message.frame.clone());
+                        match handle(message) {
+                            Ok(()) => messages += 1,
+                            Err(end) => {
+                                self.trace_broken(&end, octets.as_ref().map(Frame::octets));
+                                break Err(end);
+                            }
+                        }
+                    }
                     Ok(None) => break Ok(false),
-                    Err(error) => break Err(End::Broken(error)),
+                    Err(error) => {
+                        let end = End::Broken(error);
+                        self.trace_broken(&end, Some(reader.buffer()));
+                        break Err(end);
+                    }
                 }
             };
             // The replies to all requests of one read leave in one write.
@@ -164,6 +193,12 @@ impl Link {
         }
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+
+    fn trace_broken(&self, end: &End, octets: Option<&[u8]>) {
+        if let End::Broken(error) = end {
+            trace::broken(&*self.stream, error, octets, self.trace_payload);
+        }
     }
 
     /// Ready some time after a write has failed, when the peer has said nothing that ended the
@@ -198,7 +233,9 @@ impl Link {
             reader.give_buffer(buffers::take_receive());
         }
         if let Err(error) = reader.reserve() {
-            return Poll::Ready(Err(End::Broken(error)));
+            let end = End::Broken(error);
+            self.trace_broken(&end, Some(reader.buffer()));
+            return Poll::Ready(Err(end));
         }
         match self.stream.poll_read(cx, reader.buffer()) {
             Poll::Pending => {

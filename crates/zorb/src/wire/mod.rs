@@ -15,6 +15,7 @@ mod link;
 mod outbound;
 mod profile;
 mod server;
+mod trace;
 
 pub(crate) use acceptor::Acceptor;
 pub(crate) use cache::{Cache, CacheKey, ConnectError, Connecting};

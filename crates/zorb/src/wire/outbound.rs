@@ -10,6 +10,7 @@
 //! between two of its pieces, the others wait their turn. So a large message delays nobody, and
 //! its receiver holds the pieces of one message.
 
+use super::trace;
 use atomic_waker::AtomicWaker;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::task::{Context, Poll, Waker};
@@ -272,7 +273,7 @@ impl Outbound {
             }
             loop {
                 if writing.messages.is_empty() {
-                    self.refill(&mut writing);
+                    self.refill(stream, &mut writing);
                 }
                 if writing.messages.is_empty() {
                     break;
@@ -334,7 +335,7 @@ impl Outbound {
     }
 
     /// Takes over what is queued, and the next pieces of what is being cut.
-    fn refill(&self, writing: &mut Writing) {
+    fn refill(&self, stream: &dyn Connection, writing: &mut Writing) {
         let given_up = {
             let mut queue = self.queue();
             writing.messages.append(&mut queue.messages);
@@ -368,6 +369,7 @@ impl Outbound {
                 let mut octets = 0;
                 while let Some(piece) = fragments.next() {
                     octets += piece.len();
+                    trace::sending_piece(stream, &piece);
                     let done = fragments.is_done();
                     writing.messages.push_back(Outgoing {
                         octets: piece,

@@ -1,6 +1,7 @@
 //! The server's end of a connection: requests in, upcalls polled in place, replies out.
 
 use super::link::{End, Handled, Link};
+use super::trace;
 use crate::current;
 use crate::orb::OrbInner;
 use core::future::poll_fn;
@@ -111,7 +112,12 @@ impl ServerConnection {
         permit: OwnedSemaphorePermit,
     ) -> Self {
         Self {
-            link: Link::new(stream, endpoint, orb.max_fragment(false)),
+            link: Link::new(
+                stream,
+                endpoint,
+                orb.max_fragment(false),
+                orb.settings().trace_payload,
+            ),
             orb: Arc::clone(orb),
             pending: AtomicUsize::new(0),
             given_up: Mutex::new(HashMap::new()),
@@ -142,9 +148,9 @@ impl ServerConnection {
             end = serve => end,
             end = self.link.failed() => end,
         };
-        tracing::debug!(endpoint = %self.link.endpoint, peer = %self.link.stream.peer(), %end, "connection ended");
+        trace::ended(&*self.link.stream, &self.link.endpoint, &end);
         if let End::Broken(error) = &end {
-            tracing::warn!(peer = %self.link.stream.peer(), %error, "protocol error");
+            trace::refused(&*self.link.stream, error);
         }
         if matches!(end, End::ShutDown) {
             self.link
@@ -197,7 +203,7 @@ impl ServerConnection {
 
     fn send(&self, outcome: Outcome) {
         if let Outcome::Reply(message) = outcome {
-            self.link.outbound.submit(message);
+            self.link.queue(message);
         }
     }
 
@@ -213,7 +219,7 @@ impl ServerConnection {
             CodeSets::UNSTATED.with_minor(version.minor),
         );
         if let Ok(message) = reply.encode(encoder, version, header.request_id) {
-            self.link.outbound.submit(message);
+            self.link.queue(message);
         }
         Ok(())
     }

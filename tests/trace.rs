@@ -1,0 +1,489 @@
+//! What a trace of the target `zorb::giop` says, at both ends of a connection.
+//!
+//! Everything runs on one thread, whose subscriber writes down what it is told. The events of a
+//! client name the server's address as their peer; those of the server name another.
+
+#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
+
+use std::fmt::{self, Write};
+use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tracing::field::{Field, Visit};
+use tracing::subscriber::DefaultGuard;
+use tracing::{Event, Level, Metadata, Subscriber, span};
+use zorb::{Interface, Orb, SystemException};
+use zorb_cdr::{BigEndian, Encoder, WireFormat};
+use zorb_giop::ior::IiopProfile;
+use zorb_giop::{
+    Limits, MessageHeader, MessageKind, Reader, ReplyBuilder, ReplyStatus, RequestBuilder,
+    RequestHeader, ResponseFlags, Version,
+};
+
+zorb::idl! {
+    module Traced {
+        interface Safe {
+            exception Wrong { string password; };
+            string open(in string password) raises (Wrong);
+            oneway void knock();
+            void wait();
+        };
+    };
+}
+
+use traced::safe::{OpenError, Wrong};
+use traced::{Safe, SafeRef, SafeServant};
+
+const PASSWORD: &str = "correct horse battery staple";
+
+/// A servant that says when somebody knocks or waits.
+struct Strong(Arc<Notify>);
+
+impl Safe for Strong {
+    async fn open(&self, password: &str) -> Result<String, OpenError> {
+        if password == PASSWORD {
+            return Ok(PASSWORD.to_owned());
+        }
+        let password = PASSWORD.to_owned();
+        Err(Wrong { password }.into())
+    }
+
+    async fn knock(&self) -> Result<(), SystemException> {
+        self.0.notify_one();
+        Ok(())
+    }
+
+    async fn wait(&self) -> Result<(), SystemException> {
+        self.0.notify_one();
+        std::future::pending().await
+    }
+}
+
+/// One event: who it is about, and a line of what it says.
+#[derive(Debug, Clone, Default)]
+struct Told {
+    peer: String,
+    line: String,
+}
+
+impl Visit for Told {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        match field.name() {
+            "peer" => self.peer = format!("{value:?}"),
+            "message" => self.line.insert_str(0, &format!("{value:?}")),
+            // They differ from run to run.
+            "local" | "endpoint" => {}
+            name => write!(self.line, " {name}={value:?}").unwrap(),
+        }
+    }
+}
+
+/// Writes down every event of the target.
+#[derive(Clone, Default)]
+struct Listener(Arc<Mutex<Vec<Told>>>);
+
+impl Subscriber for Listener {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "zorb::giop"
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut told = Told::default();
+        event.record(&mut told);
+        assert!(*event.metadata().level() >= Level::WARN);
+        self.0.lock().unwrap().push(told);
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+    fn enter(&self, _: &span::Id) {}
+    fn exit(&self, _: &span::Id) {}
+}
+
+struct World {
+    told: Listener,
+    _listening: DefaultGuard,
+    server: Orb,
+    client: Orb,
+    safe: SafeRef,
+    /// What the client calls its peer.
+    address: String,
+    port: u16,
+    key: Vec<u8>,
+    signal: Arc<Notify>,
+}
+
+impl World {
+    async fn new() -> Self {
+        Self::with_payload(0).await
+    }
+
+    async fn with_payload(octets: usize) -> Self {
+        let told = Listener::default();
+        let listening = tracing::subscriber::set_default(told.clone());
+        let server = Orb::builder()
+            .listen("iiop://127.0.0.1:0")
+            .trace_payload(octets)
+            .build()
+            .await
+            .unwrap();
+        let signal = Arc::new(Notify::new());
+        let servant = SafeServant::new(Strong(Arc::clone(&signal)));
+        let theirs = server.root_poa().activate(servant).unwrap();
+        server.root_poa().the_poa_manager().activate().unwrap();
+        let profile = IiopProfile::from_tagged(&theirs.as_object().ior().profiles[0]).unwrap();
+        let client = Orb::builder().trace_payload(octets).build().await.unwrap();
+        let safe = client
+            .string_to_object(&server.object_to_string(&theirs))
+            .await
+            .unwrap()
+            .unchecked_narrow();
+        Self {
+            told,
+            _listening: listening,
+            address: server.endpoints()[0].to_string(),
+            server,
+            client,
+            safe,
+            port: profile.address.port,
+            key: profile.object_key.to_vec(),
+            signal,
+        }
+    }
+
+    /// What the client has been told since the last time, and what the server has.
+    fn told(&self) -> (Vec<String>, Vec<String>) {
+        let all = std::mem::take(&mut *self.told.0.lock().unwrap());
+        let (client, server): (Vec<_>, Vec<_>) = all
+            .into_iter()
+            .filter(|told| !told.peer.is_empty())
+            .partition(|told| told.peer == self.address);
+        let lines = |all: Vec<Told>| all.into_iter().map(|told| told.line).collect();
+        (lines(client), lines(server))
+    }
+
+    /// What the events of messages begin with, sizes and contexts aside.
+    fn brief(lines: &[String]) -> Vec<String> {
+        let keep = ["request_id", "response", "operation", "status", "exception"];
+        lines
+            .iter()
+            .map(|line| {
+                let (head, fields) = line.split_once(" giop=").unwrap_or((line, ""));
+                let kept: Vec<&str> = fields
+                    .split_inclusive(' ')
+                    .filter(|field| keep.iter().any(|name| field.starts_with(name)))
+                    .collect();
+                format!("{head} {}", kept.concat()).trim().to_owned()
+            })
+            .collect()
+    }
+}
+
+/// The lines, without what differs from run to run.
+#[track_caller]
+fn check(lines: &[String], expected: &[&str]) {
+    assert_eq!(World::brief(lines), expected, "{lines:#?}");
+}
+
+#[tokio::test]
+async fn a_call_is_told_at_both_ends_with_its_headers() {
+    let world = World::new().await;
+    world.safe.open(PASSWORD).await.unwrap();
+    let (client, server) = world.told();
+    check(
+        &client,
+        &[
+            "sending Request request_id=0 response=\"with-target\" operation=\"open\"",
+            "received Reply request_id=0 status=\"NO_EXCEPTION\"",
+        ],
+    );
+    check(
+        &server,
+        &[
+            "accepted",
+            "received Request request_id=0 response=\"with-target\" operation=\"open\"",
+            "sending Reply request_id=0 status=\"NO_EXCEPTION\"",
+        ],
+    );
+    // What one end says it sends is what the other says it has got.
+    let sent = client[0].strip_prefix("sending").unwrap();
+    assert_eq!(Some(sent), server[1].strip_prefix("received"));
+    for part in [
+        " giop=1.2 order=\"little-endian\" octets=",
+        " key=zorb:",
+        "/0.0/0.0 contexts=CodeSets",
+    ] {
+        assert!(sent.contains(part), "{sent}");
+    }
+}
+
+#[tokio::test]
+async fn exceptions_are_told_by_name() {
+    let world = World::new().await;
+    assert!(matches!(
+        world.safe.open("x").await,
+        Err(OpenError::Wrong(_))
+    ));
+    let theirs = world.server.object(world.safe.as_object().ior().clone());
+    world.server.root_poa().deactivate_object(&theirs).unwrap();
+    world.safe.open("x").await.unwrap_err();
+    let (client, server) = world.told();
+    let replies: Vec<_> = client.iter().filter(|l| l.contains("Reply")).collect();
+    assert!(
+        replies[0].contains("status=\"USER_EXCEPTION\" exception=IDL:Traced/Safe/Wrong:1.0"),
+        "{replies:#?}"
+    );
+    assert!(
+        replies[1].contains("status=\"SYSTEM_EXCEPTION\" exception=OBJECT_NOT_EXIST (minor"),
+        "{replies:#?}"
+    );
+    assert_eq!(
+        server.iter().filter(|l| l.contains("exception=")).count(),
+        2
+    );
+}
+
+#[tokio::test]
+async fn a_one_way_call_has_no_reply() {
+    let world = World::new().await;
+    world.safe.knock().await.unwrap();
+    world.signal.notified().await;
+    let (client, server) = world.told();
+    let request = "Request request_id=0 response=\"none\" operation=\"knock\"";
+    check(&client, &[&format!("sending {request}")]);
+    check(&server, &["accepted", &format!("received {request}")]);
+}
+
+#[tokio::test]
+async fn a_locate_request_is_told_with_what_comes_of_it() {
+    let world = World::new().await;
+    assert!(world.safe.as_object().locate().await.unwrap());
+    let (client, server) = world.told();
+    check(
+        &client,
+        &[
+            "sending LocateRequest request_id=0",
+            "received LocateReply request_id=0 status=\"OBJECT_HERE\"",
+        ],
+    );
+    check(
+        &server,
+        &[
+            "accepted",
+            "received LocateRequest request_id=0",
+            "sending LocateReply request_id=0 status=\"OBJECT_HERE\"",
+        ],
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_is_told_as_cancelled() {
+    let world = World::new().await;
+    tokio::select! {
+        biased;
+        _ = world.safe.wait() => unreachable!("it waits for ever"),
+        () = world.signal.notified() => {}
+    }
+    // On the same connection, so the server has read the other message before.
+    world.safe.as_object().locate().await.unwrap();
+    let (client, server) = world.told();
+    assert_eq!(
+        World::brief(&client)[1],
+        "sending CancelRequest request_id=0"
+    );
+    assert_eq!(
+        World::brief(&server)[2],
+        "received CancelRequest request_id=0"
+    );
+}
+
+#[tokio::test]
+async fn a_forward_is_told_with_where_it_leads() {
+    let world = World::new().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let target = world.safe.as_object().ior().clone();
+    let forwarding = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut reader = Reader::new(Limits::default());
+        let request = loop {
+            if let Some(message) = reader.next().unwrap() {
+                break message;
+            }
+            stream.read_buf(reader.buffer()).await.unwrap();
+        };
+        let reply = ReplyBuilder {
+            version: Version::V1_0,
+            request_id: RequestHeader::read(&request).unwrap().request_id,
+            status: ReplyStatus::LocationForward,
+            contexts: &[],
+        };
+        let e = Encoder::<BigEndian>::new(WireFormat::default());
+        let reply = reply.encode(e, |e| e.put(&target)).unwrap();
+        stream.write_all(&reply.to_vec()).await.unwrap();
+        stream
+    });
+    let url = format!("corbaloc::127.0.0.1:{port}/Somewhere");
+    let object = world.client.string_to_object(&url).await.unwrap();
+    object
+        .unchecked_narrow::<SafeRef>()
+        .open(PASSWORD)
+        .await
+        .unwrap();
+    let all = world.told.0.lock().unwrap().clone();
+    let told: Vec<_> = all
+        .iter()
+        .filter(|told| told.peer.ends_with(&format!(":{port}")))
+        .collect();
+    assert!(told[0].line.contains("key=Somewhere"), "{told:#?}");
+    let forward = format!("status=\"LOCATION_FORWARD\" forward={}", world.address);
+    assert!(told[1].line.contains(&forward), "{told:#?}");
+    assert!(told[1].line.contains("order=\"big-endian\""), "{told:#?}");
+    // And then the call is made where it leads.
+    let (client, _) = world.told();
+    assert_eq!(World::brief(&client).len(), 2);
+    drop(forwarding.await.unwrap());
+}
+
+#[tokio::test]
+async fn the_pieces_of_a_message_are_told_as_they_come() {
+    let world = World::new().await;
+    let request = RequestBuilder {
+        version: Version::V1_2,
+        request_id: 7,
+        response: ResponseFlags::WithTarget,
+        key: &world.key,
+        operation: "open",
+        contexts: &[],
+    };
+    let e = Encoder::<BigEndian>::new(WireFormat::default());
+    let whole = request
+        .encode(e, |e| e.write_raw_string(b"x"))
+        .unwrap()
+        .to_vec();
+    let header = |kind, more_fragments, size: usize| {
+        MessageHeader {
+            version: Version::V1_2,
+            endian: zorb_cdr::Endian::Big,
+            more_fragments,
+            kind,
+            size: size as u32,
+        }
+        .to_octets()
+    };
+    let (first, rest) = whole.split_at(24);
+    let mut octets = header(MessageKind::Request, true, 12).to_vec();
+    octets.extend_from_slice(&first[12..]);
+    octets.extend_from_slice(&header(MessageKind::Fragment, false, rest.len() + 4));
+    octets.extend_from_slice(&7u32.to_be_bytes());
+    octets.extend_from_slice(rest);
+    let mut stream = TcpStream::connect(("127.0.0.1", world.port)).await.unwrap();
+    stream.write_all(&octets).await.unwrap();
+    stream.read_u8().await.unwrap();
+    let (_, server) = world.told();
+    check(
+        &server,
+        &[
+            "accepted",
+            "received a piece of a fragmented message: Request request_id=7",
+            "received a piece of a fragmented message: Fragment request_id=7",
+            "received Request request_id=7 response=\"with-target\" operation=\"open\"",
+            "sending Reply request_id=7 status=\"USER_EXCEPTION\" exception=IDL:Traced/Safe/Wrong:1.0",
+        ],
+    );
+    assert!(server[1].contains("octets=24") && server[1].contains("more_follow=true"));
+}
+
+#[tokio::test]
+async fn a_peer_that_does_not_speak_giop_is_told_with_the_octets_it_sent() {
+    let world = World::new().await;
+    let mut stream = TcpStream::connect(("127.0.0.1", world.port)).await.unwrap();
+    stream
+        .write_all(b"GET / HTTP/1.1\r\nPassword: x")
+        .await
+        .unwrap();
+    stream.read_u8().await.unwrap();
+    let (_, server) = world.told();
+    let broken = server
+        .iter()
+        .find(|line| line.starts_with("the peer broke the protocol"))
+        .unwrap();
+    assert!(broken.contains("expected the magic \"GIOP\""), "{broken}");
+    assert!(broken.contains("47 45 54 20 2f"), "{broken}");
+    // Nobody has asked for more than a header's length.
+    assert!(broken.contains("GET / HTTP/1.1..\n"), "{broken}");
+    assert!(!broken.contains("Password"), "{broken}");
+    let sent: Vec<_> = server.iter().filter(|l| l.starts_with("sending")).collect();
+    assert!(sent[0].starts_with("sending MessageError"), "{server:#?}");
+}
+
+/// The text beside the digits of a dump, without its line ends.
+fn text_of(line: &str) -> String {
+    let (_, dump) = line.split_once("payload=\n").unwrap();
+    dump.lines().map(|row| &row[57..]).collect()
+}
+
+#[tokio::test]
+async fn arguments_and_results_are_not_shown_unasked() {
+    let world = World::new().await;
+    world.safe.open(PASSWORD).await.unwrap();
+    world.safe.open("wrong horse").await.unwrap_err();
+    let (client, server) = world.told();
+    for line in client.iter().chain(&server) {
+        assert!(
+            !line.contains("horse") && !line.contains("payload"),
+            "{line}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn arguments_and_results_are_shown_to_who_asks() {
+    let world = World::with_payload(4096).await;
+    world.safe.open(PASSWORD).await.unwrap();
+    let (client, server) = world.told();
+    for line in [&client[0], &client[1], &server[1], &server[2]] {
+        assert!(line.contains("payload=\n  0000  47 49 4f 50"), "{line}");
+        assert!(text_of(line).contains(PASSWORD), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn no_more_octets_are_shown_than_asked_for() {
+    let world = World::with_payload(20).await;
+    world.safe.open(PASSWORD).await.unwrap();
+    let (client, _) = world.told();
+    assert!(client[0].contains("\n  0010 "), "{client:#?}");
+    assert!(!client[0].contains("\n  0020 "), "{client:#?}");
+    assert!(client[0].contains("more octets"), "{client:#?}");
+}
+
+#[tokio::test]
+async fn the_pieces_of_a_message_are_told_as_they_go() {
+    let world = World::new().await;
+    let client = Orb::builder()
+        .max_fragment_octets(64)
+        .build()
+        .await
+        .unwrap();
+    let safe: SafeRef = client
+        .object(world.safe.as_object().ior().clone())
+        .unchecked_narrow();
+    safe.open(PASSWORD).await.unwrap();
+    let (client, server) = world.told();
+    let pieces = |lines: &[String], way: &str| {
+        let begin = format!("{way} a piece");
+        lines.iter().filter(|l| l.starts_with(&begin)).count()
+    };
+    let going = pieces(&client, "sending");
+    assert!(going > 1, "{client:#?}");
+    assert_eq!(pieces(&server, "received"), going, "{server:#?}");
+    assert!(client[0].starts_with("sending Request"), "{client:#?}");
+    assert!(client[1].contains("message: Request") && client[1].contains("more_follow=true"));
+    assert!(client[going].contains("message: Fragment") && client[going].contains("=false"));
+}
