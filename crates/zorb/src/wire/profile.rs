@@ -18,6 +18,8 @@ use zorb_transport::Endpoint;
 
 /// The ORB type in omniORB's references: `ATT` and a NUL.
 const OMNIORB_ORB_TYPE: u32 = 0x4154_5400;
+/// The ORB type in JacORB's references: `JAC` and a NUL.
+const JACORB_ORB_TYPE: u32 = 0x4a41_4300;
 
 /// Ways to an object that are tried at most: each may take the whole connect timeout, and a
 /// hostile reference could name any number.
@@ -129,7 +131,14 @@ fn candidate<A: zorb_giop::ior::ProfileAddress>(
         .component(ComponentTag::CODE_SETS)
         .and_then(|data| CodeSetInfo::from_component(data).ok());
     // GIOP 1.0 negotiates nothing.
-    let info = info.filter(|_| version >= Version::V1_1);
+    let mut info = info.filter(|_| version >= Version::V1_1);
+    // A JacORB server (3.9) reads text in whatever set was agreed on, but writes it in its native
+    // one, so no other is of use.
+    if orb_type(body) == Some(JACORB_ORB_TYPE)
+        && let Some(info) = &mut info
+    {
+        info.char_data.conversion.clear();
+    }
     Candidate {
         endpoint,
         key: body.object_key.clone(),
@@ -298,6 +307,7 @@ fn component(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zorb_cdr::{CharSet, WCharSet};
 
     #[test]
     fn a_reference_leads_to_every_endpoint_in_the_order_asked_for() {
@@ -430,6 +440,25 @@ mod tests {
         assert!(takes_cancels(Some(ORB_TYPE)));
         // Who does not say may be omniORB.
         assert!(!takes_cancels(Some(OMNIORB_ORB_TYPE)) && !takes_cancels(None));
+    }
+
+    /// References as JacORB 3.9 writes them.
+    #[test]
+    fn text_for_jacorb_is_in_the_set_in_which_it_answers() {
+        let natively_latin1 = "IOR:000000000000001F49444C3A7A6F72622E746573742F496E7465726F702F506565723A312E300000000000010000000000000078000102000000000A3132372E302E302E3100B4FF0000001E3436313734333836312F020243370F022A3818100630463814141B484C1B0000000000020000000000000008000000004A41430000000001000000240000000000010001000000020001000F0501000100010109000000020501000100010100";
+        let natively_utf8 = "IOR:000000000000001F49444C3A7A6F72622E746573742F496E7465726F702F506565723A312E300000000000010000000000000078000102000000000A3132372E302E302E3100AF610000001F353030323537393636332F020303234C2119473F100630463814141B484C1B00000000020000000000000008000000004A4143000000000100000024000000000501000100000002000100010001000F00010109000000020501000100010100";
+        for (reference, expected) in [
+            // It offers to convert UTF-8, and then answers in ISO 8859-1.
+            (natively_latin1, CharSet::Latin1),
+            (natively_utf8, CharSet::Utf8),
+        ] {
+            let ior = Ior::from_hex(&reference[4..]).unwrap();
+            let found = candidates(&ior, Version::HIGHEST);
+            assert_eq!(found.len(), 1);
+            assert_eq!(found[0].code_sets.char_set, expected);
+            assert_eq!(found[0].code_sets.wchar_set, WCharSet::Utf16);
+            assert!(found[0].takes_cancels);
+        }
     }
 
     #[test]
