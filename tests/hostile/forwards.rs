@@ -175,6 +175,40 @@ async fn a_forward_to_nil_or_to_no_profile_of_ours_is_not_followed() {
     world.end().await;
 }
 
+async fn answer_locate(raw: &mut Raw, answer: LocateReply) {
+    let asked = raw.receive().await.unwrap();
+    let id = zorb_giop::LocateRequestHeader::read(&asked)
+        .unwrap()
+        .request_id;
+    let e = zorb_cdr::Encoder::<zorb_cdr::BigEndian>::new(zorb_cdr::WireFormat::default());
+    let answer = answer.encode(e, Version::V1_2, id).unwrap();
+    raw.send(&answer.to_vec()).await;
+}
+
+/// JacORB says that an object is gone by an exception.
+#[tokio::test]
+async fn an_object_that_does_not_exist_is_not_there_in_whatever_way_it_is_said() {
+    let world = World::start().await;
+    let peer = Peer::start().await;
+    let object = world.bystander().object(peer.ior());
+    let raised = |kind| LocateReply::SystemException(SystemException::new(kind, 0, Completed::No));
+    let answering = async {
+        let mut raw = peer.accept().await;
+        answer_locate(&mut raw, LocateReply::UnknownObject).await;
+        answer_locate(&mut raw, raised(Kind::ObjectNotExist)).await;
+        answer_locate(&mut raw, raised(Kind::NoPermission)).await;
+        raw
+    };
+    let asking = async {
+        assert_eq!(within(object.locate()).await, Ok(false));
+        assert_eq!(within(object.locate()).await, Ok(false));
+        let refused = within(object.locate()).await.unwrap_err();
+        assert_eq!(refused.kind, Kind::NoPermission);
+    };
+    join!(asking, answering);
+    world.end().await;
+}
+
 #[tokio::test]
 async fn locating_follows_forwards_too_and_not_for_ever() {
     let world = World::start().await;
@@ -184,15 +218,7 @@ async fn locating_follows_forwards_too_and_not_for_ever() {
     let forwarding = async {
         let mut raw = peer.accept().await;
         loop {
-            let asked = raw.receive().await.unwrap();
-            let id = zorb_giop::LocateRequestHeader::read(&asked)
-                .unwrap()
-                .request_id;
-            let e = zorb_cdr::Encoder::<zorb_cdr::BigEndian>::new(zorb_cdr::WireFormat::default());
-            let answer = LocateReply::ObjectForward(here.clone())
-                .encode(e, Version::V1_2, id)
-                .unwrap();
-            raw.send(&answer.to_vec()).await;
+            answer_locate(&mut raw, LocateReply::ObjectForward(here.clone())).await;
         }
     };
     let outcome = tokio::select! {

@@ -409,6 +409,12 @@ pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> 
             LocateReply::ObjectForward(ior) | LocateReply::ObjectForwardPerm(ior) => {
                 binding = object.bind_forward(&ior).await?;
             }
+            // That is how JacORB says UNKNOWN_OBJECT.
+            LocateReply::SystemException(exception)
+                if exception.kind == SystemExceptionKind::ObjectNotExist =>
+            {
+                return Ok(false);
+            }
             LocateReply::SystemException(exception) => return Err(exception.received()),
             LocateReply::NeedsAddressingMode(wanted) => {
                 binding = object
