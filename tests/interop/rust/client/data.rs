@@ -81,15 +81,7 @@ pub(super) async fn basic(w: Arc<World>) {
     for v in [0, 1, 0x1234_5678_9abc_def0, 1 << 63, u64::MAX] {
         echo!(w.echo_ulonglong(v, v ^ 0x5555));
     }
-    for v in [
-        0.0,
-        -0.0,
-        1.23,
-        f32::from_bits(1),
-        f32::MAX,
-        f32::INFINITY,
-        f32::NAN,
-    ] {
+    for v in [0.0, -0.0, 1.23, f32::from_bits(1), f32::MAX, f32::INFINITY] {
         echo!(w.echo_float(v, 0.1));
     }
     for v in [
@@ -99,7 +91,6 @@ pub(super) async fn basic(w: Arc<World>) {
         f64::from_bits(1),
         f64::MAX,
         f64::NEG_INFINITY,
-        f64::NAN,
     ] {
         echo!(w.echo_double(v, 0.1));
     }
@@ -117,6 +108,12 @@ pub(super) async fn basic(w: Arc<World>) {
         w.peer.only_out().await.unwrap(),
         (1, 2.0, "three".to_owned())
     );
+}
+
+/// A NaN has a sign too.
+pub(super) async fn nans(w: Arc<World>) {
+    echo!(w.echo_float(f32::NAN, -f32::NAN));
+    echo!(w.echo_double(f64::NAN, -f64::NAN));
 }
 
 pub(super) async fn mixed(w: Arc<World>) {

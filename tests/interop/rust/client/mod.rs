@@ -44,7 +44,7 @@ macro_rules! cells {
 
 cells! {
     DATA: data::{
-        basic, mixed, mismatch, constants, strings, latin1, latin1_char, enums, structs, bundles,
+        basic, nans, mixed, mismatch, constants, strings, latin1, latin1_char, enums, structs, bundles,
         sequences, struct_sequences, nested_sequences, bounded, beyond_bounds, arrays,
         large_octets, large_strings, large_structs, big_messages,
     }

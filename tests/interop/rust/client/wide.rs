@@ -82,7 +82,8 @@ fn bundle(d: &mut Dice, n: usize) -> WideBundle {
 pub(super) async fn wide_chars(w: Arc<World>) {
     let units = "aZ0 \u{1}\u{7f}\u{80}éÿĀЖ€日\u{301}\u{d7ff}\u{e000}\u{fffd}\u{ffff}";
     for unit in units.encode_utf16() {
-        echo!(w.echo_wchar(WChar(unit), WChar(unit ^ 1)));
+        // Neither is ever a mark.
+        echo!(w.echo_wchar(WChar(unit), WChar(unit ^ 4)));
     }
     let mut d = Dice(21);
     for n in [0, 1, 2, 3, 8, 33] {

@@ -10,7 +10,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.omg.CORBA.COMM_FAILURE;
 import org.omg.CORBA.ORB;
 import org.omg.CORBA.SystemException;
@@ -51,7 +50,8 @@ public final class Client {
         arguments.properties.setProperty("jacorb.connection.client.pending_reply_timeout", "30000");
         ORB orb = ORB.init(new String[0], arguments.properties);
         POA poa = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
-        Cells cells = new Cells(orb, poa, arguments.get("--corbaloc"), utf8, codeSets, !giop10);
+        // Without code sets there is no wide text.
+        Cells cells = new Cells(orb, poa, arguments.get("--corbaloc"), utf8, codeSets);
 
         List<String> chosen = new ArrayList<>(arguments.getAll("--cell"));
         chosen.remove("all");
