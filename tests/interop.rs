@@ -33,9 +33,9 @@ use peers::Over;
 
 mod our_client_passes_every_cell {
     use super::*;
-    use client::{Cell, DATA, OBJECTS, UNICODE, WAITS, WIDE, WIDE_UNICODE};
+    use client::{Cell, DATA, FORWARDS, OBJECTS, UNICODE, WAITS, WIDE, WIDE_UNICODE};
 
-    const ALL: &[&[Cell]] = &[DATA, OBJECTS, WAITS, UNICODE, WIDE, WIDE_UNICODE];
+    const ALL: &[&[Cell]] = &[DATA, OBJECTS, WAITS, FORWARDS, UNICODE, WIDE, WIDE_UNICODE];
 
     #[tokio::test(flavor = "multi_thread")]
     async fn on_our_server_over_tcp() {

@@ -140,14 +140,11 @@ mod omniorb_s_client_passes_every_cell {
     use crate::support::{Running, passed};
     use std::process::Command;
 
-    /// Cells of that client that need what our servers do not have yet.
-    const NOT_YET: &[&str] = &["forward"];
-
     async fn check(talk: Talk, callbacks: Over) {
         let theirs = Theirs {
             callbacks,
             only: &[],
-            without: NOT_YET,
+            without: &[],
         };
         their_client(&OMNIORB, talk, theirs).await;
     }

@@ -1,6 +1,7 @@
 //! The servant of `interop.idl`: every comment there is a rule here.
 
 mod data;
+mod forwards;
 mod rest;
 mod wide;
 
@@ -10,8 +11,8 @@ use crate::idl::interop::{NodeRef, PeerRef, PeerServant};
 use crate::idl::shapes::Point;
 use crate::nodes::host_node;
 use std::collections::HashMap;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicI32;
+use std::sync::atomic::{AtomicI32, AtomicU32};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::watch;
 use zorb::{CompletionStatus, Orb, SystemException, SystemExceptionKind};
@@ -27,6 +28,7 @@ pub(crate) struct Peer {
     attributes: Mutex<Attributes>,
     kept: Mutex<Option<NodeRef>>,
     used: AtomicI32,
+    forwarded: Arc<AtomicU32>,
     waited_for: watch::Sender<WaitedFor>,
 }
 
@@ -91,6 +93,7 @@ pub(crate) fn serve(orb: &Orb) -> PeerRef {
         attributes: Mutex::default(),
         kept: Mutex::default(),
         used: AtomicI32::new(0),
+        forwarded: Arc::default(),
         waited_for: watch::Sender::default(),
     };
     let poa = orb.root_poa();

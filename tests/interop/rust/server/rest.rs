@@ -365,37 +365,6 @@ impl interop::Gates for Peer {
     }
 }
 
-/// zorb's servers cannot forward yet.
-fn cannot_forward<T>() -> Raises<T> {
-    Err(SystemException::new(
-        SystemExceptionKind::NoImplement,
-        0,
-        CompletionStatus::No,
-    ))
-}
-
-impl interop::Forwards for Peer {
-    async fn forwarder(&self, _: u32) -> Raises<Option<NodeRef>> {
-        cannot_forward()
-    }
-
-    async fn forwarder_for_good(&self) -> Raises<Option<NodeRef>> {
-        cannot_forward()
-    }
-
-    async fn forward_loop(&self) -> Raises<Option<NodeRef>> {
-        cannot_forward()
-    }
-
-    async fn forward_to_nowhere(&self) -> Raises<Option<NodeRef>> {
-        cannot_forward()
-    }
-
-    async fn forwarded(&self) -> Raises<u32> {
-        cannot_forward()
-    }
-}
-
 impl interop::Control for Peer {
     async fn orb_name(&self) -> Raises<String> {
         Ok("zorb".to_owned())
