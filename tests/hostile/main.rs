@@ -10,7 +10,9 @@
 //! - [`endings`]: servers that vanish or close;
 //! - [`forwards`]: servers that send their clients elsewhere;
 //! - [`addressing`]: servers that want their objects addressed in another way;
-//! - [`drops`]: callers that lose patience.
+//! - [`drops`]: callers that lose patience;
+//! - [`limits`]: calls that run out of time;
+//! - [`nowhere`]: references that lead nowhere.
 
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 
@@ -19,6 +21,8 @@ mod drops;
 mod endings;
 mod forwards;
 mod framing;
+mod limits;
+mod nowhere;
 mod pace;
 mod raw;
 mod replies;

@@ -24,6 +24,7 @@ zorb::idl! {
             void panic_later();
             /// Returns when the test says so.
             void wait();
+            oneway void forget(in long n);
         };
     };
 }
@@ -92,6 +93,10 @@ impl Target for Servant {
     async fn panic_later(&self) -> Result<(), SystemException> {
         tokio::task::yield_now().await;
         panic!("later, as asked");
+    }
+
+    async fn forget(&self, _: i32) -> Result<(), SystemException> {
+        Ok(())
     }
 
     async fn wait(&self) -> Result<(), SystemException> {

@@ -65,6 +65,14 @@ pub enum Fault {
         /// The limit.
         limit: core::time::Duration,
     },
+    /// The time limit of the call passed before its request was on its way.
+    #[error("no request could be sent to {endpoint} within {limit:?}")]
+    SendTimeout {
+        /// Which peer.
+        endpoint: String,
+        /// The limit.
+        limit: core::time::Duration,
+    },
     /// Too many requests in flight, or too much unsent.
     #[error("{0}")]
     Overload(String),
@@ -136,7 +144,7 @@ impl Fault {
             Self::CannotConnect { .. } => (Kind::Transient, minor::CANNOT_CONNECT),
             Self::ConnectionLost { .. } => (Kind::CommFailure, 0),
             Self::ConnectionClosed { .. } | Self::TooManyForwards { .. } => (Kind::Transient, 0),
-            Self::Timeout { .. } => (Kind::Timeout, 0),
+            Self::Timeout { .. } | Self::SendTimeout { .. } => (Kind::Timeout, 0),
             Self::Overload(_) | Self::Discarding => (Kind::Transient, minor::REQUEST_DISCARDED),
             Self::NoAdapter => (Kind::ObjectNotExist, minor::NO_ADAPTER),
             Self::NoObject => (Kind::ObjectNotExist, 0),

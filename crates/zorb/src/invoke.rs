@@ -158,9 +158,19 @@ impl ObjectRef {
         operation: &str,
         arguments: &Arguments<'_>,
     ) -> Result<Reply, SystemException> {
-        // Whether a request has left, which decides what a timeout may say.
         let sent = AtomicBool::new(false);
-        let calling = self.request_until_done(operation, arguments, &sent);
+        self.within_limit(&sent, self.request_until_done(operation, arguments, &sent))
+            .await
+    }
+
+    /// Holds everything that a call does to its time limit: resolving, connecting, waiting for
+    /// room, forwards, and sending again. `sent`: whether a request is on its way to the servant,
+    /// which decides what the exception says of its completion.
+    async fn within_limit<T>(
+        &self,
+        sent: &AtomicBool,
+        calling: impl Future<Output = Result<T, SystemException>>,
+    ) -> Result<T, SystemException> {
         let Some(limit) = self.round_trip_timeout() else {
             return calling.await;
         };
@@ -172,15 +182,14 @@ impl ObjectRef {
         tokio::select! {
             biased;
             result = calling => result,
-            () = sleep => Err(Fault::Timeout {
-                endpoint: self.whereabouts(),
-                limit,
+            () = sleep => {
+                let endpoint = self.whereabouts();
+                Err(if sent.load(Ordering::Relaxed) {
+                    Fault::Timeout { endpoint, limit }.raise(CompletionStatus::Maybe)
+                } else {
+                    Fault::SendTimeout { endpoint, limit }.raise(CompletionStatus::No)
+                })
             }
-            .raise(if sent.load(Ordering::Relaxed) {
-                CompletionStatus::Maybe
-            } else {
-                CompletionStatus::No
-            })),
         }
     }
 
@@ -196,15 +205,15 @@ impl ObjectRef {
         let mut fell_back = false;
         let mut readdressed = 0;
         loop {
-            sent.store(true, Ordering::Relaxed);
             let called = match &binding.target {
                 Target::Remote(connection) => {
                     connection
-                        .call(binding.version, &binding.address(), operation, arguments)
+                        .call(binding.version, &binding.address(), operation, arguments, sent)
                         .await
                 }
                 Target::Local => {
-                    call_local(self.orb().inner(), &binding, operation, arguments, true)
+                    let orb = self.orb().inner();
+                    call_local(orb, &binding, operation, arguments, true, sent)
                         .await
                         .map(|message| message.ok_or(()))
                         .and_then(|message| {
@@ -212,6 +221,8 @@ impl ObjectRef {
                         })
                 }
             };
+            // Whatever goes on from here does so because the servant was not reached.
+            sent.store(false, Ordering::Relaxed);
             let failed = match called {
                 Ok(message) => match self.read_reply(message, &binding)? {
                     Answer::Reply(reply) => return Ok(reply),
@@ -311,19 +322,35 @@ impl ObjectRef {
         operation: &str,
         arguments: &Arguments<'_>,
     ) -> Result<(), SystemException> {
+        let sent = AtomicBool::new(false);
+        self.within_limit(
+            &sent,
+            self.request_one_way_until_sent(operation, arguments, &sent),
+        )
+        .await
+    }
+
+    async fn request_one_way_until_sent(
+        &self,
+        operation: &str,
+        arguments: &Arguments<'_>,
+        sent: &AtomicBool,
+    ) -> Result<(), SystemException> {
         let mut resends = 0;
         let mut forwards = 0;
         loop {
             let binding = self.binding().await?;
             let called = match &binding.target {
                 Target::Remote(connection) => connection
-                    .call_one_way(binding.version, &binding.address(), operation, arguments)
+                    .call_one_way(binding.version, &binding.address(), operation, arguments, sent)
                     .await
                     .map(|()| None),
                 Target::Local => {
-                    call_local(self.orb().inner(), &binding, operation, arguments, false).await
+                    let orb = self.orb().inner();
+                    call_local(orb, &binding, operation, arguments, false, sent).await
                 }
             };
+            sent.store(false, Ordering::Relaxed);
             match called {
                 Ok(None) => return Ok(()),
                 Ok(Some(message)) => match self.read_reply(message, &binding)? {
@@ -383,9 +410,20 @@ fn is_worth_asking_anew(exception: &SystemException) -> bool {
 
 /// Asks where an object is.
 pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> {
+    // Nothing is carried out, however far the question got.
+    let sent = AtomicBool::new(false);
+    object
+        .within_limit(&sent, locate_until_done(object))
+        .await
+        .map_err(SystemException::received)
+}
+
+async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> {
     let mut binding = object.binding().await?;
+    let mut forwards = 0;
+    let mut resends = 0;
     let mut readdressed = 0;
-    for _ in 0..MAX_FORWARDS {
+    loop {
         let reply = match &binding.target {
             Target::Local => {
                 let orb = object.orb().inner();
@@ -397,7 +435,12 @@ pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> 
                     Ok(message) => message,
                     Err(error) => {
                         object.unbind(&binding);
-                        return Err(error.raise().received());
+                        if may_resend(&error) && resends < MAX_RESENDS {
+                            resends += 1;
+                            binding = object.binding().await?;
+                            continue;
+                        }
+                        return Err(error.raise());
                     }
                 };
                 read_locate_reply(&message, connection)?
@@ -407,6 +450,13 @@ pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> 
             LocateReply::UnknownObject => return Ok(false),
             LocateReply::ObjectHere => return Ok(true),
             LocateReply::ObjectForward(ior) | LocateReply::ObjectForwardPerm(ior) => {
+                forwards += 1;
+                if forwards > MAX_FORWARDS {
+                    return Err(Fault::TooManyForwards {
+                        limit: MAX_FORWARDS,
+                    }
+                    .raise(CompletionStatus::No));
+                }
                 binding = object.bind_forward(&ior).await?;
             }
             // That is how JacORB says UNKNOWN_OBJECT.
@@ -415,7 +465,7 @@ pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> 
             {
                 return Ok(false);
             }
-            LocateReply::SystemException(exception) => return Err(exception.received()),
+            LocateReply::SystemException(exception) => return Err(exception),
             LocateReply::NeedsAddressingMode(wanted) => {
                 binding = object
                     .readdress(&binding, wanted, &mut readdressed)
@@ -423,10 +473,6 @@ pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> 
             }
         }
     }
-    Err(Fault::TooManyForwards {
-        limit: MAX_FORWARDS,
-    }
-    .raise(CompletionStatus::No))
 }
 
 fn read_locate_reply(
@@ -457,6 +503,7 @@ async fn call_local(
     operation: &str,
     arguments: &Arguments<'_>,
     two_way: bool,
+    sent: &AtomicBool,
 ) -> Result<Option<Message>, CallError> {
     let format = WireFormat::default();
     let located = orb.adapters().locate(&binding.key);
@@ -495,6 +542,7 @@ async fn call_local(
         Ok(object) => {
             match released(&object).await {
                 Ok(()) => {
+                    sent.store(true, Ordering::Relaxed);
                     let mut upcall = begin(orb, &object, request);
                     if two_way || is_forward {
                         poll_fn(|cx| run_upcall_in_place(orb, &mut upcall, cx, &receipt)).await

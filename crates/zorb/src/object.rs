@@ -3,7 +3,7 @@
 use crate::interface::Interface;
 use crate::invoke::Operation;
 use crate::orb::Orb;
-use crate::wire::{CallError, Candidate, ClientConnection, candidates};
+use crate::wire::{CallError, Candidate, ClientConnection, candidates, describe_unusable};
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use core::fmt;
@@ -325,15 +325,8 @@ impl ObjectRef {
         }
         let candidates = candidates(ior, orb.settings().max_giop_version);
         if candidates.is_empty() {
-            let tags: Vec<String> = ior
-                .profiles
-                .iter()
-                .map(|p| format!("{:?}", p.tag))
-                .collect();
-            return Err(Fault::NoUsableProfile {
-                profiles: tags.join(", "),
-            }
-            .raise(CompletionStatus::No));
+            let profiles = describe_unusable(ior);
+            return Err(Fault::NoUsableProfile { profiles }.raise(CompletionStatus::No));
         }
         let mut causes = Vec::new();
         for candidate in candidates {

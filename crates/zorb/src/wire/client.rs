@@ -207,13 +207,15 @@ impl ClientConnection {
     /// Sends a request and waits for its reply.
     ///
     /// Dropping the future at any point is safe for the connection: what was begun is finished,
-    /// the id stays out of use until its reply has come, and the server is told.
+    /// the id stays out of use until its reply has come, and the server is told. `sent` is set
+    /// once the request is on its way, whatever becomes of the future.
     pub(crate) async fn call(
         &self,
         version: Version,
         target: &TargetAddress<'_>,
         operation: &str,
         arguments: &EncodeArguments<'_>,
+        sent: &AtomicBool,
     ) -> Result<Message, CallError> {
         self.room().await;
         let mut call = self.begin(version)?;
@@ -225,6 +227,7 @@ impl ClientConnection {
             operation,
             arguments,
         )?;
+        sent.store(true, Ordering::Relaxed);
         call.send(message)?;
         poll_fn(|cx| call.poll_reply(cx)).await
     }
@@ -245,13 +248,14 @@ impl ClientConnection {
     }
 
     /// Sends a one-way request; ready when all of it is handed to the transport
-    /// (SYNC_WITH_TRANSPORT).
+    /// (SYNC_WITH_TRANSPORT). `sent` as in [`call`](Self::call).
     pub(crate) async fn call_one_way(
         &self,
         version: Version,
         target: &TargetAddress<'_>,
         operation: &str,
         arguments: &EncodeArguments<'_>,
+        sent: &AtomicBool,
     ) -> Result<(), CallError> {
         self.room().await;
         // The id is used up and given back at once: nobody will answer it.
@@ -270,6 +274,7 @@ impl ClientConnection {
             operation,
             arguments,
         )?;
+        sent.store(true, Ordering::Relaxed);
         let ticket = self.write(message)?;
         poll_fn(|cx| {
             if self.link.outbound.poll_written(ticket, cx).is_ready() {

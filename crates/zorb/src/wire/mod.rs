@@ -20,5 +20,5 @@ mod trace;
 pub(crate) use acceptor::Acceptor;
 pub(crate) use cache::{Cache, CacheKey, ConnectError, Connecting};
 pub(crate) use client::{CallError, ClientConnection};
-pub(crate) use profile::{Candidate, Published, candidates, make_ior};
+pub(crate) use profile::{Candidate, Published, candidates, describe_unusable, make_ior};
 pub(crate) use server::{ServerConnection, begin, locate_reply, released, run_upcall_in_place};

@@ -82,6 +82,34 @@ pub(crate) fn candidates(ior: &Ior, highest: Version) -> Vec<Candidate> {
     found
 }
 
+/// Why each profile of a reference leads nowhere, for people.
+pub(crate) fn describe_unusable(ior: &Ior) -> String {
+    let why: Vec<String> = ior
+        .profiles
+        .iter()
+        .map(|profile| match profile.tag {
+            ProfileTag::INTERNET_IOP => match IiopProfile::from_tagged(profile) {
+                Ok(body) => {
+                    let IiopAddress { host, port } = &body.address;
+                    let lack = if host.is_empty() {
+                        "empty host"
+                    } else {
+                        "port 0"
+                    };
+                    format!("IIOP {host}:{port}: {lack}")
+                }
+                Err(error) => format!("IIOP: {error}"),
+            },
+            ProfileTag::UIOP => match UiopProfile::from_tagged(profile) {
+                Ok(body) => format!("UIOP {}", body.address.path),
+                Err(error) => format!("UIOP: {error}"),
+            },
+            ProfileTag(tag) => format!("unknown profile 0x{tag:08x}"),
+        })
+        .collect();
+    why.join(", ")
+}
+
 fn iiop_candidates(body: &IiopProfile, highest: Version, found: &mut Vec<Candidate>) {
     // omniORB's UNIX socket: on the same host only, and then better than TCP. Our own references
     // name their sockets in profiles, in the order that the server wants.
