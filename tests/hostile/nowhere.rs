@@ -225,7 +225,7 @@ async fn a_socket_that_may_not_be_used_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("socket");
     let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
     // Some users may everything; what they are told is then not ours to choose.
     if std::os::unix::net::UnixStream::connect(&path).is_err() {
         let url = format!("corbaloc:uiop:1.2@{}|key", path.display());

@@ -7,7 +7,9 @@ use crate::wire::{
 };
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, Ordering};
+use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
+use tokio::sync::oneshot;
 use zorb_cdr::{
     BigEndian, ByteOrder, Decode, Decoder, Encode, EncodeError, Encoder, Endian, LittleEndian,
     NativeEndian, WireFormat,
@@ -17,7 +19,7 @@ use zorb_giop::{
     ReplyHeader, ReplyStatus, RequestBuilder, ResponseFlags, SystemException, SystemExceptionKind,
     Version, buffers,
 };
-use zorb_poa::{Missing, Outcome, Request};
+use zorb_poa::{Missing, Outcome, Receipt, Request, Upcall};
 
 /// Forwards that one call follows. Servers that send a client in circles exist.
 const MAX_FORWARDS: usize = 10;
@@ -175,8 +177,10 @@ impl ObjectRef {
             return calling.await;
         };
         let sleep = {
-            // Callers may be outside any runtime; the ORB's has the clock then.
-            let _runtime = self.orb().inner().lane().handle().enter();
+            // Callers may be outside any runtime; the ORB's has the clock then. It may be gone
+            // too, but then the call is over at its first poll, before anybody looks at the clock.
+            let home = self.home();
+            let _runtime = home.enter();
             tokio::time::sleep(limit)
         };
         tokio::select! {
@@ -539,29 +543,56 @@ async fn call_local(
     let receipt = request.receipt();
     let outcome = match located.map_err(Missing::raise) {
         Err(exception) => receipt.system_exception(&exception),
-        Ok(object) => {
-            match released(&object).await {
-                Ok(()) => {
-                    sent.store(true, Ordering::Relaxed);
-                    let mut upcall = begin(orb, &object, request);
-                    if two_way || is_forward {
-                        poll_fn(|cx| run_upcall_in_place(orb, &mut upcall, cx, &receipt)).await
-                    } else {
-                        // Nobody waits for it.
-                        let inner = Arc::clone(orb);
-                        orb.track(async move {
-                            poll_fn(|cx| run_upcall_in_place(&inner, &mut upcall, cx, &receipt))
-                                .await;
-                        });
-                        Outcome::Silent
-                    }
+        Ok(object) => match released(&object).await {
+            Ok(()) => {
+                sent.store(true, Ordering::Relaxed);
+                let upcall = begin(orb, &object, request);
+                match begin_local(orb, upcall, receipt, two_way || is_forward) {
+                    Begun::Over(outcome) => outcome,
+                    Begun::Pending(outcome) => outcome.await.map_err(|_| runtime_gone())?,
                 }
-                Err(exception) => receipt.system_exception(&exception),
             }
-        }
+            Err(exception) => receipt.system_exception(&exception),
+        },
     };
     match outcome {
         Outcome::Reply(reply) => Message::from_gather(reply).map(Some).map_err(own),
         Outcome::Silent => Ok(None),
     }
+}
+
+/// What became of an upcall of our own at its first poll.
+enum Begun {
+    Over(Outcome),
+    Pending(oneshot::Receiver<Outcome>),
+}
+
+/// Polls an upcall of our own. One that is not ready becomes a task, as at a server elsewhere: it
+/// runs on whatever becomes of its caller.
+fn begin_local(orb: &Arc<OrbInner>, mut upcall: Upcall, receipt: Receipt, two_way: bool) -> Begun {
+    if two_way {
+        let mut cx = Context::from_waker(Waker::noop());
+        if let Poll::Ready(outcome) = run_upcall_in_place(orb, &mut upcall, &mut cx, &receipt) {
+            return Begun::Over(outcome);
+        }
+    }
+    let (done, outcome) = oneshot::channel();
+    let inner = Arc::clone(orb);
+    orb.track(async move {
+        let outcome = poll_fn(|cx| run_upcall_in_place(&inner, &mut upcall, cx, &receipt)).await;
+        // Whoever is gone wants no answer.
+        let _ = done.send(outcome);
+    });
+    match two_way {
+        true => Begun::Pending(outcome),
+        false => Begun::Over(Outcome::Silent),
+    }
+}
+
+#[cold]
+fn runtime_gone() -> CallError {
+    CallError::Lost(Fault::ConnectionLost {
+        endpoint: "this ORB".to_owned(),
+        cause: "its runtime has shut down".to_owned(),
+    })
 }

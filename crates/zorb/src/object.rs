@@ -294,7 +294,7 @@ impl ObjectRef {
     }
 
     /// The runtime that serves this caller: its own, or the ORB's for callers without one.
-    fn home(&self) -> Handle {
+    pub(crate) fn home(&self) -> Handle {
         Handle::try_current().unwrap_or_else(|_| self.0.orb.inner().lane().handle().clone())
     }
 
@@ -342,6 +342,8 @@ impl ObjectRef {
                 Err(cause) => causes.push(cause),
             }
         }
+        // The causes say as much, but this one is not worth another try.
+        orb.check_not_down()?;
         Err(Fault::CannotConnect {
             causes: causes.join("; "),
         }

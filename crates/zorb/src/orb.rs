@@ -51,6 +51,8 @@ pub(crate) struct OrbInner {
     listening: Vec<Endpoint>,
     cache: Cache,
     stopping: AtomicBool,
+    /// Nobody may call out any more.
+    ended: AtomicBool,
     stop: CancellationToken,
     tasks: TaskTracker,
     down: watch::Sender<bool>,
@@ -94,6 +96,7 @@ impl Orb {
             listening,
             cache: Cache::default(),
             stopping: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             down: watch::Sender::new(false),
@@ -170,8 +173,9 @@ impl Orb {
     }
 
     /// Ends the ORB: no new connections and requests; upcalls in progress finish and their
-    /// replies are sent; every peer is told CloseConnection; servants are let go. Calls made
-    /// afterwards are BAD_INV_ORDER. Calling it again does nothing more.
+    /// replies are sent; every peer is told CloseConnection; servants are let go. Calls of ours
+    /// that still wait for a reply then, and those made afterwards, are BAD_INV_ORDER. Calling it
+    /// again does nothing more.
     ///
     /// Returns at once when `wait_for_completion` is false, else when all of that is done.
     ///
@@ -304,9 +308,9 @@ impl OrbInner {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Servants in progress may call out while the ORB is stopping; nobody may once it is down.
+    /// Servants in progress may call out while the ORB is stopping; nobody may afterwards.
     pub(crate) fn check_not_down(&self) -> Result<(), SystemException> {
-        if *self.down.borrow() {
+        if self.ended.load(Ordering::Acquire) {
             return Err(Fault::OrbShutDown.raise(CompletionStatus::No));
         }
         Ok(())
@@ -390,10 +394,11 @@ impl OrbInner {
         };
         self.lane.spawn(async move {
             this.tasks.wait().await;
-            // Servants in progress may have called out until now.
-            for connection in this.cache.drain() {
-                connection.shut_down();
-            }
+            // Servants in progress may have called out until now. Whoever finds the cache closed
+            // finds this too.
+            this.ended.store(true, Ordering::Release);
+            this.cache.close();
+            this.cache.closed().await;
             this.adapters.clear();
             this.down.send_replace(true);
             tracing::debug!("the ORB is down");
@@ -404,9 +409,7 @@ impl OrbInner {
 impl Drop for OrbInner {
     fn drop(&mut self) {
         self.stop.cancel();
-        for connection in self.cache.drain() {
-            connection.shut_down();
-        }
+        self.cache.close();
     }
 }
 

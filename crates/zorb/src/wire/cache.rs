@@ -1,12 +1,15 @@
 //! One connection for all references to an endpoint.
 
 use super::client::ClientConnection;
+use super::link::FINISHED_WITHIN;
 use super::trace;
 use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::runtime::{Handle, Id};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{Limits, Reader};
 use zorb_transport::{Endpoint, Registry, TransportError};
@@ -46,6 +49,10 @@ type Entries = Mutex<HashMap<CacheKey, Entry>>;
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
     entries: Arc<Entries>,
+    /// Nothing is connected to any more. Changes under the lock of the entries only.
+    closed: CancellationToken,
+    /// What connects and reads.
+    drivers: TaskTracker,
 }
 
 /// How a connection is made.
@@ -75,7 +82,9 @@ impl Cache {
         how: impl Fn() -> Connecting,
     ) -> Connected {
         loop {
-            let (mut entry, tell) = self.entry(key);
+            let Some((mut entry, tell)) = self.entry(key) else {
+                return Err(Arc::new(ConnectError::ShutDown));
+            };
             if let Some(tell) = tell {
                 self.begin(key, home, how(), entry.clone(), tell);
             }
@@ -98,15 +107,19 @@ impl Cache {
         }
     }
 
-    /// The entry for `key`, and for who made it how to tell what becomes of it.
-    fn entry(&self, key: &CacheKey) -> (Entry, Option<Tell>) {
+    /// The entry for `key`, and for who made it how to tell what becomes of it; `None` once the
+    /// cache is closed.
+    fn entry(&self, key: &CacheKey) -> Option<(Entry, Option<Tell>)> {
         let mut entries = lock(&self.entries);
+        if self.closed.is_cancelled() {
+            return None;
+        }
         if let Some(entry) = entries.get(key) {
-            return (entry.clone(), None);
+            return Some((entry.clone(), None));
         }
         let (tell, entry) = watch::channel(None);
         entries.insert(key.clone(), entry.clone());
-        (entry, Some(tell))
+        Some((entry, Some(tell)))
     }
 
     /// Connects and reads, where the reactor is that the connection will be registered with.
@@ -116,10 +129,14 @@ impl Cache {
             key: key.clone(),
             entry,
         };
-        // A runtime that has shut down drops the task here and now, so no lock is held.
-        home.spawn(async move {
+        let closed = self.closed.clone();
+        let driver = async move {
             let key = &forget.key;
-            let stream = match connect(&key.endpoint, &how).await {
+            let connected = tokio::select! {
+                connected = connect(&key.endpoint, &how) => connected,
+                () = closed.cancelled() => Err(ConnectError::ShutDown),
+            };
+            let stream = match connected {
                 Ok(stream) => stream,
                 Err(error) => {
                     trace::not_connected(&key.endpoint, &error);
@@ -137,17 +154,33 @@ impl Cache {
                 how.trace_payload,
             ));
             trace::connected(&key.endpoint);
-            tell.send_replace(Some(Ok(Arc::clone(&connection))));
+            if !forget.tell(&closed, tell, &connection) {
+                connection.shut_down();
+            }
             connection.drive(Reader::new(how.limits)).await;
-        });
+        };
+        // A runtime that has shut down drops the task here and now, so no lock is held.
+        home.spawn(self.drivers.track_future(driver));
     }
 
-    /// Takes every connection out.
-    pub(crate) fn drain(&self) -> Vec<Arc<ClientConnection>> {
-        core::mem::take(&mut *lock(&self.entries))
+    /// Connects no more, and tells every peer that its connection ends.
+    pub(crate) fn close(&self) {
+        let entries = {
+            let mut entries = lock(&self.entries);
+            self.closed.cancel();
+            core::mem::take(&mut *entries)
+        };
+        let connections = entries
             .into_values()
-            .filter_map(|entry| entry.borrow().clone()?.ok())
-            .collect()
+            .filter_map(|entry| entry.borrow().clone()?.ok());
+        connections.for_each(|connection| connection.shut_down());
+        self.drivers.close();
+    }
+
+    /// Ready when every connection is gone, its last words heard or given up. To be asked when
+    /// the cache is closed. A runtime that nobody drives says nothing, so this takes a bound.
+    pub(crate) async fn closed(&self) {
+        let _ = tokio::time::timeout(FINISHED_WITHIN, self.drivers.wait()).await;
     }
 }
 
@@ -158,6 +191,25 @@ fn remove(entries: &Entries, key: &CacheKey, entry: &Entry) {
         .is_some_and(|current| current.same_channel(entry))
     {
         entries.remove(key);
+    }
+}
+
+impl Forget {
+    /// Tells everybody who waits of the connection, unless the cache was closed meanwhile.
+    fn tell(
+        &self,
+        closed: &CancellationToken,
+        tell: Tell,
+        connection: &Arc<ClientConnection>,
+    ) -> bool {
+        let entries = self.entries.upgrade();
+        let _closing = entries.as_deref().map(lock);
+        if closed.is_cancelled() || entries.is_none() {
+            tell.send_replace(Some(Err(Arc::new(ConnectError::ShutDown))));
+            return false;
+        }
+        tell.send_replace(Some(Ok(Arc::clone(connection))));
+        true
     }
 }
 
@@ -185,6 +237,8 @@ pub(crate) enum ConnectError {
     Timeout { endpoint: Endpoint, limit: Duration },
     #[error("cannot connect to {endpoint}: its runtime is shutting down")]
     NoRuntime { endpoint: Endpoint },
+    #[error("the ORB has shut down")]
+    ShutDown,
 }
 
 async fn connect(

@@ -21,7 +21,9 @@ const READS_PER_TURN: usize = 16;
 /// How long a peer has to hear why we close.
 const LINGER: Duration = Duration::from_secs(2);
 /// How many times that long it has as long as it takes what was queued for it before.
-const MAX_LINGERS: usize = 5;
+const MAX_LINGERS: u32 = 5;
+/// How long [`Link::finish`] takes at most, and a little more.
+pub(crate) const FINISHED_WITHIN: Duration = LINGER.saturating_mul(MAX_LINGERS + 1);
 /// Octets thrown away at a time meanwhile. Few: whoever broke the protocol gets no large buffer.
 const DISCARDED_OCTETS: usize = 4 << 10;
 

@@ -1,0 +1,28 @@
+//! How ORBs live and die with the programs around them: threads and runtimes, restarts, shutdowns.
+//!
+//! - [`shutdown`]: once, twice, from everywhere, during calls, or not at all;
+//! - [`threads`]: calls from servants, servants that block, several ORBs and runtimes.
+
+#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
+
+/// Runs tests on both flavours of runtime.
+macro_rules! on_both_flavours {
+    ($($test:ident),* $(,)?) => {
+        mod on_one_thread {
+            $(#[tokio::test(flavor = "current_thread")]
+            async fn $test() {
+                super::$test().await;
+            })*
+        }
+        mod on_many_threads {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                super::$test().await;
+            })*
+        }
+    };
+}
+
+mod shutdown;
+mod threads;
+mod world;
