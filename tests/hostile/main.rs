@@ -12,7 +12,9 @@
 //! - [`addressing`]: servers that want their objects addressed in another way;
 //! - [`drops`]: callers that lose patience;
 //! - [`limits`]: calls that run out of time;
-//! - [`nowhere`]: references that lead nowhere.
+//! - [`nowhere`]: references that lead nowhere;
+//! - [`idle`]: connections on which nothing happens;
+//! - [`share`]: clients that want more memory than their share.
 
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 
@@ -21,10 +23,12 @@ mod drops;
 mod endings;
 mod forwards;
 mod framing;
+mod idle;
 mod limits;
 mod nowhere;
 mod pace;
 mod raw;
 mod replies;
 mod requests;
+mod share;
 mod world;

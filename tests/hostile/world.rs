@@ -19,6 +19,8 @@ zorb::idl! {
             wstring widen(in wstring text);
             long sum(in Longs numbers);
             Blob large(in unsigned long octets);
+            /// The same, when the test says so.
+            Blob large_later(in unsigned long octets);
             unsigned long swallow(in Blob octets);
             void panic_at_once();
             void panic_later();
@@ -79,6 +81,11 @@ impl Target for Servant {
 
     async fn large(&self, octets: u32) -> Result<Bytes, SystemException> {
         self.0.large.fetch_add(1, Ordering::Relaxed);
+        Ok(Bytes::from(vec![7; octets as usize]))
+    }
+
+    async fn large_later(&self, octets: u32) -> Result<Bytes, SystemException> {
+        self.wait().await?;
         Ok(Bytes::from(vec![7; octets as usize]))
     }
 

@@ -76,6 +76,12 @@ pub enum Fault {
     /// Too many requests in flight, or too much unsent.
     #[error("{0}")]
     Overload(String),
+    /// The client does not read its replies.
+    #[error("{octets} octets of replies wait for a client that does not read them")]
+    UnreadReplies {
+        /// How many.
+        octets: usize,
+    },
     /// More forwards than a call follows.
     #[error("more than {limit} location forwards")]
     TooManyForwards {
@@ -146,6 +152,7 @@ impl Fault {
             Self::ConnectionClosed { .. } | Self::TooManyForwards { .. } => (Kind::Transient, 0),
             Self::Timeout { .. } | Self::SendTimeout { .. } => (Kind::Timeout, 0),
             Self::Overload(_) | Self::Discarding => (Kind::Transient, minor::REQUEST_DISCARDED),
+            Self::UnreadReplies { .. } => (Kind::NoResources, 0),
             Self::NoAdapter => (Kind::ObjectNotExist, minor::NO_ADAPTER),
             Self::NoObject => (Kind::ObjectNotExist, 0),
             Self::NoOperation(_) => (Kind::BadOperation, minor::NO_SUCH_OPERATION),

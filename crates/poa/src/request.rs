@@ -194,6 +194,12 @@ impl Request {
         octets.get(self.operation_at..end).unwrap_or_default()
     }
 
+    /// Octets of the whole message.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        self.message.frame.octets().len()
+    }
+
     /// What has to be known to answer it.
     #[must_use]
     pub fn receipt(&self) -> Receipt {

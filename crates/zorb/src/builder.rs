@@ -73,6 +73,7 @@ pub(crate) struct Settings {
     pub(crate) default_initial_reference: Option<String>,
     pub(crate) round_trip_timeout: Option<Duration>,
     pub(crate) connect_timeout: Duration,
+    pub(crate) idle_timeout: Option<Duration>,
     pub(crate) limits: Limits,
     pub(crate) max_fragment_octets: Option<usize>,
     pub(crate) max_connections: usize,
@@ -101,6 +102,7 @@ impl Default for Builder {
                 default_initial_reference: None,
                 round_trip_timeout: None,
                 connect_timeout: CONNECT_TIMEOUT,
+                idle_timeout: None,
                 limits: Limits::default(),
                 max_fragment_octets: None,
                 max_connections: MAX_CONNECTIONS,
@@ -255,8 +257,25 @@ impl Builder {
         self
     }
 
+    /// Closes connections on which nothing has happened for this long, at the latest after twice
+    /// that: those of clients as well as our own to servers. By default, and with zero, zorb
+    /// closes none.
+    ///
+    /// Nothing happens when no request is being served or waited for, no reply is being taken,
+    /// and nothing comes, or so little of a message that it may never end (less than 64 KiB in
+    /// this time). The peer is told by CloseConnection, so its next call connects anew, and ours
+    /// does so too. A server with many clients that call rarely wants this, and against peers
+    /// that vanish without a word.
+    #[doc(alias = "inConScanPeriod")]
+    #[doc(alias = "outConScanPeriod")]
+    pub fn idle_timeout(mut self, limit: Duration) -> Self {
+        self.settings.idle_timeout = (!limit.is_zero()).then_some(limit);
+        self
+    }
+
     /// Refuses messages longer than this many octets, header included, in both directions of
-    /// reading; 64 MiB unless set.
+    /// reading; 64 MiB unless set. As many octets of requests may be pending on a connection, and as
+    /// many of replies may wait for a client that does not read them.
     #[doc(alias = "giopMaxMsgSize")]
     pub fn max_message_octets(mut self, octets: usize) -> Self {
         self.settings.limits.max_message_octets = octets;

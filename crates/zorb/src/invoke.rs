@@ -212,7 +212,13 @@ impl ObjectRef {
             let called = match &binding.target {
                 Target::Remote(connection) => {
                     connection
-                        .call(binding.version, &binding.address(), operation, arguments, sent)
+                        .call(
+                            binding.version,
+                            &binding.address(),
+                            operation,
+                            arguments,
+                            sent,
+                        )
                         .await
                 }
                 Target::Local => {
@@ -346,7 +352,13 @@ impl ObjectRef {
             let binding = self.binding().await?;
             let called = match &binding.target {
                 Target::Remote(connection) => connection
-                    .call_one_way(binding.version, &binding.address(), operation, arguments, sent)
+                    .call_one_way(
+                        binding.version,
+                        &binding.address(),
+                        operation,
+                        arguments,
+                        sent,
+                    )
                     .await
                     .map(|()| None),
                 Target::Local => {

@@ -351,6 +351,7 @@ impl OrbInner {
                 limits: self.settings.limits,
                 timeout: self.settings.connect_timeout,
                 trace_payload: self.settings.trace_payload,
+                idle_timeout: self.settings.idle_timeout,
             })
             .await
     }

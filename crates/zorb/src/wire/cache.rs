@@ -65,6 +65,7 @@ pub(crate) struct Connecting {
     pub(crate) limits: Limits,
     pub(crate) timeout: Duration,
     pub(crate) trace_payload: usize,
+    pub(crate) idle_timeout: Option<Duration>,
 }
 
 fn lock(entries: &Entries) -> MutexGuard<'_, HashMap<CacheKey, Entry>> {
@@ -157,7 +158,8 @@ impl Cache {
             if !forget.tell(&closed, tell, &connection) {
                 connection.shut_down();
             }
-            connection.drive(Reader::new(how.limits)).await;
+            let reader = Reader::new(how.limits);
+            connection.drive(reader, how.idle_timeout).await;
         };
         // A runtime that has shut down drops the task here and now, so no lock is held.
         home.spawn(self.drivers.track_future(driver));

@@ -7,6 +7,7 @@ use core::fmt;
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
+use core::time::Duration;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zorb_cdr::{EncodeError, Encoder, NativeEndian, WireFormat};
@@ -121,8 +122,23 @@ impl ClientConnection {
         self.code_sets.with_minor(version.minor)
     }
 
-    /// Reads until the connection ends. The driver task runs this and nothing else.
-    pub(crate) async fn drive(self: Arc<Self>, mut reader: Reader) {
+    /// Ends the connection if nobody waits for anything: whoever wants to call from now on makes
+    /// another.
+    fn retire(&self, limit: Duration) -> bool {
+        let mut state = self.state();
+        // In this order: a one-way request is in the table until it is queued.
+        let idle = state.end.is_none()
+            && state.table.is_empty()
+            && self.link.outbound.queued_octets() == 0;
+        if idle {
+            state.end = Some(End::Idle(limit));
+        }
+        idle
+    }
+
+    /// Reads until the connection ends, which it does by itself when nobody has used it for
+    /// `idle_timeout`. The driver task runs this and nothing else.
+    pub(crate) async fn drive(self: Arc<Self>, mut reader: Reader, idle_timeout: Option<Duration>) {
         // A runtime that shuts down drops its tasks where they stand.
         let dropped = EndOnDrop(Arc::clone(&self));
         let read = poll_fn(|cx| {
@@ -137,6 +153,10 @@ impl ClientConnection {
             biased;
             end = read => end,
             end = self.link.failed() => end,
+            end = self.link.idle(idle_timeout, |limit| self.retire(limit)) => {
+                self.say_goodbye();
+                end
+            }
         };
         if matches!(end, End::Closed | End::Lost(_) | End::PeerRefuses) {
             // Nothing is to be written after the callers have been told what was not.
@@ -167,13 +187,17 @@ impl ClientConnection {
 
     /// Ends the connection in order: CloseConnection, then nothing more.
     pub(crate) fn shut_down(&self) {
+        self.say_goodbye();
+        self.end(End::ShutDown);
+        self.link.outbound.driver.wake();
+    }
+
+    fn say_goodbye(&self) {
         // Before 1.2 only servers close in words.
         if self.spoke_1_2.load(Ordering::Relaxed) {
             self.link
                 .send_empty(MessageKind::CloseConnection, Version::V1_2);
         }
-        self.end(End::ShutDown);
-        self.link.outbound.driver.wake();
     }
 
     fn handle(&self, message: Message) -> Handled {
@@ -258,13 +282,12 @@ impl ClientConnection {
         sent: &AtomicBool,
     ) -> Result<(), CallError> {
         self.room().await;
-        // The id is used up and given back at once: nobody will answer it.
+        // The id is used up and given back when the message is queued: nobody will answer it, but
+        // the connection is in use until then.
         let id = {
             let mut state = self.state();
             self.check(&state)?;
-            let id = state.table.insert(Waiter::default()).map_err(full)?;
-            state.table.forget(id);
-            id
+            state.table.insert(Waiter::default()).map_err(full)?
         };
         let message = self.request(
             version,
@@ -273,9 +296,13 @@ impl ClientConnection {
             target,
             operation,
             arguments,
-        )?;
-        sent.store(true, Ordering::Relaxed);
-        let ticket = self.write(message)?;
+        );
+        let queued = message.and_then(|message| {
+            sent.store(true, Ordering::Relaxed);
+            self.write(message)
+        });
+        self.state().table.forget(id);
+        let ticket = queued?;
         poll_fn(|cx| {
             if self.link.outbound.poll_written(ticket, cx).is_ready() {
                 return Poll::Ready(Ok(()));
@@ -327,8 +354,9 @@ impl ClientConnection {
     fn ended(&self, end: &End, ticket: Ticket) -> CallError {
         let fault = self.fault(end);
         let unsent = match end {
-            // What has no reply was not processed, whole or not.
-            End::Closed => true,
+            // What has no reply was not processed, whole or not. Nobody closes an idle connection
+            // that has something to say.
+            End::Closed | End::Idle(_) => true,
             // What was queued is written before the peer is told.
             End::Broken(_) | End::ShutDown => false,
             End::Lost(_) | End::PeerRefuses => self.link.outbound.is_surely_unsent(ticket),
@@ -350,7 +378,7 @@ impl ClientConnection {
     fn fault(&self, end: &End) -> Fault {
         let endpoint = self.link.endpoint.to_string();
         match end {
-            End::Closed => Fault::ConnectionClosed { endpoint },
+            End::Closed | End::Idle(_) => Fault::ConnectionClosed { endpoint },
             End::ShutDown => Fault::OrbShutDown,
             End::Broken(error) => Fault::Protocol {
                 endpoint,

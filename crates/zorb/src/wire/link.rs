@@ -5,6 +5,7 @@ use super::trace;
 use bytes::BytesMut;
 use core::fmt;
 use core::future::poll_fn;
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
@@ -40,6 +41,8 @@ pub(crate) enum End {
     PeerRefuses,
     /// We closed it.
     ShutDown,
+    /// We closed it, since nothing happened on it for so long.
+    Idle(Duration),
 }
 
 impl fmt::Display for End {
@@ -50,6 +53,7 @@ impl fmt::Display for End {
             Self::Broken(error) => write!(f, "protocol error: {error}"),
             Self::PeerRefuses => f.write_str("the peer answered with MessageError"),
             Self::ShutDown => f.write_str("the ORB shut down"),
+            Self::Idle(limit) => write!(f, "nothing happened on it for {limit:?}"),
         }
     }
 }
@@ -63,6 +67,42 @@ pub(crate) struct Link {
     pub(crate) endpoint: Endpoint,
     /// Octets of a message that a trace shows.
     trace_payload: usize,
+    received: Received,
+}
+
+/// What has come so far. Only the driver counts.
+#[derive(Debug, Default)]
+struct Received {
+    messages: AtomicU64,
+    octets: AtomicU64,
+}
+
+impl Received {
+    fn count(counter: &AtomicU64, more: usize) {
+        let more = u64::try_from(more).unwrap_or(u64::MAX);
+        let before = counter.load(Ordering::Relaxed);
+        counter.store(before.wrapping_add(more), Ordering::Relaxed);
+    }
+}
+
+/// How far a connection has come at some time.
+struct Progress {
+    messages: u64,
+    octets: u64,
+    /// Octets written; unknown while somebody is writing.
+    written: Option<u64>,
+}
+
+impl Progress {
+    /// Whether anything worth keeping the connection for has happened since. A message that has
+    /// begun is worth it while it comes faster than a buffer in that time.
+    fn is_stuck_since(&self, before: &Self) -> bool {
+        let octets = self.octets.wrapping_sub(before.octets);
+        self.messages == before.messages
+            && octets < Reader::READ_OCTETS as u64
+            && self.written.is_some()
+            && self.written == before.written
+    }
 }
 
 impl Link {
@@ -83,6 +123,37 @@ impl Link {
             outbound,
             endpoint,
             trace_payload,
+            received: Received::default(),
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            messages: self.received.messages.load(Ordering::Relaxed),
+            octets: self.received.octets.load(Ordering::Relaxed),
+            written: self.outbound.written_octets(),
+        }
+    }
+
+    /// Ready when nothing has happened for `limit`, at the latest after twice that, and `let_go`
+    /// agrees. To be polled behind [`poll_messages`](Self::poll_messages). Costs a timer per
+    /// `limit`, and nothing per message.
+    pub(crate) async fn idle(
+        &self,
+        limit: Option<Duration>,
+        let_go: impl Fn(Duration) -> bool,
+    ) -> End {
+        let Some(limit) = limit else {
+            return core::future::pending().await;
+        };
+        let mut before = self.progress();
+        loop {
+            tokio::time::sleep(limit).await;
+            let now = self.progress();
+            if now.is_stuck_since(&before) && let_go(limit) {
+                return End::Idle(limit);
+            }
+            before = now;
         }
     }
 
@@ -149,6 +220,7 @@ impl Link {
                 });
                 match next {
                     Ok(Some(message)) => {
+                        Received::count(&self.received.messages, 1);
                         trace::received(&*self.stream, &message, self.trace_payload);
                         // What is shown if the handler finds it malformed.
                         let octets = trace::is_on().then(|| message.frame.clone());
@@ -247,7 +319,10 @@ impl Link {
                 Poll::Pending
             }
             Poll::Ready(Ok(0)) => Poll::Ready(Err(End::Lost("end of stream".to_owned()))),
-            Poll::Ready(Ok(_)) => Poll::Ready(Ok(())),
+            Poll::Ready(Ok(octets)) => {
+                Received::count(&self.received.octets, octets);
+                Poll::Ready(Ok(()))
+            }
             Poll::Ready(Err(error)) => Poll::Ready(Err(End::Lost(error.to_string()))),
         }
     }
@@ -263,9 +338,9 @@ impl Link {
             }
             // Whether the peer understands the version its message claimed is not known.
             End::Broken(_) => self.send_empty(MessageKind::MessageError, Version::V1_0),
-            End::Closed | End::Lost(_) | End::PeerRefuses | End::ShutDown => {}
+            End::Closed | End::Lost(_) | End::PeerRefuses | End::ShutDown | End::Idle(_) => {}
         }
-        if matches!(end, End::Broken(_) | End::ShutDown) {
+        if matches!(end, End::Broken(_) | End::ShutDown | End::Idle(_)) {
             for _ in 0..MAX_LINGERS {
                 let written = self.outbound.written();
                 // What is told on a connection that fails meanwhile need not be heard.

@@ -102,6 +102,8 @@ struct Writing {
     messages: VecDeque<Outgoing>,
     /// Octets of the front message that are out already.
     offset: usize,
+    /// Octets that are out in all.
+    total: u64,
     /// The first of these is in the course of being cut.
     large: VecDeque<(Ends, Large)>,
     /// What the last write has finished; kept for its memory.
@@ -213,6 +215,20 @@ impl Outbound {
     /// How many messages are handed to the transport, all of them and all before them.
     pub(crate) fn written(&self) -> u64 {
         self.written.load(Ordering::Acquire)
+    }
+
+    /// Octets handed to the transport so far; `None` while somebody is writing.
+    pub(crate) fn written_octets(&self) -> Option<u64> {
+        match self.writing.try_lock() {
+            Ok(writing) => Some(writing.total),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner().total),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Octets that wait to be written, those of a message that has begun included.
+    pub(crate) fn queued_octets(&self) -> usize {
+        self.queue().octets
     }
 
     /// Why nothing can be written any more, if that is so.
@@ -388,6 +404,9 @@ impl Outbound {
     }
 
     fn advance(&self, writing: &mut Writing, mut octets: usize) {
+        writing.total = writing
+            .total
+            .wrapping_add(u64::try_from(octets).unwrap_or(u64::MAX));
         while let Some(front) = writing.messages.front() {
             let left = front.octets.len() - writing.offset;
             if octets < left {

@@ -26,10 +26,16 @@ use zorb_transport::{Connection, Endpoint};
 /// rather than unread, so that a request which others wait for always gets through.
 const MAX_PENDING_UPCALLS: usize = 4096;
 
+/// Replies of this size are sent however many wait: exceptions, mostly, and the upcalls that may be
+/// pending bound their number.
+const SMALL_REPLY: usize = 1 << 10;
+
 pub(crate) struct ServerConnection {
     link: Link,
     orb: Arc<OrbInner>,
     pending: AtomicUsize,
+    /// Octets of the requests of these.
+    pending_octets: AtomicUsize,
     /// Pending upcalls by request id, and whether their client has given them up.
     given_up: Mutex<HashMap<u32, bool>>,
     code_sets: Mutex<CodeSets>,
@@ -120,6 +126,7 @@ impl ServerConnection {
             ),
             orb: Arc::clone(orb),
             pending: AtomicUsize::new(0),
+            pending_octets: AtomicUsize::new(0),
             given_up: Mutex::new(HashMap::new()),
             code_sets: Mutex::new(CodeSets::UNSTATED),
             _permit: permit,
@@ -130,6 +137,7 @@ impl ServerConnection {
     pub(crate) async fn drive(self: Arc<Self>) {
         let serving = self.orb.enter_serving(&self);
         let mut reader = Reader::new(self.orb.limits());
+        let idle_timeout = self.orb.settings().idle_timeout;
         let serve = poll_fn(|cx| {
             self.link.outbound.driver.register(cx.waker());
             if self.orb.is_stopping() {
@@ -147,12 +155,13 @@ impl ServerConnection {
             biased;
             end = serve => end,
             end = self.link.failed() => end,
+            end = self.link.idle(idle_timeout, |_| self.pending.load(Ordering::Acquire) == 0) => end,
         };
         trace::ended(&*self.link.stream, &self.link.endpoint, &end);
         if let End::Broken(error) = &end {
             trace::refused(&*self.link.stream, error);
         }
-        if matches!(end, End::ShutDown) {
+        if matches!(end, End::ShutDown | End::Idle(_)) {
             self.link
                 .send_empty(MessageKind::CloseConnection, Version::V1_0);
         }
@@ -267,7 +276,7 @@ impl ServerConnection {
             Ok(_) => target.map_err(Missing::raise),
             Err(fault) => Err(fault.raise(CompletionStatus::No)),
         };
-        let object = match target.and_then(|object| self.admit(object)) {
+        let object = match target.and_then(|object| self.admit(object, request.octets())) {
             Ok(object) => object,
             Err(exception) => {
                 tracing::debug!(request_id = receipt.request_id, %exception, "request refused");
@@ -290,10 +299,20 @@ impl ServerConnection {
     }
 
     /// Whether a request may be served, now or after the manager lets it.
-    fn admit(&self, object: Arc<ActiveObject>) -> Result<Arc<ActiveObject>, SystemException> {
+    fn admit(
+        &self,
+        object: Arc<ActiveObject>,
+        octets: usize,
+    ) -> Result<Arc<ActiveObject>, SystemException> {
         object.manager().state().admit()?;
         if self.pending.load(Ordering::Acquire) >= MAX_PENDING_UPCALLS {
             let overload = format!("{MAX_PENDING_UPCALLS} upcalls of this connection are pending");
+            return Err(Fault::Overload(overload).raise(CompletionStatus::No));
+        }
+        let pending = self.pending_octets.load(Ordering::Relaxed);
+        let limit = self.orb.limits().max_message_octets;
+        if pending > 0 && pending.saturating_add(octets) > limit {
+            let overload = format!("requests of {pending} octets are pending, of {limit} at most");
             return Err(Fault::Overload(overload).raise(CompletionStatus::No));
         }
         Ok(object)
@@ -302,7 +321,7 @@ impl ServerConnection {
     /// Waits until the manager leaves HOLDING.
     fn hold(self: &Arc<Self>, object: Arc<ActiveObject>, request: Request) {
         let receipt = request.receipt();
-        let pending = Pending::new(self, receipt.request_id);
+        let pending = Pending::new(self, receipt, request.octets());
         self.orb.track(async move {
             let outcome = match released(&object).await {
                 Err(exception) => receipt.system_exception(&exception),
@@ -318,6 +337,7 @@ impl ServerConnection {
 
     fn dispatch(self: &Arc<Self>, object: &ActiveObject, request: Request) {
         let receipt = request.receipt();
+        let octets = request.octets();
         let mut upcall = begin(&self.orb, object, request);
         // The first poll is in place, with nobody to wake: a future that is not ready then is
         // polled again at once by its own task.
@@ -328,7 +348,7 @@ impl ServerConnection {
         let polled = match self.orb.lane().dispatch() {
             Dispatch::Pool(pool) => {
                 let connection = Arc::clone(self);
-                let pending = Pending::new(&connection, receipt.request_id);
+                let pending = Pending::new(&connection, receipt, octets);
                 let job = async move {
                     let outcome = pending.connection.run(upcall, receipt).await;
                     pending.finish(outcome);
@@ -345,9 +365,11 @@ impl ServerConnection {
         match polled {
             Poll::Ready(outcome) => self.send(outcome),
             Poll::Pending => {
-                let connection = Arc::clone(self);
-                self.pend(receipt.request_id, async move {
-                    connection.run(upcall, receipt).await
+                // A task of its own; the connection goes on reading meanwhile.
+                let pending = Pending::new(self, receipt, octets);
+                self.orb.track(async move {
+                    let outcome = pending.connection.run(upcall, receipt).await;
+                    pending.finish(outcome);
                 });
             }
         }
@@ -355,19 +377,6 @@ impl ServerConnection {
 
     async fn run(&self, mut upcall: Upcall, receipt: Receipt) -> Outcome {
         poll_fn(|cx| run_upcall_in_place(&self.orb, &mut upcall, cx, &receipt)).await
-    }
-
-    /// Runs an upcall as a task of its own; the connection goes on reading meanwhile.
-    fn pend(
-        self: &Arc<Self>,
-        request_id: u32,
-        upcall: impl Future<Output = Outcome> + Send + 'static,
-    ) {
-        let pending = Pending::new(self, request_id);
-        self.orb.track(async move {
-            let outcome = upcall.await;
-            pending.finish(outcome);
-        });
     }
 }
 
@@ -382,18 +391,24 @@ fn needs_fragments(header: &RequestHeader<'_>) -> bool {
 /// Counts an upcall as pending for as long as it lives.
 struct Pending {
     connection: Arc<ServerConnection>,
-    request_id: u32,
+    receipt: Receipt,
+    /// Octets of the request, which lives as long.
+    octets: usize,
     /// Once it is answered, its client may use the id for another request.
     answered: bool,
 }
 
 impl Pending {
-    fn new(connection: &Arc<ServerConnection>, request_id: u32) -> Self {
+    fn new(connection: &Arc<ServerConnection>, receipt: Receipt, octets: usize) -> Self {
         connection.pending.fetch_add(1, Ordering::AcqRel);
-        connection.given_up().insert(request_id, false);
+        connection
+            .pending_octets
+            .fetch_add(octets, Ordering::Relaxed);
+        connection.given_up().insert(receipt.request_id, false);
         Self {
             connection: Arc::clone(connection),
-            request_id,
+            receipt,
+            octets,
             answered: false,
         }
     }
@@ -401,9 +416,9 @@ impl Pending {
     /// Sends what the upcall came to, unless its client has given it up.
     fn finish(mut self, outcome: Outcome) {
         self.answered = true;
-        let given_up = self.connection.given_up().remove(&self.request_id);
+        let given_up = self.connection.given_up().remove(&self.receipt.request_id);
         if given_up != Some(true) {
-            self.connection.send(outcome);
+            self.connection.send(self.affordable(outcome));
         }
         // A failure shows itself to the driver's next read.
         let _ = self
@@ -414,11 +429,36 @@ impl Pending {
     }
 }
 
+impl Pending {
+    /// The outcome, unless too much waits already for a client that does not read it: other
+    /// replies are not made before there is room, but this upcall had begun.
+    fn affordable(&self, outcome: Outcome) -> Outcome {
+        let Outcome::Reply(reply) = &outcome else {
+            return outcome;
+        };
+        if reply.len() <= SMALL_REPLY {
+            return outcome;
+        }
+        let connection = &self.connection;
+        let queued = connection.link.outbound.queued_octets();
+        if queued <= connection.orb.limits().max_message_octets {
+            return outcome;
+        }
+        // The servant has done its work.
+        let unread = Fault::UnreadReplies { octets: queued };
+        self.receipt
+            .system_exception(&unread.raise(CompletionStatus::Yes))
+    }
+}
+
 impl Drop for Pending {
     fn drop(&mut self) {
         if !self.answered {
-            self.connection.given_up().remove(&self.request_id);
+            self.connection.given_up().remove(&self.receipt.request_id);
         }
+        self.connection
+            .pending_octets
+            .fetch_sub(self.octets, Ordering::Relaxed);
         if self.connection.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
             // A connection that is being drained waits for this.
             self.connection.wake();
