@@ -1,7 +1,8 @@
 //! How ORBs live and die with the programs around them: threads and runtimes, restarts, shutdowns.
 //!
 //! - [`shutdown`]: once, twice, from everywhere, during calls, or not at all;
-//! - [`threads`]: calls from servants, servants that block, several ORBs and runtimes.
+//! - [`threads`]: calls from servants, servants that block, several ORBs and runtimes;
+//! - [`stress`]: all of it at once, with everything counted.
 
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 
@@ -24,5 +25,6 @@ macro_rules! on_both_flavours {
 }
 
 mod shutdown;
+mod stress;
 mod threads;
 mod world;
