@@ -35,6 +35,8 @@ pub(crate) struct Paint {
     pub(crate) label: Style,
     /// What is technical.
     pub(crate) pale: Style,
+    /// What is well.
+    pub(crate) good: Style,
     /// What is not.
     pub(crate) bad: Style,
     /// What one should know.
@@ -50,6 +52,7 @@ impl Paint {
             title: Style::new().bold(),
             label: color(AnsiColor::Cyan),
             pale: color(AnsiColor::BrightBlack),
+            good: color(AnsiColor::Green),
             bad: color(AnsiColor::Red).bold(),
             hint: color(AnsiColor::Yellow),
         }

@@ -7,6 +7,8 @@ mod reference;
 mod tables;
 mod tree;
 
+pub(crate) use components::host_port;
+
 use crate::paint::Paint;
 use std::io::{Read, Write};
 use std::path::Path;

@@ -1,0 +1,401 @@
+//! `zorb names`: what is bound in a naming service.
+
+use crate::orb::{Environment, duration, whereabouts};
+use crate::why;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+use zorb::naming::{Entry, Name, NamingClient, NamingError};
+use zorb::{Builder, ObjectRef, Orb};
+
+/// Where a naming service is unless somebody says otherwise.
+const DEFAULT: &str = "corbaloc::localhost:2809/NameService";
+/// How an error says that.
+const DEFAULT_PLACE: &str = "iiop://localhost:2809";
+/// Contexts within contexts that `list -r` goes down.
+const MAX_DEPTH: usize = 32;
+
+/// Look after the names of a naming service
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// The naming service, any object URL, unless -ORBInitRef NameService=URL says it
+    #[arg(
+        short = 'n',
+        long,
+        global = true,
+        value_name = "URL",
+        env = "ZORB_NAMESERVICE"
+    )]
+    nameservice: Option<String>,
+    /// Give a call up after this long: 500ms, 5s, 2m
+    #[arg(short = 'W', long, global = true, default_value = "10s", value_parser = duration, value_name = "TIME")]
+    timeout: Duration,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List what is bound in a context: contexts with a slash behind them
+    #[command(alias = "ls")]
+    List {
+        /// The context; the root unless given
+        #[arg(value_name = "NAME")]
+        context: Option<String>,
+        /// Say of each binding where it leads, and to what
+        #[arg(short, long)]
+        long: bool,
+        /// Go down into contexts
+        #[arg(short, long)]
+        recursive: bool,
+    },
+    /// Write the reference that is bound to a name
+    Resolve {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Bind a name to an object
+    Bind {
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Any object URL
+        #[arg(value_name = "REF")]
+        reference: String,
+        /// Replace what is bound
+        #[arg(long)]
+        rebind: bool,
+        /// Make the contexts on the way
+        #[arg(short, long)]
+        parents: bool,
+        /// Bind it as a context, so that names lead through it
+        #[arg(long)]
+        context: bool,
+    },
+    /// Take a binding away; what was bound lives on
+    Unbind {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Make a context and bind it
+    #[command(alias = "bind_new_context")]
+    Mkcontext {
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Make the contexts on the way; be content with one that is there
+        #[arg(short, long)]
+        parents: bool,
+    },
+    /// Destroy an empty context and take its binding away
+    #[command(alias = "remove_context")]
+    Rmcontext {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+const EXAMPLES: &str = "\
+Names are written as the specification has it: components separated by /, id and kind by a dot,
+\\ before a slash, dot or backslash that is meant as such.
+
+Examples:
+  zorb names list -r
+  zorb names -n corbaloc:iiop:1.2@nameserver:2809/NameService list -l bank
+  zorb names resolve bank/account.savings | zorb ior -
+  zorb names bind --parents bank/account.savings file:///srv/bank/account.ior
+  zorb names -ORBInitRef NameService=file:///srv/ns.ior mkcontext bank
+
+Exit status: 0, or 1 with a line on standard error that says why not.";
+
+pub(crate) async fn run(
+    options: &Options,
+    builder: Builder,
+    environment: &Environment,
+) -> std::io::Result<ExitCode> {
+    let done = Session::start(options, builder, environment).await;
+    let done = match done {
+        Ok(session) => session.run(&options.command).await,
+        Err(failure) => Err(failure),
+    };
+    match done {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(Failure::Io(error)) => Err(error),
+        Err(Failure::Said { what, hint }) => {
+            let mut err = anstream::stderr();
+            let (bad, pale) = (environment.paint.bad, environment.paint.pale);
+            writeln!(err, "{bad}zorb names:{bad:#} {what}")?;
+            if let Some(hint) = hint {
+                writeln!(err, "            {pale}{hint}{pale:#}")?;
+            }
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// Why a command did not do what it should.
+enum Failure {
+    Io(std::io::Error),
+    Said { what: String, hint: Option<String> },
+}
+
+impl Failure {
+    /// With another hint.
+    fn and(self, more: &str) -> Self {
+        match self {
+            Self::Said { what, hint } => Self::Said {
+                what,
+                hint: Some(match hint {
+                    Some(hint) => format!("{hint}; {more}"),
+                    None => more.to_owned(),
+                }),
+            },
+            io @ Self::Io(_) => io,
+        }
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<zorb::Error> for Failure {
+    fn from(error: zorb::Error) -> Self {
+        let hint = match &error {
+            zorb::Error::System(exception) => why::hint(exception).map(str::to_owned),
+            _ => None,
+        };
+        Self::Said {
+            what: error.to_string(),
+            hint,
+        }
+    }
+}
+
+impl From<NamingError> for Failure {
+    fn from(error: NamingError) -> Self {
+        let hint = match &error {
+            NamingError::NotFound { name, rest, .. } => {
+                let bound = name.len().saturating_sub(rest.len());
+                let above = Name(name.iter().take(bound).cloned().collect());
+                let list = if bound == 0 {
+                    "zorb names list".to_owned()
+                } else {
+                    format!("zorb names list '{above}'")
+                };
+                Some(format!("`{list}` shows what is bound there"))
+            }
+            NamingError::AlreadyBound { .. } => Some("--rebind replaces what is bound".to_owned()),
+            NamingError::NotEmpty { name } => {
+                let name = name.as_ref().map(Name::to_string).unwrap_or_default();
+                Some(format!("`zorb names list -r '{name}'` shows what is in it"))
+            }
+            NamingError::NotAContext { .. } => Some(
+                "the naming service is at the URL that --nameservice or -ORBInitRef NameService= gives"
+                    .to_owned(),
+            ),
+            error => error.system().and_then(why::hint).map(str::to_owned),
+        };
+        Self::Said {
+            what: error.to_string(),
+            hint,
+        }
+    }
+}
+
+struct Session<'a> {
+    environment: &'a Environment,
+    orb: Orb,
+    root: NamingClient,
+}
+
+impl<'a> Session<'a> {
+    async fn start(
+        options: &Options,
+        builder: Builder,
+        environment: &'a Environment,
+    ) -> Result<Self, Failure> {
+        let url = options.nameservice.as_deref().unwrap_or(DEFAULT);
+        // An -ORBInitRef counts more.
+        let orb = environment
+            .orb(builder, options.timeout)
+            .initial_reference("NameService", url)
+            .build()
+            .await?;
+        let root = NamingClient::find(&orb).await.map_err(|error| {
+            let is_default = error.to_string().contains(DEFAULT_PLACE);
+            let failure = Failure::from(error);
+            if is_default {
+                failure.and("--nameservice URL says where the naming service is")
+            } else {
+                failure
+            }
+        })?;
+        Ok(Self {
+            environment,
+            orb,
+            root,
+        })
+    }
+
+    async fn run(&self, command: &Command) -> Result<(), Failure> {
+        match command {
+            Command::List {
+                context,
+                long,
+                recursive,
+            } => {
+                let context = match context.as_deref() {
+                    None | Some("") => self.root.clone(),
+                    Some(name) => self.root.subcontext(name).await?,
+                };
+                let mut listing = Listing {
+                    session: self,
+                    long: *long,
+                    recursive: *recursive,
+                    out: anstream::stdout(),
+                    above: Vec::new(),
+                };
+                listing.list(context).await
+            }
+            Command::Resolve { name } => {
+                let object: ObjectRef = self.root.resolve(name).await?;
+                writeln!(anstream::stdout(), "{object}")?;
+                Ok(())
+            }
+            Command::Bind {
+                name,
+                reference,
+                rebind,
+                parents,
+                context,
+            } => {
+                let object = self.orb.string_to_object(reference).await?;
+                let (at, last) = self.parent(name, *parents).await?;
+                if *context {
+                    let bound = NamingClient::at(&object).await?;
+                    if *rebind {
+                        at.rebind_context(&last, &bound).await?;
+                    } else {
+                        at.bind_context(&last, &bound).await?;
+                    }
+                } else if *rebind {
+                    at.rebind(&last, &object).await?;
+                } else {
+                    at.bind(&last, &object).await?;
+                }
+                Ok(())
+            }
+            Command::Unbind { name } => Ok(self.root.unbind(name).await?),
+            Command::Mkcontext { name, parents } => {
+                if *parents {
+                    self.root.make_contexts(name).await?;
+                } else {
+                    let (at, last) = self.parent(name, false).await?;
+                    at.bind_new_context(&last).await?;
+                }
+                Ok(())
+            }
+            Command::Rmcontext { name } => Ok(self.root.remove_context(name).await?),
+        }
+    }
+
+    /// The context that a name is to be bound in, and what is left of the name there. Unless
+    /// `parents` says so, a context that is missing is an error and not made.
+    async fn parent(&self, name: &str, parents: bool) -> Result<(NamingClient, Name), Failure> {
+        let name: Name = name.parse().map_err(|why| NamingError::InvalidName {
+            name: name.to_owned(),
+            why: Some(why),
+        })?;
+        match name.split_last() {
+            Some((last, path)) if !parents && !path.is_empty() => {
+                let context = self.root.subcontext(Name(path.to_vec())).await;
+                let context = context.map_err(|error| match error {
+                    NamingError::NotFound { .. } => {
+                        Failure::from(error).and("--parents makes the contexts on the way")
+                    }
+                    error => error.into(),
+                })?;
+                Ok((context, Name(vec![last.clone()])))
+            }
+            _ => Ok((self.root.clone(), name)),
+        }
+    }
+}
+
+/// One `list`, and how far down it is.
+struct Listing<'a, W> {
+    session: &'a Session<'a>,
+    long: bool,
+    recursive: bool,
+    out: W,
+    /// The contexts above: they may be bound below themselves.
+    above: Vec<NamingClient>,
+}
+
+impl<W: Write> Listing<'_, W> {
+    async fn list(&mut self, context: NamingClient) -> Result<(), Failure> {
+        let mut entries = Vec::new();
+        let mut bindings = context.list();
+        while let Some(entry) = bindings.next().await? {
+            entries.push(entry);
+        }
+        entries.sort_by_cached_key(|entry| entry.name.to_string());
+        self.above.push(context);
+        for entry in entries {
+            self.entry(&entry).await?;
+        }
+        self.above.pop();
+        Ok(())
+    }
+
+    async fn entry(&mut self, entry: &Entry) -> Result<(), Failure> {
+        let paint = &self.session.environment.paint;
+        let (title, pale) = (paint.title, paint.pale);
+        let indent = (self.above.len() - 1) * 2;
+        if entry.is_context() {
+            write!(self.out, "{:indent$}{title}{}{title:#}/", "", entry.name)?;
+        } else {
+            write!(self.out, "{:indent$}{}", "", entry.name)?;
+        }
+        let mut below = None;
+        if let Some(here) = self.above.last()
+            && (self.long || (self.recursive && entry.is_context()))
+        {
+            match here.resolve::<ObjectRef>(&entry.name).await {
+                Ok(object) => {
+                    if self.long {
+                        let what = match object.type_id() {
+                            "" => "unknown type",
+                            id => id,
+                        };
+                        let places = whereabouts(object.ior());
+                        write!(self.out, "  {what}  {pale}{places}{pale:#}")?;
+                    }
+                    below = Some(object).filter(|_| self.recursive && entry.is_context());
+                }
+                Err(error) => write!(self.out, "  {error}")?,
+            }
+        }
+        let Some(object) = below else {
+            return Ok(writeln!(self.out)?);
+        };
+        let context = NamingClient::new(object.unchecked_narrow());
+        if self.above.contains(&context) {
+            return Ok(writeln!(self.out, "  {pale}is a context above{pale:#}")?);
+        }
+        if self.above.len() == MAX_DEPTH {
+            return Ok(writeln!(self.out, "  {pale}not gone further down{pale:#}")?);
+        }
+        writeln!(self.out)?;
+        // One context that cannot be listed does not hide the others.
+        match Box::pin(self.list(context)).await {
+            Err(Failure::Said { what, .. }) => {
+                let bad = paint.bad;
+                Ok(writeln!(self.out, "{:indent$}  {bad}{what}{bad:#}", "")?)
+            }
+            done => done,
+        }
+    }
+}

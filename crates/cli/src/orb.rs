@@ -1,0 +1,180 @@
+//! The ORB that the commands call with, and what is listened to on the way.
+
+use crate::paint::Paint;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+use zorb::Builder;
+use zorb_giop::Ior;
+use zorb_giop::ior::{IiopProfile, ProfileTag, UiopProfile};
+
+/// Octets of each message that `--trace=payload` shows.
+const PAYLOAD: usize = 4096;
+
+/// What a trace shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Trace {
+    /// Every GIOP message, its headers decoded.
+    Headers,
+    /// Their first 4096 octets too.
+    Payload,
+}
+
+/// What all commands that call objects have in common.
+#[derive(Debug)]
+pub(crate) struct Environment {
+    pub(crate) paint: Paint,
+    pub(crate) trace: Option<Trace>,
+    pub(crate) heard: Heard,
+}
+
+impl Environment {
+    /// Sets up what listens to the ORB.
+    pub(crate) fn new(paint: Paint, trace: Option<Trace>) -> Self {
+        let heard = Heard::default();
+        // Whether this is a terminal is asked of the stream that the trace goes to.
+        let colors = anstream::AutoStream::choice(&std::io::stderr());
+        let shown = trace.map(|_| {
+            tracing_subscriber::fmt::layer()
+                .compact()
+                .with_ansi(colors != anstream::ColorChoice::Never)
+                .with_writer(std::io::stderr)
+                .without_time()
+        });
+        tracing_subscriber::registry()
+            .with(Targets::new().with_target("zorb", tracing::Level::TRACE))
+            .with(heard.clone())
+            .with(shown)
+            .init();
+        Self {
+            paint,
+            trace,
+            heard,
+        }
+    }
+
+    /// An ORB that gives up after `timeout`. What the user says by `-ORB…` options, which `builder`
+    /// has taken, counts more.
+    pub(crate) fn orb(&self, builder: Builder, timeout: Duration) -> Builder {
+        let builder = builder.connect_timeout(timeout).round_trip_timeout(timeout);
+        match self.trace {
+            Some(Trace::Payload) => builder.trace_payload(PAYLOAD),
+            _ => builder,
+        }
+    }
+}
+
+/// What has been heard of a reply.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Answer {
+    message: String,
+    /// Who answered.
+    pub(crate) peer: String,
+    /// Where it says that the object is, if it does.
+    pub(crate) forward: Option<String>,
+}
+
+impl Visit for Answer {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let to = match field.name() {
+            "message" => &mut self.message,
+            "peer" => &mut self.peer,
+            "forward" => self.forward.get_or_insert_default(),
+            _ => return,
+        };
+        *to = format!("{value:?}");
+    }
+}
+
+/// The replies that have come since somebody asked: a call does not tell who answered it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Heard(Arc<Mutex<Vec<Answer>>>);
+
+impl Heard {
+    /// Takes what has been heard.
+    pub(crate) fn take(&self) -> Vec<Answer> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Heard {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() != "zorb::giop" {
+            return;
+        }
+        let mut answer = Answer::default();
+        event.record(&mut answer);
+        if matches!(
+            answer.message.as_str(),
+            "received Reply" | "received LocateReply"
+        ) {
+            self.0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(answer);
+        }
+    }
+}
+
+/// Where a reference leads, for people: the first address of each profile.
+pub(crate) fn whereabouts(ior: &Ior) -> String {
+    let endpoints: Vec<String> = ior
+        .profiles
+        .iter()
+        .filter_map(|profile| match profile.tag {
+            ProfileTag::INTERNET_IOP => {
+                let address = IiopProfile::from_tagged(profile).ok()?.address;
+                let host_port = crate::ior::host_port(&address.host, address.port);
+                Some(format!("iiop://{host_port}"))
+            }
+            ProfileTag::UIOP => {
+                let address = UiopProfile::from_tagged(profile).ok()?.address;
+                Some(format!("uiop://{}", address.path))
+            }
+            _ => None,
+        })
+        .collect();
+    if endpoints.is_empty() {
+        "nowhere that zorb has a transport for".to_owned()
+    } else {
+        endpoints.join(", ")
+    }
+}
+
+/// Reads `500ms`, `5s`, `2m`, or seconds.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let seconds = match unit {
+        "ms" => 0.001,
+        "s" | "" => 1.0,
+        "m" => 60.0,
+        _ => return Err(format!("expected a unit of ms, s or m, found {unit:?}")),
+    };
+    let number: f64 = number
+        .parse()
+        .map_err(|_| format!("expected a number, found {number:?}"))?;
+    Duration::try_from_secs_f64(number * seconds).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        for (text, millis) in [("5", 5000), ("5s", 5000), ("250ms", 250), ("0.5m", 30_000)] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for text in ["", "s", "1h", "1.2.3s", "-1s"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}

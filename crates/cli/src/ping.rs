@@ -1,0 +1,202 @@
+//! `zorb ping`: whether an object is there, and how far away.
+
+use crate::orb::{Environment, duration, whereabouts};
+use crate::why;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use zorb::{Builder, Error, Ior, ObjectRef, SystemException, SystemExceptionKind};
+
+/// Ask an object whether it is there
+///
+/// Connects and calls _non_existent, several times, and says who answered and how long it took.
+/// Whatever stands in the way is told with its cause.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// An object URL: IOR:, corbaloc:, corbaname:, file:
+    #[arg(value_name = "REF")]
+    reference: String,
+    /// How many times to ask; 0: until interrupted
+    #[arg(short = 'c', long, default_value_t = 3, value_name = "N")]
+    count: u32,
+    /// Time between two questions
+    #[arg(short, long, default_value = "1s", value_parser = duration, value_name = "TIME")]
+    interval: Duration,
+    /// Give a question up after this long: 500ms, 5s, 2m
+    #[arg(short = 'W', long, default_value = "5s", value_parser = duration, value_name = "TIME")]
+    timeout: Duration,
+    /// Ask by LocateRequest, which calls nothing of the object
+    #[arg(long, conflicts_with = "is_a")]
+    locate: bool,
+    /// Ask whether it is of this interface, by its repository id
+    #[arg(long, value_name = "REPO_ID")]
+    is_a: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  zorb ping file:///srv/bank/account.ior
+  zorb ping -c 1 --timeout 500ms corbaloc:iiop:1.2@server:2810/Bank && echo up
+  zorb ping --is-a IDL:Bank/Account:1.0 corbaname::nameserver#bank/account
+  zorb ping --trace -c 1 corbaloc::localhost/NameService
+
+Exit status: 0 if every question was answered by the object (and with yes), else 1.";
+
+/// What a server says of an object that it does not have.
+const NOT_EXIST: &str = "OBJECT_NOT_EXIST";
+
+/// What one question came to.
+enum Outcome {
+    There,
+    /// Somebody answers, but not the object, or not with yes.
+    NotThere(String),
+    Failed(SystemException),
+}
+
+pub(crate) async fn run(
+    options: &Options,
+    builder: Builder,
+    environment: &Environment,
+) -> std::io::Result<ExitCode> {
+    let paint = &environment.paint;
+    let (good, bad, pale, title) = (paint.good, paint.bad, paint.pale, paint.title);
+    let mut out = anstream::stdout();
+    let found = find(options, builder, environment).await;
+    let object = match found {
+        Ok(object) => object,
+        Err(error) => {
+            writeln!(out, "{bad}failed{bad:#}  {error}")?;
+            if let Error::System(exception) = &error
+                && let Some(hint) = why::hint(exception)
+            {
+                writeln!(out, "        {pale}{hint}{pale:#}")?;
+            }
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    let type_id = match object.type_id() {
+        "" => "an object of unknown type",
+        id => id,
+    };
+    let places = whereabouts(object.ior());
+    writeln!(out, "{title}{type_id}{title:#} at {places}")?;
+    // Not what was heard while the name was resolved.
+    environment.heard.take();
+    let asked = without_type(&object);
+
+    let mut times = Vec::new();
+    let mut number = 0;
+    loop {
+        number += 1;
+        let begun = Instant::now();
+        let outcome = tokio::select! {
+            outcome = ask(options, &asked) => outcome,
+            _ = tokio::signal::ctrl_c() => { number -= 1; break }
+        };
+        let took = begun.elapsed();
+        let answers = environment.heard.take();
+        let mut from = String::new();
+        for answer in &answers {
+            if let Some(forward) = &answer.forward {
+                writeln!(
+                    out,
+                    "{number:>3}  forwarded by {} to {forward}",
+                    answer.peer
+                )?;
+            } else {
+                from = format!(" from {}", answer.peer);
+            }
+        }
+        let millis = millis(took);
+        match outcome {
+            Outcome::There => {
+                times.push(took);
+                let is = options.is_a.as_ref().map_or("there", |_| "yes");
+                writeln!(out, "{number:>3}  {good}{is}{good:#}{from}  {millis}")?;
+            }
+            Outcome::NotThere(what) => {
+                writeln!(out, "{number:>3}  {bad}{what}{bad:#}{from}  {millis}")?;
+                if options.is_a.is_none() || what == NOT_EXIST {
+                    writeln!(out, "     {pale}{}{pale:#}", why::GONE)?;
+                }
+            }
+            Outcome::Failed(exception) => {
+                let answered = why::is_answer(&exception, !from.is_empty());
+                let how = if answered { "answered" } else { "failed" };
+                writeln!(
+                    out,
+                    "{number:>3}  {bad}{how}{bad:#}{from}  {millis}: {exception}"
+                )?;
+                if let Some(hint) = why::hint(&exception) {
+                    writeln!(out, "     {pale}{hint}{pale:#}")?;
+                }
+            }
+        }
+        if number == options.count {
+            break;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(options.interval) => {}
+            _ = tokio::signal::ctrl_c() => break,
+        }
+    }
+    summary(&mut out, number, &times)?;
+    let all = number > 0 && times.len() == usize::try_from(number).unwrap_or(usize::MAX);
+    Ok(ExitCode::from(u8::from(!all)))
+}
+
+async fn find(
+    options: &Options,
+    builder: Builder,
+    environment: &Environment,
+) -> Result<ObjectRef, Error> {
+    let orb = environment.orb(builder, options.timeout).build().await?;
+    orb.string_to_object(&options.reference).await
+}
+
+/// The same reference, which does not know its type: `_is_a` is to be asked over there.
+fn without_type(object: &ObjectRef) -> ObjectRef {
+    object.orb().object(Ior {
+        type_id: String::new(),
+        profiles: object.ior().profiles.clone(),
+    })
+}
+
+async fn ask(options: &Options, object: &ObjectRef) -> Outcome {
+    let gone = || Outcome::NotThere(NOT_EXIST.to_owned());
+    let asked = match &options.is_a {
+        Some(id) => object.is_a(id).await.map(|yes| match yes {
+            true => Outcome::There,
+            false => Outcome::NotThere(format!("no {id}")),
+        }),
+        None if options.locate => object.locate().await.map(|here| match here {
+            true => Outcome::There,
+            false => Outcome::NotThere("UNKNOWN_OBJECT".to_owned()),
+        }),
+        None => object.non_existent().await.map(|is_gone| match is_gone {
+            false => Outcome::There,
+            true => gone(),
+        }),
+    };
+    match asked {
+        Ok(outcome) => outcome,
+        Err(exception) if exception.kind == SystemExceptionKind::ObjectNotExist => gone(),
+        Err(exception) => Outcome::Failed(exception),
+    }
+}
+
+fn millis(time: Duration) -> String {
+    format!("{:.3} ms", time.as_secs_f64() * 1000.0)
+}
+
+fn summary(out: &mut dyn Write, asked: u32, times: &[Duration]) -> std::io::Result<()> {
+    write!(out, "{asked} asked, {} answered", times.len())?;
+    if let (Some(least), Some(most)) = (times.iter().min(), times.iter().max()) {
+        let count = u32::try_from(times.len()).unwrap_or(u32::MAX);
+        let mean = times.iter().sum::<Duration>() / count;
+        let all = [least, &mean, most].map(|time| format!("{:.3}", time.as_secs_f64() * 1000.0));
+        write!(out, "; round trip least/mean/most {} ms", all.join("/"))?;
+    }
+    writeln!(out)
+}

@@ -1,0 +1,61 @@
+//! What an exception means to whoever sees it, and what to look at next.
+
+use zorb::{SystemException, SystemExceptionKind as Kind};
+
+/// What OBJECT_NOT_EXIST and its kin mean.
+pub(crate) const GONE: &str = "the server is there and does not know the object: it was deactivated, \
+                               or the reference is of an earlier life of the server";
+
+/// A sentence for people, if there is more to say than the exception does.
+pub(crate) fn hint(exception: &SystemException) -> Option<&'static str> {
+    let detail = exception.detail().unwrap_or("");
+    let says = |text: &str| detail.contains(text);
+    Some(match exception.kind {
+        Kind::Transient if says("refused") => {
+            "nobody listens there: the server is not running, or has started again on another port \
+             since the reference was made"
+        }
+        Kind::Transient if says("cannot resolve") || says("lookup") => {
+            "the host name is not known here: the server publishes a name that only others know \
+             (it can be told to publish another), or a name server is down"
+        }
+        Kind::Transient if says("within") || says("timed out") => {
+            "nothing answers there at all: a firewall drops it, the host is down, or the address is \
+             one that only the server's own network knows"
+        }
+        Kind::Transient if says("nreachable") => {
+            "there is no way to that address from here: it may be one of the server's own network"
+        }
+        Kind::Transient if says("No such file") => {
+            "the UNIX socket is not there: the server is not running, or is on another host"
+        }
+        Kind::Transient => "the server cannot take the request now; a later try may succeed",
+        Kind::CommFailure if says("expected the magic") => {
+            "something listens there, but it does not speak GIOP: is it the right port?"
+        }
+        Kind::CommFailure => {
+            "the connection was made and lost: the server has ended, it wants TLS on that port, or it \
+             does not speak GIOP"
+        }
+        Kind::Timeout => {
+            "there was no answer in time (--timeout): the host cannot be reached, the server is held \
+             up, or what listens there does not speak GIOP"
+        }
+        Kind::ObjectNotExist => GONE,
+        Kind::ObjAdapter => "the server is there, but its POA manager takes no requests",
+        Kind::ImpLimit => {
+            "the reference has no profile that zorb has a transport for: see zorb ior"
+        }
+        Kind::InvObjref => "the reference leads nowhere: see zorb ior",
+        Kind::NoPermission => "the server is there and does not let us in",
+        Kind::BadOperation => {
+            "the object is there and has no such operation: it is of another type"
+        }
+        _ => return None,
+    })
+}
+
+/// Whether the exception came from the object's server, so that it is there.
+pub(crate) fn is_answer(exception: &SystemException, answered: bool) -> bool {
+    answered && !matches!(exception.kind, Kind::CommFailure | Kind::Timeout)
+}

@@ -1,0 +1,212 @@
+//! `zorb names` against omniNames, from an empty service to an empty service.
+//!
+//! Without omniORB this passes and says that it was skipped.
+
+#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
+
+#[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "../../../tests/support/mod.rs"]
+mod support;
+
+use std::path::Path;
+use support::{Running, have};
+use tempfile::TempDir;
+
+struct World {
+    _service: Running,
+    _folder: TempDir,
+    /// The root context.
+    ior: String,
+}
+
+impl World {
+    fn start(what: &str) -> Option<Self> {
+        let omni_names = Path::new("omniNames");
+        if !have(what, &[omni_names]) {
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().to_str().unwrap();
+        let here = ["-ORBendPoint", "giop:tcp:127.0.0.1:"];
+        let args = [&["-start", "-ignoreport", "-logdir", log], &here[..]].concat();
+        let mut service = Running::start(omni_names, &args);
+        let ior = service.reference().expect("omniNames says where it is");
+        Some(Self {
+            _service: service,
+            _folder: folder,
+            ior,
+        })
+    }
+
+    fn run(&self, args: &[&str]) -> (bool, Vec<String>) {
+        let args = [&["names", "-n", &self.ior], args].concat();
+        let ended = Running::start(Path::new(env!("CARGO_BIN_EXE_zorb")), &args).finish();
+        (ended.status.success(), ended.lines)
+    }
+
+    /// A command that has to succeed, and what it says.
+    #[track_caller]
+    fn ok(&self, args: &[&str]) -> Vec<String> {
+        let (success, lines) = self.run(args);
+        assert!(success, "{args:?}: {lines:#?}");
+        lines
+    }
+
+    /// A command that has to fail, and to say this.
+    #[track_caller]
+    fn fails(&self, args: &[&str], expected: &[&str]) {
+        let (success, lines) = self.run(args);
+        let said = lines.join("\n");
+        assert!(!success, "{args:?}: {said}");
+        for each in expected {
+            assert!(said.contains(each), "{each}: {said}");
+        }
+    }
+}
+
+const BANK: &str = "corbaloc:iiop:1.2@bank.zorb.test:2810/Bank";
+
+#[test]
+fn names_are_bound_listed_resolved_and_taken_away() {
+    let Some(w) = World::start("zorb names") else {
+        return;
+    };
+    assert_eq!(w.ok(&["list"]), [""; 0]);
+    w.fails(
+        &["bind", "bank/savings.account", BANK],
+        &[
+            "\"bank\" is not bound",
+            "--parents makes the contexts on the way",
+        ],
+    );
+    w.ok(&["mkcontext", "bank"]);
+    w.fails(&["mkcontext", "bank"], &["\"bank\" is bound already"]);
+    w.ok(&["mkcontext", "--parents", "bank"]);
+    w.ok(&["bind", "bank/savings.account", BANK]);
+    w.fails(
+        &["bind", "bank/savings.account", BANK],
+        &["is bound already", "--rebind replaces what is bound"],
+    );
+    let other = "corbaloc:iiop:1.2@bank.zorb.test:2811/Other";
+    w.ok(&["bind", "--rebind", "bank/savings.account", other]);
+    w.ok(&["bind", "--parents", "bank/old/1999.account", BANK]);
+    // A context that is bound below itself.
+    w.ok(&["bind", "--context", "bank/old/up", &w.ior]);
+
+    assert_eq!(w.ok(&["list"]), ["bank/"]);
+    assert_eq!(w.ok(&["list", "bank"]), ["old/", "savings.account"]);
+    assert_eq!(
+        w.ok(&["list", "--recursive"]),
+        [
+            "bank/",
+            "  old/",
+            "    1999.account",
+            "    up/  is a context above",
+            "  savings.account",
+        ]
+    );
+    let long = w.ok(&["list", "-l", "bank"]);
+    assert!(
+        long[0].starts_with("old/  IDL:omg.org/CosNaming/NamingContextExt:1.0  iiop://127.0.0.1:"),
+        "{long:#?}"
+    );
+    assert_eq!(
+        long[1],
+        "savings.account  unknown type  iiop://bank.zorb.test:2811"
+    );
+
+    let resolved = w.ok(&["resolve", "bank/savings.account"]);
+    let zorb = Path::new(env!("CARGO_BIN_EXE_zorb"));
+    let explained = Running::start(zorb, &["ior", &resolved[0]])
+        .finish()
+        .success();
+    let explained = explained.join("\n");
+    assert!(explained.contains("bank.zorb.test:2811"), "{explained}");
+    assert!(explained.contains("\"Other\""), "{explained}");
+
+    w.fails(
+        &["rmcontext", "bank"],
+        &["context \"bank\" is not empty", "zorb names list -r 'bank'"],
+    );
+    for name in [
+        "bank/savings.account",
+        "bank/old/1999.account",
+        "bank/old/up",
+    ] {
+        w.ok(&["unbind", name]);
+    }
+    w.ok(&["rmcontext", "bank/old"]);
+    w.ok(&["remove_context", "bank"]);
+    assert_eq!(w.ok(&["list"]), [""; 0]);
+}
+
+#[test]
+fn each_way_to_fail_is_told_in_a_line_with_what_to_look_at() {
+    let Some(w) = World::start("zorb names, its errors") else {
+        return;
+    };
+    w.fails(
+        &["resolve", "nobody"],
+        &[
+            "\"nobody\" is not found",
+            "`zorb names list` shows what is bound there",
+        ],
+    );
+    w.fails(&["unbind", "nobody"], &["\"nobody\" is not found"]);
+    w.fails(
+        &["resolve", "a//b"],
+        &["invalid name \"a//b\": expected a component"],
+    );
+    w.fails(&["bind", "x", "bank"], &["expected IOR:, corbaloc:"]);
+    w.ok(&["bind", "bank", BANK]);
+    w.fails(&["bind", "bank/x", BANK], &["bank"]);
+    w.fails(&["rmcontext", "bank"], &["bank"]);
+}
+
+#[test]
+fn a_naming_service_that_is_not_there_is_told_with_where_it_was_looked_for() {
+    let zorb = Path::new(env!("CARGO_BIN_EXE_zorb"));
+    let run = |args: &[&str]| Running::start(zorb, args).finish();
+    for args in [
+        &["names", "-n", "corbaloc::127.0.0.1:1/NameService", "list"][..],
+        &[
+            "names",
+            "list",
+            "-ORBInitRef",
+            "NameService=corbaloc::127.0.0.1:1/NameService",
+        ],
+    ] {
+        let ended = run(args);
+        let said = ended.lines.join("\n");
+        assert_eq!(ended.status.code(), Some(1), "{said}");
+        assert!(said.contains("iiop://127.0.0.1:1"), "{said}");
+        assert!(said.contains("nobody listens there"), "{said}");
+    }
+    let wrong = run(&["names", "-ORBInitRef", "NameService", "list"]);
+    let said = wrong.lines.join("\n");
+    assert_eq!(wrong.status.code(), Some(1), "{said}");
+    assert!(said.contains("expected NAME=URL"), "{said}");
+}
+
+#[test]
+fn what_nameclt_binds_zorb_sees_and_the_other_way_round() {
+    let what = "zorb names and nameclt";
+    let nameclt = Path::new("nameclt");
+    if !have(what, &[nameclt]) {
+        return;
+    }
+    let Some(w) = World::start(what) else { return };
+    let theirs = |args: &[&str]| {
+        let args = [&["-ior", &w.ior], args].concat();
+        Running::start(nameclt, &args).finish().success()
+    };
+    w.ok(&["mkcontext", "zorb.dir"]);
+    w.ok(&["bind", r"zorb.dir/a\.b", BANK]);
+    assert_eq!(theirs(&["list", "zorb.dir"]), [r"a\.b"]);
+    theirs(&["bind", "zorb.dir/theirs", &w.ior]);
+    assert_eq!(w.ok(&["list", "zorb.dir"]), [r"a\.b", "theirs"]);
+    assert_eq!(
+        w.ok(&["resolve", "zorb.dir/theirs"]),
+        theirs(&["resolve", "zorb.dir/theirs"])
+    );
+}

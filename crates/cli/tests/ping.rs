@@ -1,0 +1,224 @@
+//! `zorb ping` against objects that are there, gone, elsewhere, or were never there.
+
+#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
+
+#[allow(dead_code, reason = "each test uses a part of it")]
+#[path = "../../../tests/support/mod.rs"]
+mod support;
+
+use std::path::Path;
+use support::{Ended, Running};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use zorb::{Interface, Orb, SystemException};
+
+zorb::idl! {
+    module Ping {
+        interface Target { void hit(); };
+    };
+}
+
+use ping::{Target, TargetRef, TargetServant};
+
+struct Here;
+
+impl Target for Here {
+    async fn hit(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
+async fn serve() -> (Orb, TargetRef) {
+    let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().await;
+    let orb = orb.unwrap();
+    let target = orb.root_poa().activate(TargetServant::new(Here)).unwrap();
+    orb.root_poa().the_poa_manager().activate().unwrap();
+    (orb, target)
+}
+
+/// Runs `zorb ping`; all of what it says in one text.
+fn ping(args: &[&str]) -> (bool, String) {
+    let args = [&["ping", "--interval", "1ms"], args].concat();
+    let ended: Ended = Running::start(Path::new(env!("CARGO_BIN_EXE_zorb")), &args).finish();
+    (ended.status.success(), ended.lines.join("\n"))
+}
+
+#[track_caller]
+fn check(args: &[&str], success: bool, expected: &[&str]) {
+    let (succeeded, said) = ping(args);
+    for each in expected {
+        assert!(said.contains(each), "{each}: {said}");
+    }
+    assert_eq!(succeeded, success, "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_is_there_answers_every_question() {
+    let (orb, target) = serve().await;
+    let ior = orb.object_to_string(&target);
+    let there = format!("2  there from {}", orb.endpoints()[0]);
+    let title = format!("IDL:Ping/Target:1.0 at {}", orb.endpoints()[0]);
+    check(
+        &["-c", "2", &ior],
+        true,
+        &[
+            &title,
+            &there,
+            "2 asked, 2 answered; round trip least/mean/most",
+        ],
+    );
+    check(&["-c", "1", "--locate", &ior], true, &["1  there from"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_says_itself_what_it_is() {
+    let (orb, target) = serve().await;
+    let ior = orb.object_to_string(&target);
+    // The reference says so too, and is not believed.
+    let (_, said) = ping(&["-c", "1", "--is-a", "IDL:Ping/Target:1.0", "--trace", &ior]);
+    assert!(
+        said.contains("1  yes from") && said.contains("operation=\"_is_a\""),
+        "{said}"
+    );
+    check(
+        &["-c", "1", "--is-a", "IDL:Other:1.0", &ior],
+        false,
+        &["1  no IDL:Other:1.0 from", "1 asked, 0 answered"],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_is_gone_is_told_from_a_server_that_is() {
+    let (orb, target) = serve().await;
+    let ior = orb.object_to_string(&target);
+    orb.root_poa().deactivate_object(&target).unwrap();
+    check(
+        &["-c", "1", &ior],
+        false,
+        &[
+            "1  OBJECT_NOT_EXIST from iiop://127",
+            "of an earlier life of the server",
+        ],
+    );
+    check(
+        &["-c", "1", "--locate", &ior],
+        false,
+        &["1  UNKNOWN_OBJECT from"],
+    );
+    orb.shutdown(true).await.unwrap();
+    drop((orb, target));
+    check(
+        &["-c", "1", &ior],
+        false,
+        &[
+            "1  failed",
+            "TRANSIENT",
+            "Connection refused",
+            "nobody listens there",
+        ],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_forward_is_followed_and_told() {
+    let (orb, target) = serve().await;
+    let forward: TargetRef = orb
+        .root_poa()
+        .create_forward(zorb::Forward::to(&target))
+        .unwrap();
+    let elsewhere = orb.endpoints()[0].to_string();
+    check(
+        &["-c", "1", &orb.object_to_string(&forward)],
+        true,
+        &[
+            &format!("1  forwarded by {elsewhere} to {elsewhere}"),
+            "1  there from",
+        ],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_resolve_is_told_with_its_name() {
+    check(
+        &["-c", "1", "corbaloc::nowhere.invalid/Bank"],
+        false,
+        &[
+            "1  failed",
+            "nowhere.invalid",
+            "the host name is not known here",
+        ],
+    );
+    check(&["-c", "1", "bank"], false, &["expected IOR:, corbaloc:"]);
+    check(
+        &["-c", "1", "corbaname::127.0.0.1:1#bank"],
+        false,
+        &["Connection refused", "nobody listens there"],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_listens_and_never_answers_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("corbaloc::{}/Bank", listener.local_addr().unwrap());
+    let holding = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        std::future::pending::<()>().await;
+        drop(stream);
+    });
+    check(
+        &["-c", "1", "--timeout", "200ms", &url],
+        false,
+        &["1  failed", "TIMEOUT", "there was no answer in time"],
+    );
+    holding.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_speaks_something_else_is_told_as_not_giop() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("corbaloc::{}/Bank", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        // It speaks first, as an SSH server does; so some calls never begin and are made again.
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.write_all(b"SSH-2.0-bank\r\n").await.unwrap();
+            let _ = stream.read_to_end(&mut Vec::new()).await;
+        }
+    });
+    check(
+        &["-c", "1", &url],
+        false,
+        &[
+            "1  failed",
+            "COMM_FAILURE",
+            "does not speak GIOP: is it the right port?",
+        ],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trace_is_written_beside_the_answer() {
+    let (orb, target) = serve().await;
+    let ior = orb.object_to_string(&target);
+    check(
+        &["-c", "1", "--trace", &ior],
+        true,
+        &[
+            "sending Request peer=",
+            "operation=\"_non_existent\"",
+            "received Reply peer=",
+        ],
+    );
+    let (_, said) = ping(&["-c", "1", "--trace=payload", &ior]);
+    assert!(said.contains("0000  47 49 4f 50 01 02"), "{said}");
+    let (_, said) = ping(&["-c", "1", "-ORBtraceLevel", "30", &ior]);
+    assert!(said.contains("0000  47 49 4f 50 01 02"), "{said}");
+    let (_, said) = ping(&["-c", "1", "-ORBtraceLevel", "25", &ior]);
+    assert!(
+        said.contains("sending Request") && !said.contains("0000  47"),
+        "{said}"
+    );
+    let (_, said) = ping(&["-c", "1", &ior]);
+    assert!(!said.contains("sending"), "{said}");
+    assert!(!target.as_object().non_existent().await.unwrap());
+}
