@@ -72,6 +72,8 @@ mod pages {
     struct Readme;
     #[doc = include_str!("../../../docs/mapping.md")]
     struct Mapping;
+    #[doc = include_str!("../../../docs/tracing.md")]
+    struct Tracing;
     #[doc = include_str!("../../../docs/options.md")]
     struct Options;
 }

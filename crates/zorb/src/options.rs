@@ -9,6 +9,8 @@ use zorb_giop::url::ObjectUrl;
 
 /// What every option begins with, on a command line and, without the dash, in the environment.
 const PREFIX: &str = "-ORB";
+/// Octets of a message that a trace of level 30 shows: omniORB's number.
+const TRACED_OCTETS: usize = 128;
 
 /// One row of the table.
 struct OptionSpec {
@@ -32,7 +34,7 @@ enum List {
 }
 
 /// Every option there is.
-const OPTIONS: [OptionSpec; 12] = [
+const OPTIONS: [OptionSpec; 13] = [
     OptionSpec {
         name: "InitRef",
         value: "NAME=URL",
@@ -150,6 +152,22 @@ const OPTIONS: [OptionSpec; 12] = [
         several: false,
         list: None,
         set: |builder, text| Ok(builder.server_id(text)),
+    },
+    OptionSpec {
+        name: "traceLevel",
+        value: "a number; from 30 on a trace shows octets, from 40 on all of them",
+        several: false,
+        list: None,
+        set: |builder, text| {
+            let level: u32 = text.parse().map_err(|_| expected("a number", text))?;
+            // Whether there is a trace is not the ORB's to decide but that of whoever sets up
+            // `tracing`, so what is below 30 changes nothing.
+            Ok(match level {
+                0..30 => builder.trace_payload(0),
+                30..40 => builder.trace_payload(TRACED_OCTETS),
+                40.. => builder.trace_payload(usize::MAX),
+            })
+        },
     },
 ];
 

@@ -70,9 +70,12 @@ fn every_option_reaches_its_setting() {
             "bank",
             "-ORBMaxMessageSize",
             "65536",
+            "-ORBtraceLevel",
+            "30",
         ],
     )
     .unwrap();
+    assert_eq!(settings.trace_payload, 128);
     let references: Vec<_> = settings.initial_references.iter().collect();
     assert_eq!(
         references,
