@@ -62,7 +62,7 @@ async fn what_is_in_the_way_is_said() {
     let bare = Orb::builder().build().await.unwrap();
     let error = NamingClient::find(&bare).await.unwrap_err();
     assert!(matches!(error, NamingError::Unconfigured(_)));
-    let expected = "-ORBInitRef NameService=corbaloc::HOST:2809/NameService";
+    let expected = "such as -ORBInitRef NameService=corbaloc::HOST:2809/NameService";
     assert!(error.to_string().contains(expected), "{error}");
 
     let error = find("corbaloc::127.0.0.1:1/NameService").await.unwrap_err();

