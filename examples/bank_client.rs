@@ -5,8 +5,15 @@
 //! ```text
 //! cargo run --example bank_server -- bank.ior
 //! cargo run --example bank_client -- bank.ior
-//! cargo run --example bank_client -- corbaname::localhost:2809#Bank   # if it is bound there
 //! cargo run --example bank_client -- bank.ior --shutdown         # ends the server
+//! ```
+//!
+//! If the server has bound its reference in a naming service, a name does as well, or a URL with it:
+//!
+//! ```text
+//! cargo run --example bank_client -- --name bank/teller \
+//!     --name-service corbaloc::localhost:2809/NameService
+//! cargo run --example bank_client -- corbaname::localhost:2809#bank/teller
 //! ```
 //!
 //! You should see two accounts, what the calls on them gave, and two typed exceptions:
@@ -25,7 +32,9 @@
 #![expect(clippy::print_stdout, reason = "it is what you should see")]
 
 use clap::Parser;
+use std::process::ExitCode;
 use std::time::Duration;
+use zorb::naming::NamingClient;
 use zorb::{Interface, Orb};
 
 /// What the IDL compiler makes of `bank.idl`.
@@ -39,23 +48,46 @@ use idl::bank::{AccountRef, TellerRef};
 #[derive(Parser)]
 struct Options {
     /// `IOR:…`, `corbaloc:…`, `corbaname:…`, or a file that holds one of them.
-    reference: String,
+    #[arg(required_unless_present = "name", conflicts_with = "name")]
+    reference: Option<String>,
+    /// The name in the naming service, such as `bank/teller`.
+    #[arg(long)]
+    name: Option<String>,
+    /// Where the naming service is: any object URL.
+    #[arg(long)]
+    name_service: Option<String>,
     /// Ask the server to end, and do nothing else.
     #[arg(long)]
     shutdown: bool,
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let options = Options::parse();
-    // No `listen`: nobody calls this ORB.
-    let orb = Orb::builder()
-        .round_trip_timeout(Duration::from_secs(10))
-        .build()
-        .await?;
+async fn main() -> ExitCode {
+    match run(Options::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bank_client: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
 
-    let object = orb.string_to_object(&url(&options.reference)?).await?;
-    let teller: TellerRef = object.narrow().await?.ok_or("not a Bank::Teller")?;
+async fn run(options: Options) -> Result<(), Box<dyn std::error::Error>> {
+    // No `listen`: nobody calls this ORB.
+    let mut builder = Orb::builder().round_trip_timeout(Duration::from_secs(10));
+    if let Some(url) = &options.name_service {
+        builder = builder.initial_reference("NameService", url);
+    }
+    let orb = builder.build().await?;
+
+    let teller: TellerRef = if let Some(name) = &options.name {
+        NamingClient::find(&orb).await?.resolve(name).await?
+    } else {
+        let reference = options.reference.unwrap_or_default();
+        let object = orb.string_to_object(&url(&reference)?).await?;
+        let teller = object.narrow().await?;
+        teller.ok_or_else(|| format!("{reference} is no Bank::Teller but {object:?}"))?
+    };
     if options.shutdown {
         teller.shutdown().await?;
     } else {

@@ -11,11 +11,12 @@
 //! You should see where it listens and the name of the file, then a line for every account that is
 //! opened. It serves until it is interrupted, or until `bank_client REFERENCE --shutdown`.
 //!
-//! With a naming service (omniNames here, on its usual port) the reference is bound there too, under
-//! the name `Bank`:
+//! With a naming service (omniNames here, on its usual port) the reference can be bound there, too or
+//! instead, by any name; contexts on the way are made:
 //!
 //! ```text
-//! cargo run --example bank_server -- bank.ior --name-service corbaloc::localhost:2809/NameService
+//! cargo run --example bank_server -- --name bank/teller \
+//!     --name-service corbaloc::localhost:2809/NameService
 //! ```
 //!
 //! To be reached from other hosts, listen on all addresses: `--listen iiop://0.0.0.0:2810`.
@@ -25,8 +26,9 @@
 use clap::Parser;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Mutex;
-use zorb::naming::{Name, cos_naming::NamingContextRef};
+use zorb::naming::NamingClient;
 use zorb::{Orb, Poa, SystemException, SystemExceptionKind};
 
 /// What the IDL compiler makes of `bank.idl`.
@@ -42,11 +44,15 @@ use idl::bank::{
 #[derive(Parser)]
 struct Options {
     /// Where to write the reference.
-    file: PathBuf,
+    #[arg(required_unless_present = "name")]
+    file: Option<PathBuf>,
     /// Where to listen; may be repeated.
     #[arg(long, default_value = "iiop://127.0.0.1:0")]
     listen: Vec<String>,
-    /// A naming service to bind the reference in, as any object URL.
+    /// The name to bind the reference to in the naming service, such as `bank/teller`.
+    #[arg(long)]
+    name: Option<String>,
+    /// Where the naming service is: any object URL.
     #[arg(long)]
     name_service: Option<String>,
 }
@@ -177,8 +183,17 @@ impl Teller for Counter {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let options = Options::parse();
+async fn main() -> ExitCode {
+    match serve(Options::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bank_server: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve(options: Options) -> Result<(), Box<dyn std::error::Error>> {
     let mut builder = Orb::builder();
     for endpoint in &options.listen {
         builder = builder.listen(endpoint);
@@ -189,7 +204,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let orb = builder.build().await?;
 
     let poa = orb.root_poa();
-    let teller = poa.activate(TellerServant::new(Counter {
+    let teller: TellerRef = poa.activate(TellerServant::new(Counter {
         orb: orb.clone(),
         poa: poa.clone(),
         accounts: Mutex::default(),
@@ -199,31 +214,27 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("listening on {endpoint}");
     }
 
-    if options.name_service.is_some() {
-        bind(&orb, &teller).await?;
-        println!("bound as Bank in the naming service");
+    if let Some(name) = &options.name {
+        // In the place of whatever an earlier run has left there.
+        let names = NamingClient::find(&orb).await?;
+        names.rebind(name, &teller).await?;
+        println!("bound as {name} in the naming service");
     }
     // Last, so that whoever finds the file finds everything in place.
-    write_whole(&options.file, &orb.object_to_string(&teller))?;
-    println!("reference written to {}", options.file.display());
+    if let Some(file) = &options.file {
+        write_whole(file, &orb.object_to_string(&teller))?;
+        println!("reference written to {}", file.display());
+    }
 
     orb.run().await;
     println!("the bank is closed");
     Ok(())
 }
 
-/// Binds the teller, in the place of whatever an earlier run has left there.
-async fn bind(orb: &Orb, teller: &TellerRef) -> Result<(), Box<dyn std::error::Error>> {
-    let object = orb.resolve_initial_references("NameService").await?;
-    let root: NamingContextRef = object.narrow().await?.ok_or("not a naming context")?;
-    let name: Name = "Bank".parse()?;
-    root.rebind(&name, teller).await?;
-    Ok(())
-}
-
 /// Writes a file so that nobody ever reads half of it.
-fn write_whole(file: &Path, text: &str) -> std::io::Result<()> {
+fn write_whole(file: &Path, text: &str) -> Result<(), String> {
     let new = file.with_extension("tmp");
-    std::fs::write(&new, text)?;
-    std::fs::rename(new, file)
+    std::fs::write(&new, text)
+        .and_then(|()| std::fs::rename(&new, file))
+        .map_err(|cause| format!("cannot write {}: {cause}", file.display()))
 }

@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -84,10 +84,15 @@ impl Running {
         Self::command(command)
     }
 
-    pub(crate) fn command(mut command: Command) -> Self {
+    pub(crate) fn command(command: Command) -> Self {
+        Self::spawn(command, Stdio::null()).0
+    }
+
+    /// The same with an input; with a pipe's other end, if it is one.
+    pub(crate) fn spawn(mut command: Command, input: Stdio) -> (Self, Option<ChildStdin>) {
         let shown = format!("{command:?}");
         let mut child = command
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -95,13 +100,14 @@ impl Running {
         let (sender, lines) = channel();
         forward(child.stdout.take().expect("piped"), sender.clone());
         forward(child.stderr.take().expect("piped"), sender);
-        let seen = Vec::new();
-        Self {
+        let input = child.stdin.take();
+        let running = Self {
             child,
             shown,
             lines,
-            seen,
-        }
+            seen: Vec::new(),
+        };
+        (running, input)
     }
 
     /// Waits for a line that `find` makes something of; `None` when the program ended without it.
