@@ -12,7 +12,7 @@
 //!
 //! ```text
 //! cargo run --example bank_client -- --name bank/teller \
-//!     --name-service corbaloc::localhost:2809/NameService
+//!     -ORBInitRef NameService=corbaloc::localhost:2809/NameService
 //! cargo run --example bank_client -- corbaname::localhost:2809#bank/teller
 //! ```
 //!
@@ -53,9 +53,6 @@ struct Options {
     /// The name in the naming service, such as `bank/teller`.
     #[arg(long)]
     name: Option<String>,
-    /// Where the naming service is: any object URL.
-    #[arg(long)]
-    name_service: Option<String>,
     /// Ask the server to end, and do nothing else.
     #[arg(long)]
     shutdown: bool,
@@ -63,7 +60,7 @@ struct Options {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(Options::parse()).await {
+    match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bank_client: {error}");
@@ -72,13 +69,17 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(options: Options) -> Result<(), Box<dyn std::error::Error>> {
-    // No `listen`: nobody calls this ORB.
-    let mut builder = Orb::builder().round_trip_timeout(Duration::from_secs(10));
-    if let Some(url) = &options.name_service {
-        builder = builder.initial_reference("NameService", url);
-    }
-    let orb = builder.build().await?;
+async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    // Nobody told it to listen: it is a client, and nobody calls it.
+    let mut args: Vec<String> = std::env::args().collect();
+    let orb = Orb::builder()
+        .round_trip_timeout(Duration::from_secs(10))
+        .env()
+        .args(&mut args)
+        .build()
+        .await?;
+    // The ORB has taken its `-ORB…` options out; the rest is ours.
+    let options = Options::parse_from(args);
 
     let teller: TellerRef = if let Some(name) = &options.name {
         NamingClient::find(&orb).await?.resolve(name).await?

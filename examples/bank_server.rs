@@ -16,10 +16,10 @@
 //!
 //! ```text
 //! cargo run --example bank_server -- --name bank/teller \
-//!     --name-service corbaloc::localhost:2809/NameService
+//!     -ORBInitRef NameService=corbaloc::localhost:2809/NameService
 //! ```
 //!
-//! To be reached from other hosts, listen on all addresses: `--listen iiop://0.0.0.0:2810`.
+//! To be reached from other hosts, listen on all addresses: `-ORBListenEndpoints iiop://0.0.0.0:2810`.
 
 #![expect(clippy::print_stdout, reason = "it is what you should see")]
 
@@ -46,15 +46,9 @@ struct Options {
     /// Where to write the reference.
     #[arg(required_unless_present = "name")]
     file: Option<PathBuf>,
-    /// Where to listen; may be repeated.
-    #[arg(long, default_value = "iiop://127.0.0.1:0")]
-    listen: Vec<String>,
     /// The name to bind the reference to in the naming service, such as `bank/teller`.
     #[arg(long)]
     name: Option<String>,
-    /// Where the naming service is: any object URL.
-    #[arg(long)]
-    name_service: Option<String>,
 }
 
 /// A servant: an ordinary type. Calls come from many tasks at once, so what changes is locked,
@@ -184,7 +178,7 @@ impl Teller for Counter {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match serve(Options::parse()).await {
+    match serve().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bank_server: {error}");
@@ -193,15 +187,16 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn serve(options: Options) -> Result<(), Box<dyn std::error::Error>> {
-    let mut builder = Orb::builder();
-    for endpoint in &options.listen {
-        builder = builder.listen(endpoint);
-    }
-    if let Some(url) = &options.name_service {
-        builder = builder.initial_reference("NameService", url);
-    }
-    let orb = builder.build().await?;
+async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args: Vec<String> = std::env::args().collect();
+    let orb = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .env()
+        .args(&mut args)
+        .build()
+        .await?;
+    // The ORB has taken its `-ORB…` options out; the rest is ours.
+    let options = Options::parse_from(args);
 
     let poa = orb.root_poa();
     let teller: TellerRef = poa.activate(TellerServant::new(Counter {

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! The server connects to the client in order to call it. Across hosts the client has to listen
-//! where the server can reach it: `--listen iiop://0.0.0.0:0`.
+//! where the server can reach it: `-ORBListenEndpoints iiop://0.0.0.0:0`.
 
 #![expect(clippy::print_stdout, reason = "it is what you should see")]
 
@@ -47,9 +47,6 @@ struct Options {
     /// Ask the server to end, and do nothing else.
     #[arg(long)]
     shutdown: bool,
-    /// Where to listen for the server's calls.
-    #[arg(long, default_value = "iiop://127.0.0.1:0")]
-    listen: String,
 }
 
 /// The servant that the server calls.
@@ -64,7 +61,7 @@ impl Listener for Screen {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(Options::parse()).await {
+    match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("chat_client: {error}");
@@ -73,12 +70,17 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(options: Options) -> Result<(), Box<dyn std::error::Error>> {
+async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args: Vec<String> = std::env::args().collect();
     let orb = Orb::builder()
-        .listen(&options.listen)
+        .listen("iiop://127.0.0.1:0")
         .round_trip_timeout(Duration::from_secs(10))
+        .env()
+        .args(&mut args)
         .build()
         .await?;
+    // The ORB has taken its `-ORB…` options out; the rest is ours.
+    let options = Options::parse_from(args);
 
     let object = orb.string_to_object(&url(&options.reference)?).await?;
     let room: RoomRef = object.narrow().await?.ok_or_else(|| {

@@ -12,6 +12,8 @@
 //! You should see who comes and goes. End a client with Ctrl-C rather than with `/quit`: the server
 //! notices at the next line that there is nobody to tell, says why, and the others go on. It serves
 //! until it is interrupted, or until `chat_client chat.ior --shutdown`.
+//!
+//! To be reached from other hosts, listen on all addresses: `-ORBListenEndpoints iiop://0.0.0.0:2811`.
 
 #![expect(clippy::print_stdout, reason = "it is what you should see")]
 
@@ -40,9 +42,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 struct Options {
     /// Where to write the reference.
     file: PathBuf,
-    /// Where to listen; may be repeated.
-    #[arg(long, default_value = "iiop://127.0.0.1:0")]
-    listen: Vec<String>,
 }
 
 /// Who said it, and what.
@@ -166,7 +165,7 @@ impl Room for Lounge {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match serve(Options::parse()).await {
+    match serve().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("chat_server: {error}");
@@ -175,12 +174,16 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn serve(options: Options) -> Result<(), Box<dyn std::error::Error>> {
-    let mut builder = Orb::builder();
-    for endpoint in &options.listen {
-        builder = builder.listen(endpoint);
-    }
-    let orb = builder.build().await?;
+async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args: Vec<String> = std::env::args().collect();
+    let orb = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .env()
+        .args(&mut args)
+        .build()
+        .await?;
+    // The ORB has taken its `-ORB…` options out; the rest is ours.
+    let options = Options::parse_from(args);
 
     let poa = orb.root_poa();
     let room: RoomRef = poa.activate(RoomServant::new(Lounge {

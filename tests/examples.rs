@@ -37,8 +37,12 @@ fn example(name: &str) -> Command {
     });
     let program = programs.get(name);
     let mut command = Command::new(program.unwrap_or_else(|| panic!("no example {name}")));
-    // Paths in the examples' arguments are those of the test.
-    command.current_dir(env!("CARGO_MANIFEST_DIR"));
+    // Options of whoever runs the tests are no part of them.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("ORB") {
+            command.env_remove(name);
+        }
+    }
     command
 }
 
@@ -142,11 +146,18 @@ fn the_bank_is_found_by_the_naming_service() {
     let args = [&["-start", "-ignoreport", "-logdir", log], &here[..]].concat();
     let mut names = Running::start(omni_names, &args);
     let service = names.reference().expect("omniNames says where it is");
-    let by_name = ["--name", "examples/bank.teller", "--name-service", &service];
+    let service = format!("NameService={service}");
+    let by_name = ["--name", "examples/bank.teller", "-ORBInitRef", &service];
 
     let failed = fails("bank_client", &by_name);
     let expected = "\"examples/bank.teller\" is not found: \"examples\" is not bound";
     assert_eq!(failed, format!("bank_client: {expected}"));
+
+    // The environment does as well as an argument.
+    let mut client = example("bank_client");
+    client.args(&by_name[..2]).env("ORBInitRef", &service);
+    let ended = Running::command(client).finish();
+    assert_eq!(ended.lines, [format!("bank_client: {expected}")]);
 
     // Twice: the second life takes the place of the first.
     for life in ["first", "second"] {
@@ -306,118 +317,94 @@ fn what_cannot_be_is_said_with_its_cause() {
     let taken = format!("iiop://{}", taken.local_addr().unwrap());
 
     let closed = "cannot connect to iiop://127.0.0.1:1: Connection refused";
-    let service = ["--name", "a", "--name-service"];
-    for (program, args, pieces) in [
+    let nobody = "-ORBInitRef NameService=corbaloc::127.0.0.1:1/NameService";
+    let not_a_room = "is no naming context but an object of IDL:examples.zorb/Chat/Room:1.0";
+    for (line, pieces) in [
         (
-            "bank_client",
-            &["/no/such/file"][..],
-            &["cannot read /no/such/file: No such file"][..],
+            "bank_client /no/such/file",
+            ["cannot read /no/such/file: ", "No such file"],
         ),
         (
-            "bank_client",
-            &[&garbage],
-            &["expected IOR:, corbaloc:, corbaname: or file:, found \"hello\""],
+            &format!("bank_client {garbage}"),
+            [&garbage, "found \"hello\""],
         ),
         (
-            "bank_client",
-            &["IOR:1234zz"],
-            &["expected a hexadecimal digit, found 'z' at 4"],
+            "bank_client IOR:1234zz",
+            ["expected a hexadecimal digit, ", "found 'z' at 4"],
         ),
         (
-            "bank_client",
-            &[&ior],
-            &["is no Bank::Teller but ", "IDL:examples.zorb/Chat/Room:1.0"],
+            &format!("bank_client {ior}"),
+            ["is no Bank::Teller but ", "/Chat/Room:1.0"],
         ),
         (
-            "bank_client",
-            &["corbaloc::127.0.0.1:1/Bank"],
-            &["TRANSIENT", closed],
+            "bank_client corbaloc::127.0.0.1:1/Bank",
+            ["TRANSIENT", closed],
         ),
         (
-            "bank_client",
-            &["corbaloc::no-such-host.invalid/Bank"],
-            &["TRANSIENT", "no-such-host.invalid"],
+            "bank_client corbaloc::no-such-host.invalid/Bank",
+            ["TRANSIENT", "no-such-host.invalid:2809"],
         ),
         (
-            "bank_client",
-            &["corbaname::127.0.0.1:1#Bank"],
-            &["TRANSIENT", closed],
+            "bank_client corbaname::127.0.0.1:1#Bank",
+            ["TRANSIENT", closed],
         ),
         (
-            "bank_client",
-            &[&service[..], &["corbaloc::127.0.0.1:1/NameService"]].concat(),
-            &["the naming service failed: TRANSIENT", closed],
+            &format!("bank_client --name a {nobody}"),
+            ["the naming service failed: ", closed],
         ),
         (
-            "bank_client",
-            &[&service[..], &[&format!("file://{ior}")]].concat(),
-            &["is no naming context but an object of IDL:examples.zorb/Chat/Room:1.0"],
+            &format!("bank_client --name a -ORBInitRef NameService=file://{ior}"),
+            ["what is at iiop://127.0.0.1:", not_a_room],
         ),
         (
-            "bank_client",
-            &["--name", "a"],
-            &["cannot find the naming service: "],
-        ),
-        (
-            "bank_client",
-            &[
-                "--name",
-                "a//b",
-                "--name-service",
-                "corbaloc::127.0.0.1:1/N",
+            "bank_client --name a",
+            [
+                "cannot find the naming service: ",
+                "-ORBInitRef NameService=",
             ],
-            &["TRANSIENT"],
         ),
         (
-            "bank_server",
-            &[&nowhere],
-            &["cannot write ", "no/such/folder/x.ior: No such file"],
+            &format!("bank_server --name a {nobody}"),
+            ["the naming service failed: ", closed],
         ),
         (
-            "bank_server",
-            &["--name", "a", "--name-service", "corbaloc::127.0.0.1:1/N"],
-            &[closed],
+            &format!("bank_server {nowhere}"),
+            ["cannot write ", "x.ior: No such file"],
         ),
         (
-            "bank_server",
-            &["x.ior", "--listen", &taken],
-            &[&taken[..], "Address already in use"],
+            &format!("chat_server {nowhere}"),
+            ["cannot write ", "x.ior: No such file"],
         ),
         (
-            "bank_server",
-            &["x.ior", "--listen", "127.0.0.1:0"],
-            &["127.0.0.1:0"],
+            &format!("bank_server x.ior -ORBListenEndpoints {taken}"),
+            [&taken, "Address already in use"],
         ),
         (
-            "chat_server",
-            &[&nowhere],
-            &["cannot write ", "no/such/folder/x.ior: No such file"],
+            "bank_server x.ior -ORBListenEndpoints here",
+            ["-ORBListenEndpoints", "here"],
         ),
         (
-            "chat_client",
-            &["/no/such/file", "Ada"],
-            &["cannot read /no/such/file: No such file"],
+            "bank_server x.ior -ORBNoSuchOption 1",
+            ["-ORBNoSuchOption", "-ORBInitRef"],
         ),
         (
-            "chat_client",
-            &["corbaloc::127.0.0.1:1/Chat", "Ada"],
-            &["TRANSIENT", closed],
+            "chat_client /no/such/file Ada",
+            ["cannot read /no/such/file: ", "No such file"],
+        ),
+        (
+            "chat_client corbaloc::127.0.0.1:1/Chat Ada",
+            ["TRANSIENT", closed],
         ),
     ] {
-        let said = fails(program, args);
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let said = fails(words[0], &words[1..]);
         for piece in pieces {
-            assert!(
-                said.contains(piece),
-                "{program} {args:?}: no {piece:?} in {said:?}"
-            );
+            assert!(said.contains(piece), "{line}: no {piece:?} in {said:?}");
         }
     }
-    for (program, args) in [
-        ("bank_client", &[][..]),
-        ("chat_client", &[&ior[..]]),
-        ("bank_server", &[]),
-    ] {
-        let ended = run(program, args);
+    for line in ["bank_client", &format!("chat_client {ior}"), "bank_server"] {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ended = run(words[0], &words[1..]);
         assert_eq!(ended.status.code(), Some(2), "{:?}", ended.lines);
         assert!(ended.lines.iter().any(|line| line.starts_with("Usage: ")));
     }
