@@ -27,6 +27,10 @@ mod samples;
 #[path = "interop/rust/server/mod.rs"]
 mod server;
 mod support;
+#[path = "interop/rust/tap.rs"]
+mod tap;
+#[path = "interop/rust/tshark.rs"]
+mod tshark;
 
 use matrix::Talk;
 use peers::Over;

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::SystemTime;
 
 /// Debian packages that the peers are built and run with.
-const PACKAGES: [&str; 10] = [
+const PACKAGES: [&str; 11] = [
     "iproute2",
     "omniorb",
     "omniorb-nameserver",
@@ -18,10 +18,11 @@ const PACKAGES: [&str; 10] = [
     "pkg-config",
     "openjdk-17-jdk-headless",
     "maven",
+    "tshark",
 ];
 
 /// Programs of those packages which the tests and the makefiles start.
-const PROGRAMS: [&str; 12] = [
+const PROGRAMS: [&str; 13] = [
     "ip",
     "catior",
     "nameclt",
@@ -34,6 +35,7 @@ const PROGRAMS: [&str; 12] = [
     "java",
     "javac",
     "mvn",
+    "tshark",
 ];
 
 /// Folders with a makefile for a peer.

@@ -5,6 +5,7 @@ use crate::idl::interop::PeerRef;
 use crate::peers::{Brand, OUR_ORDER, Over, Program, Way, corbaloc_of};
 use crate::server;
 use crate::support::{HANG, passed};
+use crate::tap::{Recording, Tap};
 use tempfile::TempDir;
 use zorb::{Builder, Interface, Orb};
 
@@ -22,6 +23,8 @@ pub(crate) struct Talk {
     pub(crate) ours: fn(Builder) -> Builder,
     /// Whether strings travel as UTF-8 or as ISO 8859-1.
     pub(crate) utf8: bool,
+    /// Looks at all that was said; if there is somebody who does, it goes through a [`Tap`].
+    pub(crate) heard: Option<fn(prefix: &str, &Recording)>,
 }
 
 impl Talk {
@@ -34,6 +37,7 @@ impl Talk {
             args: &[],
             ours: |builder| builder,
             utf8: true,
+            heard: None,
         }
     }
 
@@ -48,6 +52,26 @@ impl Talk {
             "{}-{}/giop{}/{}-{}/{over}{slash}{}",
             client.0, server.0, self.giop, client.1, server.1, self.setting
         )
+    }
+
+    /// The reference for the client, and whoever listens in on it.
+    fn tapped(&self, reference: String) -> (String, Option<Tap>) {
+        match self.heard {
+            None => (reference, None),
+            Some(_) => {
+                let (tap, reference) = Tap::before(&reference);
+                (reference, Some(tap))
+            }
+        }
+    }
+
+    /// After all connections of the client have been told to end.
+    fn listen_to(&self, tap: Option<Tap>, prefix: &str) {
+        if let (Some(heard), Some(tap)) = (self.heard, tap) {
+            // The thread that waits here may be one that others need.
+            let recording = tokio::task::block_in_place(|| tap.finish());
+            heard(prefix, &recording);
+        }
     }
 
     pub(crate) fn args_of(&self, brand: &Brand) -> Vec<String> {
@@ -110,6 +134,7 @@ pub(crate) async fn our_client(brand: &'static Brand, talk: Talk, groups: &[&[Ce
     };
     let way = Way::new(brand, &programs, talk.over, talk.args_of(brand));
     let (_server, reference) = way.start();
+    let (reference, tap) = talk.tapped(reference);
     let (orb, peer, _folder) = talk.connect(&reference).await;
     assert_eq!(peer.orb_name().await.unwrap(), brand.orb_name);
     let world = World {
@@ -119,6 +144,7 @@ pub(crate) async fn our_client(brand: &'static Brand, talk: Talk, groups: &[&[Ce
         utf8: talk.utf8,
     };
     client::run(world, &prefix, groups).await;
+    talk.listen_to(tap, &prefix);
 }
 
 /// Runs another ORB's client to its end and gives what it printed. Its status says whether all cells
@@ -154,7 +180,7 @@ pub(crate) async fn their_client(brand: &'static Brand, talk: Talk, theirs: Thei
     };
     let (orb, folder) = talk.listen().await;
     let peer = server::serve(&orb);
-    let reference = orb.object_to_string(&peer);
+    let (reference, tap) = talk.tapped(orb.object_to_string(&peer));
     let mut args = talk.args_of(brand);
     if theirs.callbacks == Over::Unix {
         let socket = folder.path().join("theirs");
@@ -191,4 +217,5 @@ pub(crate) async fn their_client(brand: &'static Brand, talk: Talk, theirs: Thei
     let ended = tokio::time::timeout(HANG, orb.run()).await;
     ended.expect("shutdown() ends the server");
     passed(&format!("{prefix}/shutdown"));
+    talk.listen_to(tap, &prefix);
 }

@@ -5,6 +5,8 @@ use crate::client::{
     VERY_BIG, WAITS, WIDE, WIDE_LATIN1, WIDE_UNICODE,
 };
 use crate::peers::{Brand, Over, Program, Programs};
+use crate::tap::{Recording, Side};
+use crate::tshark;
 use std::path::Path;
 
 pub(crate) static OMNIORB: Brand = Brand {
@@ -28,6 +30,18 @@ pub(crate) static OMNIORB: Brand = Brand {
     limit: |giop| vec!["-ORBmaxGIOPVersion".to_owned(), giop.to_owned()],
     server_lacks: &[],
 };
+
+/// What a listener finds: fragments from omniORB in the versions that have them, and nothing that
+/// tshark would not agree with.
+fn heard(prefix: &str, recording: &Recording, omniorb: Side) {
+    let fragments = recording.fragments(omniorb);
+    if prefix.contains("/giop1.0/") {
+        assert_eq!(fragments, 0, "{prefix}: there are none in 1.0");
+    } else {
+        assert!(fragments > 0, "{prefix}: omniORB sends some");
+    }
+    tshark::agrees(&format!("tshark/{prefix}"), recording);
+}
 
 mod our_client_passes_every_cell {
     use super::*;
@@ -119,6 +133,23 @@ mod our_client_passes_every_cell {
                 };
                 our_client(&OMNIORB, talk, groups).await;
             }
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_omniorb_with_somebody_listening() {
+        for giop in ["1.0", "1.1", "1.2"] {
+            let talk = Talk {
+                setting: "tapped",
+                utf8: giop == "1.2",
+                heard: Some(|prefix, recording| heard(prefix, recording, Side::Server)),
+                ..Talk::new(giop, Over::Tcp)
+            };
+            let groups: &[&[Cell]] = match giop {
+                "1.2" => &[DATA, OBJECTS, WAITS, FORWARDS, WIDE],
+                _ => &[DATA, OBJECTS, WAITS, FORWARDS],
+            };
+            our_client(&OMNIORB, talk, groups).await;
         }
     }
 
@@ -252,6 +283,18 @@ mod omniorb_s_client_passes_every_cell {
             ..V1_0
         };
         only(utf8, &["strings", "latin1", "unfit", "wide_refused"]).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn with_somebody_listening() {
+        for talk in [V1_0, V1_1, V1_2] {
+            let talk = Talk {
+                setting: "tapped",
+                heard: Some(|prefix, recording| heard(prefix, recording, Side::Client)),
+                ..talk
+            };
+            check(talk, Over::Tcp).await;
+        }
     }
 
     #[tokio::test(flavor = "multi_thread")]
