@@ -50,6 +50,15 @@ mod our_client_passes_every_cell {
     async fn on_our_server_over_a_unix_socket() {
         matrix::among_ourselves(Talk::new("1.2", Over::Unix), ALL).await;
     }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_our_server_in_fragments() {
+        let talk = Talk {
+            ours: |builder| builder.max_fragment_octets(64),
+            ..Talk::new("1.2", Over::Tcp)
+        };
+        matrix::among_ourselves(talk, ALL).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

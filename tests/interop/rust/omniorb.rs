@@ -43,6 +43,16 @@ fn heard(prefix: &str, recording: &Recording, omniorb: Side) {
     tshark::agrees(&format!("tshark/{prefix}"), recording);
 }
 
+/// The same when we are told to send fragments too.
+fn heard_ours(prefix: &str, recording: &Recording, omniorb: Side) {
+    let ours = match omniorb {
+        Side::Client => Side::Server,
+        Side::Server => Side::Client,
+    };
+    assert!(recording.fragments(ours) > 0, "{prefix}: we send some");
+    heard(prefix, recording, omniorb);
+}
+
 mod our_client_passes_every_cell {
     use super::*;
     use crate::matrix::{Talk, our_client};
@@ -148,6 +158,24 @@ mod our_client_passes_every_cell {
             let groups: &[&[Cell]] = match giop {
                 "1.2" => &[DATA, OBJECTS, WAITS, FORWARDS, WIDE],
                 _ => &[DATA, OBJECTS, WAITS, FORWARDS],
+            };
+            our_client(&OMNIORB, talk, groups).await;
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_omniorb_in_fragments() {
+        for giop in ["1.1", "1.2"] {
+            let talk = Talk {
+                setting: "fragments",
+                ours: |builder| builder.max_fragment_octets(1000),
+                utf8: giop == "1.2",
+                heard: Some(|prefix, recording| heard_ours(prefix, recording, Side::Server)),
+                ..Talk::new(giop, Over::Tcp)
+            };
+            let groups: &[&[Cell]] = match giop {
+                "1.2" => &[DATA, OBJECTS, WAITS, WIDE],
+                _ => &[DATA, OBJECTS, WAITS],
             };
             our_client(&OMNIORB, talk, groups).await;
         }
@@ -291,6 +319,19 @@ mod omniorb_s_client_passes_every_cell {
             let talk = Talk {
                 setting: "tapped",
                 heard: Some(|prefix, recording| heard(prefix, recording, Side::Client)),
+                ..talk
+            };
+            check(talk, Over::Tcp).await;
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn in_fragments() {
+        for talk in [V1_1, V1_2] {
+            let talk = Talk {
+                setting: "fragments",
+                ours: |builder| builder.max_fragment_octets(1000),
+                heard: Some(|prefix, recording| heard_ours(prefix, recording, Side::Client)),
                 ..talk
             };
             check(talk, Over::Tcp).await;
