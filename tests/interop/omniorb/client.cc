@@ -860,6 +860,30 @@ static void forward() {
   same("name", name_of(n), "home"), same("forwards", peer->forwarded() - before, 1u);
 }
 
+// It has no _validate_connection; this is what it locates objects with before their first call.
+struct Locating : omniObjRef {
+  using omniObjRef::_locateRequest;
+};
+// LocateRequest: for what is there, what is gone, and what is somewhere else.
+static void locate() {
+  auto ask = [](CORBA::Object_ptr o) { (o->_PR_getobj()->*&Locating::_locateRequest)(); };
+  ask(peer);
+  Node_var node = peer->own_node();
+  ask(node);
+  node = peer->make_node("located", false);
+  ask(node);
+  peer->destroy_node(node);
+  raised<CORBA::OBJECT_NOT_EXIST>("a destroyed node", [&] { ask(node); });
+  for (CORBA::ULong hops : {1u, 3u}) {
+    CORBA::ULong before = peer->forwarded();
+    node = peer->forwarder(hops);
+    ask(node);
+    same("name", name_of(node), "home");
+    same("forwards", peer->forwarded() - before, hops);
+  }
+  peer->nothing();
+}
+
 static void by_corbaloc() {
   CORBA::Object_var o = orb->string_to_object(corbaloc.c_str());
   Interop::Peer_var p = Interop::Peer::_narrow(o);
@@ -990,7 +1014,7 @@ static const Cell cells[] = {
     {"retried_exceptions", retried_exceptions, 0}, {"undeclared", undeclared, 0}, {"bad_operation", bad_operation, 0},
     {"oneways", oneways, 0}, {"references", references, 0}, {"pseudo_operations", pseudo_operations, 0},
     {"inheritance", inheritance, 0}, {"callbacks", callbacks, 0}, {"keywords", keywords, 0}, {"gates", gates, 0},
-    {"timeout", timeout, 0}, {"concurrent", concurrent, 0}, {"forward", forward, 0},
+    {"timeout", timeout, 0}, {"concurrent", concurrent, 0}, {"forward", forward, 0}, {"locate", locate, 0},
     {"corbaloc", by_corbaloc, [] { return !corbaloc.empty(); }},
     {"record_calls", record_calls, never}, {"record_fragments", record_fragments, never},
     {"record_odd_fragments", record_odd_fragments, never}, {"record_forwards", record_forwards, never},

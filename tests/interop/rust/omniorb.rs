@@ -5,7 +5,7 @@ use crate::client::{
     VERY_BIG, WAITS, WIDE, WIDE_LATIN1, WIDE_UNICODE,
 };
 use crate::peers::{Brand, Over, Program, Programs};
-use crate::tap::{Recording, Side};
+use crate::tap::{FRAGMENT, Recording, Side};
 use crate::tshark;
 use std::path::Path;
 
@@ -31,10 +31,16 @@ pub(crate) static OMNIORB: Brand = Brand {
     server_lacks: &[],
 };
 
-/// What a listener finds: fragments from omniORB in the versions that have them, and nothing that
+/// What a listener finds: LocateRequests from the client and answers to them, fragments from omniORB in the versions that have them, and nothing that
 /// tshark would not agree with.
 fn heard(prefix: &str, recording: &Recording, omniorb: Side) {
-    let fragments = recording.fragments(omniorb);
+    for (side, kind) in [(Side::Client, 3), (Side::Server, 4)] {
+        assert!(
+            recording.count(side, kind) > 0,
+            "{prefix}: objects are located"
+        );
+    }
+    let fragments = recording.count(omniorb, FRAGMENT);
     if prefix.contains("/giop1.0/") {
         assert_eq!(fragments, 0, "{prefix}: there are none in 1.0");
     } else {
@@ -49,7 +55,10 @@ fn heard_ours(prefix: &str, recording: &Recording, omniorb: Side) {
         Side::Client => Side::Server,
         Side::Server => Side::Client,
     };
-    assert!(recording.fragments(ours) > 0, "{prefix}: we send some");
+    assert!(
+        recording.count(ours, FRAGMENT) > 0,
+        "{prefix}: we send some"
+    );
     heard(prefix, recording, omniorb);
 }
 

@@ -125,7 +125,8 @@ fn join(connection: u16, client: TcpStream, server: TcpStream, to: &Sender<Chunk
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Heard {
     pub(crate) minor: u8,
-    /// The message type: 0 Request, 1 Reply, … 7 Fragment.
+    /// The message type: 0 Request, 1 Reply, 2 CancelRequest, 3 LocateRequest, 4 LocateReply,
+    /// 5 CloseConnection, 6 MessageError, 7 Fragment.
     pub(crate) kind: u8,
     pub(crate) little: bool,
     /// Whether fragments follow.
@@ -133,6 +134,9 @@ pub(crate) struct Heard {
     /// Octets behind the head.
     pub(crate) size: u32,
 }
+
+/// The message type of fragments.
+pub(crate) const FRAGMENT: u8 = 7;
 
 /// Which connection, and who.
 pub(crate) type Stream = (u16, Side);
@@ -161,12 +165,12 @@ impl Recording {
             .collect()
     }
 
-    /// How many Fragments one side sent, in all connections.
-    pub(crate) fn fragments(&self, of: Side) -> usize {
+    /// How many messages of one kind one side sent, in all connections.
+    pub(crate) fn count(&self, of: Side, kind: u8) -> usize {
         let messages = self.messages();
         let of_side = messages.iter().filter(|((_, side), _)| *side == of);
         let kinds = of_side.flat_map(|(_, messages)| messages).map(|m| m.kind);
-        kinds.filter(|kind| *kind == 7).count()
+        kinds.filter(|it| *it == kind).count()
     }
 
     /// Writes it as a capture file of IP packets: each connection with its opening, its octets with

@@ -40,6 +40,29 @@ pub(super) async fn forward_to_nowhere(w: Arc<World>) {
     w.peer.nothing().await.unwrap();
 }
 
+/// LocateRequest: for what is there, what is gone, and what is somewhere else.
+pub(super) async fn locate(w: Arc<World>) {
+    assert_eq!(w.peer.as_object().locate().await, Ok(true));
+    let home = w.peer.own_node().await.unwrap().unwrap();
+    assert_eq!(home.as_object().locate().await, Ok(true));
+    let node = w.peer.make_node("located", false).await.unwrap().unwrap();
+    assert_eq!(node.as_object().locate().await, Ok(true));
+    w.peer.destroy_node(&node).await.unwrap();
+    assert_eq!(node.as_object().locate().await, Ok(false));
+    for hops in [1, 3] {
+        let before = w.peer.forwarded().await.unwrap();
+        let node = w.peer.forwarder(hops).await.unwrap().unwrap();
+        assert_eq!(node.as_object().locate().await, Ok(true));
+        assert_eq!(node.name().await.unwrap(), "home");
+        // Each forward is told once, to who asks where the object is or to who calls it.
+        assert_eq!(w.peer.forwarded().await.unwrap() - before, hops);
+    }
+    let nowhere = w.peer.forward_to_nowhere().await.unwrap().unwrap();
+    // omniORB asks its servant manager for requests only, and says of all else that it is here.
+    let asks = w.way.is_none();
+    assert_eq!(nowhere.as_object().locate().await, Ok(!asks));
+}
+
 /// The same object by its plain key.
 pub(super) async fn corbaloc(w: Arc<World>) {
     let url = w

@@ -75,7 +75,7 @@ cells! {
     /// Only for servers without that limit.
     VERY_BIG: data::{ very_big_messages }
     /// Only for servers that forward.
-    FORWARDS: ends::{ forward, forward_loop, forward_to_nowhere }
+    FORWARDS: ends::{ forward, forward_loop, forward_to_nowhere, locate }
     /// Only for servers in a process of their own.
     ENDS: ends::{ corbaloc, server_dies, stale_reference, shutdown }
 }
