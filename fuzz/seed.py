@@ -75,6 +75,24 @@ def reference():
     for number, text in enumerate(texts):
         put("reference", f"text-{number:02}", text.encode())
     put("reference", "key", b"ZRB\x01" + bytes(range(24)))
+    path = b"\0\0\0\x04bank\0\0\0\x08accounts"
+    persistent = b"ZRB\x02" + struct.pack(">I", len(path)) + path
+    keys = {
+        "persistent": persistent + b"4711",
+        "persistent-no-id": persistent,
+        "persistent-no-path": b"ZRB\x02\0\0\0\0id",
+        "persistent-cut": persistent[:-3],
+        "persistent-endless": b"ZRB\x02\xff\xff\xff\xffid",
+        "persistent-no-text": b"ZRB\x02\0\0\0\x05\0\0\0\x01\xffid",
+        "persistent-part-too-long": b"ZRB\x02\0\0\0\x05\0\0\0\x02aid",
+        "named": b"ZRB\x03" + bytes(range(16)) + b"id",
+        "named-cut": b"ZRB\x03" + bytes(range(15)),
+        "of-a-later-kind": b"ZRB\x1f" + bytes(range(24)),
+        "too-long": b"ZRB\x01" + bytes(range(25)),
+        "plain": b"ZRBank",
+    }
+    for name, octets in keys.items():
+        put("reference", f"key-{name}", octets)
     put("reference", "nil", bytes(12))
 
 
