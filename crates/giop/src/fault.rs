@@ -106,6 +106,9 @@ pub enum Fault {
     /// The servant panicked.
     #[error("the servant panicked")]
     Panicked,
+    /// The application's locator of plain keys panicked.
+    #[error("the locator of object keys panicked")]
+    LocatorPanicked,
     /// A user exception that the operation does not raise.
     #[error("user exception {0:?} is not in the raises clause")]
     UnlistedException(String),
@@ -157,6 +160,7 @@ impl Fault {
             Self::NoObject => (Kind::ObjectNotExist, 0),
             Self::NoOperation(_) => (Kind::BadOperation, minor::NO_SUCH_OPERATION),
             Self::Inactive => (Kind::ObjAdapter, minor::ADAPTER_INACTIVE),
+            Self::LocatorPanicked => (Kind::ObjAdapter, 0),
             Self::Panicked => (Kind::Unknown, minor::SERVANT_PANICKED),
             Self::UnlistedException(_) => (Kind::Unknown, minor::UNLISTED_USER_EXCEPTION),
             Self::UnsupportedCodeSet => (Kind::CodesetIncompatible, minor::UNSUPPORTED_CODE_SET),

@@ -1,5 +1,6 @@
 //! What the ORB's own operations fail with.
 
+use crate::keys::KeyTableError;
 use crate::options::OptionError;
 use zorb_executor::LaneError;
 use zorb_giop::url::UrlError;
@@ -29,6 +30,9 @@ pub enum Error {
     /// The object adapter refused.
     #[error(transparent)]
     Adapter(#[from] AdapterError),
+    /// The key table refused.
+    #[error(transparent)]
+    KeyTable(#[from] KeyTableError),
     /// There is no runtime to run in.
     #[error(transparent)]
     Lane(#[from] LaneError),
@@ -76,7 +80,7 @@ impl Error {
             Self::Adapter(_) => {
                 SystemException::new(Kind::ObjAdapter, 0, completed).with_detail(self)
             }
-            Self::InvalidName { .. } | Self::File { .. } => {
+            Self::InvalidName { .. } | Self::File { .. } | Self::KeyTable(_) => {
                 SystemException::new(Kind::BadParam, 0, completed).with_detail(self)
             }
             Self::Option(_) | Self::Transport(_) | Self::Lane(_) | Self::NoEndpoint => initialize(),

@@ -1,5 +1,6 @@
 //! The way of one call: bind, send, wait, follow forwards, decode.
 
+use crate::keys::Found;
 use crate::object::{Binding, ObjectRef, Target, may_resend};
 use crate::orb::OrbInner;
 use crate::wire::{
@@ -443,7 +444,7 @@ async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> 
         let reply = match &binding.target {
             Target::Local => {
                 let orb = object.orb().inner();
-                locate_reply(orb, orb.adapters().locate(&binding.key))
+                locate_reply(orb, orb.find_or_ask(&binding.key).await)
             }
             Target::Remote(connection) => {
                 let located = connection.locate(binding.version, &binding.address()).await;
@@ -522,10 +523,12 @@ async fn call_local(
     sent: &AtomicBool,
 ) -> Result<Option<Message>, CallError> {
     let format = WireFormat::default();
-    let located = orb.adapters().locate(&binding.key);
-    let is_forward = located
-        .as_ref()
-        .is_ok_and(|object| object.forward().is_some());
+    let found = orb.find_or_ask(&binding.key).await;
+    let is_forward = match &found {
+        Ok(Found::Object(object)) => object.forward().is_some(),
+        Ok(Found::Elsewhere(_)) => true,
+        _ => false,
+    };
     let message = RequestBuilder {
         version: Version::HIGHEST,
         request_id: 0,
@@ -553,9 +556,11 @@ async fn call_local(
     )
     .map_err(own)?;
     let receipt = request.receipt();
-    let outcome = match located.map_err(Missing::raise) {
+    let outcome = match found {
         Err(exception) => receipt.system_exception(&exception),
-        Ok(object) => match released(&object).await {
+        Ok(Found::Unknown(_)) => receipt.system_exception(&Missing::Adapter.raise()),
+        Ok(Found::Elsewhere(target)) => receipt.forward(&target, false),
+        Ok(Found::Object(object)) => match released(&object).await {
             Ok(()) => {
                 sent.store(true, Ordering::Relaxed);
                 let upcall = begin(orb, &object, request);

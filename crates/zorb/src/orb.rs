@@ -5,6 +5,7 @@ use crate::current;
 use crate::endpoints::{Listen, doubt};
 use crate::error::Error;
 use crate::interface::Interface;
+use crate::keys::Keys;
 use crate::options::{OptionError, Source};
 use crate::poa::Poa;
 use crate::wire::{
@@ -47,6 +48,7 @@ pub(crate) struct OrbInner {
     lane: Lane,
     settings: Settings,
     adapters: ObjectAdapter,
+    keys: Keys,
     published: Published,
     listening: Vec<Endpoint>,
     cache: Cache,
@@ -92,6 +94,7 @@ impl Orb {
             this: Weak::clone(this),
             lane,
             adapters: ObjectAdapter::new(InstanceId::random(), &settings.server_id),
+            keys: Keys::default(),
             published,
             listening,
             cache: Cache::default(),
@@ -251,6 +254,20 @@ impl OrbInner {
         &self.adapters
     }
 
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// Where references say that the ORB is.
+    pub(crate) fn published(&self) -> &Published {
+        &self.published
+    }
+
+    /// Ready when the ORB begins to shut down.
+    pub(crate) async fn stopped(&self) {
+        self.stop.cancelled().await;
+    }
+
     /// The key, when the reference leads to this very ORB. A key that dies with its ORB says so by
     /// itself; of the others any server may have the like, so one of the ORB's endpoints has to
     /// be named beside it.
@@ -401,6 +418,7 @@ impl OrbInner {
             this.cache.close();
             this.cache.closed().await;
             this.adapters.clear();
+            this.keys.clear();
             this.down.send_replace(true);
             tracing::debug!("the ORB is down");
         });

@@ -21,4 +21,6 @@ pub(crate) use acceptor::Acceptor;
 pub(crate) use cache::{Cache, CacheKey, ConnectError, Connecting};
 pub(crate) use client::{CallError, ClientConnection};
 pub(crate) use profile::{Candidate, Published, candidates, describe_unusable, make_ior};
-pub(crate) use server::{ServerConnection, begin, locate_reply, released, run_upcall_in_place};
+pub(crate) use server::{
+    ServerConnection, begin, enter, locate_reply, released, run_upcall_in_place,
+};

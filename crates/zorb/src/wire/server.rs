@@ -3,7 +3,9 @@
 use super::link::{End, Handled, Link};
 use super::trace;
 use crate::current;
+use crate::keys::Found;
 use crate::orb::OrbInner;
+use bytes::Bytes;
 use core::future::poll_fn;
 use core::pin::Pin;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -16,8 +18,9 @@ use zorb_cdr::{Encoder, NativeEndian};
 use zorb_executor::{Dispatch, Priority};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
-    CompletionStatus, Fault, LocateReply, LocateRequestHeader, Message, MessageKind, ProtocolError,
-    Reader, RequestHeader, ServiceContextId, SystemException, Version, buffers,
+    CompletionStatus, Fault, Ior, LocateReply, LocateRequestHeader, Message, MessageKind,
+    ProtocolError, Reader, RequestHeader, ServiceContextId, SystemException, SystemExceptionKind,
+    Version, buffers,
 };
 use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, State, Upcall};
 use zorb_transport::{Connection, Endpoint};
@@ -44,7 +47,7 @@ pub(crate) struct ServerConnection {
 
 /// Runs what is the application's as an upcall of this ORB. A panic in it is caught here and told
 /// as UNKNOWN.
-fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, SystemException> {
+pub(crate) fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, SystemException> {
     let _current = current::enter(orb);
     let _held = orb.lane().hold();
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
@@ -53,7 +56,7 @@ fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, SystemExceptio
             .copied()
             .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
             .unwrap_or("(no message)");
-        tracing::error!(message, "servant panicked");
+        tracing::error!(message, "servant, forward or locator panicked");
         // Inside the servant: nobody knows how far it got.
         Fault::Panicked.raise(CompletionStatus::Maybe)
     })
@@ -90,12 +93,15 @@ pub(crate) async fn released(object: &ActiveObject) -> Result<(), SystemExceptio
 
 /// Where an object is, as a LocateRequest wants to know it. Nobody waits for an answer that a
 /// POA manager would hold: the object is here then, and its requests are held.
-pub(crate) fn locate_reply(
-    orb: &OrbInner,
-    located: Result<Arc<ActiveObject>, Missing>,
-) -> LocateReply {
-    let Ok(object) = located else {
-        return LocateReply::UnknownObject;
+pub(crate) fn locate_reply(orb: &OrbInner, found: Result<Found, SystemException>) -> LocateReply {
+    let object = match found {
+        Ok(Found::Object(object)) => object,
+        Ok(Found::Elsewhere(target)) => return LocateReply::ObjectForward(Ior::clone(&target)),
+        Ok(Found::Unknown(_)) => return LocateReply::UnknownObject,
+        Err(exception) if exception.kind == SystemExceptionKind::ObjectNotExist => {
+            return LocateReply::UnknownObject;
+        }
+        Err(exception) => return LocateReply::SystemException(exception),
     };
     let Some(forward) = object
         .forward()
@@ -108,6 +114,16 @@ pub(crate) fn locate_reply(
         Ok(target) => LocateReply::ObjectForward(target),
         Err(exception) => LocateReply::SystemException(exception),
     }
+}
+
+fn encode_located(reply: &LocateReply, version: Version, request_id: u32) -> Outcome {
+    let encoder = Encoder::<NativeEndian>::with_buffer(
+        buffers::take(),
+        CodeSets::UNSTATED.with_minor(version.minor),
+    );
+    reply
+        .encode(encoder, version, request_id)
+        .map_or(Outcome::Silent, Outcome::Reply)
 }
 
 impl ServerConnection {
@@ -216,20 +232,30 @@ impl ServerConnection {
         }
     }
 
-    fn locate(&self, message: &Message) -> Result<(), ProtocolError> {
+    fn locate(self: &Arc<Self>, message: &Message) -> Result<(), ProtocolError> {
         let header = LocateRequestHeader::read(message)?;
-        let reply = match header.target.object_key() {
-            Some(key) => locate_reply(&self.orb, self.orb.adapters().locate(&key)),
-            None => LocateReply::UnknownObject,
+        let (version, id) = (message.header.version, header.request_id);
+        let found = match header.target.object_key() {
+            Some(key) => self.orb.find(&key).map_err(Missing::raise),
+            None => Err(Missing::Adapter.raise()),
         };
-        let version = message.header.version;
-        let encoder = Encoder::<NativeEndian>::with_buffer(
-            buffers::take(),
-            CodeSets::UNSTATED.with_minor(version.minor),
-        );
-        if let Ok(message) = reply.encode(encoder, version, header.request_id) {
-            self.link.queue(message);
-        }
+        let found = match found {
+            Ok(Found::Unknown(key)) => match self.check_pending(0) {
+                Ok(()) => {
+                    let pending = Pending::question(self, id);
+                    self.orb.track(async move {
+                        let orb = &pending.connection.orb;
+                        let answer = locate_reply(orb, orb.ask(key).await);
+                        pending.finish(encode_located(&answer, version, id));
+                    });
+                    return Ok(());
+                }
+                Err(overload) => Err(overload),
+            },
+            found => found,
+        };
+        let answer = locate_reply(&self.orb, found);
+        self.send(encode_located(&answer, version, id));
         Ok(())
     }
 
@@ -261,32 +287,59 @@ impl ServerConnection {
             .as_ref()
             .unwrap_or(&CodeSets::UNSTATED)
             .with_minor(message.header.version.minor);
-        let target = match &header.target {
-            zorb_giop::TargetAddress::Key(key) => self.orb.adapters().locate(key),
+        let found = match &header.target {
+            zorb_giop::TargetAddress::Key(key) => self.orb.find(key),
             other => match other.object_key() {
-                Some(key) => self.orb.adapters().locate(&key),
+                Some(key) => self.orb.find(&key),
                 None => Err(Missing::Adapter),
             },
         };
         let request = Request::from_header(&header, &message, format, self.orb.context());
         drop(header);
         drop(message);
-        let receipt = request.receipt();
-        let target = match code_sets {
-            Ok(_) => target.map_err(Missing::raise),
+        let found = match code_sets {
+            Ok(_) => found.map_err(Missing::raise),
             Err(fault) => Err(fault.raise(CompletionStatus::No)),
         };
-        let object = match target.and_then(|object| self.admit(object, request.octets())) {
-            Ok(object) => object,
-            Err(exception) => {
-                tracing::debug!(request_id = receipt.request_id, %exception, "request refused");
-                self.send(receipt.refusal(&exception));
-                return Ok(());
-            }
+        self.serve(found, request);
+        Ok(())
+    }
+
+    /// Serves a request whose target has been looked for.
+    fn serve(self: &Arc<Self>, found: Result<Found, SystemException>, request: Request) {
+        let receipt = request.receipt();
+        let refused = match found {
+            Ok(Found::Object(object)) => match self.admit(&object, request.octets()) {
+                Ok(()) => return self.admitted(object, request),
+                Err(exception) => exception,
+            },
+            Ok(Found::Elsewhere(target)) => return self.send(receipt.forward(&target, false)),
+            Ok(Found::Unknown(key)) => match self.check_pending(request.octets()) {
+                Ok(()) => return self.ask(key, request),
+                Err(exception) => exception,
+            },
+            Err(exception) => exception,
         };
+        tracing::debug!(request_id = receipt.request_id, exception = %refused, "request refused");
+        self.send(receipt.refusal(&refused));
+    }
+
+    /// Asks the application whose key it is, while the connection goes on.
+    fn ask(self: &Arc<Self>, key: Bytes, request: Request) {
+        let mut pending = Pending::new(self, request.receipt(), request.octets());
+        self.orb.track(async move {
+            let found = pending.connection.orb.ask(key).await;
+            // From here on as if it had just been read.
+            pending.let_go_of_octets();
+            pending.connection.serve(found, request);
+            pending.finish(Outcome::Silent);
+        });
+    }
+
+    fn admitted(self: &Arc<Self>, object: Arc<ActiveObject>, request: Request) {
         // Whoever is sent on has not arrived yet.
         if object.forward().is_none()
-            && let Some(acknowledgement) = receipt.acknowledgement()
+            && let Some(acknowledgement) = request.receipt().acknowledgement()
         {
             self.send(acknowledgement);
         }
@@ -295,16 +348,15 @@ impl ServerConnection {
         } else {
             self.dispatch(&object, request);
         }
-        Ok(())
     }
 
     /// Whether a request may be served, now or after the manager lets it.
-    fn admit(
-        &self,
-        object: Arc<ActiveObject>,
-        octets: usize,
-    ) -> Result<Arc<ActiveObject>, SystemException> {
+    fn admit(&self, object: &ActiveObject, octets: usize) -> Result<(), SystemException> {
         object.manager().state().admit()?;
+        self.check_pending(octets)
+    }
+
+    fn check_pending(&self, octets: usize) -> Result<(), SystemException> {
         if self.pending.load(Ordering::Acquire) >= MAX_PENDING_UPCALLS {
             let overload = format!("{MAX_PENDING_UPCALLS} upcalls of this connection are pending");
             return Err(Fault::Overload(overload).raise(CompletionStatus::No));
@@ -315,7 +367,7 @@ impl ServerConnection {
             let overload = format!("requests of {pending} octets are pending, of {limit} at most");
             return Err(Fault::Overload(overload).raise(CompletionStatus::No));
         }
-        Ok(object)
+        Ok(())
     }
 
     /// Waits until the manager leaves HOLDING.
@@ -391,7 +443,9 @@ fn needs_fragments(header: &RequestHeader<'_>) -> bool {
 /// Counts an upcall as pending for as long as it lives.
 struct Pending {
     connection: Arc<ServerConnection>,
-    receipt: Receipt,
+    request_id: u32,
+    /// What an exception is written with; a LocateRequest has none.
+    receipt: Option<Receipt>,
     /// Octets of the request, which lives as long.
     octets: usize,
     /// Once it is answered, its client may use the id for another request.
@@ -400,23 +454,40 @@ struct Pending {
 
 impl Pending {
     fn new(connection: &Arc<ServerConnection>, receipt: Receipt, octets: usize) -> Self {
-        connection.pending.fetch_add(1, Ordering::AcqRel);
+        let mut pending = Self::question(connection, receipt.request_id);
         connection
             .pending_octets
             .fetch_add(octets, Ordering::Relaxed);
-        connection.given_up().insert(receipt.request_id, false);
+        pending.octets = octets;
+        pending.receipt = Some(receipt);
+        pending
+    }
+
+    /// For a LocateRequest.
+    fn question(connection: &Arc<ServerConnection>, request_id: u32) -> Self {
+        connection.pending.fetch_add(1, Ordering::AcqRel);
+        connection.given_up().insert(request_id, false);
         Self {
             connection: Arc::clone(connection),
-            receipt,
-            octets,
+            request_id,
+            receipt: None,
+            octets: 0,
             answered: false,
         }
+    }
+
+    /// The request goes on elsewhere, and is counted there.
+    fn let_go_of_octets(&mut self) {
+        let octets = core::mem::take(&mut self.octets);
+        self.connection
+            .pending_octets
+            .fetch_sub(octets, Ordering::Relaxed);
     }
 
     /// Sends what the upcall came to, unless its client has given it up.
     fn finish(mut self, outcome: Outcome) {
         self.answered = true;
-        let given_up = self.connection.given_up().remove(&self.receipt.request_id);
+        let given_up = self.connection.given_up().remove(&self.request_id);
         if given_up != Some(true) {
             self.connection.send(self.affordable(outcome));
         }
@@ -433,7 +504,7 @@ impl Pending {
     /// The outcome, unless too much waits already for a client that does not read it: other
     /// replies are not made before there is room, but this upcall had begun.
     fn affordable(&self, outcome: Outcome) -> Outcome {
-        let Outcome::Reply(reply) = &outcome else {
+        let (Outcome::Reply(reply), Some(receipt)) = (&outcome, &self.receipt) else {
             return outcome;
         };
         if reply.len() <= SMALL_REPLY {
@@ -446,19 +517,16 @@ impl Pending {
         }
         // The servant has done its work.
         let unread = Fault::UnreadReplies { octets: queued };
-        self.receipt
-            .system_exception(&unread.raise(CompletionStatus::Yes))
+        receipt.system_exception(&unread.raise(CompletionStatus::Yes))
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
         if !self.answered {
-            self.connection.given_up().remove(&self.receipt.request_id);
+            self.connection.given_up().remove(&self.request_id);
         }
-        self.connection
-            .pending_octets
-            .fetch_sub(self.octets, Ordering::Relaxed);
+        self.let_go_of_octets();
         if self.connection.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
             // A connection that is being drained waits for this.
             self.connection.wake();

@@ -1,0 +1,383 @@
+//! Plain keys: what is behind the `Bank` of `corbaloc::host:port/Bank`, and whom to ask about keys
+//! that nobody here knows.
+
+use crate::error::Error;
+use crate::interface::Interface;
+use crate::object::ObjectRef;
+use crate::orb::{Orb, OrbInner};
+use crate::wire::enter;
+use arc_swap::ArcSwapOption;
+use bytes::Bytes;
+use core::fmt;
+use core::future::poll_fn;
+use core::pin::Pin;
+use core::time::Duration;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use zorb_giop::url::{Corbaloc, CorbalocAddress};
+use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
+use zorb_poa::{ActiveObject, Missing, Names, ObjectAdapter, ObjectId, ObjectKey, is_reserved};
+use zorb_transport::Endpoint;
+
+/// Keys that the locator is asked about at a time; beyond it a request is TRANSIENT.
+const MAX_PENDING_LOOKUPS: usize = 256;
+/// How long the locator may take; then the request is TRANSIENT, and the look-up is dropped.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Why an operation of the key table failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyTableError {
+    /// There is a reference behind the key: `rebind` replaces it.
+    #[error("the key \"{0}\" is bound already")]
+    AlreadyBound(ObjectId),
+    /// There is none.
+    #[error("the key \"{0}\" is not bound")]
+    NotFound(ObjectId),
+    /// Nobody could ask for that key: it begins as the keys do that zorb makes.
+    #[error("\"{0}\" cannot be a plain key: it begins as the keys that zorb makes")]
+    ReservedKey(ObjectId),
+    /// A nil reference leads nowhere.
+    #[error("the reference is nil")]
+    NilReference,
+}
+
+/// What is behind a plain key.
+#[derive(Clone)]
+struct Bound {
+    ior: Arc<Ior>,
+    /// The object's own key, when it is one of this ORB's.
+    own: Option<Bytes>,
+}
+
+type LookUp = Pin<Box<dyn Future<Output = Result<Option<ObjectRef>, SystemException>> + Send>>;
+type Locator = Box<dyn Fn(Bytes) -> LookUp + Send + Sync>;
+
+/// The plain keys of an ORB.
+pub(crate) struct Keys {
+    table: Names<Bound>,
+    locator: ArcSwapOption<Locator>,
+    lookups: Semaphore,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self {
+            table: Names::new(),
+            locator: ArcSwapOption::empty(),
+            lookups: Semaphore::new(MAX_PENDING_LOOKUPS),
+        }
+    }
+}
+
+impl Keys {
+    /// Lets go of everything, and of the ORB that the locator may hold.
+    pub(crate) fn clear(&self) {
+        self.table.clear();
+        self.locator.store(None);
+    }
+}
+
+/// Where a key leads.
+pub(crate) enum Found {
+    Object(Arc<ActiveObject>),
+    /// To be answered with a forward.
+    Elsewhere(Arc<Ior>),
+    /// Only the locator knows.
+    Unknown(Bytes),
+}
+
+impl Bound {
+    fn new(orb: &OrbInner, object: &ObjectRef) -> Self {
+        Self {
+            ior: Arc::new(object.ior().clone()),
+            own: orb.local_key(object.ior()),
+        }
+    }
+
+    fn find(self, adapters: &ObjectAdapter) -> Result<Found, Missing> {
+        match self.own.map(|key| adapters.locate(&key)) {
+            Some(Ok(object)) => Ok(Found::Object(object)),
+            Some(Err(Missing::Object)) => Err(Missing::Object),
+            // What is ours and not an adapter's is asked for by its own key.
+            Some(Err(Missing::Adapter)) | None => Ok(Found::Elsewhere(self.ior)),
+        }
+    }
+}
+
+impl OrbInner {
+    /// Where a key leads, as far as it can be told at once.
+    pub(crate) fn find(&self, key: &[u8]) -> Result<Found, Missing> {
+        match self.adapters().locate(key) {
+            Ok(object) => Ok(Found::Object(object)),
+            Err(Missing::Adapter) => self.find_beyond(key),
+            Err(missing) => Err(missing),
+        }
+    }
+
+    #[cold]
+    fn find_beyond(&self, key: &[u8]) -> Result<Found, Missing> {
+        let keys = self.keys();
+        match ObjectKey::parse(key) {
+            Some(ObjectKey::Plain(key)) => {
+                if let Some(bound) = keys.table.find(key) {
+                    return bound.find(self.adapters());
+                }
+            }
+            Some(ObjectKey::Persistent { .. }) => {}
+            // Dead for good, or never alive.
+            _ => return Err(Missing::Adapter),
+        }
+        match keys.locator.load().is_some() {
+            true => Ok(Found::Unknown(Bytes::copy_from_slice(key))),
+            false => Err(Missing::Adapter),
+        }
+    }
+
+    /// Where a key leads, whoever has to be asked; never [`Found::Unknown`].
+    pub(crate) async fn find_or_ask(&self, key: &[u8]) -> Result<Found, SystemException> {
+        match self.find(key).map_err(Missing::raise)? {
+            Found::Unknown(key) => self.ask(key).await,
+            found => Ok(found),
+        }
+    }
+
+    /// Asks the locator; never [`Found::Unknown`].
+    pub(crate) async fn ask(&self, key: Bytes) -> Result<Found, SystemException> {
+        // Nothing has begun in any of these cases.
+        let raise = |fault: Fault| fault.raise(CompletionStatus::No);
+        let keys = self.keys();
+        let Ok(_permit) = keys.lookups.try_acquire() else {
+            let overload = format!("{MAX_PENDING_LOOKUPS} keys are being looked up");
+            return Err(raise(Fault::Overload(overload)));
+        };
+        let Some(locator) = keys.locator.load_full() else {
+            return Err(Missing::Adapter.raise());
+        };
+        let panicked = |_| raise(Fault::LocatorPanicked);
+        let mut lookup = enter(self, || locator(key)).map_err(panicked)?;
+        let answer = poll_fn(|cx| match enter(self, || lookup.as_mut().poll(cx)) {
+            Ok(poll) => poll,
+            Err(panic) => Err(panicked(panic)).into(),
+        });
+        let too_slow = {
+            // Callers in the same process may be outside any runtime; the ORB's has the clock.
+            let _runtime = self.lane().handle().enter();
+            tokio::time::sleep(LOOKUP_TIMEOUT)
+        };
+        let object = tokio::select! {
+            biased;
+            answer = answer => answer?,
+            () = self.stopped() => return Err(raise(Fault::Inactive)),
+            () = too_slow => {
+                let slow = format!("the locator took more than {LOOKUP_TIMEOUT:?}");
+                return Err(raise(Fault::Overload(slow)));
+            }
+        };
+        object
+            .filter(|object| !object.ior().is_nil())
+            .ok_or(Missing::Adapter)
+            .and_then(|object| Bound::new(self, &object).find(self.adapters()))
+            .map_err(Missing::raise)
+    }
+}
+
+/// The table of plain keys: names in place of object keys, for references that people write by
+/// hand.
+///
+/// A request for `corbaloc::host:port/Bank` arrives with the key `Bank`. If that is bound to an
+/// object of this ORB, the object serves the request itself; if it is bound to an object
+/// somewhere else, the client is told to go there (LOCATION_FORWARD). Objects of
+/// [`Orb::ins_poa`] come first: their ids *are* plain keys. Keys that neither knows go to the
+/// [locator](Self::set_locator), if there is one.
+///
+/// Bindings live as long as the ORB. The table itself has no POA manager: an object of this ORB
+/// goes by its own, and a forward is answered as soon as the ORB listens.
+///
+/// ```
+/// # async fn f(orb: zorb::Orb, account: zorb::ObjectRef) -> Result<(), zorb::Error> {
+/// orb.key_table().bind("Bank", &account)?;
+/// // corbaloc:iiop:1.2@192.0.2.7:2810/Bank
+/// println!("{}", orb.corbaloc_url("Bank")?);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+#[doc(alias = "IORTable")]
+#[doc(alias = "register_initial_reference")]
+pub struct KeyTable(Orb);
+
+impl KeyTable {
+    fn keys(&self) -> &Keys {
+        self.0.inner().keys()
+    }
+
+    fn bound(&self, key: &[u8], object: &impl Interface) -> Result<Bound, KeyTableError> {
+        if is_reserved(key) {
+            return Err(KeyTableError::ReservedKey(key.into()));
+        }
+        if object.as_object().ior().is_nil() {
+            return Err(KeyTableError::NilReference);
+        }
+        Ok(Bound::new(self.0.inner(), object.as_object()))
+    }
+
+    fn object(&self, bound: &Bound) -> ObjectRef {
+        self.0.object(Ior::clone(&bound.ior))
+    }
+
+    /// Puts a reference behind a key, which may be any octets.
+    ///
+    /// # Errors
+    /// [`KeyTableError::AlreadyBound`] when there is one, [`KeyTableError::ReservedKey`] for keys
+    /// that look like zorb's own.
+    pub fn bind(
+        &self,
+        key: impl AsRef<[u8]>,
+        object: &impl Interface,
+    ) -> Result<(), KeyTableError> {
+        let key = key.as_ref();
+        self.keys()
+            .table
+            .insert(key, self.bound(key, object)?)
+            .map_err(|_| KeyTableError::AlreadyBound(key.into()))
+    }
+
+    /// Puts a reference behind a key and gives the one that was there.
+    ///
+    /// # Errors
+    /// [`KeyTableError::ReservedKey`] for keys that look like zorb's own.
+    pub fn rebind(
+        &self,
+        key: impl AsRef<[u8]>,
+        object: &impl Interface,
+    ) -> Result<Option<ObjectRef>, KeyTableError> {
+        let key = key.as_ref();
+        let before = self.keys().table.replace(key, self.bound(key, object)?);
+        Ok(before.map(|bound| self.object(&bound)))
+    }
+
+    /// Takes the reference behind a key out.
+    ///
+    /// # Errors
+    /// [`KeyTableError::NotFound`] when there is none.
+    pub fn unbind(&self, key: impl AsRef<[u8]>) -> Result<ObjectRef, KeyTableError> {
+        let key = key.as_ref();
+        match self.keys().table.remove(key) {
+            Some(bound) => Ok(self.object(&bound)),
+            None => Err(KeyTableError::NotFound(key.into())),
+        }
+    }
+
+    /// The reference behind a key.
+    #[must_use]
+    pub fn find(&self, key: impl AsRef<[u8]>) -> Option<ObjectRef> {
+        let bound = self.keys().table.find(key.as_ref())?;
+        Some(self.object(&bound))
+    }
+
+    /// The keys that are bound, in order.
+    #[must_use]
+    pub fn list(&self) -> Vec<Bytes> {
+        let names = self.keys().table.names();
+        let mut keys: Vec<Bytes> = names.into_iter().map(Bytes::from).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// Asks `locate` about every key that nobody knows: plain ones, and those of persistent
+    /// objects whose POA does not exist. An object of this ORB serves the request itself, one
+    /// somewhere else is what the client is told; `None` is OBJECT_NOT_EXIST. There is one
+    /// locator; the last that was set counts.
+    ///
+    /// It is asked for each request and LocateRequest anew, beside everything else: the
+    /// connection goes on meanwhile. 256 keys are looked up at a time, each for 10 seconds, and
+    /// what is beyond that is TRANSIENT. A panic is OBJ_ADAPTER to whoever asked. A locator that
+    /// holds the ORB keeps it alive until it is shut down.
+    ///
+    /// ```
+    /// # fn f(orb: &zorb::Orb) {
+    /// let home = orb.clone();
+    /// orb.key_table().set_locator(move |key| {
+    ///     let home = home.clone();
+    ///     async move {
+    ///         let Some(branch) = key.strip_prefix(b"Bank/") else {
+    ///             return Ok(None);
+    ///         };
+    ///         let host = String::from_utf8_lossy(branch);
+    ///         let url = format!("corbaloc:iiop:1.2@{host}.bank.example:2810/Bank");
+    ///         Ok(Some(home.string_to_object(&url).await?))
+    ///     }
+    /// });
+    /// # }
+    /// ```
+    #[doc(alias = "IORTable::Locator")]
+    #[doc(alias = "AdapterActivator")]
+    pub fn set_locator<F, L>(&self, locate: F)
+    where
+        F: Fn(Bytes) -> L + Send + Sync + 'static,
+        L: Future<Output = Result<Option<ObjectRef>, SystemException>> + Send + 'static,
+    {
+        let locator: Locator = Box::new(move |key| Box::pin(locate(key)));
+        self.keys().locator.store(Some(Arc::new(locator)));
+    }
+
+    /// Asks nobody any more.
+    pub fn clear_locator(&self) {
+        self.keys().locator.store(None);
+    }
+}
+
+impl fmt::Debug for KeyTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<ObjectId> = self.list().into_iter().map(ObjectId::from).collect();
+        f.debug_struct("KeyTable")
+            .field("keys", &keys)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Orb {
+    /// The table of plain keys.
+    #[must_use]
+    pub fn key_table(&self) -> KeyTable {
+        KeyTable(self.clone())
+    }
+
+    /// The URL of a plain key at the endpoints that this ORB publishes, escaped:
+    /// `corbaloc:iiop:1.2@host:port/Bank`. Whether anything is behind the key is not looked at.
+    ///
+    /// TCP endpoints are all named in one URL. UNIX sockets cannot stand beside them, so the first
+    /// one is named only when there is no TCP endpoint.
+    ///
+    /// # Errors
+    /// [`Error::NoEndpoint`] when the ORB listens nowhere.
+    pub fn corbaloc_url(&self, key: impl AsRef<[u8]>) -> Result<String, Error> {
+        let published = self.inner().published();
+        let version = published.version;
+        let mut addresses: Vec<CorbalocAddress> = published
+            .endpoints
+            .iter()
+            .filter_map(|endpoint| match endpoint {
+                Endpoint::Iiop { host, port } => Some(CorbalocAddress::Iiop {
+                    version,
+                    host: host.clone(),
+                    port: *port,
+                }),
+                _ => None,
+            })
+            .collect();
+        if addresses.is_empty() {
+            let socket = published
+                .endpoints
+                .iter()
+                .find_map(|endpoint| match endpoint {
+                    Endpoint::Uiop { path } => Some(path.to_string_lossy().into_owned()),
+                    _ => None,
+                });
+            let path = socket.ok_or(Error::NoEndpoint)?;
+            addresses.push(CorbalocAddress::Uiop { version, path });
+        }
+        let key = key.as_ref().to_vec();
+        Ok(Corbaloc { addresses, key }.to_string())
+    }
+}
