@@ -1,6 +1,7 @@
 //! One of several endpoints is dead, or dies.
 
 use crate::{DEAD, PlaceRef, Server, client, place, profile};
+use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use zorb::{CompletionStatus, Ior, Orb, SystemExceptionKind as Kind};
@@ -147,4 +148,42 @@ async fn when_nobody_lives_every_endpoint_is_told_with_its_cause() {
     ] {
         assert!(said.contains(told), "{said}");
     }
+}
+
+/// A listener that takes no connection: its queue is full.
+async fn silent() -> (TcpListener, TcpStream) {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    // A queue of 0 holds one.
+    let listener = socket.listen(0).unwrap();
+    let queued = TcpStream::connect(listener.local_addr().unwrap()).await;
+    (listener, queued.unwrap())
+}
+
+#[tokio::test]
+async fn an_endpoint_that_says_nothing_does_not_keep_calls_with_a_limit_from_the_next() {
+    let server = Server::start("live", "iiop://127.0.0.1:0").await;
+    let (listener, _queued) = silent().await;
+    let orb = Orb::builder()
+        .connect_timeout(Duration::from_millis(300))
+        .round_trip_timeout(Duration::from_millis(200))
+        .build()
+        .await
+        .unwrap();
+    let silent = listener.local_addr().unwrap();
+    let url = format!("corbaloc::{silent},:{}/{}", server.address(), server.key());
+    // Each call gives up before connecting does, so it is for another to reach the second address.
+    let mut tries = 0;
+    loop {
+        match place(&orb, &url).await.name().await {
+            Ok(name) => break assert_eq!(name, "live"),
+            Err(error) => assert_eq!(error.kind, Kind::Timeout),
+        }
+        tries += 1;
+        assert!(tries < 20, "the second address is never tried");
+    }
+    // Somebody takes connections there now, and says nothing: only who asks the live one first is
+    // answered.
+    drop(listener.accept().await.unwrap());
+    assert_eq!(place(&orb, &url).await.name().await.unwrap(), "live");
 }

@@ -253,6 +253,31 @@ fn a_server_behind_a_forwarded_port_is_reached_by_what_it_publishes() {
     passed(what);
 }
 
+#[test]
+fn the_environment_is_read_where_a_program_asks_for_it() {
+    let start = |options: &[(&str, &str)]| {
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        let test = "namespaces::a_server_of_another_test";
+        command.args(["--exact", test, "--ignored", "--nocapture"]);
+        command.env(SERVE, "yes").envs(options.iter().copied());
+        Running::command(command)
+    };
+    let mut server = start(&[
+        ("ORBListenEndpoints", "iiop://127.0.0.1:0"),
+        (
+            "ORBendPointPublish",
+            "giop:tcp:nat.example:9\tgiop:tcp:[fd00::1]:9",
+        ),
+        ("ORBtcAliasExpand", "1"),
+    ]);
+    let reference = server.reference().expect("the server serves");
+    assert_eq!(endpoints(&reference), ["nat.example", "fd00::1"]);
+    let ended = start(&[("ORBclientCallTimeOutPeriod", "soon")]).finish();
+    let said = ended.lines.join("\n");
+    let expected = "environment variable ORBclientCallTimeOutPeriod: expected a number of milliseconds, found \"soon\"";
+    assert!(!ended.status.success() && said.contains(expected), "{said}");
+}
+
 #[tokio::test]
 #[ignore = "the server of other tests, which start it"]
 async fn a_server_of_another_test() {

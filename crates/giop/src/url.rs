@@ -222,9 +222,12 @@ fn address(text: &str) -> Result<CorbalocAddress, UrlError> {
     }
     let port = match port {
         None | Some("") => DEFAULT_PORT,
-        Some(port) => port
-            .parse()
-            .map_err(|_| bad_address(text, "expected a port between 0 and 65535"))?,
+        // Reading a number takes a sign too.
+        Some(port) => Some(port)
+            .filter(|port| port.bytes().all(|digit| digit.is_ascii_digit()))
+            .ok_or(())
+            .and_then(|port| port.parse().map_err(|_| ()))
+            .map_err(|()| bad_address(text, "expected a port between 0 and 65535"))?,
     };
     Ok(CorbalocAddress::Iiop {
         version,
@@ -403,6 +406,11 @@ mod tests {
                 "corbaloc::h:66000/k",
                 minor::BAD_ADDRESS,
                 "bad address \":h:66000\": expected a port between 0 and 65535",
+            ),
+            (
+                "corbaloc::h:+1/k",
+                minor::BAD_ADDRESS,
+                "bad address \":h:+1\": expected a port between 0 and 65535",
             ),
             (
                 "corbaloc::[::1/k",

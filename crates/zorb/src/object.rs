@@ -323,10 +323,14 @@ impl ObjectRef {
         if let Some(key) = orb.local_key(ior) {
             return Ok(make(Target::Local, key, Version::HIGHEST, 0));
         }
-        let candidates = candidates(ior, orb.settings().max_giop_version);
+        let mut candidates = candidates(ior, orb.settings().max_giop_version);
         if candidates.is_empty() {
             let profiles = describe_unusable(ior);
             return Err(Fault::NoUsableProfile { profiles }.raise(CompletionStatus::No));
+        }
+        if candidates.len() > 1 {
+            // Who let us wait in vain a moment ago comes last; else in the order of the reference.
+            candidates.sort_by_cached_key(|way| orb.is_silent(&way.endpoint));
         }
         let mut causes = Vec::new();
         for candidate in candidates {

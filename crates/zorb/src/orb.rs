@@ -10,7 +10,7 @@ use crate::options::{OptionError, Source};
 use crate::poa::Poa;
 use crate::wire::{
     Acceptor, Cache, CacheKey, Candidate, ClientConnection, ConnectError, Connecting, Published,
-    ServerConnection, candidates, make_ior,
+    ServerConnection, Silent, candidates, make_ior,
 };
 use bytes::Bytes;
 use core::any::Any;
@@ -52,6 +52,7 @@ pub(crate) struct OrbInner {
     published: Published,
     listening: Vec<Endpoint>,
     cache: Cache,
+    silent: Silent,
     stopping: AtomicBool,
     /// Nobody may call out any more.
     ended: AtomicBool,
@@ -98,6 +99,7 @@ impl Orb {
             published,
             listening,
             cache: Cache::default(),
+            silent: Silent::default(),
             stopping: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             stop: CancellationToken::new(),
@@ -361,6 +363,7 @@ impl OrbInner {
         };
         self.cache
             .connection(&key, home, || Connecting {
+                silent: self.silent.clone(),
                 code_sets: candidate.code_sets,
                 takes_cancels: candidate.takes_cancels,
                 max_fragment: self.max_fragment(candidate.needs_fragments),
@@ -371,6 +374,11 @@ impl OrbInner {
                 idle_timeout: self.settings.idle_timeout,
             })
             .await
+    }
+
+    /// Whether the endpoint said nothing when it was last tried, which was not long ago.
+    pub(crate) fn is_silent(&self, endpoint: &Endpoint) -> bool {
+        self.silent.is(endpoint)
     }
 
     fn serving(&self) -> MutexGuard<'_, Serving> {

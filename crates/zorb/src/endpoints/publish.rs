@@ -93,6 +93,10 @@ impl Publishing {
         &self,
         listening: &[(&Listen, Endpoint)],
     ) -> Result<Vec<Endpoint>, String> {
+        if listening.is_empty() {
+            // Nobody would answer; whoever activates a servant is to be told.
+            return Ok(Vec::new());
+        }
         let host = self.host.iter().map(|host| {
             let (host, port) = (host.clone(), 0);
             Publish(vec![Rule::Endpoint { host, port }])
@@ -272,6 +276,15 @@ mod tests {
         assert_eq!(
             published(&rules(&["iiop://nat:99"]), &["uiop:///x"]).unwrap(),
             ["iiop://nat:99", "uiop:///x"]
+        );
+    }
+
+    #[test]
+    fn who_listens_nowhere_publishes_nothing() {
+        assert!(
+            published(&rules(&["iiop://nat:99"]), &[])
+                .unwrap()
+                .is_empty()
         );
     }
 

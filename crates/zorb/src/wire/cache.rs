@@ -2,6 +2,7 @@
 
 use super::client::ClientConnection;
 use super::link::FINISHED_WITHIN;
+use super::silent::Silent;
 use super::trace;
 use core::time::Duration;
 use std::collections::HashMap;
@@ -58,6 +59,7 @@ pub(crate) struct Cache {
 /// How a connection is made.
 #[derive(Debug, Clone)]
 pub(crate) struct Connecting {
+    pub(crate) silent: Silent,
     pub(crate) code_sets: CodeSets,
     pub(crate) takes_cancels: bool,
     pub(crate) max_fragment: Option<usize>,
@@ -248,10 +250,17 @@ async fn connect(
     how: &Connecting,
 ) -> Result<Box<dyn zorb_transport::Connection>, ConnectError> {
     match tokio::time::timeout(how.timeout, how.transports.connect(endpoint)).await {
-        Ok(connected) => Ok(connected?),
-        Err(_) => Err(ConnectError::Timeout {
-            endpoint: endpoint.clone(),
-            limit: how.timeout,
-        }),
+        Ok(Ok(connected)) => {
+            how.silent.forget(endpoint);
+            Ok(connected)
+        }
+        Ok(Err(error)) => Err(error.into()),
+        Err(_) => {
+            how.silent.remember(endpoint);
+            Err(ConnectError::Timeout {
+                endpoint: endpoint.clone(),
+                limit: how.timeout,
+            })
+        }
     }
 }

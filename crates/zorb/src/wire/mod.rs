@@ -15,6 +15,7 @@ mod link;
 mod outbound;
 mod profile;
 mod server;
+mod silent;
 mod trace;
 
 pub(crate) use acceptor::Acceptor;
@@ -24,3 +25,4 @@ pub(crate) use profile::{Candidate, Published, candidates, describe_unusable, ma
 pub(crate) use server::{
     ServerConnection, begin, enter, locate_reply, released, run_upcall_in_place,
 };
+pub(crate) use silent::Silent;
