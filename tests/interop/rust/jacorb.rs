@@ -153,4 +153,16 @@ mod jacorb_s_client_passes_every_cell {
         let only = &["basic", "references", "pseudo_operations", "callbacks"];
         their_client(&JACORB, talk, Theirs { only, ..ALL }).await;
     }
+
+    /// The address in the body of our references is dead, an alternate one lives.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn by_an_alternate_address() {
+        let talk = Talk {
+            setting: "first-address-dead",
+            ours: |builder| builder.publish("iiop://127.0.0.1:1").publish("addr"),
+            ..Talk::new("1.2", Over::Tcp)
+        };
+        let only = &["basic", "callbacks"];
+        their_client(&JACORB, talk, Theirs { only, ..ALL }).await;
+    }
 }

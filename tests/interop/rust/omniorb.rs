@@ -358,6 +358,17 @@ mod omniorb_s_client_passes_every_cell {
         only(talk, &["very_big_messages"]).await;
     }
 
+    /// The address in the body of our references is dead, an alternate one lives.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn by_an_alternate_address() {
+        let talk = Talk {
+            setting: "first-address-dead",
+            ours: |builder| builder.publish("iiop://127.0.0.1:1").publish("addr"),
+            ..V1_2
+        };
+        only(talk, &["basic", "callbacks"]).await;
+    }
+
     /// With `die()` the server is gone without a reply; the client checks for COMM_FAILURE.
     #[test]
     fn up_to_the_death_of_the_server() {

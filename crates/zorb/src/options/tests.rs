@@ -106,6 +106,7 @@ fn every_option_reaches_its_setting() {
     assert_eq!(settings.id, "me");
     assert_eq!(settings.server_id, "bank");
     assert_eq!(settings.max_fragment_octets, Some(65536));
+    assert_eq!(settings.trace_payload, 128);
 }
 
 #[test]
