@@ -1,8 +1,10 @@
 //! Bindings that outlive what they lead to.
 
-use crate::world::{GreeterRef, World, activate, greeter, greeting, with_each_service};
+use crate::world::{
+    GreeterRef, GreeterServant, Greets, World, activate, greeter, greeting, with_each_service,
+};
 use zorb::naming::NamingError;
-use zorb::{Interface, Ior, ObjectRef, Orb, SystemExceptionKind};
+use zorb::{Interface, Ior, ObjectRef, Orb, Policies, SystemExceptionKind};
 
 async fn server(endpoint: &str) -> Orb {
     let orb = Orb::builder().listen(endpoint).build().await;
@@ -12,6 +14,7 @@ async fn server(endpoint: &str) -> Orb {
 }
 
 with_each_service! {
+    "persistent": a_binding_of_a_persistent_object_outlives_its_server;
     "stale": a_binding_of_an_earlier_life_leads_to_nothing_and_to_no_other;
 }
 
@@ -63,4 +66,25 @@ async fn a_binding_of_an_earlier_life_leads_to_nothing_and_to_no_other(w: World)
     names.rebind("bank", &other).await.unwrap();
     assert_eq!(greeting(names, "bank").await, "of the second life");
     second.shutdown(true).await.unwrap();
+}
+
+async fn a_binding_of_a_persistent_object_outlives_its_server(w: World) {
+    let names = &w.names;
+    let mut endpoint = "iiop://127.0.0.1:0".to_owned();
+    for life in ["first", "second", "third"] {
+        let orb = server(&endpoint).await;
+        endpoint = orb.endpoints()[0].to_string();
+        let root = orb.root_poa();
+        let poa = root
+            .create_poa_with("bank", Policies::PERSISTENT, None)
+            .unwrap();
+        poa.the_poa_manager().activate().unwrap();
+        let servant = GreeterServant::new(Greets(life.to_owned()));
+        let bound = poa.activate_object_with_id("teller", servant).unwrap();
+        if life == "first" {
+            names.bind("bank/teller", &bound).await.unwrap();
+        }
+        assert_eq!(greeting(names, "bank/teller").await, life);
+        orb.shutdown(true).await.unwrap();
+    }
 }
