@@ -10,6 +10,8 @@
 mod client;
 #[path = "interop/rust/idl.rs"]
 mod idl;
+#[path = "interop/rust/idle.rs"]
+mod idle;
 #[path = "interop/rust/jacorb.rs"]
 mod jacorb;
 #[path = "interop/rust/matrix.rs"]
