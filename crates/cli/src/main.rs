@@ -21,7 +21,7 @@ const OMNIORB_TRACES_MESSAGES: u32 = 25;
 
 /// The command line of zorb: explain references, ping objects, look after names
 #[derive(Debug, Parser)]
-#[command(name = "zorb", version, propagate_version = true)]
+#[command(name = "zorb", version, propagate_version = true, after_help = EXAMPLES)]
 struct Cli {
     /// When to use colours; NO_COLOR turns them off too
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
@@ -40,6 +40,15 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  zorb ior account.ior                    what is in a reference
+  zorb ping account.ior                   whether the object is there
+  zorb names list -r                      what a naming service has
+  zorb names --trace resolve bank/account and every message of that
+
+All commands that call know the -ORB… options: -ORBInitRef, -ORBclientCallTimeOutPeriod, ….";
 
 #[derive(Debug, Subcommand)]
 enum Command {

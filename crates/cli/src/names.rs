@@ -1,6 +1,6 @@
 //! `zorb names`: what is bound in a naming service.
 
-use crate::orb::{Environment, duration, whereabouts};
+use crate::orb::{Environment, duration, url, whereabouts};
 use crate::why;
 use std::io::Write;
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 32;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The naming service, any object URL, unless -ORBInitRef NameService=URL says it
+    /// The naming service, any object URL or a file with one, unless -ORBInitRef NameService=URL says it
     #[arg(
         short = 'n',
         long,
@@ -59,7 +59,7 @@ enum Command {
     Bind {
         #[arg(value_name = "NAME")]
         name: String,
-        /// Any object URL
+        /// Any object URL, or a file with one in it
         #[arg(value_name = "REF")]
         reference: String,
         /// Replace what is bound
@@ -102,7 +102,7 @@ Examples:
   zorb names list -r
   zorb names -n corbaloc:iiop:1.2@nameserver:2809/NameService list -l bank
   zorb names resolve bank/account.savings | zorb ior -
-  zorb names bind --parents bank/account.savings file:///srv/bank/account.ior
+  zorb names bind --parents bank/account.savings account.ior
   zorb names -ORBInitRef NameService=file:///srv/ns.ior mkcontext bank
 
 Exit status: 0, or 1 with a line on standard error that says why not.";
@@ -186,7 +186,7 @@ impl From<NamingError> for Failure {
                 };
                 Some(format!("`{list}` shows what is bound there"))
             }
-            NamingError::AlreadyBound { .. } => Some("--rebind replaces what is bound".to_owned()),
+            NamingError::AlreadyBound { .. } => Some("`zorb names bind --rebind` replaces what is bound".to_owned()),
             NamingError::NotEmpty { name } => {
                 let name = name.as_ref().map(Name::to_string).unwrap_or_default();
                 Some(format!("`zorb names list -r '{name}'` shows what is in it"))
@@ -216,11 +216,11 @@ impl<'a> Session<'a> {
         builder: Builder,
         environment: &'a Environment,
     ) -> Result<Self, Failure> {
-        let url = options.nameservice.as_deref().unwrap_or(DEFAULT);
+        let service = url(options.nameservice.as_deref().unwrap_or(DEFAULT));
         // An -ORBInitRef counts more.
         let orb = environment
             .orb(builder, options.timeout)
-            .initial_reference("NameService", url)
+            .initial_reference("NameService", service)
             .build()
             .await?;
         let root = NamingClient::find(&orb).await.map_err(|error| {
@@ -271,7 +271,7 @@ impl<'a> Session<'a> {
                 parents,
                 context,
             } => {
-                let object = self.orb.string_to_object(reference).await?;
+                let object = self.orb.string_to_object(&url(reference)).await?;
                 let (at, last) = self.parent(name, *parents).await?;
                 if *context {
                     let bound = NamingClient::at(&object).await?;

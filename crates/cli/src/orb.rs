@@ -2,6 +2,7 @@
 
 use crate::paint::Paint;
 use std::fmt;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tracing::field::{Field, Visit};
@@ -119,6 +120,18 @@ impl<S: Subscriber> Layer<S> for Heard {
                 .push(answer);
         }
     }
+}
+
+/// An object URL, or the name of a file that holds one, as a URL.
+pub(crate) fn url(text: &str) -> String {
+    let path = Path::new(text);
+    if !text.contains(':')
+        && path.is_file()
+        && let Ok(path) = std::path::absolute(path)
+    {
+        return format!("file://{}", path.display());
+    }
+    text.to_owned()
 }
 
 /// Where a reference leads, for people: the first address of each profile.

@@ -1,6 +1,6 @@
 //! `zorb ping`: whether an object is there, and how far away.
 
-use crate::orb::{Environment, duration, whereabouts};
+use crate::orb::{Environment, duration, url, whereabouts};
 use crate::why;
 use std::io::Write;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use zorb::{Builder, Error, Ior, ObjectRef, SystemException, SystemExceptionKind}
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// An object URL: IOR:, corbaloc:, corbaname:, file:
+    /// An object URL (IOR:, corbaloc:, corbaname:, file:), or a file with one in it
     #[arg(value_name = "REF")]
     reference: String,
     /// How many times to ask; 0: until interrupted
@@ -36,7 +36,7 @@ pub(crate) struct Options {
 
 const EXAMPLES: &str = "\
 Examples:
-  zorb ping file:///srv/bank/account.ior
+  zorb ping account.ior
   zorb ping -c 1 --timeout 500ms corbaloc:iiop:1.2@server:2810/Bank && echo up
   zorb ping --is-a IDL:Bank/Account:1.0 corbaname::nameserver#bank/account
   zorb ping --trace -c 1 corbaloc::localhost/NameService
@@ -152,7 +152,7 @@ async fn find(
     environment: &Environment,
 ) -> Result<ObjectRef, Error> {
     let orb = environment.orb(builder, options.timeout).build().await?;
-    orb.string_to_object(&options.reference).await
+    orb.string_to_object(&url(&options.reference)).await
 }
 
 /// The same reference, which does not know its type: `_is_a` is to be asked over there.

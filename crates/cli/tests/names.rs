@@ -85,7 +85,7 @@ fn names_are_bound_listed_resolved_and_taken_away() {
     w.ok(&["bind", "bank/savings.account", BANK]);
     w.fails(
         &["bind", "bank/savings.account", BANK],
-        &["is bound already", "--rebind replaces what is bound"],
+        &["is bound already", "--rebind` replaces what is bound"],
     );
     let other = "corbaloc:iiop:1.2@bank.zorb.test:2811/Other";
     w.ok(&["bind", "--rebind", "bank/savings.account", other]);

@@ -68,6 +68,10 @@ async fn an_object_that_is_there_answers_every_question() {
         ],
     );
     check(&["-c", "1", "--locate", &ior], true, &["1  there from"]);
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    std::io::Write::write_all(&mut file, ior.as_bytes()).unwrap();
+    let path = file.path().to_str().unwrap();
+    check(&["-c", "1", path], true, &["1  there from"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -264,7 +264,11 @@ fn jacorb(key: &[u8]) -> Option<Item> {
     fact(&mut item, "server", "server", escaped(server));
     fact(&mut item, "kind", "kind", kind);
     let path: Vec<String> = path.iter().map(|name| escaped(name)).collect();
-    fact(&mut item, "path", "POA path", path.join("/"));
+    let path = match path.is_empty() {
+        true => "the root".to_owned(),
+        false => path.join("/"),
+    };
+    fact(&mut item, "path", "POA path", path);
     fact(&mut item, "object", "object id", escaped(id));
     Some(item)
 }
