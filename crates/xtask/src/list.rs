@@ -25,7 +25,8 @@ pub(crate) fn parse(text: &str) -> Result<BTreeSet<String>, String> {
             let members = rest
                 .strip_prefix(&["="])
                 .ok_or_else(|| format!("@{set}: expected `= MEMBERS` behind it"))?;
-            if sets.insert(set, members.to_vec()).is_some() {
+            let members = features(members, &sets, &mut used)?;
+            if sets.insert(set, members).is_some() {
                 return Err(format!("the set @{set} is made twice"));
             }
             continue;
@@ -39,19 +40,7 @@ pub(crate) fn parse(text: &str) -> Result<BTreeSet<String>, String> {
                 ));
             }
             Some(prefix) => {
-                let mut features = Vec::new();
-                for word in rest {
-                    match word.strip_prefix('@') {
-                        None => features.push(*word),
-                        Some(set) => {
-                            let members = sets
-                                .get(set)
-                                .ok_or_else(|| format!("no set is called @{set}"))?;
-                            used.insert(set);
-                            features.extend(members);
-                        }
-                    }
-                }
+                let features = features(rest, &sets, &mut used)?;
                 let prefixes = expand(prefix)?;
                 let join = |p: &String| {
                     features
@@ -76,6 +65,27 @@ pub(crate) fn parse(text: &str) -> Result<BTreeSet<String>, String> {
         return Err("no cell is listed".to_owned());
     }
     Ok(cells)
+}
+
+/// Words, and what the sets among them stand for.
+fn features<'a>(
+    words: &[&'a str],
+    sets: &BTreeMap<&'a str, Vec<&'a str>>,
+    used: &mut BTreeSet<&'a str>,
+) -> Result<Vec<&'a str>, String> {
+    let mut features = Vec::new();
+    for word in words {
+        let Some(set) = word.strip_prefix('@') else {
+            features.push(*word);
+            continue;
+        };
+        let members = sets
+            .get(set)
+            .ok_or_else(|| format!("no set is called @{set}"))?;
+        used.insert(set);
+        features.extend(members);
+    }
+    Ok(features)
 }
 
 /// The words of each line, together with those of the lines that continue it.
@@ -141,6 +151,11 @@ mod tests {
     }
 
     #[test]
+    fn sets_may_be_made_of_sets() {
+        check("@s = x y\n@t = @s z\na: @t\n", &["a/x", "a/y", "a/z"]);
+    }
+
+    #[test]
     fn an_indented_line_continues() {
         check("@s = x\n  y\na: @s\n z\n", &["a/x", "a/y", "a/z"]);
     }
@@ -152,6 +167,7 @@ mod tests {
             ("a\nb\na\n", "a is listed twice"),
             ("a: x\na/{x,y}\n", "a/x is listed twice"),
             ("a: @s\n", "no set is called @s"),
+            ("@s = @s\na: @s\n", "no set is called @s"),
             ("@s = x\na\n", "the set @s is used by nobody"),
             ("@s = x\n@s = y\na: @s\n", "the set @s is made twice"),
             ("@s x\n", "@s: expected `= MEMBERS` behind it"),
