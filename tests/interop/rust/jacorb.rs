@@ -166,3 +166,72 @@ mod jacorb_s_client_passes_every_cell {
         their_client(&JACORB, talk, Theirs { only, ..ALL }).await;
     }
 }
+
+mod with_somebody_listening {
+    use super::*;
+    use crate::matrix::{Talk, Theirs, our_client, their_client};
+    use crate::tap::{FRAGMENT, Recording, Side};
+    use crate::tshark;
+
+    /// JacORB itself never sends fragments.
+    fn heard(prefix: &str, recording: &Recording) {
+        let ours = if prefix.starts_with("zorb") {
+            Side::Client
+        } else {
+            Side::Server
+        };
+        let fragments = recording.count(ours, FRAGMENT);
+        let due = prefix.ends_with("/fragments");
+        assert_eq!(fragments > 0, due, "{prefix}: {fragments} fragments");
+        tshark::agrees(&format!("tshark/{prefix}"), recording);
+    }
+
+    fn talks() -> impl Iterator<Item = Talk> {
+        let tapped = ["1.0", "1.1", "1.2"].map(|giop| Talk {
+            setting: "tapped",
+            heard: Some(heard),
+            ..Talk::new(giop, Over::Tcp)
+        });
+        let fragments = ["1.1", "1.2"].map(|giop| Talk {
+            setting: "fragments",
+            ours: |builder| builder.max_fragment_octets(1000),
+            heard: Some(heard),
+            ..Talk::new(giop, Over::Tcp)
+        });
+        tapped.into_iter().chain(fragments)
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn our_client_passes_every_cell() {
+        // Its server answers requests in fragments of 1.1 with NO_IMPLEMENT.
+        for talk in talks().filter(|talk| (talk.giop, talk.setting) != ("1.1", "fragments")) {
+            let talk = Talk {
+                utf8: false,
+                ..talk
+            };
+            our_client(&JACORB, talk, &[DATA, OBJECTS]).await;
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn jacorb_s_client_passes_every_cell() {
+        let theirs = Theirs {
+            callbacks: Over::Tcp,
+            only: &[
+                "basic",
+                "structs",
+                "bundles",
+                "struct_sequences",
+                "exceptions",
+                "references",
+                "large_octets",
+                "large_strings",
+                "large_structs",
+            ],
+            without: &[],
+        };
+        for talk in talks() {
+            their_client(&JACORB, talk, theirs).await;
+        }
+    }
+}
