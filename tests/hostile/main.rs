@@ -10,6 +10,7 @@
 //! - [`endings`]: servers that vanish or close;
 //! - [`forwards`]: servers that send their clients elsewhere;
 //! - [`addressing`]: servers that want their objects addressed in another way;
+//! - [`too_large`]: messages beyond a limit;
 //! - [`drops`]: callers that lose patience;
 //! - [`limits`]: calls that run out of time;
 //! - [`nowhere`]: references that lead nowhere;
@@ -31,4 +32,5 @@ mod raw;
 mod replies;
 mod requests;
 mod share;
+mod too_large;
 mod world;

@@ -1,5 +1,6 @@
 //! The CORBA system exceptions.
 
+use crate::vendor;
 use core::fmt;
 use std::sync::Arc;
 use zorb_cdr::{
@@ -175,6 +176,18 @@ pub mod minor {
     pub const UNKNOWN_SYSTEM_EXCEPTION: u32 = OMG | 2;
     /// UNKNOWN: the servant panicked.
     pub const SERVANT_PANICKED: u32 = ZORB | 1;
+    /// IMP_LIMIT: a message is over the limit of whoever received it (`max_message_octets`).
+    pub const MESSAGE_TOO_LARGE: u32 = ZORB | 2;
+    /// MARSHAL from omniORB: a message is over its `giopMaxMsgSize`; found by whoever received
+    /// it, by its client, by its server, or when a sequence or string goes beyond it.
+    pub const OMNIORB_MESSAGE_TOO_LARGE: [u32; 6] = [
+        0x4154_0000 | 69,
+        0x4154_0000 | 11,
+        0x4154_0000 | 12,
+        0x4154_0000 | 18,
+        0x4154_0000 | 19,
+        0x4154_0000 | 20,
+    ];
     /// BAD_PARAM: string_to_object, unknown scheme.
     pub const BAD_SCHEME: u32 = OMG | 7;
     /// BAD_PARAM: string_to_object, bad address.
@@ -213,6 +226,14 @@ pub mod minor {
     pub const NIL_INITIAL_REFERENCE: u32 = OMG | 27;
     /// MARSHAL: wide data over GIOP 1.0, sent by the client.
     pub const WIDE_OVER_1_0: u32 = OMG | 5;
+    /// MARSHAL: wide data over GIOP 1.0, returned by the server.
+    pub const WIDE_RESULT_OVER_1_0: u32 = OMG | 6;
+    /// MARSHAL: a client that named code sets names others on the same connection.
+    pub const CODE_SETS_CHANGED: u32 = OMG | 9;
+    /// INV_OBJREF: the server states code sets, but none for wide data.
+    pub const NO_WIDE_SET_STATED: u32 = OMG | 1;
+    /// INV_OBJREF: the server states no code sets, and wide data needs one.
+    pub const NO_CODE_SETS_STATED: u32 = OMG | 2;
     /// CODESET_INCOMPATIBLE: negotiation failed.
     pub const NO_COMMON_CODE_SET: u32 = OMG | 1;
     /// CODESET_INCOMPATIBLE: the context names a set that the server does not have.
@@ -233,7 +254,8 @@ pub enum Origin {
 
 /// A CORBA system exception.
 ///
-/// `Display` shows kind, minor code, completion status and, where the exception was raised in
+/// `Display` shows kind, minor code (by name too, if it is one of omniORB's, TAO's or our own),
+/// completion status and, where the exception was raised in
 /// this process, what happened: the endpoint and the cause. Equality looks at what travels: kind,
 /// minor code and completion status. Cheap to clone.
 #[derive(Clone)]
@@ -332,11 +354,11 @@ impl Eq for SystemException {}
 
 impl fmt::Display for SystemException {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} (minor {:#x}, {})",
-            self.kind, self.minor, self.completed
-        )?;
+        write!(f, "{} (minor {:#x}", self.kind, self.minor)?;
+        if let Some(vendor) = vendor::describe(self.kind, self.minor) {
+            write!(f, " {vendor}")?;
+        }
+        write!(f, ", {})", self.completed)?;
         match &self.detail {
             Some(detail) => write!(f, ": {detail}"),
             None => Ok(()),

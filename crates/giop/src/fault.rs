@@ -1,5 +1,6 @@
 //! The one table from what went wrong to the system exception that says so.
 
+use crate::MessageKind;
 use crate::error::ProtocolError;
 use crate::exception::{CompletionStatus, SystemException, SystemExceptionKind as Kind, minor};
 use crate::url::UrlError;
@@ -24,6 +25,20 @@ pub enum Fault {
         endpoint: String,
         /// What it did.
         error: ProtocolError,
+    },
+    /// A request or reply is over the limit of this ORB.
+    #[error(
+        "{endpoint}: a {kind} of {octets} octets is over the limit of {limit} (Builder::max_message_octets)"
+    )]
+    MessageTooLarge {
+        /// Which peer.
+        endpoint: String,
+        /// The message.
+        kind: MessageKind,
+        /// Its octets.
+        octets: usize,
+        /// The limit.
+        limit: usize,
     },
     /// An object URL that is none.
     #[error("{0}")]
@@ -144,6 +159,12 @@ impl Fault {
                 EncodeErrorKind::WideRefused => (Kind::Marshal, minor::WIDE_OVER_1_0),
                 _ => (Kind::BadParam, 0),
             },
+            Self::MessageTooLarge { .. }
+            | Self::Protocol {
+                error:
+                    ProtocolError::MessageTooLarge { .. } | ProtocolError::TooManyPartialOctets { .. },
+                ..
+            } => (Kind::ImpLimit, minor::MESSAGE_TOO_LARGE),
             Self::Protocol { .. } => (Kind::CommFailure, 0),
             Self::Url(error) => {
                 return SystemException::from(error.clone());

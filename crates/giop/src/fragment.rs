@@ -52,6 +52,10 @@ impl Fragments {
     /// The least that a piece may be limited to: below it, a quarter of what is sent would be headers.
     pub const MIN_OCTETS: usize = 64;
 
+    /// The most that a piece of GIOP 1.1 may be limited to: omniORB 4.2 waits for ever for the rest
+    /// of longer ones, which do not fit into its receive buffer (measured).
+    pub const MAX_OCTETS_1_1: usize = 8192;
+
     /// Begins to cut `message` into pieces of at most `most` octets each, headers included; fewer than
     /// [`MIN_OCTETS`](Self::MIN_OCTETS) count as that.
     ///
@@ -76,12 +80,16 @@ impl Fragments {
         } else {
             message.runs().iter().cloned().collect()
         };
+        let most_of_a_piece = match header.version {
+            Version::V1_1 => most.min(Self::MAX_OCTETS_1_1),
+            _ => most,
+        };
         let mut this = Self {
             header,
             rest: VecDeque::new(),
             at: HEADER_LEN,
             len,
-            most,
+            most: most_of_a_piece,
             id,
             runs,
         };

@@ -242,6 +242,21 @@ impl Message {
         }
     }
 
+    /// Whether these are only the first octets of a message that is over the limit:
+    /// [`Reader::skip_too_large`](crate::Reader::skip_too_large).
+    #[must_use]
+    pub fn is_cut_short(&self) -> bool {
+        self.octets() > self.frame.len()
+    }
+
+    /// Octets of the whole message, header included.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        usize::try_from(self.header.size)
+            .unwrap_or(usize::MAX)
+            .saturating_add(HEADER_LEN)
+    }
+
     /// A message that was written in this process and is to be read in it. Copies only shared
     /// octets.
     ///

@@ -77,6 +77,7 @@ mod request;
 mod table;
 pub mod url;
 mod user;
+mod vendor;
 
 pub use context::{ServiceContext, ServiceContextId, ServiceContexts};
 pub use error::ProtocolError;

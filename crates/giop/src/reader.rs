@@ -42,6 +42,9 @@ pub struct Reader {
     buffer: BytesMut,
     limits: Limits,
     partial: Vec<Partial>,
+    skips_too_large: bool,
+    /// Octets of a message beyond the limit that are still to come and are thrown away.
+    skip: usize,
 }
 
 impl Reader {
@@ -54,6 +57,13 @@ impl Reader {
     /// what it has is there.
     const FIRST_STEP: usize = 1 << 20;
 
+    /// How many times the limit a message may have and still be skipped rather than refused: the
+    /// lengths that are made up are beyond it, those of honest peers rarely are.
+    const SKIPPED_LIMITS: usize = 32;
+    /// Octets of a message beyond the limit that are kept: more than the header of any request has
+    /// but for one with very large service contexts, which is told nothing then.
+    const HEAD_OCTETS: usize = 4 << 10;
+
     /// A reader that holds no buffer yet.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
@@ -61,7 +71,18 @@ impl Reader {
             buffer: BytesMut::new(),
             limits,
             partial: Vec::new(),
+            skips_too_large: false,
+            skip: 0,
         }
+    }
+
+    /// The same, but a Request or Reply in one piece that is over the limit, though not by far, is no error: its
+    /// first octets come as a [cut-short](Message::is_cut_short) message, so that whoever waits
+    /// for it can be told, and the others are thrown away as they come.
+    #[must_use]
+    pub fn skip_too_large(mut self) -> Self {
+        self.skips_too_large = true;
+        self
     }
 
     /// Where the adapter appends what it receives.
@@ -97,7 +118,7 @@ impl Reader {
             let _ = self.buffer.try_reclaim(Self::READ_OCTETS);
         }
         let missing = match self.peek()? {
-            Some(header) => total(header).saturating_sub(self.buffer.len()),
+            Some(header) => self.wanted(header)?.saturating_sub(self.buffer.len()),
             None => 0,
         };
         let is_large = missing.max(self.buffer.len()) > Self::READ_OCTETS;
@@ -153,14 +174,23 @@ impl Reader {
             };
         };
         let header = MessageHeader::parse(octets)?;
-        let octets = total(header);
-        if octets > self.limits.max_message_octets {
-            return Err(ProtocolError::MessageTooLarge {
-                octets,
-                limit: self.limits.max_message_octets,
-            });
-        }
+        self.wanted(header)?;
         Ok(Some(header))
+    }
+
+    /// Octets of the message that are kept: all, or the first ones of a message beyond the limit.
+    fn wanted(&self, header: MessageHeader) -> Result<usize, ProtocolError> {
+        let octets = total(header);
+        let limit = self.limits.max_message_octets;
+        if octets <= limit {
+            return Ok(octets);
+        }
+        let has_an_id = matches!(header.kind, MessageKind::Request | MessageKind::Reply);
+        let is_serious = octets / Self::SKIPPED_LIMITS <= limit;
+        if self.skips_too_large && has_an_id && is_serious && !header.more_fragments {
+            return Ok(Self::HEAD_OCTETS.min(octets));
+        }
+        Err(ProtocolError::MessageTooLarge { octets, limit })
     }
 
     /// The next whole message, or `None` until more has been received.
@@ -185,13 +215,23 @@ impl Reader {
         mut see: impl FnMut(&MessageHeader, &[u8]),
     ) -> Result<Option<Message>, ProtocolError> {
         loop {
+            if self.skip > 0 {
+                let skipped = self.skip.min(self.buffer.len());
+                self.buffer.advance(skipped);
+                self.skip = self.skip.saturating_sub(skipped);
+                if self.skip > 0 {
+                    return Ok(None);
+                }
+            }
             let Some(header) = self.peek()? else {
                 return Ok(None);
             };
-            if self.buffer.len() < total(header) {
+            let wanted = self.wanted(header)?;
+            if self.buffer.len() < wanted {
                 return Ok(None);
             }
-            let octets = self.buffer.split_to(total(header));
+            let octets = self.buffer.split_to(wanted);
+            self.skip = total(header).saturating_sub(wanted);
             if self.buffer.is_empty() && octets.len() > Self::READ_OCTETS {
                 // What is left shares the memory of the message and would keep all of it alive.
                 self.buffer = BytesMut::new();
@@ -303,8 +343,16 @@ impl Reader {
             .position(|p| p.id == id && p.header.version == header.version)
             .ok_or(ProtocolError::UnexpectedFragment)?;
         octets.advance(prefix);
-        self.check_partial_octets(octets.len())?;
         let limit = self.limits.max_message_octets;
+        let begun = self.partial.get(index).map_or(0, |p| p.octets.len());
+        let whole = begun.saturating_add(octets.len());
+        if whole > limit {
+            return Err(ProtocolError::MessageTooLarge {
+                octets: whole,
+                limit,
+            });
+        }
+        self.check_partial_octets(octets.len())?;
         let partial = self
             .partial
             .get_mut(index)
@@ -312,13 +360,6 @@ impl Reader {
         // All fragments of one message have the same byte order.
         if partial.header.endian != header.endian {
             return Err(ProtocolError::UnexpectedFragment);
-        }
-        let whole = partial.octets.len().saturating_add(octets.len());
-        if whole > limit {
-            return Err(ProtocolError::MessageTooLarge {
-                octets: whole,
-                limit,
-            });
         }
         if id.is_none() && !octets.is_empty() {
             partial.starts.push(partial.octets.len());

@@ -313,3 +313,17 @@ fn what_has_no_fragments_stays_whole() {
     let header = LocateRequestHeader::read(&messages[0]).unwrap();
     assert_eq!(header.target.object_key().unwrap(), long_key);
 }
+
+#[test]
+fn no_piece_of_1_1_is_too_long_for_omniorb() {
+    let octets = Value::Octets(vec![1; 100_000]);
+    let whole = || request::<LittleEndian>(Version::V1_1, 1, std::slice::from_ref(&octets));
+    let found = pieces(whole(), 50_000);
+    assert!(
+        found
+            .iter()
+            .all(|piece| piece.len() <= Fragments::MAX_OCTETS_1_1)
+    );
+    // What is not asked to be cut is not.
+    assert_eq!(pieces(whole(), 200_000).len(), 1);
+}

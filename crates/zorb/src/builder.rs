@@ -273,8 +273,10 @@ impl Builder {
         self
     }
 
-    /// Refuses messages longer than this many octets, header included, in both directions of
-    /// reading; 64 MiB unless set. As many octets of requests may be pending on a connection, and as
+    /// Refuses to read messages longer than this many octets, header included; 64 MiB unless set.
+    /// A longer reply is IMP_LIMIT to its caller, a longer request to its client, with the minor
+    /// code `minor::MESSAGE_TOO_LARGE`. What is sent has no limit but the peer's (omniORB's
+    /// is 2 MiB unless set). As many octets of requests may be pending on a connection, and as
     /// many of replies may wait for a client that does not read them.
     #[doc(alias = "giopMaxMsgSize")]
     pub fn max_message_octets(mut self, octets: usize) -> Self {
@@ -295,8 +297,9 @@ impl Builder {
     /// In GIOP 1.2 messages that are not cut pass between the pieces of one that is, so a large
     /// argument does not delay the small calls on its connection, and may be overtaken by calls
     /// that were begun later without waiting for it. A message of GIOP 1.1 is cut only inside long
-    /// sequences of octets, of numbers of at most 4 octets, and strings; a piece without such a
-    /// place is longer. GIOP 1.0 knows no fragments.
+    /// sequences of octets, of numbers of at most 4 octets, and strings, into pieces of at most 8 KiB
+    /// (omniORB 4.2 takes no longer ones in 1.1); a piece without such a place is longer. GIOP 1.0
+    /// knows no fragments.
     #[doc(alias = "ORBFragmentSize")]
     pub fn max_fragment_octets(mut self, octets: usize) -> Self {
         self.settings.max_fragment_octets = Some(octets.max(zorb_giop::Fragments::MIN_OCTETS));

@@ -4,7 +4,8 @@ use crate::keys::Found;
 use crate::object::{Binding, ObjectRef, Target, may_resend};
 use crate::orb::OrbInner;
 use crate::wire::{
-    CallError, ClientConnection, begin, locate_reply, released, run_upcall_in_place,
+    Answered, CallError, ClientConnection, OMNIORB_MAX_MESSAGE_OCTETS, begin, locate_reply,
+    refused_by_omniorb, released, run_upcall_in_place,
 };
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,7 @@ use zorb_cdr::{
 use zorb_giop::{
     CompletionStatus, Fault, Ior, LocateReply, Message, MessageKind, OperationError, ProtocolError,
     ReplyHeader, ReplyStatus, RequestBuilder, ResponseFlags, SystemException, SystemExceptionKind,
-    Version, buffers,
+    Version, buffers, minor,
 };
 use zorb_poa::{Missing, Outcome, Receipt, Request, Upcall};
 
@@ -230,12 +231,16 @@ impl ObjectRef {
                         .and_then(|message| {
                             message.map_err(|()| CallError::Lost(Fault::OrbShutDown))
                         })
+                        .map(|message| Answered {
+                            message,
+                            request_octets: 0,
+                        })
                 }
             };
             // Whatever goes on from here does so because the servant was not reached.
             sent.store(false, Ordering::Relaxed);
             let failed = match called {
-                Ok(message) => match self.read_reply(message, &binding)? {
+                Ok(answered) => match self.read_reply(answered.message, &binding)? {
                     Answer::Reply(reply) => return Ok(reply),
                     Answer::Forward(ior) => {
                         forwards += 1;
@@ -267,7 +272,9 @@ impl ObjectRef {
                             .map_err(|error| self.broken(error, CompletionStatus::No))?;
                         continue;
                     }
-                    Answer::Exception(exception) => exception,
+                    Answer::Exception(exception) => {
+                        explain_size(exception, answered.request_octets)
+                    }
                 },
                 Err(error) => {
                     self.unbind(&binding);
@@ -307,6 +314,18 @@ impl ObjectRef {
         }
         let header = ReplyHeader::read(&message).map_err(lost)?;
         let (status, body) = (header.status, header.body);
+        if message.is_cut_short() {
+            let fault = Fault::MessageTooLarge {
+                endpoint: self.whereabouts(),
+                kind,
+                octets: message.octets(),
+                limit: self.orb().inner().limits().max_message_octets,
+            };
+            return Err(fault.raise(match status {
+                ReplyStatus::NoException | ReplyStatus::UserException => CompletionStatus::Yes,
+                _ => CompletionStatus::Maybe,
+            }));
+        }
         let reply = Reply {
             format: binding.format(),
             status,
@@ -413,6 +432,26 @@ impl Reply {
             Endian::Big => Decoder::<BigEndian>::at(frame, self.body, self.format)?.get(),
             Endian::Little => Decoder::<LittleEndian>::at(frame, self.body, self.format)?.get(),
         }
+    }
+}
+
+/// Adds to an exception that says that a request was too large how large it was, and who says so.
+fn explain_size(exception: SystemException, octets: usize) -> SystemException {
+    let minor = exception.minor;
+    if minor == minor::MESSAGE_TOO_LARGE
+        && exception.kind == SystemExceptionKind::ImpLimit
+        && exception.completed == CompletionStatus::No
+    {
+        exception.with_detail(format_args!(
+            "the server refuses a request of {octets} octets: its Builder::max_message_octets is less"
+        ))
+    } else if minor::OMNIORB_MESSAGE_TOO_LARGE.contains(&minor)
+        && exception.kind == SystemExceptionKind::Marshal
+        && octets > OMNIORB_MAX_MESSAGE_OCTETS
+    {
+        exception.with_detail(refused_by_omniorb(octets))
+    } else {
+        exception
     }
 }
 

@@ -366,6 +366,7 @@ impl OrbInner {
                 silent: self.silent.clone(),
                 code_sets: candidate.code_sets,
                 takes_cancels: candidate.takes_cancels,
+                is_omniorb: candidate.is_omniorb,
                 max_fragment: self.max_fragment(candidate.needs_fragments),
                 transports: self.settings.transports.clone(),
                 limits: self.settings.limits,

@@ -63,6 +63,7 @@ pub(crate) struct Connecting {
     pub(crate) code_sets: CodeSets,
     pub(crate) takes_cancels: bool,
     pub(crate) max_fragment: Option<usize>,
+    pub(crate) is_omniorb: bool,
     pub(crate) transports: Registry,
     pub(crate) limits: Limits,
     pub(crate) timeout: Duration,
@@ -150,17 +151,14 @@ impl Cache {
             let connection = Arc::new(ClientConnection::new(
                 stream,
                 key.endpoint.clone(),
-                how.code_sets,
                 key.code_sets.is_some(),
-                how.takes_cancels,
-                how.max_fragment,
-                how.trace_payload,
+                &how,
             ));
             trace::connected(&key.endpoint);
             if !forget.tell(&closed, tell, &connection) {
                 connection.shut_down();
             }
-            let reader = Reader::new(how.limits);
+            let reader = Reader::new(how.limits).skip_too_large();
             connection.drive(reader, how.idle_timeout).await;
         };
         // A runtime that has shut down drops the task here and now, so no lock is held.

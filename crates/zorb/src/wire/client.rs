@@ -1,5 +1,6 @@
 //! The client's end of a connection, shared by all references to one endpoint.
 
+use super::cache::Connecting;
 use super::link::{End, Handled, Link};
 use super::outbound::Ticket;
 use super::trace;
@@ -50,6 +51,22 @@ impl CallError {
     }
 }
 
+/// A reply, and how long the request was.
+pub(crate) struct Answered {
+    pub(crate) message: Message,
+    pub(crate) request_octets: usize,
+}
+
+/// What omniORB takes unless told otherwise.
+pub(crate) const OMNIORB_MAX_MESSAGE_OCTETS: usize = 2 << 20;
+
+const OMNIORB_LIMIT: &str = "2097152 octets, unless giopMaxMsgSize says otherwise";
+
+/// Why omniORB may have refused a request of so many octets.
+pub(crate) fn refused_by_omniorb(octets: usize) -> String {
+    format!("the request was of {octets} octets, and omniORB takes {OMNIORB_LIMIT}")
+}
+
 #[derive(Default)]
 struct Waiter {
     waker: Option<Waker>,
@@ -69,37 +86,33 @@ pub(crate) struct ClientConnection {
     code_sets: CodeSets,
     contexts: Vec<ServiceContext>,
     takes_cancels: bool,
+    is_omniorb: bool,
     spoke_1_2: AtomicBool,
 }
 
 impl ClientConnection {
-    /// `announce`: whether the server stated code sets, so that ours are told. `takes_cancels`:
-    /// whether it may be told what has been given up. `max_fragment`: octets above which messages
-    /// are cut into fragments, if they are. `trace_payload`: octets of each message that a trace
-    /// shows.
+    /// `announce`: whether the server stated code sets, so that ours are told.
     pub(crate) fn new(
         stream: Box<dyn Connection>,
         endpoint: Endpoint,
-        code_sets: CodeSets,
         announce: bool,
-        takes_cancels: bool,
-        max_fragment: Option<usize>,
-        trace_payload: usize,
+        how: &Connecting,
     ) -> Self {
         Self {
-            link: Link::new(stream, endpoint, max_fragment, trace_payload),
+            link: Link::new(stream, endpoint, how.max_fragment, how.trace_payload),
             state: Mutex::new(State {
                 table: RequestTable::new(true, MAX_IN_FLIGHT),
                 end: None,
                 announced: false,
             }),
-            code_sets,
+            code_sets: how.code_sets,
             contexts: announce
-                .then(|| code_sets.to_context().ok())
+                .then(|| how.code_sets.to_context().ok())
                 .flatten()
                 .into_iter()
                 .collect(),
-            takes_cancels,
+            takes_cancels: how.takes_cancels,
+            is_omniorb: how.is_omniorb,
             spoke_1_2: AtomicBool::new(false),
         }
     }
@@ -240,7 +253,7 @@ impl ClientConnection {
         operation: &str,
         arguments: &EncodeArguments<'_>,
         sent: &AtomicBool,
-    ) -> Result<Message, CallError> {
+    ) -> Result<Answered, CallError> {
         self.room().await;
         let mut call = self.begin(version)?;
         let message = self.request(
@@ -252,8 +265,43 @@ impl ClientConnection {
             arguments,
         )?;
         sent.store(true, Ordering::Relaxed);
-        call.send(message)?;
-        poll_fn(|cx| call.poll_reply(cx)).await
+        let request_octets = message.len();
+        call.send(message)
+            .map_err(|error| self.suspect_size(error, request_octets))?;
+        match poll_fn(|cx| call.poll_reply(cx)).await {
+            Ok(message) => Ok(Answered {
+                message,
+                request_octets,
+            }),
+            Err(error) => Err(self.suspect_size(error, request_octets)),
+        }
+    }
+
+    /// Adds to the loss of a connection to omniORB what may have been the reason: it resets the
+    /// connection over a request beyond its limit, and says MessageError in the middle of a reply.
+    fn suspect_size(&self, error: CallError, octets: usize) -> CallError {
+        if !self.is_omniorb {
+            return error;
+        }
+        let hint = if octets > OMNIORB_MAX_MESSAGE_OCTETS {
+            refused_by_omniorb(octets)
+        } else if matches!(self.state().end, Some(End::PeerRefuses)) {
+            format!("omniORB ends the connection so over a reply of more than {OMNIORB_LIMIT}")
+        } else {
+            return error;
+        };
+        let explain = |fault| match fault {
+            Fault::ConnectionLost { endpoint, cause } => Fault::ConnectionLost {
+                endpoint,
+                cause: format!("{cause}; {hint}"),
+            },
+            other => other,
+        };
+        match error {
+            CallError::Lost(fault) => CallError::Lost(explain(fault)),
+            CallError::NotSent(fault) => CallError::NotSent(explain(fault)),
+            other => other,
+        }
     }
 
     /// Asks where an object is.

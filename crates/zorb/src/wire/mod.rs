@@ -20,7 +20,9 @@ mod trace;
 
 pub(crate) use acceptor::Acceptor;
 pub(crate) use cache::{Cache, CacheKey, ConnectError, Connecting};
-pub(crate) use client::{CallError, ClientConnection};
+pub(crate) use client::{
+    Answered, CallError, ClientConnection, OMNIORB_MAX_MESSAGE_OCTETS, refused_by_omniorb,
+};
 pub(crate) use profile::{Candidate, Published, candidates, describe_unusable, make_ior};
 pub(crate) use server::{
     ServerConnection, begin, enter, locate_reply, released, run_upcall_in_place,

@@ -41,6 +41,8 @@ pub(crate) struct Candidate {
     /// it is carrying that request out, its thread spins and the connection is never read again.
     /// A reference that does not say who made it may be omniORB's.
     pub(crate) takes_cancels: bool,
+    /// Whether the reference says that omniORB made it.
+    pub(crate) is_omniorb: bool,
     /// Whether long messages reach it in fragments only: ORBs of GlassFish's family. They do not
     /// say what they are, but that they know RMI's stream formats.
     pub(crate) needs_fragments: bool,
@@ -175,6 +177,7 @@ fn candidate<A: zorb_giop::ior::ProfileAddress>(
         code_sets: CodeSets::negotiate(info.as_ref()),
         stated: info.is_some(),
         takes_cancels: orb_type(body).is_some_and(|made_by| made_by != OMNIORB_ORB_TYPE),
+        is_omniorb: orb_type(body) == Some(OMNIORB_ORB_TYPE),
         needs_fragments: orb_type(body).is_none()
             && body
                 .component(ComponentTag::RMI_CUSTOM_MAX_STREAM_FORMAT)

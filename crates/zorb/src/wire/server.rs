@@ -152,7 +152,7 @@ impl ServerConnection {
     /// Reads and serves until the connection or the ORB ends.
     pub(crate) async fn drive(self: Arc<Self>) {
         let serving = self.orb.enter_serving(&self);
-        let mut reader = Reader::new(self.orb.limits());
+        let mut reader = Reader::new(self.orb.limits()).skip_too_large();
         let idle_timeout = self.orb.settings().idle_timeout;
         let serve = poll_fn(|cx| {
             self.link.outbound.driver.register(cx.waker());
@@ -276,7 +276,8 @@ impl ServerConnection {
     }
 
     fn request(self: &Arc<Self>, message: Message) -> Result<(), ProtocolError> {
-        let header = RequestHeader::read(&message)?;
+        let header =
+            RequestHeader::read(&message).map_err(|error| self.unreadable(&message, error))?;
         if self.link.outbound.max_fragment().is_none()
             && let Some(octets) = self.orb.max_fragment(needs_fragments(&header))
         {
@@ -294,12 +295,13 @@ impl ServerConnection {
                 None => Err(Missing::Adapter),
             },
         };
+        let too_large = message.is_cut_short().then(|| self.too_large(&message));
         let request = Request::from_header(&header, &message, format, self.orb.context());
         drop(header);
         drop(message);
-        let found = match code_sets {
-            Ok(_) => found.map_err(Missing::raise),
-            Err(fault) => Err(fault.raise(CompletionStatus::No)),
+        let found = match (too_large, code_sets) {
+            (None, Ok(_)) => found.map_err(Missing::raise),
+            (Some(fault), _) | (None, Err(fault)) => Err(fault.raise(CompletionStatus::No)),
         };
         self.serve(found, request);
         Ok(())
@@ -347,6 +349,29 @@ impl ServerConnection {
             self.hold(object, request);
         } else {
             self.dispatch(&object, request);
+        }
+    }
+
+    /// The answer to a request of which only the first octets were kept.
+    fn too_large(&self, message: &Message) -> Fault {
+        let fault = Fault::MessageTooLarge {
+            endpoint: self.link.stream.peer().to_string(),
+            kind: message.header.kind,
+            octets: message.octets(),
+            limit: self.orb.limits().max_message_octets,
+        };
+        tracing::warn!(%fault, "message too large");
+        fault
+    }
+
+    /// What is wrong with a request whose header cannot be read.
+    fn unreadable(&self, message: &Message, error: ProtocolError) -> ProtocolError {
+        if !message.is_cut_short() {
+            return error;
+        }
+        ProtocolError::MessageTooLarge {
+            octets: message.octets(),
+            limit: self.orb.limits().max_message_octets,
         }
     }
 
