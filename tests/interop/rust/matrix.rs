@@ -2,12 +2,12 @@
 
 use crate::client::{self, Cell, World};
 use crate::idl::interop::PeerRef;
-use crate::peers::{Brand, OUR_ORDER, Over, Program, Way, corbaloc_of};
+use crate::peers::{Brand, OUR_ORDER, Over, Program, Way};
 use crate::server;
 use crate::support::{HANG, passed};
 use crate::tap::{Recording, Tap};
 use tempfile::TempDir;
-use zorb::{Builder, Interface, Orb};
+use zorb::{Builder, Orb};
 
 /// How client and server talk.
 #[derive(Clone, Copy)]
@@ -187,7 +187,8 @@ pub(crate) async fn their_client(brand: &'static Brand, talk: Talk, theirs: Thei
         args.extend(["--unix".to_owned(), socket.display().to_string()]);
     }
     if talk.over == Over::Tcp {
-        args.extend(["--corbaloc".to_owned(), corbaloc_of(peer.as_object().ior())]);
+        let url = orb.corbaloc_url("Interop").expect("the ORB listens");
+        args.extend(["--corbaloc".to_owned(), url]);
     }
 
     let mut expected: Vec<String> = theirs.only.iter().map(|&cell| cell.to_owned()).collect();

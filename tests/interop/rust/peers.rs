@@ -178,17 +178,3 @@ fn address(reference: &Ior) -> (String, u16) {
         None => (body.address.host, body.address.port),
     }
 }
-
-/// The reference as a `corbaloc:` URL with its own object key.
-pub(crate) fn corbaloc_of(reference: &Ior) -> String {
-    let body = profile(reference);
-    let key: String = body
-        .object_key
-        .iter()
-        .map(|octet| format!("%{octet:02x}"))
-        .collect();
-    format!(
-        "corbaloc:iiop:1.2@{}:{}/{key}",
-        body.address.host, body.address.port
-    )
-}

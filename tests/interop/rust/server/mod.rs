@@ -100,6 +100,9 @@ pub(crate) fn serve(orb: &Orb) -> PeerRef {
     let reference = poa
         .activate(PeerServant::new(peer))
         .expect("the ORB listens");
+    orb.key_table()
+        .bind("Interop", &reference)
+        .expect("the only peer of this ORB");
     poa.the_poa_manager()
         .activate()
         .expect("the manager is not inactive");
