@@ -487,6 +487,128 @@ mod forwards {
     }
 }
 
+mod the_servant_activator {
+    use super::*;
+    use tokio::sync::Semaphore;
+
+    #[tokio::test]
+    async fn activates_objects_when_they_are_called_and_each_once() {
+        let (orb, client) = (server().await, client().await);
+        let poa = accounts(&orb);
+        let incarnated = Arc::new(AtomicU32::new(0));
+        let (begun, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+        let (count, at_work, may_go_on) = (
+            Arc::clone(&incarnated),
+            Arc::clone(&begun),
+            Arc::clone(&go_on),
+        );
+        poa.set_servant_activator(move |poa, id| {
+            count.fetch_add(1, Ordering::Relaxed);
+            at_work.add_permits(1);
+            let may_go_on = Arc::clone(&may_go_on);
+            async move {
+                may_go_on.acquire().await.unwrap().forget();
+                poa.activate_object_with_id(&id, account(&id.to_string()))?;
+                Ok(())
+            }
+        })
+        .unwrap();
+        let mut calls = Vec::new();
+        for id in ["a", "b", "a", "a"] {
+            let reference: AccountRef = poa.create_reference_with_id(id).unwrap();
+            for orb in [&client, &orb] {
+                let reference = from_afar(orb, &reference).await;
+                calls.push((id, tokio::spawn(async move { reference.owner().await })));
+            }
+        }
+        // Both are at work at the same time, and nobody who wants one of them begins it anew.
+        in_time(begun.acquire_many(2)).await.unwrap().forget();
+        go_on.add_permits(8);
+        for (id, call) in calls {
+            assert_eq!(in_time(call).await.unwrap().unwrap(), id);
+        }
+        assert_eq!(incarnated.load(Ordering::Relaxed), 2);
+        // What was put away comes back when it is called.
+        poa.deactivate_object_with_id("a").unwrap();
+        let reference: AccountRef = poa.create_reference_with_id("a").unwrap();
+        let reference = from_afar(&client, &reference).await;
+        assert!(in_time(reference.as_object().locate()).await.unwrap());
+        assert_eq!(incarnated.load(Ordering::Relaxed), 2);
+        assert_eq!(in_time(reference.owner()).await.unwrap(), "a");
+        assert_eq!(incarnated.load(Ordering::Relaxed), 3);
+        poa.destroy();
+        is_gone(in_time(reference.owner()).await, minor::NO_ADAPTER);
+    }
+
+    #[tokio::test]
+    async fn may_say_that_there_is_none_or_that_it_is_elsewhere_or_fail() {
+        let (orb, there, client) = (server().await, server().await, client().await);
+        let target = there.root_poa().activate(account("there")).unwrap();
+        let poa = accounts(&orb);
+        poa.set_servant_activator(move |poa, id| {
+            let target = target.clone();
+            async move {
+                match id.as_ref() {
+                    b"moved" => poa.forward_object_with_id(&id, Forward::to(&target))?,
+                    b"broken" => {
+                        let error = (Kind::NoResources, 7, CompletionStatus::No);
+                        return Err(SystemException::new(error.0, error.1, error.2));
+                    }
+                    b"panic" => panic!("on purpose"),
+                    _ => {}
+                }
+                Ok(())
+            }
+        })
+        .unwrap();
+        for orb in [&client, &orb] {
+            let call = async |id: &str| {
+                let reference: AccountRef = poa.create_reference_with_id(id).unwrap();
+                in_time(from_afar(orb, &reference).await.owner()).await
+            };
+            assert_eq!(call("moved").await.unwrap(), "there");
+            is_gone(call("nobody").await, 0);
+            let error = call("broken").await.unwrap_err();
+            assert_eq!((error.kind, error.minor), (Kind::NoResources, 7));
+            assert_eq!(call("panic").await.unwrap_err().kind, Kind::Unknown);
+            assert_eq!(call("panic").await.unwrap_err().kind, Kind::Unknown);
+        }
+    }
+
+    #[tokio::test]
+    async fn is_asked_for_no_object_that_cannot_be_its() {
+        let (orb, client) = (server().await, client().await);
+        let root = orb.root_poa();
+        root.set_servant_activator(|poa, id| async move {
+            poa.activate_object_with_id(&id, account("late"))?;
+            Ok(())
+        })
+        .unwrap();
+        let early: AccountRef = root.create_reference().unwrap();
+        let early = from_afar(&client, &early).await;
+        assert_eq!(in_time(early.owner()).await.unwrap(), "late");
+        root.deactivate_object(&from_afar(&orb, &early).await)
+            .unwrap();
+        is_gone(in_time(early.owner()).await, 0);
+        assert!(matches!(
+            orb.ins_poa().set_servant_activator(|_, _| async { Ok(()) }),
+            Err(Error::Adapter(AdapterError::WrongPolicy(_)))
+        ));
+    }
+
+    #[tokio::test]
+    async fn waits_for_the_manager() {
+        let (orb, client) = (server().await, client().await);
+        let poa = accounts(&orb);
+        poa.set_servant_activator(|_, _| async { panic!("nobody may ask") })
+            .unwrap();
+        poa.the_poa_manager().discard_requests().unwrap();
+        let reference: AccountRef = poa.create_reference_with_id("1").unwrap();
+        let error = in_time(from_afar(&client, &reference).await.owner()).await;
+        assert_eq!(error.unwrap_err().kind, Kind::Transient);
+    }
+}
+
 /// A skeleton that somebody wrote by hand, and badly.
 struct Clumsy;
 

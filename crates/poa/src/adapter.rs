@@ -1,5 +1,6 @@
 //! One adapter: its policies, and the table of its objects.
 
+use crate::asleep::{Activator, Asleep, Turns};
 use crate::key::{InstanceId, ObjectId, ObjectKey, is_reserved};
 use crate::manager::PoaManager;
 use crate::names::Names;
@@ -7,7 +8,9 @@ use crate::object::{ActiveObject, Forward};
 use crate::policy::{IdAssignment, Lifespan, Policies};
 use crate::skeleton::Skeleton;
 use crate::table::{Index, Table, TableFull};
+use arc_swap::ArcSwapOption;
 use bytes::{BufMut, Bytes, BytesMut};
+use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -77,6 +80,16 @@ pub struct Adapter {
     /// What makes the ids different that this adapter assigns.
     assigned: AtomicU64,
     destroyed: Arc<AtomicBool>,
+    activator: ArcSwapOption<WhoActivates>,
+    pub(crate) turns: Turns,
+}
+
+struct WhoActivates(Arc<dyn Activator>);
+
+impl fmt::Debug for WhoActivates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Activator")
+    }
 }
 
 impl Adapter {
@@ -103,6 +116,8 @@ impl Adapter {
             },
             assigned: AtomicU64::new(0),
             destroyed: Arc::default(),
+            activator: ArcSwapOption::empty(),
+            turns: Turns::default(),
         }
     }
 
@@ -155,9 +170,37 @@ impl Adapter {
         self.destroyed.store(true, Ordering::Release);
     }
 
+    /// Has objects activated when they are called and are not active; the last that was set
+    /// counts.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`] for the adapter of plain keys, since there it is not only up
+    /// to the adapter whose key it is.
+    pub fn set_activator(&self, activator: Arc<dyn Activator>) -> Result<(), AdapterError> {
+        self.check_alive()?;
+        if matches!(self.scheme, Scheme::Plain) {
+            return Err(AdapterError::WrongPolicy(
+                "unknown plain keys are for the locator of the key table",
+            ));
+        }
+        self.activator
+            .store(Some(Arc::new(WhoActivates(activator))));
+        Ok(())
+    }
+
+    /// The object with this id, when there is somebody to activate it.
+    #[cold]
+    pub(crate) fn asleep(self: &Arc<Self>, id: ObjectId) -> Option<Arc<ActiveObject>> {
+        let activator = Arc::clone(&self.activator.load().as_ref()?.0);
+        self.check_id(id.as_ref()).ok()?;
+        let asleep = Asleep::new(Arc::clone(self), activator, id);
+        Some(ActiveObject::asleep(asleep, &self.manager, &self.destroyed))
+    }
+
     /// Lets go of every object, and lets what is held look again.
     pub(crate) fn clear(&self) {
         self.manager.wake_held();
+        self.activator.store(None);
         match &self.objects {
             Objects::Indexed(table) => table.clear(),
             Objects::Named(names) => names.clear(),

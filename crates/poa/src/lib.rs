@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod adapter;
+mod asleep;
 mod key;
 mod manager;
 mod names;
@@ -27,6 +28,7 @@ mod skeleton;
 mod table;
 
 pub use adapter::{Adapter, AdapterError};
+pub use asleep::{Activator, Incarnation};
 pub use key::{InstanceId, ObjectId, ObjectKey, Path, is_reserved};
 pub use manager::{AdapterInactive, PoaManager, State};
 pub use names::Names;

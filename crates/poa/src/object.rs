@@ -1,14 +1,17 @@
 //! What is behind an object key: a servant, or somewhere else to go.
 
+use crate::asleep::Asleep;
 use crate::manager::{Held, PoaManager, State};
-use crate::request::Request;
+use crate::request::{Outcome, Request};
 use crate::skeleton::{Skeleton, Upcall};
 use core::fmt;
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use zorb_giop::ior::OBJECT_REPOSITORY_ID;
-use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, minor};
+use zorb_giop::{
+    CompletionStatus, Fault, Ior, ResponseFlags, SystemException, SystemExceptionKind, minor,
+};
 
 /// A servant, or a forward, at its place in an adapter.
 pub struct ActiveObject {
@@ -20,6 +23,7 @@ pub struct ActiveObject {
 enum Behind {
     Servant(Arc<dyn Skeleton>),
     Forward(Forward),
+    Asleep(Arc<Asleep>),
 }
 
 /// Where requests are sent on to.
@@ -68,21 +72,35 @@ impl ActiveObject {
         })
     }
 
+    pub(crate) fn asleep(
+        asleep: Asleep,
+        manager: &Arc<PoaManager>,
+        adapter_destroyed: &Arc<AtomicBool>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            behind: Behind::Asleep(Arc::new(asleep)),
+            manager: Arc::clone(manager),
+            adapter_destroyed: Arc::clone(adapter_destroyed),
+        })
+    }
+
     /// Where requests are sent on to, when there is no servant.
     #[must_use]
     pub fn forward(&self) -> Option<&Forward> {
         match &self.behind {
-            Behind::Servant(_) => None,
+            Behind::Servant(_) | Behind::Asleep(_) => None,
             Behind::Forward(forward) => Some(forward),
         }
     }
 
-    /// The repository id of the most derived interface.
+    /// The repository id of the most derived interface; empty when it is not known before the
+    /// object has been activated.
     #[must_use]
     pub fn type_id(&self) -> &str {
         match &self.behind {
             Behind::Servant(skeleton) => skeleton.repository_id(),
             Behind::Forward(forward) => &forward.type_id,
+            Behind::Asleep(_) => "",
         }
     }
 
@@ -119,7 +137,8 @@ impl ActiveObject {
     /// Begins the upcall: the skeleton's operations first, then those every object has.
     ///
     /// A forward answers every operation, these too. One-way requests to it are lost, as their
-    /// clients wait for no answer.
+    /// clients wait for no answer. An object that is still to be activated is activated within
+    /// the upcall.
     pub fn start(&self, request: Request) -> Upcall {
         let skeleton = match &self.behind {
             Behind::Servant(skeleton) => skeleton,
@@ -129,6 +148,23 @@ impl ActiveObject {
                     match (forward.target)() {
                         Ok(ior) => receipt.forward(&ior, forward.permanent),
                         Err(exception) => receipt.refusal(&exception),
+                    }
+                });
+            }
+            Behind::Asleep(asleep) => {
+                let asleep = Arc::clone(asleep);
+                return Upcall::new(async move {
+                    let receipt = request.receipt();
+                    match asleep.wake().await {
+                        // A client that has its acknowledgement hears no more.
+                        Ok(object)
+                            if object.forward().is_some()
+                                && receipt.response == ResponseFlags::WithServer =>
+                        {
+                            Outcome::Silent
+                        }
+                        Ok(object) => object.start(request).await,
+                        Err(exception) => receipt.system_exception(&exception),
                     }
                 });
             }

@@ -297,7 +297,9 @@ impl ObjectAdapter {
 
     /// Finds the object that `key` names, in constant time whatever the number of adapters and
     /// objects. Transient objects with ids by the system: two look-ups by index, wait-free. The
-    /// others: a hash table for the id, and for persistent ones another for the path.
+    /// others: a hash table for the id, and for persistent ones another for the path. Where
+    /// somebody activates objects when they are called, an object that is not active is found
+    /// too.
     ///
     /// # Errors
     /// What is missing: OBJECT_NOT_EXIST for a key of another ORB or another life of this one, a
@@ -308,19 +310,22 @@ impl ObjectAdapter {
                 instance,
                 adapter,
                 object,
-            }) if instance == self.instance => self
-                .transient
-                .with(adapter, |adapter| adapter.indexed(object)),
+            }) if instance == self.instance => self.transient.with(adapter, |adapter| {
+                adapter
+                    .indexed(object)
+                    .or_else(|| adapter.asleep(object.to_id()))
+            }),
             Some(ObjectKey::Named {
                 instance,
                 adapter,
                 id,
-            }) if instance == self.instance => {
-                self.transient.with(adapter, |adapter| adapter.named(id))
-            }
-            Some(ObjectKey::Persistent { path, id }) => {
-                self.persistent.find(path).map(|adapter| adapter.named(id))
-            }
+            }) if instance == self.instance => self.transient.with(adapter, |adapter| {
+                adapter.named(id).or_else(|| adapter.asleep(id.into()))
+            }),
+            Some(ObjectKey::Persistent { path, id }) => self
+                .persistent
+                .find(path)
+                .map(|adapter| adapter.named(id).or_else(|| adapter.asleep(id.into()))),
             // Whoever else knows plain keys has to be asked when this one does not.
             Some(ObjectKey::Plain(id)) => self.plain.named(id).map(Some),
             _ => None,

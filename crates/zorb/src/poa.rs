@@ -4,11 +4,14 @@ use crate::error::Error;
 use crate::forward::Forward;
 use crate::interface::Interface;
 use crate::object::ObjectRef;
-use crate::orb::Orb;
+use crate::orb::{Orb, OrbInner};
 use bytes::Bytes;
 use core::fmt;
-use std::sync::Arc;
-use zorb_poa::{Adapter, AdapterError, ObjectId, PoaManager, Policies, Skeleton};
+use std::sync::{Arc, Weak};
+use zorb_giop::SystemException;
+use zorb_poa::{
+    Activator, Adapter, AdapterError, Incarnation, ObjectId, PoaManager, Policies, Skeleton,
+};
 
 /// A skeleton that knows the type of its references. Implemented by the IDL compiler.
 pub trait InterfaceSkeleton: Skeleton {
@@ -233,6 +236,57 @@ impl Poa {
             .forward_with_id(id, forward.of_type(&type_id))?)
     }
 
+    /// Has objects activated when they are called and are not active: for objects of which there
+    /// are more than fit into memory.
+    ///
+    /// `incarnate` is given this POA and the id, and activates the object under that id
+    /// ([`activate_object_with_id`](Self::activate_object_with_id)), or says where it is
+    /// ([`forward_object_with_id`](Self::forward_object_with_id)), or does neither: then there is
+    /// no such object, and the client gets OBJECT_NOT_EXIST or the error that `incarnate` ends
+    /// with. It runs as a part of the upcall that needs the object, which is held or refused by
+    /// the POA manager before, and goes on with the servant afterwards. Calls for one id come one
+    /// after the other; those that wait for the first find the object active, so an `incarnate`
+    /// that calls its own object waits for itself. A LocateRequest is answered without asking.
+    ///
+    /// The object stays active until it is deactivated; whatever has to be done then is the
+    /// servant's [`Drop`]. There is one activator; the last that was set counts.
+    ///
+    /// ```
+    /// # use zorb::SystemException;
+    /// # zorb::idl! { interface Account {}; }
+    /// # struct Record;
+    /// # impl Account for Record {}
+    /// # async fn load(id: &[u8]) -> Result<Option<Record>, SystemException> { Ok(None) }
+    /// # fn f(accounts: &zorb::Poa) -> Result<(), zorb::Error> {
+    /// accounts.set_servant_activator(|accounts, id| async move {
+    ///     if let Some(record) = load(id.as_ref()).await? {
+    ///         accounts.activate_object_with_id(&id, AccountServant::new(record))?;
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`] for [`Orb::ins_poa`], whose unknown keys are for
+    /// [`KeyTable::set_locator`](crate::KeyTable::set_locator); [`AdapterError::Destroyed`].
+    #[doc(alias = "set_servant_manager")]
+    #[doc(alias = "ServantActivator")]
+    #[doc(alias = "USE_SERVANT_MANAGER")]
+    pub fn set_servant_activator<F, A>(&self, incarnate: F) -> Result<(), Error>
+    where
+        F: Fn(Self, ObjectId) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<(), SystemException>> + Send + 'static,
+    {
+        let activator = Incarnate {
+            // The adapter holds the activator, and the ORB the adapter.
+            orb: Arc::downgrade(self.orb.inner()),
+            adapter: Arc::downgrade(&self.adapter),
+            incarnate,
+        };
+        Ok(self.adapter.set_activator(Arc::new(activator))?)
+    }
+
     /// Makes a child with the policies of the root POA (transient, system-assigned ids) and a
     /// manager of its own, or a shared one.
     ///
@@ -282,6 +336,27 @@ impl Poa {
     /// and [`Orb::ins_poa`] go with the ORB's shutdown.
     pub fn destroy(&self) {
         self.orb.inner().adapters().destroy(&self.adapter);
+    }
+}
+
+struct Incarnate<F> {
+    orb: Weak<OrbInner>,
+    adapter: Weak<Adapter>,
+    incarnate: F,
+}
+
+impl<F, A> Activator for Incarnate<F>
+where
+    F: Fn(Poa, ObjectId) -> A + Send + Sync,
+    A: Future<Output = Result<(), SystemException>> + Send + 'static,
+{
+    fn incarnate(&self, id: ObjectId) -> Incarnation {
+        let orb = self.orb.upgrade().and_then(|orb| orb.handle());
+        match (orb, self.adapter.upgrade()) {
+            (Some(orb), Some(adapter)) => Box::pin((self.incarnate)(Poa { orb, adapter }, id)),
+            // Nobody is left to be asked.
+            _ => Box::pin(core::future::ready(Ok(()))),
+        }
     }
 }
 
