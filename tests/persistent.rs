@@ -645,3 +645,77 @@ async fn a_skeleton_that_panics_before_it_begins_ends_no_connection() {
         assert_eq!(fine.unwrap(), "good");
     }
 }
+
+mod a_manager_that_nobody_has_activated {
+    use super::*;
+    use tokio::sync::Notify;
+    use tracing::field::{Field, Visit};
+    use tracing::{Event, Level, Metadata, Subscriber, span};
+
+    /// Counts warnings about managers, and tells of them.
+    #[derive(Clone, Default)]
+    struct Warnings(Arc<(AtomicU32, Notify)>);
+
+    struct Mentions(bool);
+
+    impl Visit for Mentions {
+        fn record_debug(&mut self, _: &Field, value: &dyn std::fmt::Debug) {
+            self.0 |= format!("{value:?}").contains("the_poa_manager().activate()");
+        }
+    }
+
+    impl Subscriber for Warnings {
+        fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+            *metadata.level() == Level::WARN
+        }
+
+        fn event(&self, event: &Event<'_>) {
+            let mut mentions = Mentions(false);
+            event.record(&mut mentions);
+            if mentions.0 {
+                self.0.0.fetch_add(1, Ordering::Relaxed);
+                self.0.1.notify_one();
+            }
+        }
+
+        fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+            span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+        fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+        fn enter(&self, _: &span::Id) {}
+        fn exit(&self, _: &span::Id) {}
+    }
+
+    #[tokio::test]
+    async fn is_told_of_once_when_a_request_waits_for_it() {
+        let warnings = Warnings::default();
+        let _listening = tracing::subscriber::set_default(warnings.clone());
+        let orb = Orb::builder().listen(ANYWHERE).build().await.unwrap();
+        let ada = orb.root_poa().activate(account("Ada")).unwrap();
+        let client = client().await;
+        let mut calls = Vec::new();
+        for orb in [&client, &orb, &client] {
+            let ada = from_afar(orb, &ada).await;
+            calls.push(tokio::spawn(async move { ada.owner().await }));
+        }
+        in_time(warnings.0.1.notified()).await;
+        let manager = orb.root_poa().the_poa_manager().clone();
+        manager.activate().unwrap();
+        for call in calls {
+            assert_eq!(in_time(call).await.unwrap().unwrap(), "Ada");
+        }
+        // Whoever holds requests on purpose knows.
+        manager.hold_requests().unwrap();
+        let far = from_afar(&client, &ada).await;
+        let held = tokio::spawn(async move { far.owner().await });
+        let near = from_afar(&orb, &ada).await;
+        let near = tokio::spawn(async move { near.owner().await });
+        tokio::task::yield_now().await;
+        manager.activate().unwrap();
+        assert_eq!(in_time(held).await.unwrap().unwrap(), "Ada");
+        assert_eq!(in_time(near).await.unwrap().unwrap(), "Ada");
+        assert_eq!(warnings.0.0.load(Ordering::Relaxed), 1);
+    }
+}

@@ -602,7 +602,7 @@ async fn call_local(
         Ok(Found::Object(object)) => match released(&object).await {
             Ok(()) => {
                 sent.store(true, Ordering::Relaxed);
-                let upcall = begin(orb, &object, request);
+                let upcall = begin(&object, request);
                 match begin_local(orb, upcall, receipt, two_way || is_forward) {
                     Begun::Over(outcome) => outcome,
                     Begun::Pending(outcome) => outcome.await.map_err(|_| runtime_gone())?,

@@ -203,7 +203,6 @@ impl OrbInner {
 /// ```
 #[derive(Clone)]
 #[doc(alias = "IORTable")]
-#[doc(alias = "register_initial_reference")]
 pub struct KeyTable(Orb);
 
 impl KeyTable {

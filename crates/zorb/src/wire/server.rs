@@ -50,6 +50,10 @@ pub(crate) struct ServerConnection {
 pub(crate) fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, SystemException> {
     let _current = current::enter(orb);
     let _held = orb.lane().hold();
+    caught(run)
+}
+
+fn caught<T>(run: impl FnOnce() -> T) -> Result<T, SystemException> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let message = panic
             .downcast_ref::<&str>()
@@ -63,9 +67,9 @@ pub(crate) fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, Sys
 }
 
 /// Begins an upcall, of which nothing has run then but what a skeleton written by hand does.
-pub(crate) fn begin(orb: &OrbInner, object: &ActiveObject, request: Request) -> Upcall {
+pub(crate) fn begin(object: &ActiveObject, request: Request) -> Upcall {
     let receipt = request.receipt();
-    enter(orb, || object.start(request))
+    caught(|| object.start(request))
         .unwrap_or_else(|panic| Upcall::ready(receipt.system_exception(&panic)))
 }
 
@@ -415,7 +419,7 @@ impl ServerConnection {
     fn dispatch(self: &Arc<Self>, object: &ActiveObject, request: Request) {
         let receipt = request.receipt();
         let octets = request.octets();
-        let mut upcall = begin(&self.orb, object, request);
+        let mut upcall = begin(object, request);
         // The first poll is in place, with nobody to wake: a future that is not ready then is
         // polled again at once by its own task.
         let mut first = || {
