@@ -78,4 +78,10 @@ mod pages {
     struct Tracing;
     #[doc = include_str!("../../../docs/options.md")]
     struct Options;
+    #[doc = include_str!("../../../docs/from-omniorb.md")]
+    struct FromOmniOrb;
+    #[doc = include_str!("../../../docs/from-jacorb.md")]
+    struct FromJacOrb;
+    #[doc = include_str!("../../../docs/from-tao.md")]
+    struct FromTao;
 }
