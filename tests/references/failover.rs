@@ -1,5 +1,6 @@
 //! One of several endpoints is dead, or dies.
 
+use crate::support::HANG;
 use crate::{DEAD, PlaceRef, Server, client, place, profile};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
@@ -186,4 +187,23 @@ async fn an_endpoint_that_says_nothing_does_not_keep_calls_with_a_limit_from_the
     // answered.
     drop(listener.accept().await.unwrap());
     assert_eq!(place(&orb, &url).await.name().await.unwrap(), "live");
+}
+
+#[tokio::test]
+async fn a_silent_address_does_not_keep_the_others_of_its_profile_waiting() {
+    let (listener, _queued) = silent().await;
+    let silent = listener.local_addr().unwrap();
+    let builder = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .publish(format!("iiop://{silent}"))
+        .publish("addr");
+    let server = Server::serve("alternate", builder).await;
+    let orb = Orb::builder()
+        .connect_timeout(Duration::MAX)
+        .build()
+        .await
+        .unwrap();
+    let place = place(&orb, &server.reference()).await;
+    let named = tokio::time::timeout(HANG, place.name()).await;
+    assert_eq!(named.expect("it does not hang").unwrap(), "alternate");
 }

@@ -3,7 +3,9 @@
 use crate::interface::Interface;
 use crate::invoke::Operation;
 use crate::orb::Orb;
-use crate::wire::{CallError, Candidate, ClientConnection, candidates, describe_unusable};
+use crate::wire::{
+    CallError, Candidate, ClientConnection, candidates, describe_unusable, first_that_works,
+};
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use core::fmt;
@@ -240,14 +242,15 @@ impl ObjectRef {
         {
             return Ok(binding);
         }
-        let binding = self.bind(&self.0.ior, &home, false).await?;
+        // Boxed: rare, and large beside the rest of a call.
+        let binding = Box::pin(self.bind(&self.0.ior, &home, false)).await?;
         self.0.binding.store(Some(Arc::clone(&binding)));
         Ok(binding)
     }
 
     /// Follows a forward: calls go there from now on.
     pub(crate) async fn bind_forward(&self, ior: &Ior) -> Result<Arc<Binding>, SystemException> {
-        let binding = self.bind(ior, &self.home(), true).await?;
+        let binding = Box::pin(self.bind(ior, &self.home(), true)).await?;
         self.0.binding.store(Some(Arc::clone(&binding)));
         Ok(binding)
     }
@@ -332,20 +335,24 @@ impl ObjectRef {
             // Who let us wait in vain a moment ago comes last; else in the order of the reference.
             candidates.sort_by_cached_key(|way| orb.is_silent(&way.endpoint));
         }
-        let mut causes = Vec::new();
-        for candidate in candidates {
-            match self.connect(&candidate, home).await {
-                Ok(connection) => {
-                    return Ok(make(
-                        Target::Remote(connection),
-                        candidate.key,
-                        candidate.version,
-                        candidate.profile,
-                    ));
-                }
-                Err(cause) => causes.push(cause),
+        let connected = first_that_works(
+            &candidates,
+            home,
+            |way| self.connect(way, home),
+            // Nobody ordered the addresses of one profile; the profiles somebody did.
+            |one, next| one.profile == next.profile,
+        );
+        let causes = match connected.await {
+            Ok((way, connection)) => {
+                return Ok(make(
+                    Target::Remote(connection),
+                    way.key.clone(),
+                    way.version,
+                    way.profile,
+                ));
             }
-        }
+            Err(causes) => causes,
+        };
         // The causes say as much, but this one is not worth another try.
         orb.check_not_down()?;
         Err(Fault::CannotConnect {

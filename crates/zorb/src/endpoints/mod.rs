@@ -18,13 +18,9 @@ pub(crate) fn doubt(listening: &Endpoint, published: &[Endpoint]) -> Option<Stri
     };
     match host.parse::<IpAddr>() {
         Ok(any) if any.is_unspecified() => {
-            let is_loopback = |endpoint: &Endpoint| match endpoint {
-                Endpoint::Iiop { host, .. } => {
-                    host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-                }
-                _ => false,
-            };
-            published.iter().any(is_loopback).then(|| {
+            let reachable = interfaces::reachable(any.is_ipv6());
+            let named = |ip: &IpAddr| published.contains(&Endpoint::iiop(ip.to_string(), *port));
+            reachable.iter().all(|ip| ip.is_loopback() && named(ip)).then(|| {
                 "this host has no address that others could reach, so references name the loopback address"
                     .to_owned()
             })
@@ -71,7 +67,10 @@ mod tests {
         let doubt = |listening: &str, published: &str| {
             doubt(&listening.parse().unwrap(), &[published.parse().unwrap()])
         };
-        assert!(doubt("iiop://0.0.0.0:1", "iiop://127.0.0.1:1").is_some());
+        // Whoever has other addresses means it.
+        let alone = interfaces::reachable(false).iter().all(IpAddr::is_loopback);
+        let told = doubt("iiop://0.0.0.0:1", "iiop://127.0.0.1:1");
+        assert_eq!(told.is_some(), alone);
         assert!(doubt("iiop://0.0.0.0:1", "iiop://192.0.2.1:1").is_none());
         assert!(doubt("iiop://127.0.0.1:1", "iiop://127.0.0.1:1").is_none());
         assert!(doubt("iiop://localhost:1", "iiop://localhost:1").is_none());

@@ -14,6 +14,7 @@ mod client;
 mod link;
 mod outbound;
 mod profile;
+mod race;
 mod server;
 mod silent;
 mod trace;
@@ -24,6 +25,7 @@ pub(crate) use client::{
     Answered, CallError, ClientConnection, OMNIORB_MAX_MESSAGE_OCTETS, refused_by_omniorb,
 };
 pub(crate) use profile::{Candidate, Published, candidates, describe_unusable, make_ior};
+pub(crate) use race::first_that_works;
 pub(crate) use server::{
     ServerConnection, begin, enter, locate_reply, released, run_upcall_in_place,
 };

@@ -1,0 +1,144 @@
+//! Several ways to one object, of which the first that works is taken.
+
+use core::future::{pending, poll_fn};
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use tokio::runtime::Handle;
+
+/// How long an attempt may say nothing before the next of its kind begins beside it: a handshake
+/// to the other side of the world, with its first packet lost.
+const HEAD_START: Duration = Duration::from_secs(1);
+
+type Attempt<'w, W, F> = (&'w W, Pin<Box<F>>);
+
+/// Tries one way after the other, and gives the first that works, or why none does. The next is
+/// tried when one has failed; ways that may be tried `beside` each other do not wait for that
+/// longer than [`HEAD_START`].
+///
+/// Dropping the future drops what is under way.
+pub(crate) async fn first_that_works<'w, W, T, F>(
+    ways: &'w [W],
+    home: &Handle,
+    attempt: impl Fn(&'w W) -> F,
+    beside: impl Fn(&W, &W) -> bool,
+) -> Result<(&'w W, T), Vec<String>>
+where
+    F: Future<Output = Result<T, String>>,
+{
+    let mut under_way: Vec<Attempt<'w, W, F>> = Vec::new();
+    let mut causes = Vec::new();
+    let mut next = ways.iter().peekable();
+    loop {
+        let may_begin = match (next.peek(), under_way.last()) {
+            (Some(next), Some((last, _))) => beside(last, next),
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (None, None) => return Err(causes),
+        };
+        if let Some(way) = next.next_if(|_| may_begin) {
+            under_way.push((way, Box::pin(attempt(way))));
+        }
+        let patience = match (next.peek(), under_way.last()) {
+            (Some(next), Some((last, _))) if beside(last, next) => {
+                // Callers may be outside any runtime.
+                let _runtime = home.enter();
+                Some(tokio::time::sleep(HEAD_START))
+            }
+            _ => None,
+        };
+        let silence = async {
+            match patience {
+                Some(patience) => patience.await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            (way, tried) = poll_fn(|cx| poll_any(&mut under_way, cx)) => match tried {
+                Ok(works) => return Ok((way, works)),
+                Err(cause) => causes.push(cause),
+            },
+            () = silence => {}
+        }
+    }
+}
+
+/// Ready with the first attempt that has come to an end, which it takes out.
+fn poll_any<'w, W, F: Future>(
+    under_way: &mut Vec<Attempt<'w, W, F>>,
+    cx: &mut Context<'_>,
+) -> Poll<(&'w W, F::Output)> {
+    let ended = under_way
+        .iter_mut()
+        .enumerate()
+        .find_map(|(at, (_, attempt))| match attempt.as_mut().poll(cx) {
+            Poll::Ready(output) => Some((at, output)),
+            Poll::Pending => None,
+        });
+    match ended {
+        Some((at, output)) => Poll::Ready((under_way.remove(at).0, output)),
+        None => Poll::Pending,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// A way: its name, its kind, the milliseconds until it ends, and how.
+    type Way = (&'static str, u8, u64, bool);
+
+    /// What comes of them, and what began when.
+    async fn run(ways: &[Way]) -> (Result<&'static str, Vec<String>>, Vec<(&'static str, u128)>) {
+        let start = tokio::time::Instant::now();
+        let begun = Mutex::new(Vec::new());
+        let attempt = |way: &Way| {
+            let (name, _, takes, works) = *way;
+            begun
+                .lock()
+                .unwrap()
+                .push((name, start.elapsed().as_millis()));
+            async move {
+                tokio::time::sleep(Duration::from_millis(takes)).await;
+                if works { Ok(()) } else { Err(name.to_owned()) }
+            }
+        };
+        let taken =
+            first_that_works(ways, &Handle::current(), attempt, |a: &Way, b| a.1 == b.1).await;
+        (taken.map(|(way, ())| way.0), begun.into_inner().unwrap())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_fails_is_followed_at_once_and_every_cause_is_kept() {
+        let (taken, begun) =
+            run(&[("a", 0, 10, false), ("b", 0, 10, false), ("c", 1, 10, true)]).await;
+        assert_eq!(taken, Ok("c"));
+        assert_eq!(begun, [("a", 0), ("b", 10), ("c", 20)]);
+        let (taken, _) = run(&[("a", 0, 10, false), ("b", 1, 10, false)]).await;
+        assert_eq!(taken, Err(vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(run(&[]).await.0, Err(vec![]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_says_nothing_does_not_keep_its_kind_waiting_and_may_still_win() {
+        let (taken, begun) = run(&[("a", 0, 9_000, true), ("b", 0, 10, true)]).await;
+        assert_eq!(taken, Ok("b"));
+        assert_eq!(begun, [("a", 0), ("b", 1_000)]);
+        let (taken, begun) = run(&[("a", 0, 1_500, true), ("b", 0, 9_000, true)]).await;
+        assert_eq!((taken, begun.len()), (Ok("a"), 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_kind_waits_until_all_of_the_one_have_failed() {
+        let ways = [
+            ("a", 0, 9_000, false),
+            ("b", 0, 5_000, false),
+            ("c", 1, 10, true),
+        ];
+        let (taken, begun) = run(&ways).await;
+        assert_eq!(taken, Ok("c"));
+        assert_eq!(begun, [("a", 0), ("b", 1_000), ("c", 9_000)]);
+    }
+}
