@@ -54,6 +54,26 @@ async fn registered_ones_go_before_configured_ones_and_those_before_the_default(
 }
 
 #[tokio::test]
+async fn a_default_prefix_leads_to_the_plain_keys_of_a_server() {
+    let server = Server::start("bank", "iiop://127.0.0.1:0").await;
+    let keys = server.orb.key_table();
+    keys.bind("Bank/a b", &server.place).unwrap();
+    let address = server.address();
+    for prefix in [
+        format!("corbaloc:iiop:1.2@{address}"),
+        format!("corbaloc::{DEAD},:{address}/"),
+    ] {
+        let mut arguments = vec!["-ORBDefaultInitRef".to_owned(), prefix];
+        let orb = Orb::builder().args(&mut arguments).build().await.unwrap();
+        assert_eq!(named(&orb, "Bank/a b").await, "bank");
+        // Whether there is such an object, only the server knows.
+        let nobody = orb.resolve_initial_references("Nobody").await.unwrap();
+        let error = nobody.is_a("IDL:X:1.0").await.unwrap_err();
+        assert_eq!(error.kind, Kind::ObjectNotExist);
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_registered_or_resolved_is_said() {
     let server = Server::start("x", "iiop://127.0.0.1:0").await;
     let orb = client().await;

@@ -75,7 +75,6 @@ fn every_option_reaches_its_setting() {
         ],
     )
     .unwrap();
-    assert_eq!(settings.trace_payload, 128);
     let references: Vec<_> = settings.initial_references.iter().collect();
     assert_eq!(
         references,
