@@ -2,7 +2,7 @@
 
 use crate::asleep::{Activator, Asleep, Turns};
 use crate::key::{InstanceId, ObjectId, ObjectKey, is_reserved};
-use crate::manager::PoaManager;
+use crate::manager::{AdapterInactive, PoaManager};
 use crate::names::Names;
 use crate::object::{ActiveObject, Forward};
 use crate::policy::{IdAssignment, Lifespan, Policies};
@@ -43,6 +43,10 @@ pub enum AdapterError {
     /// The adapter has been destroyed.
     #[error("the adapter has been destroyed")]
     Destroyed,
+    /// The POA manager is INACTIVE, which is final.
+    #[error(transparent)]
+    #[doc(alias = "AdapterInactive")]
+    Inactive(#[from] AdapterInactive),
     /// As many objects or adapters as there can be.
     #[error(transparent)]
     Full(#[from] TableFull),

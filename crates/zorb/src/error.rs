@@ -5,7 +5,7 @@ use crate::options::OptionError;
 use zorb_executor::LaneError;
 use zorb_giop::url::UrlError;
 use zorb_giop::{CompletionStatus, Fault, SystemException, minor};
-use zorb_poa::AdapterError;
+use zorb_poa::{AdapterError, AdapterInactive};
 use zorb_transport::TransportError;
 
 /// Why an operation of the ORB failed.
@@ -92,6 +92,12 @@ impl core::fmt::Debug for Error {
     /// As `Display`: a `main` that returns it prints this.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         core::fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<AdapterInactive> for Error {
+    fn from(error: AdapterInactive) -> Self {
+        Self::Adapter(error.into())
     }
 }
 
