@@ -5,7 +5,7 @@ use crate::idl::interop::PeerRef;
 use crate::peers::{Brand, OUR_ORDER, Over, Program, Way};
 use crate::server;
 use crate::support::{HANG, passed};
-use crate::tap::{Recording, Tap};
+use crate::tap::{CLOSE_CONNECTION, MESSAGE_ERROR, Recording, Tap};
 use tempfile::TempDir;
 use zorb::{Builder, Orb};
 
@@ -70,6 +70,14 @@ impl Talk {
         if let (Some(heard), Some(tap)) = (self.heard, tap) {
             // The thread that waits here may be one that others need.
             let recording = tokio::task::block_in_place(|| tap.finish());
+            for (stream, messages) in recording.messages() {
+                // CloseConnection and MessageError may come before anybody has said anything.
+                let wrong = messages
+                    .iter()
+                    .filter(|m| !matches!(m.kind, CLOSE_CONNECTION | MESSAGE_ERROR))
+                    .find(|m| !self.giop.ends_with(&m.minor.to_string()));
+                assert_eq!(wrong, None, "{prefix}: another version in {stream:?}");
+            }
             heard(prefix, &recording);
         }
     }
@@ -188,6 +196,8 @@ pub(crate) async fn their_client(brand: &'static Brand, talk: Talk, theirs: Thei
     }
     if talk.over == Over::Tcp {
         let url = orb.corbaloc_url("Interop").expect("the ORB listens");
+        // Some clients take the version of the URL, whatever they are limited to.
+        let url = url.replace(":1.2@", &format!(":{}@", talk.giop));
         args.extend(["--corbaloc".to_owned(), url]);
     }
 
@@ -212,7 +222,8 @@ pub(crate) async fn their_client(brand: &'static Brand, talk: Talk, theirs: Thei
         lines.join("\n")
     );
 
-    let shutdown = ["--op".to_owned(), "shutdown".to_owned()];
+    let mut shutdown = talk.args_of(brand);
+    shutdown.extend(["--op", "shutdown"].map(str::to_owned));
     let said = run_client(&programs.client, &reference, &shutdown);
     assert!(said.is_empty(), "{said:?}");
     let ended = tokio::time::timeout(HANG, orb.run()).await;

@@ -125,8 +125,8 @@ fn join(connection: u16, client: TcpStream, server: TcpStream, to: &Sender<Chunk
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Heard {
     pub(crate) minor: u8,
-    /// The message type: 0 Request, 1 Reply, 2 CancelRequest, 3 LocateRequest, 4 LocateReply,
-    /// 5 CloseConnection, 6 MessageError, 7 Fragment.
+    /// The message type: 0 Request, 1 Reply, 2 CancelRequest, 3 LocateRequest, 4 LocateReply, and
+    /// those that have a name here.
     pub(crate) kind: u8,
     pub(crate) little: bool,
     /// Whether fragments follow.
@@ -135,7 +135,8 @@ pub(crate) struct Heard {
     pub(crate) size: u32,
 }
 
-/// The message type of fragments.
+pub(crate) const CLOSE_CONNECTION: u8 = 5;
+pub(crate) const MESSAGE_ERROR: u8 = 6;
 pub(crate) const FRAGMENT: u8 = 7;
 
 /// Which connection, and who.
