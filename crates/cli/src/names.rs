@@ -1,6 +1,7 @@
 //! `zorb names`: what is bound in a naming service.
 
 use crate::orb::{Environment, duration, url, whereabouts};
+use crate::paint::Clean;
 use crate::why;
 use std::io::Write;
 use std::process::ExitCode;
@@ -123,9 +124,9 @@ pub(crate) async fn run(
         Err(Failure::Said { what, hint }) => {
             let mut err = anstream::stderr();
             let (bad, pale) = (environment.paint.bad, environment.paint.pale);
-            writeln!(err, "{bad}zorb names:{bad:#} {what}")?;
+            writeln!(err, "{bad}zorb names:{bad:#} {}", Clean(what))?;
             if let Some(hint) = hint {
-                writeln!(err, "            {pale}{hint}{pale:#}")?;
+                writeln!(err, "            {pale}{}{pale:#}", Clean(hint))?;
             }
             Ok(ExitCode::FAILURE)
         }
@@ -355,9 +356,14 @@ impl<W: Write> Listing<'_, W> {
         let (title, pale) = (paint.title, paint.pale);
         let indent = (self.above.len() - 1) * 2;
         if entry.is_context() {
-            write!(self.out, "{:indent$}{title}{}{title:#}/", "", entry.name)?;
+            write!(
+                self.out,
+                "{:indent$}{title}{}{title:#}/",
+                "",
+                Clean(&entry.name)
+            )?;
         } else {
-            write!(self.out, "{:indent$}{}", "", entry.name)?;
+            write!(self.out, "{:indent$}{}", "", Clean(&entry.name))?;
         }
         let mut below = None;
         if let Some(here) = self.above.last()
@@ -371,11 +377,16 @@ impl<W: Write> Listing<'_, W> {
                             id => id,
                         };
                         let places = whereabouts(object.ior());
-                        write!(self.out, "  {what}  {pale}{places}{pale:#}")?;
+                        write!(
+                            self.out,
+                            "  {}  {pale}{}{pale:#}",
+                            Clean(what),
+                            Clean(places)
+                        )?;
                     }
                     below = Some(object).filter(|_| self.recursive && entry.is_context());
                 }
-                Err(error) => write!(self.out, "  {error}")?,
+                Err(error) => write!(self.out, "  {}", Clean(error))?,
             }
         }
         let Some(object) = below else {
@@ -393,7 +404,12 @@ impl<W: Write> Listing<'_, W> {
         match Box::pin(self.list(context)).await {
             Err(Failure::Said { what, .. }) => {
                 let bad = paint.bad;
-                Ok(writeln!(self.out, "{:indent$}  {bad}{what}{bad:#}", "")?)
+                Ok(writeln!(
+                    self.out,
+                    "{:indent$}  {bad}{}{bad:#}",
+                    "",
+                    Clean(what)
+                )?)
             }
             done => done,
         }

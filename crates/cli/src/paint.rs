@@ -1,6 +1,7 @@
 //! Colours, and whether there are any.
 
 use anstyle::{AnsiColor, Style};
+use std::fmt::{self, Write};
 
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -44,6 +45,20 @@ pub(crate) struct Paint {
 }
 
 impl Paint {
+    /// No colours at all.
+    #[cfg(test)]
+    pub(crate) const fn plain() -> Self {
+        let plain = Style::new();
+        Self {
+            title: plain,
+            label: plain,
+            pale: plain,
+            good: plain,
+            bad: plain,
+            hint: plain,
+        }
+    }
+
     pub(crate) const fn new() -> Self {
         const fn color(color: AnsiColor) -> Style {
             color.on_default()
@@ -56,5 +71,31 @@ impl Paint {
             bad: color(AnsiColor::Red).bold(),
             hint: color(AnsiColor::Yellow),
         }
+    }
+}
+
+/// Text that came from elsewhere, without what would make a terminal do something: control
+/// characters are written as their escapes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clean<T>(pub(crate) T);
+
+impl<T: fmt::Display> fmt::Display for Clean<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(Cleaner(f), "{}", self.0)
+    }
+}
+
+struct Cleaner<'a, 'b>(&'a mut fmt::Formatter<'b>);
+
+impl Write for Cleaner<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for character in text.chars() {
+            if character.is_control() {
+                write!(self.0, "{}", character.escape_debug())?;
+            } else {
+                self.0.write_char(character)?;
+            }
+        }
+        Ok(())
     }
 }

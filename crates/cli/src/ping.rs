@@ -1,6 +1,7 @@
 //! `zorb ping`: whether an object is there, and how far away.
 
 use crate::orb::{Environment, duration, url, whereabouts};
+use crate::paint::Clean;
 use crate::why;
 use std::io::Write;
 use std::process::ExitCode;
@@ -66,7 +67,7 @@ pub(crate) async fn run(
     let object = match found {
         Ok(object) => object,
         Err(error) => {
-            writeln!(out, "{bad}failed{bad:#}  {error}")?;
+            writeln!(out, "{bad}failed{bad:#}  {}", Clean(&error))?;
             if let Error::System(exception) = &error
                 && let Some(hint) = why::hint(exception)
             {
@@ -80,7 +81,12 @@ pub(crate) async fn run(
         id => id,
     };
     let places = whereabouts(object.ior());
-    writeln!(out, "{title}{type_id}{title:#} at {places}")?;
+    writeln!(
+        out,
+        "{title}{}{title:#} at {}",
+        Clean(type_id),
+        Clean(places)
+    )?;
     // Not what was heard while the name was resolved.
     environment.heard.take();
     let asked = without_type(&object);
@@ -101,11 +107,12 @@ pub(crate) async fn run(
             if let Some(forward) = &answer.forward {
                 writeln!(
                     out,
-                    "{number:>3}  forwarded by {} to {forward}",
-                    answer.peer
+                    "{number:>3}  forwarded by {} to {}",
+                    Clean(&answer.peer),
+                    Clean(forward)
                 )?;
             } else {
-                from = format!(" from {}", answer.peer);
+                from = format!(" from {}", Clean(&answer.peer));
             }
         }
         let millis = millis(took);
@@ -126,7 +133,8 @@ pub(crate) async fn run(
                 let how = if answered { "answered" } else { "failed" };
                 writeln!(
                     out,
-                    "{number:>3}  {bad}{how}{bad:#}{from}  {millis}: {exception}"
+                    "{number:>3}  {bad}{how}{bad:#}{from}  {millis}: {}",
+                    Clean(&exception)
                 )?;
                 if let Some(hint) = why::hint(&exception) {
                     writeln!(out, "     {pale}{hint}{pale:#}")?;

@@ -158,6 +158,9 @@ fn each_way_to_fail_is_told_in_a_line_with_what_to_look_at() {
         &["invalid name \"a//b\": expected a component"],
     );
     w.fails(&["bind", "x", "bank"], &["expected IOR:, corbaloc:"]);
+    // A name is anybody's text.
+    w.ok(&["bind", "red\x1b[31m", BANK]);
+    assert_eq!(w.ok(&["list"]), ["red\\u{1b}[31m"]);
     w.ok(&["bind", "bank", BANK]);
     w.fails(&["bind", "bank/x", BANK], &["bank"]);
     w.fails(&["rmcontext", "bank"], &["bank"]);

@@ -141,6 +141,30 @@ fn a_reference_cut_anywhere_is_told_as_malformed_and_explained_up_to_there() {
 }
 
 #[test]
+fn nothing_in_a_reference_reaches_the_terminal_as_a_command() {
+    let hostile = b"\x1b[2J\x07\xc2\x9b";
+    let mut e = Encoder::<BigEndian>::new(WireFormat::default());
+    e.write_u8(0);
+    e.write_raw_string(hostile).unwrap();
+    e.write_u32(1);
+    e.write_u32(0);
+    let mut body = vec![0, 1, 0, 0, 0, 0, 0, 8];
+    body.extend_from_slice(hostile);
+    body.extend_from_slice(&[0, 0, 0, 7, 0, 0, 0, 3, b'k', 0x1b, b'k']);
+    e.write_octets(&body).unwrap();
+    let item = reference::explain(&e.finish().to_vec());
+    let plain = Paint::plain();
+    let mut out = Vec::new();
+    item.write(&mut out, &plain).unwrap();
+    let out = String::from_utf8(out).unwrap();
+    assert!(out.contains("\\u{1b}[2J\\u{7}"), "{out}");
+    assert!(
+        !out.contains(|c: char| c.is_control() && c != '\n'),
+        "{out:?}"
+    );
+}
+
+#[test]
 fn digits_wrapped_over_lines_are_one_reference() {
     let wrapped = WHOLE
         .lines()

@@ -1,6 +1,6 @@
 //! What is said of a reference: a tree, written for people or as JSON.
 
-use crate::paint::Paint;
+use crate::paint::{Clean, Paint};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 
@@ -185,24 +185,24 @@ impl Item {
         } else {
             label
         };
-        write!(out, "{:indent$}{style}{}{style:#}", "", self.label)?;
+        write!(out, "{:indent$}{style}{}{style:#}", "", Clean(&self.label))?;
         if !self.text.is_empty() {
             let padding = width.saturating_sub(self.label.chars().count()) + 2;
-            write!(out, "{:padding$}{}", "", self.text)?;
+            write!(out, "{:padding$}{}", "", Clean(&self.text))?;
         }
         if !self.note.is_empty() {
             let pale = paint.pale;
-            write!(out, "  {pale}{}{pale:#}", self.note)?;
+            write!(out, "  {pale}{}{pale:#}", Clean(&self.note))?;
         }
         writeln!(out)?;
         let inner = indent + 2;
         for fault in &self.faults {
             let bad = paint.bad;
-            writeln!(out, "{:inner$}{bad}malformed:{bad:#} {fault}", "")?;
+            writeln!(out, "{:inner$}{bad}malformed:{bad:#} {}", "", Clean(fault))?;
         }
         for hint in &self.hints {
             let hinted = paint.hint;
-            writeln!(out, "{:inner$}{hinted}note:{hinted:#} {hint}", "")?;
+            writeln!(out, "{:inner$}{hinted}note:{hinted:#} {}", "", Clean(hint))?;
         }
         if let Some(octets) = &self.dump {
             write_dump(out, paint, inner, octets)?;

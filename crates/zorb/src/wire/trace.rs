@@ -358,7 +358,7 @@ impl Said {
         match status {
             ReplyStatus::UserException => {
                 let id = read!(d => d.read_raw_string());
-                self.exception = Some(String::from_utf8_lossy(id).into_owned());
+                self.exception = Some(id.escape_ascii().to_string());
             }
             ReplyStatus::SystemException => {
                 let exception = read!(d => d.get::<SystemException>());
@@ -378,7 +378,8 @@ impl Said {
             .iter()
             .map(|candidate| candidate.endpoint.to_string())
             .collect();
-        self.forward = Some(endpoints.join(","));
+        // Text of a peer's: no line ends, nothing that a terminal would obey.
+        self.forward = Some(endpoints.join(",").escape_debug().to_string());
     }
 }
 
