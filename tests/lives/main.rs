@@ -1,5 +1,6 @@
 //! How ORBs live and die with the programs around them: threads and runtimes, restarts, shutdowns.
 //!
+//! - [`reconnect`]: servers that come back, in order or not;
 //! - [`shutdown`]: once, twice, from everywhere, during calls, or not at all;
 //! - [`threads`]: calls from servants, servants that block, several ORBs and runtimes;
 //! - [`stress`]: all of it at once, with everything counted.
@@ -24,6 +25,7 @@ macro_rules! on_both_flavours {
     };
 }
 
+mod reconnect;
 mod shutdown;
 mod stress;
 mod threads;

@@ -115,6 +115,9 @@ pub enum Fault {
     /// The POA manager discards requests.
     #[error("the POA manager discards requests")]
     Discarding,
+    /// No POA manager has been activated yet, so objects may still be made.
+    #[error("the server is starting: none of its POA managers has been activated yet")]
+    Starting,
     /// The POA manager is inactive.
     #[error("the POA manager is inactive")]
     Inactive,
@@ -175,7 +178,9 @@ impl Fault {
             Self::ConnectionLost { .. } => (Kind::CommFailure, 0),
             Self::ConnectionClosed { .. } | Self::TooManyForwards { .. } => (Kind::Transient, 0),
             Self::Timeout { .. } | Self::SendTimeout { .. } => (Kind::Timeout, 0),
-            Self::Overload(_) | Self::Discarding => (Kind::Transient, minor::REQUEST_DISCARDED),
+            Self::Overload(_) | Self::Discarding | Self::Starting => {
+                (Kind::Transient, minor::REQUEST_DISCARDED)
+            }
             Self::UnreadReplies { .. } => (Kind::NoResources, 0),
             Self::NoAdapter => (Kind::ObjectNotExist, minor::NO_ADAPTER),
             Self::NoObject => (Kind::ObjectNotExist, 0),

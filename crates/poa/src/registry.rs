@@ -2,12 +2,13 @@
 
 use crate::adapter::{Adapter, AdapterError, Scheme};
 use crate::key::{InstanceId, ObjectKey, Path};
-use crate::manager::PoaManager;
+use crate::manager::{PoaManager, State};
 use crate::names::Names;
 use crate::object::ActiveObject;
 use crate::policy::{Lifespan, Policies};
 use crate::table::{Index, Table};
 use bytes::Bytes;
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zorb_giop::{CompletionStatus, Fault, SystemException};
@@ -64,6 +65,8 @@ pub struct ObjectAdapter {
     by_path: Mutex<HashMap<Vec<String>, Arc<Adapter>>>,
     root: Arc<Adapter>,
     plain: Arc<Adapter>,
+    /// A manager has been seen that was not HOLDING.
+    begun: AtomicBool,
 }
 
 impl ObjectAdapter {
@@ -118,6 +121,7 @@ impl ObjectAdapter {
             by_path: Mutex::new(HashMap::from([(path, Arc::clone(&plain))])),
             root,
             plain,
+            begun: AtomicBool::new(false),
         }
     }
 
@@ -271,6 +275,20 @@ impl ObjectAdapter {
         for adapter in gone {
             adapter.clear();
         }
+    }
+
+    /// Whether any manager has left HOLDING yet. Before that a server may still be making its
+    /// adapters and objects, so a persistent one that is missing may be on its way. Takes a walk
+    /// over the adapters until it is true, and a load afterwards.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        if self.begun.load(Ordering::Relaxed) {
+            return true;
+        }
+        let begun = |adapter: &Arc<Adapter>| adapter.manager().state() != State::Holding;
+        let begun = begun(&self.root) || self.paths().values().any(begun);
+        self.begun.fetch_or(begun, Ordering::Relaxed);
+        begun
     }
 
     /// Makes every manager INACTIVE: requests that are held are refused.

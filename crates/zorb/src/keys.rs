@@ -16,7 +16,9 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use zorb_giop::url::{Corbaloc, CorbalocAddress};
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
-use zorb_poa::{ActiveObject, Missing, Names, ObjectAdapter, ObjectId, ObjectKey, is_reserved};
+use zorb_poa::{
+    ActiveObject, Missing, Names, ObjectAdapter, ObjectId, ObjectKey, Whose, is_reserved,
+};
 use zorb_transport::Endpoint;
 
 /// Keys that the locator is asked about at a time; beyond it a request is TRANSIENT.
@@ -113,6 +115,18 @@ impl OrbInner {
             Err(Missing::Adapter) => self.find_beyond(key),
             Err(missing) => Err(missing),
         }
+    }
+
+    /// The same, for a peer. What is missing of what outlives the server is only missing for now
+    /// while the server is starting: "never again" would have it forgotten.
+    pub(crate) fn find_for_peer(&self, key: &[u8]) -> Result<Found, SystemException> {
+        self.find(key).map_err(|missing| {
+            let adapters = self.adapters();
+            if adapters.whose(key) == Whose::AnyServers && !adapters.has_begun() {
+                return Fault::Starting.raise(CompletionStatus::No);
+            }
+            missing.raise()
+        })
     }
 
     #[cold]

@@ -240,10 +240,15 @@ impl ServerConnection {
         let header = LocateRequestHeader::read(message)?;
         let (version, id) = (message.header.version, header.request_id);
         let found = match header.target.object_key() {
-            Some(key) => self.orb.find(&key).map_err(Missing::raise),
+            Some(key) => self.orb.find_for_peer(&key),
             None => Err(Missing::Adapter.raise()),
         };
         let found = match found {
+            // It may yet be here, and its requests are told that they are early.
+            Err(early) if early.kind == SystemExceptionKind::Transient => {
+                self.send(encode_located(&LocateReply::ObjectHere, version, id));
+                return Ok(());
+            }
             Ok(Found::Unknown(key)) => match self.check_pending(0) {
                 Ok(()) => {
                     let pending = Pending::question(self, id);
@@ -293,10 +298,10 @@ impl ServerConnection {
             .unwrap_or(&CodeSets::UNSTATED)
             .with_minor(message.header.version.minor);
         let found = match &header.target {
-            zorb_giop::TargetAddress::Key(key) => self.orb.find(key),
+            zorb_giop::TargetAddress::Key(key) => self.orb.find_for_peer(key),
             other => match other.object_key() {
-                Some(key) => self.orb.find(&key),
-                None => Err(Missing::Adapter),
+                Some(key) => self.orb.find_for_peer(&key),
+                None => Err(Missing::Adapter.raise()),
             },
         };
         let too_large = message.is_cut_short().then(|| self.too_large(&message));
@@ -304,7 +309,7 @@ impl ServerConnection {
         drop(header);
         drop(message);
         let found = match (too_large, code_sets) {
-            (None, Ok(_)) => found.map_err(Missing::raise),
+            (None, Ok(_)) => found,
             (Some(fault), _) | (None, Err(fault)) => Err(fault.raise(CompletionStatus::No)),
         };
         self.serve(found, request);
