@@ -1,45 +1,98 @@
 //! JacORB on the other side: which columns of the matrix there are with it.
 
-use crate::client::{Cell, DATA, ENDS, FORWARDS, OBJECTS, UNICODE, WAITS, WIDE, WIDE_UNICODE};
-use crate::peers::{Brand, Over, Program, Programs};
+use crate::client::{
+    Cell, DATA, ENDS, FORWARDS, LATIN1, LATIN1_CHAR, NOT_WIDE, OBJECTS, UNICODE, VERY_BIG, WAITS,
+    WIDE, WIDE_UNICODE,
+};
+use crate::peers::{Brand, OUR_ORDER, Over, Program, Programs};
+use crate::tap::{FRAGMENT, Recording, Side};
+use crate::tshark;
 use std::path::Path;
 
-pub(crate) static JACORB: Brand = Brand {
-    name: "jacorb",
-    orb_name: "JacORB",
-    // Whatever the machine.
-    order: "be",
-    programs: || {
-        let program = |name| Program {
-            program: Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("tests/interop/build/jacorb")
-                .join(name),
-            before: Vec::new(),
-            needs: Vec::new(),
-        };
-        Programs {
-            server: program("server"),
-            client: program("client"),
-        }
-    },
-    limit: |giop| {
-        let minor = giop.strip_prefix("1.").unwrap_or(giop);
-        vec![format!("-Djacorb.giop_minor_version={minor}")]
-    },
-    server_lacks: &[
-        // It writes one NaN for all of them.
-        "nans",
-        // It takes every U+FEFF or U+FFFE where a text begins for a mark, and writes none.
-        "wide_marks",
-    ],
-};
+pub(crate) static JACORB: Brand = brand(&[
+    // It writes one NaN for all of them.
+    "nans",
+    // It takes every U+FEFF or U+FFFE where a text begins for a mark, and writes none.
+    "wide_marks",
+]);
+
+/// The same in GIOP 1.1.
+static JACORB_1_1: Brand = brand(&[
+    "nans",
+    "wide_marks",
+    // It reads structs with wide text wrongly, its own too.
+    "wide_structs",
+]);
+
+const fn brand(server_lacks: &'static [&'static str]) -> Brand {
+    Brand {
+        name: "jacorb",
+        orb_name: "JacORB",
+        // Whatever the machine.
+        order: "be",
+        programs: || {
+            let program = |name| Program {
+                program: Path::new(env!("CARGO_MANIFEST_DIR"))
+                    .join("tests/interop/build/jacorb")
+                    .join(name),
+                before: Vec::new(),
+                needs: Vec::new(),
+            };
+            Programs {
+                server: program("server"),
+                client: program("client"),
+            }
+        },
+        // Its server keeps to that; its client speaks the version of the reference.
+        limit: |giop| {
+            let minor = giop.strip_prefix("1.").unwrap_or(giop);
+            vec![format!("-Djacorb.giop_minor_version={minor}")]
+        },
+        server_lacks,
+    }
+}
+
+/// What a listener finds: JacORB's octets in its order and ours in ours, and nothing that tshark
+/// would not agree with.
+fn heard(prefix: &str, recording: &Recording) {
+    let jacorb = if prefix.starts_with("jacorb") {
+        Side::Client
+    } else {
+        Side::Server
+    };
+    for ((_, side), messages) in recording.messages() {
+        let little = side != jacorb && OUR_ORDER == "le";
+        assert!(
+            messages.iter().all(|message| message.little == little),
+            "{prefix}: {side:?} keeps to its byte order"
+        );
+    }
+    assert_eq!(recording.count(jacorb, FRAGMENT), 0, "{prefix}");
+    tshark::agrees(&format!("tshark/{prefix}"), recording);
+}
+
+/// The same when we are told to send fragments.
+fn heard_ours(prefix: &str, recording: &Recording) {
+    let fragments = [Side::Client, Side::Server].map(|side| recording.count(side, FRAGMENT));
+    assert!(
+        fragments.iter().sum::<usize>() > 0,
+        "{prefix}: we send some"
+    );
+    heard(prefix, recording);
+}
+
+/// The same when JacORB asks first where an object is.
+fn heard_locating(prefix: &str, recording: &Recording) {
+    assert!(recording.count(Side::Client, 3) > 0, "{prefix}: it asks");
+    heard(prefix, recording);
+}
 
 mod our_client_passes_every_cell {
     use super::*;
     use crate::matrix::{Talk, our_client};
 
-    const ALL: &[&[Cell]] = &[DATA, OBJECTS, WAITS, FORWARDS, ENDS];
-    const ALL_1_2: &[&[Cell]] = &[DATA, OBJECTS, WAITS, FORWARDS, ENDS, WIDE];
+    const ALL: &[&[Cell]] = &[DATA, OBJECTS, WAITS, FORWARDS, ENDS, VERY_BIG];
+    const WITH_WIDE: &[&[Cell]] = &[DATA, OBJECTS, WAITS, FORWARDS, ENDS, VERY_BIG, WIDE];
 
     /// It keeps strings in ISO 8859-1.
     const fn latin1(giop: &'static str) -> Talk {
@@ -49,19 +102,26 @@ mod our_client_passes_every_cell {
         }
     }
 
+    const fn heard_in(giop: &'static str) -> Talk {
+        Talk {
+            heard: Some(heard),
+            ..latin1(giop)
+        }
+    }
+
     #[tokio::test(flavor = "multi_thread")]
     async fn on_jacorb_limited_to_giop_1_0() {
-        our_client(&JACORB, latin1("1.0"), ALL).await;
+        our_client(&JACORB, heard_in("1.0"), ALL).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn on_jacorb_limited_to_giop_1_1() {
-        our_client(&JACORB, latin1("1.1"), ALL).await;
+        our_client(&JACORB_1_1, heard_in("1.1"), WITH_WIDE).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn on_jacorb_over_giop_1_2() {
-        our_client(&JACORB, latin1("1.2"), ALL_1_2).await;
+        our_client(&JACORB, heard_in("1.2"), WITH_WIDE).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -81,6 +141,30 @@ mod our_client_passes_every_cell {
         }
     }
 
+    /// Text that does not fit into its set never leaves.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_jacorb_with_iso_8859_1() {
+        for giop in ["1.1", "1.2"] {
+            let talk = Talk {
+                setting: "utf8-latin1",
+                ..latin1(giop)
+            };
+            our_client(&JACORB, talk, &[LATIN1, LATIN1_CHAR]).await;
+        }
+    }
+
+    /// It reads fragments of 1.2, refuses those of 1.1, and never sends any.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_jacorb_by_our_fragments() {
+        let talk = Talk {
+            setting: "fragments",
+            ours: |builder| builder.max_fragment_octets(1024),
+            heard: Some(heard_ours),
+            ..latin1("1.2")
+        };
+        our_client(&JACORB, talk, &[DATA, VERY_BIG, WIDE]).await;
+    }
+
     /// Its references of any version name no code sets then.
     #[tokio::test(flavor = "multi_thread")]
     async fn on_jacorb_without_code_sets() {
@@ -90,55 +174,80 @@ mod our_client_passes_every_cell {
                 args: &["-Djacorb.codeset=off"],
                 ..latin1(giop)
             };
-            our_client(&JACORB, talk, &[DATA]).await;
+            our_client(&JACORB, talk, &[LATIN1, LATIN1_CHAR, NOT_WIDE]).await;
         }
     }
 }
 
 mod jacorb_s_client_passes_every_cell {
     use super::*;
-    use crate::matrix::{Talk, Theirs, their_client};
-
-    /// Cells of that client that need what our servers do not have yet.
-    const NOT_YET: &[&str] = &["forward"];
+    use crate::matrix::{Talk, Theirs, their_client, their_client_and_the_end};
+    use zorb::Version;
 
     const ALL: Theirs = Theirs {
         callbacks: Over::Tcp,
         only: &[],
-        without: NOT_YET,
+        without: &[],
+    };
+
+    /// Whatever its own limit, it speaks the version of the reference.
+    const V1_0: Talk = Talk {
+        ours: |builder| builder.max_giop_version(Version::V1_0),
+        heard: Some(heard),
+        ..Talk::new("1.0", Over::Tcp)
+    };
+    const V1_1: Talk = Talk {
+        ours: |builder| builder.max_giop_version(Version::V1_1),
+        heard: Some(heard),
+        ..Talk::new("1.1", Over::Tcp)
+    };
+    const V1_2: Talk = Talk {
+        heard: Some(heard),
+        ..Talk::new("1.2", Over::Tcp)
+    };
+
+    /// Structs with wide text in 1.1 it reads wrongly, even its own.
+    const ALL_1_1: Theirs = Theirs {
+        without: &["wide_structs"],
+        ..ALL
     };
 
     #[tokio::test(flavor = "multi_thread")]
     async fn over_giop_1_0() {
-        their_client(&JACORB, Talk::new("1.0", Over::Tcp), ALL).await;
+        their_client(&JACORB, V1_0, ALL).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn over_giop_1_1() {
-        their_client(&JACORB, Talk::new("1.1", Over::Tcp), ALL).await;
+        their_client(&JACORB, V1_1, ALL_1_1).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn over_giop_1_2() {
-        their_client(&JACORB, Talk::new("1.2", Over::Tcp), ALL).await;
+        their_client(&JACORB, V1_2, ALL).await;
     }
 
+    /// From 1.1 on it agrees on the set that it keeps strings in.
     #[tokio::test(flavor = "multi_thread")]
     async fn with_utf_8() {
-        let talk = Talk {
-            setting: "utf8-utf8",
-            args: &["-Djacorb.native_char_codeset=UTF8", "--tcs", "utf8"],
-            ..Talk::new("1.2", Over::Tcp)
-        };
-        their_client(&JACORB, talk, ALL).await;
+        for (talk, theirs) in [(V1_1, ALL_1_1), (V1_2, ALL)] {
+            let talk = Talk {
+                setting: "utf8-utf8",
+                args: &["-Djacorb.native_char_codeset=UTF8", "--tcs", "utf8"],
+                ..talk
+            };
+            their_client(&JACORB, talk, theirs).await;
+        }
     }
 
+    /// It reads those of 1.2 only.
     #[tokio::test(flavor = "multi_thread")]
-    async fn without_code_sets() {
+    async fn by_our_fragments() {
         let talk = Talk {
-            setting: "utf8-unstated",
-            args: &["-Djacorb.codeset=off"],
-            ..Talk::new("1.2", Over::Tcp)
+            setting: "fragments",
+            ours: |builder| builder.max_fragment_octets(1024),
+            heard: Some(heard_ours),
+            ..V1_2
         };
         their_client(&JACORB, talk, ALL).await;
     }
@@ -148,9 +257,16 @@ mod jacorb_s_client_passes_every_cell {
         let talk = Talk {
             setting: "locate",
             args: &["-Djacorb.locate_on_bind=on"],
-            ..Talk::new("1.2", Over::Tcp)
+            heard: Some(heard_locating),
+            ..V1_2
         };
-        let only = &["basic", "references", "pseudo_operations", "callbacks"];
+        let only = &[
+            "basic",
+            "references",
+            "pseudo_operations",
+            "callbacks",
+            "forward",
+        ];
         their_client(&JACORB, talk, Theirs { only, ..ALL }).await;
     }
 
@@ -160,73 +276,15 @@ mod jacorb_s_client_passes_every_cell {
         let talk = Talk {
             setting: "first-address-dead",
             ours: |builder| builder.publish("iiop://127.0.0.1:1").publish("addr"),
-            ..Talk::new("1.2", Over::Tcp)
+            heard: None,
+            ..V1_2
         };
         let only = &["basic", "callbacks"];
         their_client(&JACORB, talk, Theirs { only, ..ALL }).await;
     }
-}
 
-mod with_somebody_listening {
-    use super::*;
-    use crate::matrix::{Talk, Theirs, our_client, their_client};
-    use crate::tap::{FRAGMENT, Recording, Side};
-    use crate::tshark;
-
-    /// JacORB itself never sends fragments.
-    fn heard(prefix: &str, recording: &Recording) {
-        let ours = if prefix.starts_with("zorb") {
-            Side::Client
-        } else {
-            Side::Server
-        };
-        let fragments = recording.count(ours, FRAGMENT);
-        let due = prefix.ends_with("/tapped-fragments");
-        assert_eq!(fragments > 0, due, "{prefix}: {fragments} fragments");
-        tshark::agrees(&format!("tshark/{prefix}"), recording);
-    }
-
-    const fn tapped(giop: &'static str) -> Talk {
-        Talk {
-            setting: "tapped",
-            utf8: false,
-            heard: Some(heard),
-            ..Talk::new(giop, Over::Tcp)
-        }
-    }
-
-    const FRAGMENTS: Talk = Talk {
-        setting: "tapped-fragments",
-        ours: |builder| builder.max_fragment_octets(1000),
-        ..tapped("1.2")
-    };
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn our_client_passes_every_cell() {
-        for talk in [tapped("1.0"), tapped("1.1"), tapped("1.2"), FRAGMENTS] {
-            our_client(&JACORB, talk, &[DATA, OBJECTS]).await;
-        }
-    }
-
-    #[tokio::test(flavor = "multi_thread")]
-    async fn jacorb_s_client_passes_every_cell() {
-        let theirs = Theirs {
-            callbacks: Over::Tcp,
-            only: &[
-                "basic",
-                "structs",
-                "bundles",
-                "struct_sequences",
-                "exceptions",
-                "references",
-                "large_octets",
-                "large_strings",
-                "large_structs",
-            ],
-            without: &[],
-        };
-        for talk in [tapped("1.2"), FRAGMENTS] {
-            their_client(&JACORB, talk, theirs).await;
-        }
+    #[test]
+    fn up_to_the_death_of_the_server() {
+        their_client_and_the_end(&JACORB);
     }
 }

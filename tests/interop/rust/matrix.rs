@@ -4,8 +4,9 @@ use crate::client::{self, Cell, World};
 use crate::idl::interop::PeerRef;
 use crate::peers::{Brand, OUR_ORDER, Over, Program, Way};
 use crate::server;
-use crate::support::{HANG, passed};
+use crate::support::{HANG, Running, passed};
 use crate::tap::{CLOSE_CONNECTION, MESSAGE_ERROR, Recording, Tap};
+use std::process::Command;
 use tempfile::TempDir;
 use zorb::{Builder, Orb};
 
@@ -230,4 +231,27 @@ pub(crate) async fn their_client(brand: &'static Brand, talk: Talk, theirs: Thei
     ended.expect("shutdown() ends the server");
     passed(&format!("{prefix}/shutdown"));
     talk.listen_to(tap, &prefix);
+}
+
+/// Another ORB's client on our server in a process of its own. With `die()` that is gone without a
+/// reply; the client checks for COMM_FAILURE.
+pub(crate) fn their_client_and_the_end(brand: &'static Brand) {
+    let prefix = Talk::new("1.2", Over::Tcp).prefix((brand.name, brand.order), OURS);
+    let Some(programs) = brand.find(&prefix) else {
+        return;
+    };
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args([
+        "--exact",
+        "a_server_in_a_process_of_its_own",
+        "--ignored",
+        "--nocapture",
+    ]);
+    let mut server = Running::command(command);
+    let reference = server.reference().expect("the server serves");
+    let die = ["--op".to_owned(), "die".to_owned()];
+    let said = run_client(&programs.client, &reference, &die);
+    assert!(said.is_empty(), "{said:?}");
+    server.finish().success();
+    passed(&format!("{prefix}/server_dies"));
 }

@@ -204,9 +204,7 @@ mod our_client_passes_every_cell {
 
 mod omniorb_s_client_passes_every_cell {
     use super::*;
-    use crate::matrix::{Talk, Theirs, run_client, their_client};
-    use crate::support::{Running, passed};
-    use std::process::Command;
+    use crate::matrix::{Talk, Theirs, their_client, their_client_and_the_end};
 
     async fn check(talk: Talk, callbacks: Over) {
         let theirs = Theirs {
@@ -369,27 +367,8 @@ mod omniorb_s_client_passes_every_cell {
         only(talk, &["basic", "callbacks"]).await;
     }
 
-    /// With `die()` the server is gone without a reply; the client checks for COMM_FAILURE.
     #[test]
     fn up_to_the_death_of_the_server() {
-        let ours = ("zorb", OMNIORB.order);
-        let prefix = Talk::new("1.2", Over::Tcp).prefix((OMNIORB.name, OMNIORB.order), ours);
-        let Some(programs) = OMNIORB.find(&prefix) else {
-            return;
-        };
-        let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.args([
-            "--exact",
-            "a_server_in_a_process_of_its_own",
-            "--ignored",
-            "--nocapture",
-        ]);
-        let mut server = Running::command(command);
-        let reference = server.reference().expect("the server serves");
-        let die = ["--op".to_owned(), "die".to_owned()];
-        let said = run_client(&programs.client, &reference, &die);
-        assert!(said.is_empty(), "{said:?}");
-        server.finish().success();
-        passed(&format!("{prefix}/server_dies"));
+        their_client_and_the_end(&OMNIORB);
     }
 }

@@ -122,6 +122,21 @@ pub(super) async fn stale_reference(w: Arc<World>) {
     );
 }
 
+/// A client whose server was started again goes on, by a reference that still says where it is.
+pub(super) async fn restart(w: Arc<World>) {
+    let way = w.way.as_ref().expect("a way");
+    let (first, reference) = way.start();
+    let ior = w.orb.string_to_object(&reference).await.unwrap();
+    let by_key = w.orb.string_to_object(&way.corbaloc(ior.ior())).await;
+    let peer: PeerRef = by_key.unwrap().unchecked_narrow();
+    peer.set_number(4712).await.unwrap();
+    drop(first);
+    gone(&peer).await;
+    let (_second, _) = way.start_again(ior.ior());
+    assert_eq!(peer.number().await.unwrap(), 0, "this one is new");
+    peer.nothing().await.unwrap();
+}
+
 /// A server that has just gone: the first call may find its connection before the end of that is
 /// seen, and then nobody knows what became of the call. Afterwards there is no connection.
 async fn gone(peer: &PeerRef) {

@@ -77,7 +77,7 @@ cells! {
     /// Only for servers that forward.
     FORWARDS: ends::{ forward, forward_loop, forward_to_nowhere, locate }
     /// Only for servers in a process of their own.
-    ENDS: ends::{ corbaloc, server_dies, stale_reference, shutdown }
+    ENDS: ends::{ corbaloc, server_dies, stale_reference, restart, shutdown }
 }
 
 /// Runs cells one after the other, and fails at the end if one did. Those that pass are noted as

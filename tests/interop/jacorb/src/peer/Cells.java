@@ -110,7 +110,7 @@ final class Cells {
             all.put("wide_bounded", this::wideBounded);
             all.put("widen_narrow", this::widenNarrow);
             all.put("large_wide_strings", this::largeWideStrings);
-        }
+        } else all.put("wide_refused", this::wideRefused);
         all.put("attributes", this::attributes);
         all.put("exceptions", this::exceptions);
         all.put("system_exceptions", this::systemExceptions);
@@ -370,6 +370,23 @@ final class Cells {
         echo("echo_wstring", a.toString(), b.toString());
         for (int n : new int[] {0, 1, 4094, 4095, 4096, 150000})
             same("make_wstring", peer.make_wstring(n), "\u0416".repeat(n));
+    }
+
+    /** Where there is no wide text, nothing of it arrives or comes back. */
+    private void wideRefused() throws Exception {
+        refused("echo_wchar", () -> peer.echo_wchar('a', new CharHolder('b'), 0, new CharHolder()));
+        refused("echo_wstring", () -> peer.echo_wstring("a", new StringHolder(""), 0, new StringHolder()));
+        refused("make_wstring", () -> peer.make_wstring(3));
+        peer.nothing();
+    }
+
+    private static void refused(String what, Check.Action call) throws Exception {
+        try {
+            call.run();
+        } catch (org.omg.CORBA.MARSHAL | BAD_PARAM | org.omg.CORBA.INV_OBJREF | DATA_CONVERSION e) {
+            return;
+        }
+        throw new Failure(what + ": no exception");
     }
 
     // ---- objects
