@@ -223,6 +223,19 @@ async fn urls_of_plain_keys_lead_there_whatever_the_key() {
 }
 
 #[tokio::test]
+async fn a_socket_s_url_is_given_where_there_is_no_port() {
+    let folder = tempfile::tempdir().unwrap();
+    let endpoint = format!("uiop://{}", folder.path().join("a socket").display());
+    let orb = Orb::builder().listen(endpoint).build().await.unwrap();
+    orb.root_poa().the_poa_manager().activate().unwrap();
+    let ada = orb.root_poa().activate(account("Ada")).unwrap();
+    orb.key_table().bind("a/b|c", &ada).unwrap();
+    let url = orb.corbaloc_url("a/b|c").unwrap();
+    let found = resolve(&client().await, &url).await;
+    assert_eq!(in_time(found.owner()).await.unwrap(), "Ada", "{url}");
+}
+
+#[tokio::test]
 async fn an_object_of_the_ins_poa_comes_before_the_table() {
     let (orb, ada) = server("Ada").await;
     let client = client().await;

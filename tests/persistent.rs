@@ -609,6 +609,38 @@ mod the_servant_activator {
     }
 }
 
+#[tokio::test]
+async fn what_an_orb_keeps_does_not_keep_the_orb() {
+    struct Leaving(Arc<tokio::sync::Notify>);
+    impl Drop for Leaving {
+        fn drop(&mut self) {
+            self.0.notify_one();
+        }
+    }
+    impl Account for Leaving {
+        async fn owner(&self) -> Result<String, SystemException> {
+            Ok(String::new())
+        }
+        async fn poke(&self) -> Result<(), SystemException> {
+            Ok(())
+        }
+        async fn pokes(&self) -> Result<i32, SystemException> {
+            Ok(0)
+        }
+    }
+    let gone = Arc::new(tokio::sync::Notify::new());
+    let orb = server().await;
+    let servant = AccountServant::new(Leaving(Arc::clone(&gone)));
+    let reference = orb.root_poa().activate(servant).unwrap();
+    let poa = accounts(&orb);
+    poa.forward_object_with_id("1", Forward::to(&reference))
+        .unwrap();
+    poa.set_servant_activator(|_, _| async { Ok(()) }).unwrap();
+    orb.key_table().bind("Bank", &reference).unwrap();
+    drop((orb, poa, reference));
+    in_time(gone.notified()).await;
+}
+
 /// A skeleton that somebody wrote by hand, and badly.
 struct Clumsy;
 

@@ -4,7 +4,7 @@ use crate::interface::Interface;
 use crate::object::ObjectRef;
 use core::fmt;
 use std::sync::Arc;
-use zorb_giop::SystemException;
+use zorb_giop::{Ior, SystemException};
 
 /// Where requests are sent on to: what a server says of an object that has moved.
 ///
@@ -23,25 +23,31 @@ use zorb_giop::SystemException;
 #[doc(alias = "LOCATION_FORWARD")]
 #[must_use = "a forward does nothing before it is given to a POA"]
 pub struct Forward {
-    target: Arc<dyn Fn() -> Result<ObjectRef, SystemException> + Send + Sync>,
+    target: Arc<dyn Fn() -> Result<Ior, SystemException> + Send + Sync>,
     permanent: bool,
 }
 
 impl Forward {
     /// To where `object` is.
     pub fn to(object: &impl Interface) -> Self {
-        let object = object.as_object().clone();
-        Self::by(move || Ok(object.clone()))
+        // Not the reference itself, which keeps its ORB, which would keep the forward.
+        let ior = object.as_object().ior().clone();
+        Self::new(move || Ok(ior.clone()))
     }
 
     /// To where `ask` says. It is asked for every request that comes this way, and every
     /// LocateRequest; clients remember the answer, so most requests of theirs do not come. It
-    /// runs as a servant does: it may fail as one, and should take no longer.
+    /// runs as a servant does: it may fail as one, and should take no longer. Like a servant that
+    /// holds references of its own ORB, one that does keeps the ORB alive until it is shut down.
     pub fn by(
         ask: impl Fn() -> Result<ObjectRef, SystemException> + Send + Sync + 'static,
     ) -> Self {
+        Self::new(move || ask().map(|object| object.ior().clone()))
+    }
+
+    fn new(target: impl Fn() -> Result<Ior, SystemException> + Send + Sync + 'static) -> Self {
         Self {
-            target: Arc::new(ask),
+            target: Arc::new(target),
             permanent: false,
         }
     }
@@ -55,11 +61,10 @@ impl Forward {
     }
 
     pub(crate) fn of_type(self, type_id: &str) -> zorb_poa::Forward {
-        let target = self.target;
         zorb_poa::Forward {
             type_id: type_id.to_owned(),
             permanent: self.permanent,
-            target: Arc::new(move || target().map(|object| object.ior().clone())),
+            target: self.target,
         }
     }
 }
