@@ -1,7 +1,8 @@
 //! Writing CDR.
 
 use crate::{
-    ByteOrder, Encode, EncodeError, EncodeErrorKind, Endian, Gather, WireFormat, layout::padding,
+    ByteOrder, CharSet, Encode, EncodeError, EncodeErrorKind, Endian, Gather, WireFormat,
+    layout::padding,
 };
 use bytes::{Bytes, BytesMut};
 use core::{fmt, marker::PhantomData};
@@ -92,6 +93,11 @@ impl<O: ByteOrder> Encoder<O> {
     #[must_use]
     pub const fn format(&self) -> WireFormat {
         self.format
+    }
+
+    /// Writes text in another code set from here on, whatever was agreed on: for a peer that mislabels its octets.
+    pub const fn set_char_set(&mut self, char_set: CharSet) {
+        self.format.char_set = char_set;
     }
 
     /// Octets written so far, shared ones included, counted from the start of the message also inside an

@@ -97,10 +97,12 @@ pub enum DecodeErrorKind {
     #[error("expected valid UTF-8, found other octets")]
     InvalidUtf8,
     /// A character is not one of the code set, or does not fit into one octet of it.
-    #[error("expected a character of the code set, found 0x{found:x}")]
+    #[error("expected a character of {set}, found 0x{found:x}")]
     NotInCodeSet {
         /// The code on the wire.
         found: u32,
+        /// The code set, and as much of it as there is room for.
+        set: &'static str,
     },
     /// A wide string holds half of a surrogate pair, so it is not text.
     #[error("expected a surrogate pair, found 0x{unit:04x} alone")]
@@ -108,7 +110,10 @@ pub enum DecodeErrorKind {
         /// The unit.
         unit: u16,
     },
-    /// Wide characters in GIOP 1.0, or on a connection without a code set for them.
+    /// Wide characters in GIOP 1.0, which has none.
+    #[error("expected no wide characters in GIOP 1.0, found some")]
+    WideInGiop1_0,
+    /// Wide characters on a connection without a code set for them.
     #[error("expected no wide characters on this connection, found some")]
     WideRefused,
     /// A wide character or string has a number of octets that no UTF-16 text has.
@@ -201,10 +206,12 @@ pub enum EncodeErrorKind {
     #[error("expected text without NUL, found one")]
     EmbeddedNul,
     /// A character that the code set has not, or not in one octet.
-    #[error("expected a character of the code set, found U+{found:04X}")]
+    #[error("expected a character of {set}, found U+{found:04X}")]
     NotInCodeSet {
         /// The code point.
         found: u32,
+        /// The code set, and as much of it as there is room for.
+        set: &'static str,
     },
     /// More octets or elements than an unsigned long can count.
     #[error("expected a length of at most 4294967295, found {found}")]
@@ -212,7 +219,10 @@ pub enum EncodeErrorKind {
         /// The length.
         found: usize,
     },
-    /// Wide characters for GIOP 1.0, or on a connection without a code set for them.
+    /// Wide characters for GIOP 1.0, which has none.
+    #[error("expected no wide characters for GIOP 1.0, found some")]
+    WideInGiop1_0,
+    /// Wide characters on a connection without a code set for them.
     #[error("expected no wide characters on this connection, found some")]
     WideRefused,
     /// Something of another layer.

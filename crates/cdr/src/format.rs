@@ -34,10 +34,11 @@ impl Default for WireFormat {
 }
 
 /// Transmission code set of `char` and `string`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum CharSet {
-    /// UTF-8. A `char` is then one octet below 0x80.
+    /// UTF-8, the default. A `char` is then one octet below 0x80.
+    #[default]
     Utf8,
     /// ISO 8859-1, which also stands where a peer stated nothing.
     Latin1,
@@ -49,6 +50,9 @@ pub enum CharSet {
 pub enum WCharSet {
     /// UTF-16.
     Utf16,
+    /// UCS-2, the part of UTF-16 that needs no surrogate pairs: always in the byte order of the message, and never
+    /// with a mark.
+    Ucs2,
     /// None was agreed on: wide data is refused in both directions.
     None,
 }

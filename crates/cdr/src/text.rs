@@ -75,11 +75,11 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     /// A wstring.
     ///
     /// GIOP 1.2: a byte order mark at the start is obeyed and dropped; without one the units are big endian, whatever
-    /// the order of the message. GIOP 1.1: units in the order of the message, the last of them zero (a length of 0 is
+    /// the order of the message (UCS-2: units in the order of the message, and no mark). GIOP 1.1: units in the order of the message, the last of them zero (a length of 0 is
     /// read as empty).
     ///
     /// # Errors
-    /// [`WideRefused`](DecodeErrorKind::WideRefused) in GIOP 1.0 or without a code set,
+    /// [`WideInGiop1_0`](DecodeErrorKind::WideInGiop1_0), [`WideRefused`](DecodeErrorKind::WideRefused) without a code set,
     /// [`LoneSurrogate`](DecodeErrorKind::LoneSurrogate), and errors of length and termination.
     pub fn read_wide_string(&mut self) -> Result<String, DecodeError> {
         let (load, units) = self.read_wide_units()?;
@@ -106,7 +106,10 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
             if !odd.is_empty() {
                 return Err(self.wide_length(len));
             }
-            return Ok(unmarked(units));
+            return Ok(match self.format().wchar_set {
+                WCharSet::Ucs2 => (O::load_u16, units),
+                _ => unmarked(units),
+            });
         }
         let count = self.read_count(2)?;
         let (units, _) = self.take(count.saturating_mul(2))?.as_chunks::<2>();
@@ -127,7 +130,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     /// order it tells). GIOP 1.1: an unsigned short.
     ///
     /// # Errors
-    /// [`WideRefused`](DecodeErrorKind::WideRefused) in GIOP 1.0 or without a code set,
+    /// [`WideInGiop1_0`](DecodeErrorKind::WideInGiop1_0), [`WideRefused`](DecodeErrorKind::WideRefused) without a code set,
     /// [`WideLength`](DecodeErrorKind::WideLength) if the length is another.
     pub fn read_wide_char(&mut self) -> Result<u16, DecodeError> {
         self.wide_allowed()?;
@@ -137,6 +140,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
         let len = usize::from(self.read_u8()?);
         let (units, odd) = self.take(len)?.as_chunks::<2>();
         match (units, odd) {
+            ([unit], []) if self.format().wchar_set == WCharSet::Ucs2 => Ok(O::load_u16(*unit)),
             ([unit], []) => Ok(u16::from_be_bytes(*unit)),
             ([_, _], []) => match unmarked(units) {
                 (load, [unit]) => Ok(load(*unit)),
@@ -147,7 +151,10 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     }
 
     fn wide_allowed(&self) -> Result<(), DecodeError> {
-        if self.format().minor == 0 || self.format().wchar_set == WCharSet::None {
+        if self.format().minor == 0 {
+            return Err(self.error(DecodeErrorKind::WideInGiop1_0));
+        }
+        if self.format().wchar_set == WCharSet::None {
             return Err(self.error(DecodeErrorKind::WideRefused));
         }
         Ok(())
@@ -213,12 +220,19 @@ impl<O: ByteOrder> Encoder<O> {
     /// character otherwise. GIOP 1.1: units in byte order `O`, with a terminator.
     ///
     /// # Errors
-    /// [`WideRefused`](EncodeErrorKind::WideRefused) in GIOP 1.0 or without a code set,
+    /// [`WideInGiop1_0`](EncodeErrorKind::WideInGiop1_0), [`WideRefused`](EncodeErrorKind::WideRefused) without a code set,
     /// [`EmbeddedNul`](EncodeErrorKind::EmbeddedNul), [`TooLong`](EncodeErrorKind::TooLong).
     pub fn write_wide_str(&mut self, text: &str) -> Result<(), EncodeError> {
         self.wide_allowed()?;
         if has_nul(text.as_bytes()) {
             return Err(EncodeErrorKind::EmbeddedNul.into());
+        }
+        let is_ucs2 = self.format().wchar_set == WCharSet::Ucs2;
+        if is_ucs2 && let Some(c) = text.chars().find(|c| c.len_utf16() > 1) {
+            return Err(EncodeError::new(EncodeErrorKind::NotInCodeSet {
+                found: u32::from(c),
+                set: "UCS-2",
+            }));
         }
         let units = text.encode_utf16();
         let count = units.clone().count();
@@ -228,6 +242,11 @@ impl<O: ByteOrder> Encoder<O> {
             units.for_each(|unit| self.write_u16(unit));
             self.write_u16(0);
             self.end_run(start);
+            return Ok(());
+        }
+        if is_ucs2 {
+            self.write_count(count.saturating_mul(2))?;
+            units.for_each(|unit| self.append(&O::store_u16(unit)));
             return Ok(());
         }
         let mark = matches!(units.clone().next(), Some(MARK | SWAPPED_MARK)).then_some(MARK);
@@ -245,20 +264,26 @@ impl<O: ByteOrder> Encoder<O> {
     /// Writes a wchar: GIOP 1.2 as the octet 2 and a big-endian unit, GIOP 1.1 as an unsigned short.
     ///
     /// # Errors
-    /// [`WideRefused`](EncodeErrorKind::WideRefused) in GIOP 1.0 or without a code set.
+    /// [`WideInGiop1_0`](EncodeErrorKind::WideInGiop1_0), [`WideRefused`](EncodeErrorKind::WideRefused) without a code set.
     pub fn write_wide_char(&mut self, unit: u16) -> Result<(), EncodeError> {
         self.wide_allowed()?;
         if self.format().minor < 2 {
             self.write_u16(unit);
         } else {
-            let [high, low] = unit.to_be_bytes();
-            self.append(&[2, high, low]);
+            let [first, second] = match self.format().wchar_set {
+                WCharSet::Ucs2 => O::store_u16(unit),
+                _ => unit.to_be_bytes(),
+            };
+            self.append(&[2, first, second]);
         }
         Ok(())
     }
 
     fn wide_allowed(&self) -> Result<(), EncodeError> {
-        if self.format().minor == 0 || self.format().wchar_set == WCharSet::None {
+        if self.format().minor == 0 {
+            return Err(EncodeErrorKind::WideInGiop1_0.into());
+        }
+        if self.format().wchar_set == WCharSet::None {
             return Err(EncodeErrorKind::WideRefused.into());
         }
         Ok(())
@@ -269,6 +294,7 @@ impl<O: ByteOrder> Encoder<O> {
 pub(crate) fn not_in_code_set(c: char) -> EncodeError {
     EncodeError::new(EncodeErrorKind::NotInCodeSet {
         found: u32::from(c),
+        set: "ISO 8859-1",
     })
 }
 

@@ -151,14 +151,32 @@ fn a_char_is_one_octet_of_the_code_set() {
     assert_eq!(big(&Char(0x7f)), [0x7f]);
 
     let e = encode_at::<BigEndian>(&Char(0x80), 0, modern()).unwrap_err();
-    assert_eq!(e.kind(), EncodeErrorKind::NotInCodeSet { found: 0x80 });
+    assert_eq!(
+        e.kind(),
+        EncodeErrorKind::NotInCodeSet {
+            found: 0x80,
+            set: "one octet of UTF-8"
+        }
+    );
     assert!(e.is_data_conversion());
     let e = decode::<BigEndian, Char>(&[0x80], modern()).unwrap_err();
-    assert_eq!(e.kind(), DecodeErrorKind::NotInCodeSet { found: 0x80 });
+    assert_eq!(
+        e.kind(),
+        DecodeErrorKind::NotInCodeSet {
+            found: 0x80,
+            set: "one octet of UTF-8"
+        }
+    );
     assert!(e.is_data_conversion());
     assert_eq!(
         fault::<Vec<Char>>(&[0, 0, 0, 3, b'a', b'b', 0xff]),
-        (DecodeErrorKind::NotInCodeSet { found: 0xff }, 6)
+        (
+            DecodeErrorKind::NotInCodeSet {
+                found: 0xff,
+                set: "one octet of UTF-8"
+            },
+            6
+        )
     );
 }
 
@@ -195,7 +213,7 @@ fn messages_say_what_was_expected_where() {
         encode_at::<BigEndian>("€", 0, latin1())
             .unwrap_err()
             .to_string(),
-        "expected a character of the code set, found U+20AC"
+        "expected a character of ISO 8859-1, found U+20AC"
     );
 }
 

@@ -6,7 +6,7 @@ use common::*;
 use std::borrow::Cow;
 use zorb_cdr::{
     BigEndian, BoundedStr, BoundedWideStr, Dec, DecodeErrorKind, Decoder, Enc, EncodeErrorKind,
-    LittleEndian, WChar, WideStr, WireFormat,
+    LittleEndian, WChar, WCharSet, WideStr, WireFormat,
 };
 
 fn wide(text: &str, format: WireFormat) -> Vec<u8> {
@@ -99,7 +99,13 @@ fn latin1_is_converted_and_borrowed_where_it_is_ascii() {
     // UTF-8 that is not ASCII is other characters in Latin-1.
     assert_eq!(read(&[0, 0, 0, 3, 0xc3, 0xa4, 0]), "Ã¤");
     let e = encode_at::<BigEndian>("€", 0, latin1()).unwrap_err();
-    assert_eq!(e.kind(), EncodeErrorKind::NotInCodeSet { found: 0x20ac });
+    assert_eq!(
+        e.kind(),
+        EncodeErrorKind::NotInCodeSet {
+            found: 0x20ac,
+            set: "ISO 8859-1"
+        }
+    );
     assert!(e.is_data_conversion());
     let e = encode_at::<BigEndian>("ü\0", 0, latin1()).unwrap_err();
     assert_eq!(e.kind(), EncodeErrorKind::EmbeddedNul);
@@ -231,19 +237,62 @@ fn a_wchar_is_a_unit_with_its_length_or_a_short_in_giop_1_1() {
 
 #[test]
 fn wide_text_is_refused_in_giop_1_0_and_without_a_code_set() {
-    for format in [minor(0), narrow()] {
+    for (format, written, read) in [
+        (
+            minor(0),
+            EncodeErrorKind::WideInGiop1_0,
+            DecodeErrorKind::WideInGiop1_0,
+        ),
+        (
+            narrow(),
+            EncodeErrorKind::WideRefused,
+            DecodeErrorKind::WideRefused,
+        ),
+    ] {
         let e = encode_at::<BigEndian>(&Enc::<WideStr>("a"), 0, format).unwrap_err();
-        assert_eq!(e.kind(), EncodeErrorKind::WideRefused);
+        assert_eq!(e.kind(), written);
         assert!(encode_at::<BigEndian>(&WChar(1), 0, format).is_err());
-        assert_eq!(
-            fault_in::<WChar>(&[2, 0, b'a'], format),
-            (DecodeErrorKind::WideRefused, 0)
-        );
-        assert_eq!(
-            fault_in::<Dec<WideStr>>(&[0, 0, 0, 0], format),
-            (DecodeErrorKind::WideRefused, 0)
-        );
+        assert_eq!(fault_in::<WChar>(&[2, 0, b'a'], format), (read, 0));
+        assert_eq!(fault_in::<Dec<WideStr>>(&[0, 0, 0, 0], format), (read, 0));
     }
+}
+
+#[test]
+fn ucs_2_has_the_order_of_the_message_and_no_mark() {
+    let ucs2 = WireFormat {
+        wchar_set: WCharSet::Ucs2,
+        ..WireFormat::default()
+    };
+    let big = [0, 0, 0, 4, 0x20, 0xac, 0, b'a'];
+    let little = [4, 0, 0, 0, 0xac, 0x20, b'a', 0];
+    let text = Enc::<WideStr>("€a");
+    assert_eq!(encode_at::<BigEndian>(&text, 0, ucs2).unwrap(), big);
+    assert_eq!(encode_at::<LittleEndian>(&text, 0, ucs2).unwrap(), little);
+    let Dec(read) = decode::<BigEndian, Dec<WideStr>>(&big, ucs2).unwrap();
+    assert_eq!(read, "€a");
+    let Dec(read) = decode::<LittleEndian, Dec<WideStr>>(&little, ucs2).unwrap();
+    assert_eq!(read, "€a");
+    // What would be a mark in UTF-16 is a character here.
+    let Dec(read) = decode::<BigEndian, Dec<WideStr>>(&[0, 0, 0, 2, 0xfe, 0xff], ucs2).unwrap();
+    assert_eq!(read, "\u{feff}");
+
+    let c = WChar(0x20ac);
+    assert_eq!(
+        encode_at::<BigEndian>(&c, 0, ucs2).unwrap(),
+        [2, 0x20, 0xac]
+    );
+    assert_eq!(
+        encode_at::<LittleEndian>(&c, 0, ucs2).unwrap(),
+        [2, 0xac, 0x20]
+    );
+    assert_eq!(decode::<BigEndian, WChar>(&[2, 0x20, 0xac], ucs2), Ok(c));
+    assert_eq!(decode::<LittleEndian, WChar>(&[2, 0xac, 0x20], ucs2), Ok(c));
+
+    let e = encode_at::<BigEndian>(&Enc::<WideStr>("🦀"), 0, ucs2).unwrap_err();
+    assert_eq!(
+        e.to_string(),
+        "expected a character of UCS-2, found U+1F980"
+    );
 }
 
 #[test]

@@ -23,6 +23,8 @@ impl CodeSetId {
     pub const UTF8: Self = Self(0x0501_0001);
     /// UTF-16.
     pub const UTF16: Self = Self(0x0001_0109);
+    /// UCS-2, level 1.
+    pub const UCS2: Self = Self(0x0001_0100);
 }
 
 impl Encode for CodeSetId {
@@ -64,13 +66,24 @@ pub struct CodeSetInfo {
 }
 
 impl CodeSetInfo {
-    /// What zorb's own references say: UTF-8 natively and ISO 8859-1 by conversion; UTF-16.
+    /// What zorb's own references say unless told otherwise: UTF-8 natively and ISO 8859-1 by
+    /// conversion; UTF-16.
     #[must_use]
     pub fn ours() -> Self {
+        Self::native_in(CharSet::Utf8)
+    }
+
+    /// What the references of an ORB say that is natively in `native`, and converts the other one.
+    #[must_use]
+    pub fn native_in(native: CharSet) -> Self {
+        let (native, other) = match native {
+            CharSet::Latin1 => (CodeSetId::LATIN1, CodeSetId::UTF8),
+            _ => (CodeSetId::UTF8, CodeSetId::LATIN1),
+        };
         Self {
             char_data: CodeSetComponent {
-                native: Some(CodeSetId::UTF8),
-                conversion: vec![CodeSetId::LATIN1],
+                native: Some(native),
+                conversion: vec![other],
             },
             wchar_data: CodeSetComponent {
                 native: Some(CodeSetId::UTF16),
@@ -147,6 +160,9 @@ impl CodeSets {
     /// UTF-8 wherever the server has it, ISO 8859-1 only where it lacks it: the order of the
     /// specification would drag a server that is natively 8859-1 but converts UTF-8 (omniORB)
     /// down to 8859-1. A server that has neither gets UTF-8, the specification's fall-back.
+    ///
+    /// Wide text is UTF-16 for every server that states a set for it, but for those that have
+    /// UCS-2 and not UTF-16.
     #[must_use]
     pub fn negotiate(theirs: Option<&CodeSetInfo>) -> Self {
         let Some(theirs) = theirs else {
@@ -159,12 +175,14 @@ impl CodeSets {
             } else {
                 CharSet::Utf8
             },
-            wchar_set: if theirs.wchar_data.native.is_some()
-                || !theirs.wchar_data.conversion.is_empty()
-            {
-                WCharSet::Utf16
-            } else {
+            wchar_set: if theirs.wchar_data == CodeSetComponent::default() {
                 WCharSet::None
+            } else if !theirs.wchar_data.offers(CodeSetId::UTF16)
+                && theirs.wchar_data.offers(CodeSetId::UCS2)
+            {
+                WCharSet::Ucs2
+            } else {
+                WCharSet::Utf16
             },
         }
     }
@@ -181,6 +199,7 @@ impl CodeSets {
             });
             e.write_u32(match self.wchar_set {
                 WCharSet::Utf16 => CodeSetId::UTF16.0,
+                WCharSet::Ucs2 => CodeSetId::UCS2.0,
                 _ => 0,
             });
             Ok(())
@@ -216,6 +235,8 @@ impl CodeSets {
         };
         let wchar_set = match wchars {
             CodeSetId::UTF16 => WCharSet::Utf16,
+            // Not ours to choose, but there are clients that know nothing else.
+            CodeSetId::UCS2 => WCharSet::Ucs2,
             CodeSetId(0) => WCharSet::None,
             _ => return Ok(None),
         };
@@ -223,6 +244,14 @@ impl CodeSets {
             char_set,
             wchar_set,
         }))
+    }
+
+    /// Whether a client that chose `self` may name `other` on the same connection: the same, or
+    /// the same and a set for wide text, which it did not need before.
+    #[must_use]
+    pub fn may_become(self, other: Self) -> bool {
+        self.char_set == other.char_set
+            && (self.wchar_set == other.wchar_set || self.wchar_set == WCharSet::None)
     }
 
     /// With the GIOP version, what encoders and decoders need to know.
@@ -270,6 +299,57 @@ mod tests {
             (with_us.char_set, with_us.wchar_set),
             (CharSet::Utf8, WCharSet::Utf16)
         );
+    }
+
+    #[test]
+    fn wide_text_is_utf16_unless_the_server_has_ucs2_alone() {
+        use CodeSetId as C;
+        for (native, conversion, expected) in [
+            (Some(C::UTF16), vec![], WCharSet::Utf16),
+            (Some(C::UTF16), vec![C::UCS2], WCharSet::Utf16),
+            (Some(C::UCS2), vec![C::UTF16], WCharSet::Utf16),
+            (Some(C::UCS2), vec![], WCharSet::Ucs2),
+            (None, vec![C::UCS2], WCharSet::Ucs2),
+            (None, vec![], WCharSet::None),
+            // The specification's fall-back.
+            (Some(CodeSetId(0x0001_0104)), vec![], WCharSet::Utf16),
+        ] {
+            let mut theirs = info(C::UTF8, &[]);
+            theirs.wchar_data = CodeSetComponent { native, conversion };
+            let chosen = CodeSets::negotiate(Some(&theirs));
+            assert_eq!(chosen.wchar_set, expected, "{theirs:?}");
+            let context = chosen.to_context().unwrap();
+            assert_eq!(CodeSets::from_context(&context.data), Ok(Some(chosen)));
+        }
+    }
+
+    #[test]
+    fn every_pair_of_native_sets_agrees_on_utf8() {
+        for native in [CharSet::Utf8, CharSet::Latin1] {
+            let theirs = CodeSetInfo::native_in(native);
+            let chosen = CodeSets::negotiate(Some(&theirs));
+            assert_eq!(chosen.char_set, CharSet::Utf8);
+        }
+    }
+
+    #[test]
+    fn a_choice_may_be_repeated_and_completed_but_not_changed() {
+        let of = |char_set, wchar_set| CodeSets {
+            char_set,
+            wchar_set,
+        };
+        let narrow = of(CharSet::Utf8, WCharSet::None);
+        let wide = of(CharSet::Utf8, WCharSet::Utf16);
+        for (from, to, allowed) in [
+            (narrow, narrow, true),
+            (narrow, wide, true),
+            (wide, wide, true),
+            (wide, narrow, false),
+            (wide, of(CharSet::Latin1, WCharSet::Utf16), false),
+            (wide, of(CharSet::Utf8, WCharSet::Ucs2), false),
+        ] {
+            assert_eq!(from.may_become(to), allowed, "{from:?} {to:?}");
+        }
     }
 
     #[test]

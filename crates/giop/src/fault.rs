@@ -130,6 +130,24 @@ pub enum Fault {
     /// A user exception that the operation does not raise.
     #[error("user exception {0:?} is not in the raises clause")]
     UnlistedException(String),
+    /// Wide text for a server whose reference names no code set for it.
+    #[error("{endpoint} {}", if *.stated {
+        "states no code set for wide characters"
+    } else {
+        "states no code sets, which wide characters need"
+    })]
+    NoWideCodeSet {
+        /// Which server.
+        endpoint: String,
+        /// Whether it states code sets at all.
+        stated: bool,
+    },
+    /// Wide text in a result, over GIOP 1.0, which has none.
+    #[error("wide characters in a result over GIOP 1.0")]
+    WideResultInGiop1_0,
+    /// A client that chose code sets chooses others on the same connection.
+    #[error("the client has changed its code sets on this connection")]
+    CodeSetsChanged,
     /// The peer's code sets are not ours.
     #[error("the client chose a code set that this server does not have")]
     UnsupportedCodeSet,
@@ -142,6 +160,15 @@ pub enum Fault {
 }
 
 impl Fault {
+    /// A result that cannot be put into octets.
+    #[must_use]
+    pub fn of_result(error: EncodeError) -> Self {
+        match error.kind() {
+            EncodeErrorKind::WideInGiop1_0 => Self::WideResultInGiop1_0,
+            _ => Self::Encode(error),
+        }
+    }
+
     /// The exception, with the completion status that the place where it is raised knows.
     #[must_use]
     #[cold]
@@ -151,6 +178,7 @@ impl Fault {
                 (Kind::DataConversion, minor::CHARACTER_NOT_IN_CODE_SET)
             }
             Self::Decode(error) => match error.kind() {
+                DecodeErrorKind::WideInGiop1_0 => (Kind::Marshal, minor::WIDE_OVER_1_0),
                 DecodeErrorKind::WideRefused => (Kind::BadParam, minor::NO_WCHAR_CODE_SET),
                 _ => (Kind::Marshal, 0),
             },
@@ -159,7 +187,8 @@ impl Fault {
             }
             Self::Encode(error) => match error.kind() {
                 EncodeErrorKind::TooLong { .. } => (Kind::Marshal, 0),
-                EncodeErrorKind::WideRefused => (Kind::Marshal, minor::WIDE_OVER_1_0),
+                EncodeErrorKind::WideInGiop1_0 => (Kind::Marshal, minor::WIDE_OVER_1_0),
+                EncodeErrorKind::WideRefused => (Kind::BadParam, minor::NO_WCHAR_CODE_SET),
                 _ => (Kind::BadParam, 0),
             },
             Self::MessageTooLarge { .. }
@@ -189,6 +218,14 @@ impl Fault {
             Self::LocatorPanicked => (Kind::ObjAdapter, 0),
             Self::Panicked => (Kind::Unknown, minor::SERVANT_PANICKED),
             Self::UnlistedException(_) => (Kind::Unknown, minor::UNLISTED_USER_EXCEPTION),
+            Self::NoWideCodeSet { stated: true, .. } => {
+                (Kind::InvObjref, minor::NO_WIDE_SET_STATED)
+            }
+            Self::NoWideCodeSet { stated: false, .. } => {
+                (Kind::InvObjref, minor::NO_CODE_SETS_STATED)
+            }
+            Self::WideResultInGiop1_0 => (Kind::Marshal, minor::WIDE_RESULT_OVER_1_0),
+            Self::CodeSetsChanged => (Kind::Marshal, minor::CODE_SETS_CHANGED),
             Self::UnsupportedCodeSet => (Kind::CodesetIncompatible, minor::UNSUPPORTED_CODE_SET),
             Self::OrbShutDown => (Kind::BadInvOrder, minor::ORB_SHUT_DOWN),
             Self::WouldDeadlock => (Kind::BadInvOrder, minor::WOULD_DEADLOCK),

@@ -77,7 +77,9 @@ impl Receipt {
         match self.message(ReplyStatus::NoException, |e| e.put(result)) {
             Ok(message) => Outcome::Reply(message),
             // The servant has done its work.
-            Err(error) => self.system_exception(&Fault::Encode(error).raise(CompletionStatus::Yes)),
+            Err(error) => {
+                self.system_exception(&Fault::of_result(error).raise(CompletionStatus::Yes))
+            }
         }
     }
 
@@ -92,7 +94,9 @@ impl Receipt {
         }
         match self.message(ReplyStatus::UserException, |e| error.encode_user(e)) {
             Ok(message) => Outcome::Reply(message),
-            Err(error) => self.system_exception(&Fault::Encode(error).raise(CompletionStatus::Yes)),
+            Err(error) => {
+                self.system_exception(&Fault::of_result(error).raise(CompletionStatus::Yes))
+            }
         }
     }
 

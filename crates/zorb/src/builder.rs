@@ -8,7 +8,9 @@ use crate::orb::Orb;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use zorb_cdr::CharSet;
 use zorb_executor::{Dispatch, Lane};
+use zorb_giop::codeset::CodeSets;
 use zorb_giop::{Limits, Version};
 use zorb_transport::{Registry, Transport};
 
@@ -76,8 +78,20 @@ pub(crate) struct Settings {
     pub(crate) idle_timeout: Option<Duration>,
     pub(crate) limits: Limits,
     pub(crate) max_fragment_octets: Option<usize>,
+    pub(crate) native_char_set: CharSet,
+    pub(crate) unstated_char_set: CharSet,
     pub(crate) max_connections: usize,
     pub(crate) trace_payload: usize,
+}
+
+impl Settings {
+    /// What holds with a peer that says nothing of code sets.
+    pub(crate) fn unstated_code_sets(&self) -> CodeSets {
+        CodeSets {
+            char_set: self.unstated_char_set,
+            ..CodeSets::UNSTATED
+        }
+    }
 }
 
 impl Default for Builder {
@@ -105,6 +119,8 @@ impl Default for Builder {
                 idle_timeout: None,
                 limits: Limits::default(),
                 max_fragment_octets: None,
+                native_char_set: CharSet::Utf8,
+                unstated_char_set: CharSet::Latin1,
                 max_connections: MAX_CONNECTIONS,
                 trace_payload: 0,
             },
@@ -282,6 +298,28 @@ impl Builder {
     pub fn max_message_octets(mut self, octets: usize) -> Self {
         self.settings.limits.max_message_octets = octets;
         self.settings.limits.max_partial_octets = octets;
+        self
+    }
+
+    /// The code set for `char` and `string` that our references name as native, and the other one
+    /// as converted; UTF-8 unless set.
+    ///
+    /// Which one travels is the client's choice. Clients that follow the specification to the
+    /// letter choose the server's native one if they have it, so a server for such clients whose
+    /// `char`s are beyond ASCII wants [`CharSet::Latin1`]: a `char` has one octet, and in UTF-8
+    /// that is not enough for them. Our own clients take UTF-8 wherever the server has it.
+    #[doc(alias = "nativeCharCodeSet")]
+    pub fn native_char_code_set(mut self, native: CharSet) -> Self {
+        self.settings.native_char_set = native;
+        self
+    }
+
+    /// The code set for `char` and `string` with peers that state none: servers whose references
+    /// say nothing of code sets or are of GIOP 1.0, and clients that send no CodeSets context.
+    /// ISO 8859-1 unless set, as the specification implies; there are ORBs that say nothing and
+    /// send UTF-8.
+    pub fn char_code_set_of_unstated_peers(mut self, set: CharSet) -> Self {
+        self.settings.unstated_char_set = set;
         self
     }
 

@@ -13,8 +13,8 @@ use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use zorb_cdr::{
-    BigEndian, ByteOrder, Decode, Decoder, Encode, EncodeError, Encoder, Endian, LittleEndian,
-    NativeEndian, WireFormat,
+    BigEndian, ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError,
+    Encoder, Endian, LittleEndian, NativeEndian, WireFormat,
 };
 use zorb_giop::{
     CompletionStatus, Fault, Ior, LocateReply, Message, MessageKind, OperationError, ProtocolError,
@@ -90,6 +90,7 @@ impl ObjectRef {
         debug_assert!(!operation.one_way, "one-way operations have no result");
         let reply = self
             .request(operation.name, &|e: &mut Encoder<NativeEndian>| {
+                self.relabel(e);
                 e.put(&arguments)
             })
             .await
@@ -118,10 +119,18 @@ impl ObjectRef {
         A: Encode + Send + Sync,
     {
         self.request_one_way(operation.name, &|e: &mut Encoder<NativeEndian>| {
+            self.relabel(e);
             e.put(&arguments)
         })
         .await
         .map_err(SystemException::received)
+    }
+
+    /// Writes text as the reference says that its server really reads it.
+    fn relabel<O: ByteOrder>(&self, e: &mut Encoder<O>) {
+        if let Some(char_set) = self.char_code_set() {
+            e.set_char_set(char_set);
+        }
     }
 
     fn result<O: ByteOrder, R, E>(&self, reply: &Reply) -> Result<R, E>
@@ -130,7 +139,13 @@ impl ObjectRef {
         E: OperationError,
     {
         // A status has been read, so the operation was carried out.
-        let marshal = |error| E::from(Fault::Decode(error).raise(CompletionStatus::Yes).received());
+        let marshal = |error: DecodeError| {
+            let fault = match error.kind() {
+                DecodeErrorKind::WideInGiop1_0 => Fault::WideResultInGiop1_0,
+                _ => Fault::Decode(error),
+            };
+            E::from(fault.raise(CompletionStatus::Yes).received())
+        };
         let mut d = Decoder::<O>::at(&reply.message.frame, reply.body, reply.format)
             .map_err(marshal)?
             .with_context(&**self.orb().inner());
@@ -327,7 +342,13 @@ impl ObjectRef {
             }));
         }
         let reply = Reply {
-            format: binding.format(),
+            format: match self.char_code_set() {
+                Some(char_set) => WireFormat {
+                    char_set,
+                    ..binding.format()
+                },
+                None => binding.format(),
+            },
             status,
             body,
             message,
@@ -426,7 +447,7 @@ enum Answer {
 }
 
 impl Reply {
-    fn decode<T: for<'de> Decode<'de>>(&self) -> Result<T, zorb_cdr::DecodeError> {
+    fn decode<T: for<'de> Decode<'de>>(&self) -> Result<T, DecodeError> {
         let frame = &self.message.frame;
         match self.message.header.endian {
             Endian::Big => Decoder::<BigEndian>::at(frame, self.body, self.format)?.get(),
@@ -581,7 +602,7 @@ async fn call_local(
         contexts: &[],
     }
     .encode(Encoder::with_buffer(buffers::take(), format), arguments)
-    .map_err(CallError::Encode)?;
+    .map_err(|error| CallError::Encode(Fault::Encode(error)))?;
     let own = |error: ProtocolError| {
         CallError::Lost(Fault::Protocol {
             endpoint: "this ORB".to_owned(),

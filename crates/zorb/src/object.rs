@@ -12,7 +12,7 @@ use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
 use tokio::runtime::{Handle, Id};
-use zorb_cdr::WireFormat;
+use zorb_cdr::{CharSet, WireFormat};
 use zorb_giop::{
     AddressingDisposition, CompletionStatus, Fault, Ior, ProtocolError, SystemException,
     SystemExceptionKind, TargetAddress, Version,
@@ -34,6 +34,8 @@ struct Inner {
     orb: Orb,
     ior: Ior,
     round_trip_timeout: Option<Duration>,
+    /// What the server's text really is, whatever is agreed on.
+    char_code_set: Option<CharSet>,
     /// Where the last call went; looked up with one atomic load.
     binding: Arc<ArcSwapOption<Binding>>,
 }
@@ -101,6 +103,7 @@ impl ObjectRef {
             orb,
             ior,
             round_trip_timeout,
+            char_code_set: None,
             binding: Arc::default(),
         }))
     }
@@ -132,8 +135,27 @@ impl ObjectRef {
             orb: self.0.orb.clone(),
             ior: self.0.ior.clone(),
             round_trip_timeout: Some(limit),
+            char_code_set: self.0.char_code_set,
             binding: Arc::clone(&self.0.binding),
         }))
+    }
+
+    /// The same reference, for a server that mislabels its text: `char`s and `string`s to and from
+    /// it are in `set`, whatever its reference says and was agreed on. Servers that state UTF-8
+    /// and send ISO 8859-1 exist; without this, their text is DATA_CONVERSION.
+    #[must_use]
+    pub fn with_char_code_set(&self, set: CharSet) -> Self {
+        Self(Arc::new(Inner {
+            orb: self.0.orb.clone(),
+            ior: self.0.ior.clone(),
+            round_trip_timeout: self.0.round_trip_timeout,
+            char_code_set: Some(set),
+            binding: Arc::clone(&self.0.binding),
+        }))
+    }
+
+    pub(crate) fn char_code_set(&self) -> Option<CharSet> {
+        self.0.char_code_set
     }
 
     pub(crate) fn round_trip_timeout(&self) -> Option<Duration> {

@@ -4,6 +4,7 @@ use crate::builder::Builder;
 use core::fmt;
 use core::time::Duration;
 use std::ffi::OsString;
+use zorb_cdr::CharSet;
 use zorb_giop::Version;
 use zorb_giop::url::ObjectUrl;
 
@@ -34,7 +35,7 @@ enum List {
 }
 
 /// Every option there is.
-const OPTIONS: [OptionSpec; 13] = [
+const OPTIONS: [OptionSpec; 14] = [
     OptionSpec {
         name: "InitRef",
         value: "NAME=URL",
@@ -122,6 +123,20 @@ const OPTIONS: [OptionSpec; 13] = [
                 .parse()
                 .map_err(|_| expected("a number of octets", text))?;
             Ok(builder.max_fragment_octets(octets))
+        },
+    },
+    OptionSpec {
+        name: "nativeCharCodeSet",
+        value: "UTF-8 or ISO-8859-1",
+        several: false,
+        list: None,
+        set: |builder, text| {
+            let set = match text {
+                "UTF-8" => CharSet::Utf8,
+                "ISO-8859-1" => CharSet::Latin1,
+                _ => return Err(expected("UTF-8 or ISO-8859-1", text)),
+            };
+            Ok(builder.native_char_code_set(set))
         },
     },
     OptionSpec {

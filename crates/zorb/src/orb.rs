@@ -89,6 +89,7 @@ impl Orb {
             version: settings.max_giop_version,
             endpoints: (settings.publish.endpoints(&asked))
                 .map_err(|why| OptionError::bad(Source::Builder, "publish", why))?,
+            native_char_set: settings.native_char_set,
         };
         warn_of_doubts(&listening, &published.endpoints).await;
         let inner = Arc::new_cyclic(|this| OrbInner {
@@ -364,7 +365,11 @@ impl OrbInner {
         self.cache
             .connection(&key, home, || Connecting {
                 silent: self.silent.clone(),
-                code_sets: candidate.code_sets,
+                code_sets: if candidate.stated {
+                    candidate.code_sets
+                } else {
+                    self.settings.unstated_code_sets()
+                },
                 takes_cancels: candidate.takes_cancels,
                 is_omniorb: candidate.is_omniorb,
                 max_fragment: self.max_fragment(candidate.needs_fragments),

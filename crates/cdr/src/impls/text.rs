@@ -7,6 +7,9 @@ use crate::{
 use alloc::{borrow::Cow, string::String};
 use core::fmt;
 
+/// What a `char` may be where text is UTF-8.
+pub(crate) const ONE_OCTET_OF_UTF_8: &str = "one octet of UTF-8";
+
 /// An IDL `char`: one code point of ISO 8859-1.
 ///
 /// It travels as one octet of the code set that the connection uses. In UTF-8 only code points below 0x80 are one octet;
@@ -36,6 +39,7 @@ impl Char {
         if self.0 >= 0x80 && format.char_set == CharSet::Utf8 {
             return Err(EncodeError::new(EncodeErrorKind::NotInCodeSet {
                 found: u32::from(self.0),
+                set: ONE_OCTET_OF_UTF_8,
             }));
         }
         Ok(self.0)
@@ -47,6 +51,7 @@ impl Char {
         if octet >= 0x80 && format.char_set == CharSet::Utf8 {
             return Err(DecodeErrorKind::NotInCodeSet {
                 found: u32::from(octet),
+                set: ONE_OCTET_OF_UTF_8,
             });
         }
         Ok(Self(octet))

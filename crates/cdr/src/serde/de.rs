@@ -85,7 +85,13 @@ impl<'de, O: ByteOrder> de::Deserializer<'de> for Deserializer<'_, 'de, O> {
             Some(c) => visitor.visit_char(c),
             None => Err(self
                 .decoder
-                .error_behind(4, DecodeErrorKind::NotInCodeSet { found })
+                .error_behind(
+                    4,
+                    DecodeErrorKind::NotInCodeSet {
+                        found,
+                        set: "Unicode",
+                    },
+                )
                 .into()),
         }
     }

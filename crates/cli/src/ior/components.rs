@@ -157,6 +157,7 @@ fn code_sets(item: &mut Item, data: &[u8], base: usize) {
         };
         let wide = match chosen.wchar_set {
             zorb_cdr::WCharSet::Utf16 => "UTF-16",
+            zorb_cdr::WCharSet::Ucs2 => "UCS-2",
             _ => "refused",
         };
         item.push(Item::new(

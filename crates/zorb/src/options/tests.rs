@@ -1,6 +1,7 @@
 use super::*;
 use crate::Orb;
 use crate::builder::Settings;
+use zorb_cdr::CharSet;
 
 fn strings(arguments: &[&str]) -> Vec<String> {
     arguments
@@ -70,11 +71,14 @@ fn every_option_reaches_its_setting() {
             "bank",
             "-ORBMaxMessageSize",
             "65536",
+            "-ORBnativeCharCodeSet",
+            "ISO-8859-1",
             "-ORBtraceLevel",
             "30",
         ],
     )
     .unwrap();
+    assert_eq!(settings.native_char_set, CharSet::Latin1);
     let references: Vec<_> = settings.initial_references.iter().collect();
     assert_eq!(
         references,

@@ -11,6 +11,7 @@ use tokio::runtime::{Handle, Id};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use zorb_cdr::{CharSet, WCharSet};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{Limits, Reader};
 use zorb_transport::{Endpoint, Registry, TransportError};
@@ -28,15 +29,15 @@ pub(crate) struct CacheKey {
 /// `CodeSets` in a form that can be a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CodeSetsKey {
-    latin1: bool,
-    wide: bool,
+    char_set: CharSet,
+    wchar_set: WCharSet,
 }
 
 impl From<CodeSets> for CodeSetsKey {
     fn from(code_sets: CodeSets) -> Self {
         Self {
-            latin1: code_sets.char_set == zorb_cdr::CharSet::Latin1,
-            wide: code_sets.wchar_set != zorb_cdr::WCharSet::None,
+            char_set: code_sets.char_set,
+            wchar_set: code_sets.wchar_set,
         }
     }
 }

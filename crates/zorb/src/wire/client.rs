@@ -11,7 +11,7 @@ use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use zorb_cdr::{EncodeError, Encoder, NativeEndian, WireFormat};
+use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, NativeEndian, WireFormat};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
     CompletionStatus, Fault, LocateReply, LocateRequestHeader, Message, MessageKind, ProtocolError,
@@ -31,7 +31,7 @@ pub(crate) type EncodeArguments<'a> =
 #[derive(Debug)]
 pub(crate) enum CallError {
     /// The arguments cannot be encoded; nothing was sent.
-    Encode(EncodeError),
+    Encode(Fault),
     /// The connection ended before the request was whole on it, or the peer guarantees that it
     /// was not processed: it may be sent again.
     NotSent(Fault),
@@ -44,8 +44,9 @@ pub(crate) enum CallError {
 impl CallError {
     pub(crate) fn raise(self) -> SystemException {
         match self {
-            Self::Encode(error) => Fault::Encode(error).raise(CompletionStatus::No),
-            Self::NotSent(fault) | Self::Overload(fault) => fault.raise(CompletionStatus::No),
+            Self::Encode(fault) | Self::NotSent(fault) | Self::Overload(fault) => {
+                fault.raise(CompletionStatus::No)
+            }
             Self::Lost(fault) => fault.raise(CompletionStatus::Maybe),
         }
     }
@@ -314,7 +315,7 @@ impl ClientConnection {
         let mut call = self.begin(version)?;
         let (e, id, key) = (self.encoder(version), call.id.0, key_of(target));
         let message = LocateRequestHeader::encode_for(e, version, id, &key, target)
-            .map_err(CallError::Encode)?;
+            .map_err(|error| self.unsayable(error))?;
         call.send(message)?;
         poll_fn(|cx| call.poll_reply(cx)).await
     }
@@ -467,7 +468,18 @@ impl ClientConnection {
             contexts: if announced { &[] } else { &self.contexts },
         }
         .encode_for(target, self.encoder(version), arguments)
-        .map_err(CallError::Encode)
+        .map_err(|error| self.unsayable(error))
+    }
+
+    /// What cannot be put into a request, and whose fault that is.
+    fn unsayable(&self, error: EncodeError) -> CallError {
+        CallError::Encode(match error.kind() {
+            EncodeErrorKind::WideRefused => Fault::NoWideCodeSet {
+                endpoint: self.link.endpoint.to_string(),
+                stated: !self.contexts.is_empty(),
+            },
+            _ => Fault::Encode(error),
+        })
     }
 
     fn write(&self, message: zorb_cdr::Gather) -> Result<Ticket, CallError> {

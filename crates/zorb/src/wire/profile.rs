@@ -5,8 +5,8 @@ use bytes::Bytes;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use zorb_cdr::{
-    ByteOrder, DecodeError, Decoder, EncapsulationVisitor, EncodeError, Encoder, NativeEndian,
-    WireFormat,
+    ByteOrder, CharSet, DecodeError, Decoder, EncapsulationVisitor, EncodeError, Encoder,
+    NativeEndian, WireFormat,
 };
 use zorb_giop::codeset::{CodeSetInfo, CodeSets};
 use zorb_giop::ior::{
@@ -225,6 +225,7 @@ pub(crate) struct Published {
     /// The highest GIOP version that references name.
     pub(crate) version: Version,
     pub(crate) endpoints: Vec<Endpoint>,
+    pub(crate) native_char_set: CharSet,
 }
 
 /// Makes a reference to an object of this ORB: one IIOP profile for the TCP endpoints (the first
@@ -241,7 +242,7 @@ pub(crate) fn make_ior(
             e.write_u32(ORB_TYPE);
             Ok(())
         })?,
-        CodeSetInfo::ours().to_component()?,
+        CodeSetInfo::native_in(published.native_char_set).to_component()?,
     ];
     let version = published.version;
     let mut profiles = Vec::new();
@@ -351,6 +352,7 @@ mod tests {
         let published = Published {
             version: Version::HIGHEST,
             endpoints: endpoints.clone(),
+            native_char_set: CharSet::default(),
         };
         let ior = make_ior("IDL:X:1.0", &key, &published).unwrap();
         let found = candidates(&ior, Version::HIGHEST);
@@ -380,6 +382,7 @@ mod tests {
             &Published {
                 version: Version::HIGHEST,
                 endpoints,
+                native_char_set: CharSet::default(),
             },
         )
         .unwrap();
@@ -424,6 +427,7 @@ mod tests {
         let published = Published {
             version: Version::V1_0,
             endpoints: vec![Endpoint::iiop("h", 1)],
+            native_char_set: CharSet::default(),
         };
         let old = make_ior("", &Bytes::new(), &published).unwrap();
         let new = Published {

@@ -41,7 +41,8 @@ pub(crate) struct ServerConnection {
     pending_octets: AtomicUsize,
     /// Pending upcalls by request id, and whether their client has given them up.
     given_up: Mutex<HashMap<u32, bool>>,
-    code_sets: Mutex<CodeSets>,
+    /// What the client chose, once it has.
+    code_sets: Mutex<Option<CodeSets>>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -148,7 +149,7 @@ impl ServerConnection {
             pending: AtomicUsize::new(0),
             pending_octets: AtomicUsize::new(0),
             given_up: Mutex::new(HashMap::new()),
-            code_sets: Mutex::new(CodeSets::UNSTATED),
+            code_sets: Mutex::new(None),
             _permit: permit,
         }
     }
@@ -275,13 +276,16 @@ impl ServerConnection {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(data) = header.contexts.get(ServiceContextId::CODE_SETS) {
-            match CodeSets::from_context(data) {
-                Ok(Some(chosen)) => *agreed = chosen,
-                Ok(None) => return Err(Fault::UnsupportedCodeSet),
-                Err(error) => return Err(Fault::Decode(error)),
+            match (CodeSets::from_context(data), *agreed) {
+                (Ok(Some(chosen)), Some(before)) if !before.may_become(chosen) => {
+                    return Err(Fault::CodeSetsChanged);
+                }
+                (Ok(Some(chosen)), _) => *agreed = Some(chosen),
+                (Ok(None), _) => return Err(Fault::UnsupportedCodeSet),
+                (Err(error), _) => return Err(Fault::Decode(error)),
             }
         }
-        Ok(*agreed)
+        Ok(agreed.unwrap_or_else(|| self.orb.settings().unstated_code_sets()))
     }
 
     fn request(self: &Arc<Self>, message: Message) -> Result<(), ProtocolError> {
