@@ -6,6 +6,8 @@
 
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 
+#[path = "interop/rust/big_endian.rs"]
+mod big_endian;
 #[path = "interop/rust/client/mod.rs"]
 mod client;
 #[path = "interop/rust/idl.rs"]

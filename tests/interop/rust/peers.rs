@@ -163,7 +163,7 @@ impl Way {
     }
 }
 
-fn profile(reference: &Ior) -> IiopProfile {
+pub(crate) fn profile(reference: &Ior) -> IiopProfile {
     IiopProfile::from_tagged(&reference.profiles[0]).expect("an IIOP profile comes first")
 }
 

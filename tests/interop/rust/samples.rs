@@ -1,8 +1,8 @@
 //! Values that the client sends. Every member has a value of its own, so that a swap shows.
 
-use crate::idl::interop::types::{Bundle, Inner, Odd, Outer, Suit};
+use crate::idl::interop::types::{Bundle, Inner, Odd, Outer, Suit, WideBundle};
 use crate::idl::shapes::Point;
-use zorb::{Bytes, Char};
+use zorb::{Bytes, Char, WChar};
 
 /// A small generator (splitmix64), so that samples differ, and repeat from run to run.
 pub(crate) struct Dice(pub(crate) u64);
@@ -145,5 +145,50 @@ pub(crate) fn bundle(d: &mut Dice, n: usize) -> Bundle {
         strings: d.many(n, Sample::sample),
         gd: Sample::sample(d),
         few: d.many(n.min(3), Sample::sample),
+    }
+}
+
+/// Texts without a mark: empty, ASCII, Latin-1, other alphabets, combining characters, beyond the
+/// BMP (two units each), and the ends of what there is.
+pub(crate) const TEXTS: [&str; 12] = [
+    "",
+    "a",
+    "The quick brown Fox",
+    "naïve café ÄÖÜß ÿ",
+    "Жар-птица, Ελληνικά, 日本語",
+    "e\u{301}, a\u{308}\u{323}; \u{915}\u{94d}\u{937}",
+    "🦀",
+    "before 🦀 between 𝄞 behind",
+    "\u{1}\u{7f}\u{80}\u{ff}\u{100}",
+    "\u{d7ff}\u{e000}\u{fffd}\u{ffff}",
+    "\u{10000}\u{10ffff}",
+    "\u{200f}\u{5d0}\u{200e}x",
+];
+
+impl Sample for WChar {
+    fn sample(d: &mut Dice) -> Self {
+        let units = "aZéßЖ€日\u{301}".encode_utf16();
+        let units: Vec<u16> = units.collect();
+        Self(units[usize::from(u8::sample(d)) % units.len()])
+    }
+}
+
+pub(crate) fn wide_text(d: &mut Dice) -> String {
+    TEXTS[usize::from(u8::sample(d)) % TEXTS.len()].to_owned()
+}
+
+pub(crate) fn wide_bundle(d: &mut Dice, n: usize) -> WideBundle {
+    WideBundle {
+        g0: Sample::sample(d),
+        first: Sample::sample(d),
+        g1: Sample::sample(d),
+        text: wide_text(d),
+        g2: Sample::sample(d),
+        chars: d.many(n, Sample::sample),
+        g3: Sample::sample(d),
+        texts: d.many(n + 1, wide_text),
+        g4: Sample::sample(d),
+        last: Sample::sample(d),
+        end: Sample::sample(d),
     }
 }

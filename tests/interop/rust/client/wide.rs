@@ -2,9 +2,9 @@
 
 use super::data::echo;
 use super::{World, raised};
-use crate::idl::interop::types::{TAG_BOUND, WideBundle};
+use crate::idl::interop::types::TAG_BOUND;
 use crate::rules::{Value, digest, digest_wide};
-use crate::samples::{Dice, Sample};
+use crate::samples::{Dice, Sample, TEXTS, wide_bundle, wide_text as text};
 use std::sync::Arc;
 use zorb::{CompletionStatus, SystemExceptionKind as Kind, WChar};
 
@@ -24,23 +24,6 @@ macro_rules! echo_wide {
     };
 }
 
-/// Texts without a mark: empty, ASCII, Latin-1, other alphabets, combining characters, beyond the
-/// BMP (two units each), and the ends of what there is.
-const TEXTS: [&str; 12] = [
-    "",
-    "a",
-    "The quick brown Fox",
-    "naïve café ÄÖÜß ÿ",
-    "Жар-птица, Ελληνικά, 日本語",
-    "e\u{301}, a\u{308}\u{323}; \u{915}\u{94d}\u{937}",
-    "🦀",
-    "before 🦀 between 𝄞 behind",
-    "\u{1}\u{7f}\u{80}\u{ff}\u{100}",
-    "\u{d7ff}\u{e000}\u{fffd}\u{ffff}",
-    "\u{10000}\u{10ffff}",
-    "\u{200f}\u{5d0}\u{200e}x",
-];
-
 /// The character U+FEFF is a byte order mark where a text begins and a character everywhere else.
 const MARKED: [&str; 6] = [
     "a\u{feff}b",
@@ -50,34 +33,6 @@ const MARKED: [&str; 6] = [
     "\u{feff}\u{feff}with two",
     "\u{fffe}",
 ];
-
-impl Sample for WChar {
-    fn sample(d: &mut Dice) -> Self {
-        let units = "aZéßЖ€日\u{301}".encode_utf16();
-        let units: Vec<u16> = units.collect();
-        Self(units[usize::from(u8::sample(d)) % units.len()])
-    }
-}
-
-fn text(d: &mut Dice) -> String {
-    TEXTS[usize::from(u8::sample(d)) % TEXTS.len()].to_owned()
-}
-
-fn bundle(d: &mut Dice, n: usize) -> WideBundle {
-    WideBundle {
-        g0: Sample::sample(d),
-        first: Sample::sample(d),
-        g1: Sample::sample(d),
-        text: text(d),
-        g2: Sample::sample(d),
-        chars: d.many(n, Sample::sample),
-        g3: Sample::sample(d),
-        texts: d.many(n + 1, text),
-        g4: Sample::sample(d),
-        last: Sample::sample(d),
-        end: Sample::sample(d),
-    }
-}
 
 pub(super) async fn wide_chars(w: Arc<World>) {
     let units = "aZ0 \u{1}\u{7f}\u{80}éÿĀЖ€日\u{301}\u{d7ff}\u{e000}\u{fffd}\u{ffff}";
@@ -131,7 +86,7 @@ pub(super) async fn wide_sequences(w: Arc<World>) {
 pub(super) async fn wide_structs(w: Arc<World>) {
     let mut d = Dice(23);
     for n in 0..9 {
-        let (a, b) = (bundle(&mut d, n), bundle(&mut d, n * 5 % 7));
+        let (a, b) = (wide_bundle(&mut d, n), wide_bundle(&mut d, n * 5 % 7));
         echo!(w.echo_wide(&a, &b));
     }
 }
