@@ -60,6 +60,12 @@ struct Options {
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    // RUST_LOG=zorb::giop=trace shows every message; unset, errors alone.
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .init();
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -178,6 +178,12 @@ impl Teller for Counter {
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    // RUST_LOG=zorb::giop=trace shows every message; unset, errors alone.
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .init();
     match serve().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
