@@ -14,6 +14,7 @@
 //! - [`drops`]: callers that lose patience;
 //! - [`limits`]: calls that run out of time;
 //! - [`nowhere`]: references that lead nowhere;
+//! - [`liars`]: messages that are not what they say;
 //! - [`idle`]: connections on which nothing happens;
 //! - [`share`]: clients that want more memory than their share.
 
@@ -25,6 +26,7 @@ mod endings;
 mod forwards;
 mod framing;
 mod idle;
+mod liars;
 mod limits;
 mod nowhere;
 mod pace;
