@@ -9,7 +9,7 @@ use crate::rules::{Value, digest};
 use crate::samples::{Dice, Sample, bundle};
 use crate::server::{digest_of_constants, octet_at};
 use std::sync::Arc;
-use zorb::{Char, CompletionStatus, Orb, SystemExceptionKind as Kind};
+use zorb::{Char, CompletionStatus, Orb, SystemException, SystemExceptionKind as Kind};
 
 /// Calls an echo and checks what comes back.
 macro_rules! echo {
@@ -398,6 +398,11 @@ pub(super) async fn very_big_messages(w: Arc<World>) {
     assert!(found.iter().copied().eq((0..5 << 20).map(octet_at)));
 }
 
+fn names_the_limit(exception: &SystemException) {
+    let said = exception.to_string();
+    assert!(said.contains("giopMaxMsgSize"), "{said}");
+}
+
 /// 5 MiB, which is more than omniORB takes, or sends, by default. It ends the connection, and
 /// whoever calls next gets another one; a call on somebody else's connection is not touched.
 pub(super) async fn too_big(w: Arc<World>) {
@@ -414,10 +419,10 @@ pub(super) async fn too_big(w: Arc<World>) {
     let octets = Dice(15).octets(5 << 20);
     for _ in 0..2 {
         let outcome = w.peer.take_octets(octets.clone()).await;
-        raised(outcome, Kind::CommFailure, None);
+        names_the_limit(&raised(outcome, Kind::CommFailure, None));
         w.peer.nothing().await.unwrap();
         let outcome = w.peer.make_octets(5 << 20).await;
-        raised(outcome, Kind::CommFailure, CompletionStatus::Maybe);
+        names_the_limit(&raised(outcome, Kind::CommFailure, CompletionStatus::Maybe));
         w.peer.nothing().await.unwrap();
     }
     assert_eq!(w.peer.open("too_big", 1).await.unwrap(), 1);
