@@ -6,8 +6,11 @@ use std::time::Duration;
 use tokio::join;
 use zorb::SystemExceptionKind as Kind;
 use zorb::{Bytes, CompletionStatus as Completed, Interface, Orb, SystemException};
-use zorb_cdr::{Encoder, LittleEndian};
-use zorb_giop::{Message, MessageKind, ReplyStatus, RequestHeader, Version};
+use zorb_cdr::{Encoder, LittleEndian, WireFormat};
+use zorb_giop::{
+    Message, MessageKind, ReplyBuilder, ReplyStatus, RequestHeader, ServiceContext,
+    ServiceContextId, Version,
+};
 
 /// A client, the peer it calls, and a server that serves it meanwhile.
 struct Stage {
@@ -443,4 +446,52 @@ fn fragments(whole: &[u8]) -> Vec<Vec<u8>> {
         pieces.push(piece);
     }
     pieces
+}
+
+/// As JacORB does; its text may not command a terminal, and text that cannot be read does not matter.
+#[tokio::test]
+async fn what_a_server_says_of_its_exception_is_shown() {
+    let stage = Stage::start().await;
+    let explained = |id, data: &'static [u8]| {
+        let contexts = [ServiceContext {
+            id: ServiceContextId::EXCEPTION_DETAIL_MESSAGE,
+            data: Bytes::from_static(data),
+        }];
+        let raised = SystemException::new(Kind::NoPermission, 7, Completed::No);
+        ReplyBuilder {
+            version: Version::V1_2,
+            request_id: id,
+            status: ReplyStatus::SystemException,
+            contexts: &contexts,
+        }
+        .encode(Encoder::<LittleEndian>::new(WireFormat::default()), |e| {
+            e.put(&raised)
+        })
+        .unwrap()
+        .to_vec()
+    };
+    let mut raw = None;
+    for (data, shown) in [
+        (
+            &b"\0\0\0\0\0\0\0\x08\0n\0o\0\x1b\0!"[..],
+            "NO_PERMISSION (minor 0x7, COMPLETED_NO): the server says: no !",
+        ),
+        (
+            b"\0\0\0\0\xff\xff\xff\xff\0n",
+            "NO_PERMISSION (minor 0x7, COMPLETED_NO)",
+        ),
+    ] {
+        let answering = async {
+            let mut raw = match raw.take() {
+                Some(raw) => raw,
+                None => stage.peer.accept().await,
+            };
+            stage.answers(&mut raw, |id| explained(id, data)).await;
+            raw
+        };
+        let (outcome, used) = join!(within(stage.target.twice(4)), answering);
+        assert_eq!(outcome.unwrap_err().to_string(), shown);
+        raw = Some(used);
+    }
+    stage.world.end().await;
 }

@@ -1,8 +1,10 @@
 //! Service contexts: out-of-band data that travels with requests and replies.
 
+use crate::ior::in_encapsulation;
 use bytes::Bytes;
 use zorb_cdr::{
-    ByteOrder, DecodeError, Decoder, Encode, EncodeError, Encoder, Endian, Frame, WireFormat,
+    ByteOrder, DecodeError, Decoder, EncapsulationVisitor, Encode, EncodeError, Encoder, Endian,
+    Frame, WireFormat,
 };
 
 /// Which service a context belongs to. Unknown ids are kept, never refused.
@@ -63,6 +65,30 @@ const NAMES: [(u32, &str); 29] = [
     (0x5441_4f00, "TAO padding"),
     (0x504f_0000, "PolyORB"),
 ];
+
+/// Octets of an explanation that is read: a stack trace of a Java server is some kilobytes.
+pub const MAX_EXCEPTION_DETAIL_OCTETS: usize = 1 << 16;
+
+/// The text of an [`EXCEPTION_DETAIL_MESSAGE`](ServiceContextId::EXCEPTION_DETAIL_MESSAGE) context, on
+/// one line: control characters are spaces in it, since the peer chose them and they may end up in a
+/// terminal. `None` when it is malformed, empty, or longer than [`MAX_EXCEPTION_DETAIL_OCTETS`].
+#[must_use]
+#[cold]
+pub fn exception_detail(data: &[u8]) -> Option<String> {
+    struct Text;
+    impl<'de> EncapsulationVisitor<'de> for Text {
+        type Output = String;
+        fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<String, DecodeError> {
+            d.read_wide_string()
+        }
+    }
+    if data.len() > MAX_EXCEPTION_DETAIL_OCTETS {
+        return None;
+    }
+    let text = in_encapsulation(data, Text).ok()?;
+    let text = text.replace(char::is_control, " ");
+    (!text.trim().is_empty()).then_some(text)
+}
 
 /// One service context: an id and an encapsulation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,5 +193,44 @@ impl<'a> ServiceContexts<'a> {
             })
         });
         debug_assert!(walked.is_ok(), "the list was walked when it was read");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As JacORB 3.9 says it, in any version of GIOP: big-endian, the length in octets, no mark.
+    fn from_jacorb(text: &str) -> Vec<u8> {
+        let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let length = u32::try_from(units.len()).unwrap().to_be_bytes();
+        [&[0; 4], &length[..], &units].concat()
+    }
+
+    #[test]
+    fn what_jacorb_says_of_an_exception_is_read() {
+        let recorded = b"\0\0\0\0\0\0\0\x1c\0t\0a\0l\0k\0 \0n\0o\0t\0 \0f\0o\0u\0n\0d";
+        assert_eq!(from_jacorb("talk not found"), recorded);
+        assert_eq!(exception_detail(recorded).unwrap(), "talk not found");
+    }
+
+    #[test]
+    fn an_explanation_commands_no_terminal() {
+        let text = exception_detail(&from_jacorb("one\n\tat two\x1b[2J")).unwrap();
+        assert_eq!(text, "one  at two [2J");
+    }
+
+    #[test]
+    fn an_explanation_that_is_none_is_none() {
+        let long = "x".repeat(MAX_EXCEPTION_DETAIL_OCTETS / 2);
+        for data in [
+            &[][..],
+            &[0, 0, 0, 0, 0, 0, 0, 99, 0, b'a'],
+            &from_jacorb(""),
+            &from_jacorb(" \n"),
+            &from_jacorb(&long),
+        ] {
+            assert_eq!(exception_detail(data), None);
+        }
     }
 }

@@ -255,9 +255,9 @@ pub enum Origin {
 /// A CORBA system exception.
 ///
 /// `Display` shows kind, minor code (by name too, if it is one of omniORB's, TAO's or our own),
-/// completion status and, where the exception was raised in
-/// this process, what happened: the endpoint and the cause. Equality looks at what travels: kind,
-/// minor code and completion status. Cheap to clone.
+/// completion status and what happened: the endpoint and the cause where the exception was raised in
+/// this process, and otherwise what the server said of it, if anything (JacORB and GlassFish do).
+/// Equality looks at what travels: kind, minor code and completion status. Cheap to clone.
 #[derive(Clone)]
 pub struct SystemException {
     /// Which one.

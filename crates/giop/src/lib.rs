@@ -79,7 +79,10 @@ pub mod url;
 mod user;
 mod vendor;
 
-pub use context::{ServiceContext, ServiceContextId, ServiceContexts};
+pub use context::{
+    MAX_EXCEPTION_DETAIL_OCTETS, ServiceContext, ServiceContextId, ServiceContexts,
+    exception_detail,
+};
 pub use error::ProtocolError;
 pub use exception::{CompletionStatus, Origin, SystemException, SystemExceptionKind, minor};
 pub use fault::Fault;

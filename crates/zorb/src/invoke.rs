@@ -18,8 +18,8 @@ use zorb_cdr::{
 };
 use zorb_giop::{
     CompletionStatus, Fault, Ior, LocateReply, Message, MessageKind, OperationError, ProtocolError,
-    ReplyHeader, ReplyStatus, RequestBuilder, ResponseFlags, SystemException, SystemExceptionKind,
-    Version, buffers, minor,
+    ReplyHeader, ReplyStatus, RequestBuilder, ResponseFlags, ServiceContextId, SystemException,
+    SystemExceptionKind, Version, buffers, exception_detail, minor,
 };
 use zorb_poa::{Missing, Outcome, Receipt, Request, Upcall};
 
@@ -341,6 +341,13 @@ impl ObjectRef {
                 _ => CompletionStatus::Maybe,
             }));
         }
+        let explained = match status {
+            ReplyStatus::SystemException => header
+                .contexts
+                .get(ServiceContextId::EXCEPTION_DETAIL_MESSAGE)
+                .and_then(exception_detail),
+            _ => None,
+        };
         let reply = Reply {
             format: match self.char_code_set() {
                 Some(char_set) => WireFormat {
@@ -357,7 +364,11 @@ impl ObjectRef {
         Ok(match status {
             ReplyStatus::NoException | ReplyStatus::UserException => Answer::Reply(reply),
             ReplyStatus::SystemException => {
-                Answer::Exception(reply.decode::<SystemException>().map_err(malformed)?)
+                let raised = reply.decode::<SystemException>().map_err(malformed)?;
+                Answer::Exception(match explained {
+                    Some(text) => raised.with_detail(format_args!("the server says: {text}")),
+                    None => raised,
+                })
             }
             ReplyStatus::LocationForward | ReplyStatus::LocationForwardPerm => {
                 Answer::Forward(reply.decode::<Ior>().map_err(malformed)?)
