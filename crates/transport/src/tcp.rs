@@ -1,12 +1,14 @@
 use std::{
     io,
-    net::SocketAddr,
+    net::{SocketAddr, ToSocketAddrs},
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
-use tokio::net::{TcpSocket, lookup_host};
+use tokio::net::TcpSocket;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -16,22 +18,33 @@ use crate::{
 
 /// TCP: endpoints `iiop://host:port`.
 ///
-/// A host name is resolved by the system's resolver (on a thread of tokio's blocking pool), and its addresses are
+/// A host name is resolved by the system's resolver (on a thread of its own), and its addresses are
 /// tried in its order, to connect as well as to listen; the error tells of all of them. To connect, the next address is
 /// tried as soon as one has failed, and beside it when it has been silent for a quarter of a second: whichever
 /// answers first is taken. Of very many addresses the first 16 are tried.
 ///
 /// `[::]` is every interface for IPv4 too, whatever the system's default (`net.ipv6.bindv6only`).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Tcp {
     options: TcpOptions,
+    /// One permit for every thread that may ask the resolver.
+    resolving: Arc<Semaphore>,
 }
 
 impl Tcp {
     /// TCP with these options for every connection and listener.
     #[must_use]
-    pub const fn new(options: TcpOptions) -> Self {
-        Self { options }
+    pub fn new(options: TcpOptions) -> Self {
+        Self {
+            options,
+            resolving: Arc::new(Semaphore::new(MAX_RESOLVING)),
+        }
+    }
+}
+
+impl Default for Tcp {
+    fn default() -> Self {
+        Self::new(TcpOptions::default())
     }
 }
 
@@ -128,7 +141,10 @@ impl Transport for Tcp {
         Box::pin(async move {
             let fail =
                 |operation| move |cause| TransportError::new(operation, endpoint.clone(), cause);
-            let addresses = resolve(endpoint).await.map_err(fail(Operation::Resolve))?;
+            let addresses = self
+                .resolve(endpoint)
+                .await
+                .map_err(fail(Operation::Resolve))?;
             match self.connect_to_any(&addresses).await {
                 Ok(connection) => Ok(Box::new(connection) as Box<dyn Connection>),
                 Err(cause) => Err(fail(Operation::Connect)(cause)),
@@ -143,7 +159,10 @@ impl Transport for Tcp {
         Box::pin(async move {
             let fail =
                 |operation| move |cause| TransportError::new(operation, endpoint.clone(), cause);
-            let addresses = resolve(endpoint).await.map_err(fail(Operation::Resolve))?;
+            let addresses = self
+                .resolve(endpoint)
+                .await
+                .map_err(fail(Operation::Resolve))?;
             let mut failed = Vec::new();
             for address in addresses {
                 match self.listen_on(endpoint, address) {
@@ -261,9 +280,40 @@ impl Listener for TcpListener {
     }
 }
 
-async fn resolve(endpoint: &Endpoint) -> io::Result<Vec<SocketAddr>> {
-    let found = lookup_host(host_and_port(endpoint)?).await?;
-    Ok(found.take(MAX_ADDRESSES).collect())
+impl Tcp {
+    async fn resolve(&self, endpoint: &Endpoint) -> io::Result<Vec<SocketAddr>> {
+        let (host, port) = host_and_port(endpoint)?;
+        if let Ok(address) = host.parse() {
+            return Ok(vec![SocketAddr::new(address, port)]);
+        }
+        let host = host.to_owned();
+        self.aside(move || {
+            let found = (host.as_str(), port).to_socket_addrs()?;
+            Ok(found.take(MAX_ADDRESSES).collect())
+        })
+        .await
+    }
+
+    /// Asks the resolver on a thread that nobody has to wait for. It cannot be interrupted and may take half a minute
+    /// when no name server answers; tokio's blocking threads would hold up a runtime that is dropped for so long.
+    async fn aside<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let permit = Arc::clone(&self.resolving).acquire_owned().await;
+        let (tell, answer) = oneshot::channel();
+        std::thread::Builder::new()
+            .name("zorb-resolve".to_owned())
+            .spawn(move || {
+                let answer = ask();
+                drop(permit);
+                // Whoever asked may have lost patience.
+                let _ = tell.send(answer);
+            })?;
+        answer
+            .await
+            .unwrap_or_else(|_| Err(io::Error::other("the resolver's thread has panicked")))
+    }
 }
 
 fn host_and_port(endpoint: &Endpoint) -> io::Result<(&str, u16)> {
@@ -297,12 +347,45 @@ fn all_failed(mut failed: Vec<(SocketAddr, io::Error)>) -> io::Error {
 /// recommends.
 const HEAD_START: Duration = Duration::from_millis(250);
 
+/// Threads that ask the resolver at a time; further names wait. Each of them is stuck for long only if no name server
+/// answers, and then more would not help.
+const MAX_RESOLVING: usize = 64;
+
 /// Addresses of one host that are tried: a resolver may give any number of them.
 const MAX_ADDRESSES: usize = 16;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_resolver_that_hangs_holds_up_neither_its_runtime_nor_whoever_is_told_an_address() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let (asked, hears) = std::sync::mpsc::channel();
+        let (answer, hanging) = std::sync::mpsc::channel::<()>();
+        let hanging = Arc::new(std::sync::Mutex::new(hanging));
+        let tcp = Tcp::default();
+        for _ in 0..MAX_RESOLVING {
+            let (tcp, asked, hanging) = (tcp.clone(), asked.clone(), Arc::clone(&hanging));
+            runtime.spawn(async move {
+                tcp.aside(move || {
+                    asked.send(()).unwrap();
+                    // Until the end of the test.
+                    let _ = hanging.lock().unwrap().recv();
+                    Ok(())
+                })
+                .await
+            });
+        }
+        for _ in 0..MAX_RESOLVING {
+            hears.recv().unwrap();
+        }
+        let numeric = runtime.block_on(tcp.resolve(&Endpoint::iiop("127.0.0.1", 7)));
+        assert_eq!(numeric.unwrap(), ["127.0.0.1:7".parse().unwrap()]);
+        // This would wait for ever for threads of its own.
+        drop(runtime);
+        drop(answer);
+    }
 
     #[tokio::test]
     async fn a_connection_to_oneself_is_nobody_listening() {
