@@ -39,6 +39,10 @@ const NEEDED_FRAGMENT_OCTETS: usize = 64 << 10;
 /// Built by [`Orb::builder`] inside a tokio runtime of either flavour, which is its lane: its
 /// connections are read and its servants run there. Several ORBs can live in one process. Cheap
 /// to clone; every clone is the same ORB.
+///
+/// [`shutdown`](Self::shutdown) ends it. One whose last clone is dropped closes its ports and its
+/// own connections, but every reference, POA, and connection that is being served counts as a
+/// clone, and so does one that a servant keeps.
 #[derive(Clone)]
 #[doc(alias = "ORB")]
 pub struct Orb(Arc<OrbInner>);
