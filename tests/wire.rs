@@ -414,6 +414,90 @@ fn the_values_in_the_calls_are_read_in_every_version_and_both_orders() {
     assert_eq!(count, 5 * 6, "five operations, three versions, two orders");
 }
 
+/// Requests and replies of one operation in a little-endian recording: bodies to read.
+fn bodies(connection: &[Recorded], operation: &str) -> Vec<(Message, Message)> {
+    let replies = messages(connection, false);
+    let requests = messages(connection, true).into_iter().map(|(m, _)| m);
+    let requests = requests.filter(|m| m.header.kind == MessageKind::Request);
+    requests
+        .filter_map(|request| {
+            let header = RequestHeader::read(&request).unwrap();
+            let reply = replies
+                .iter()
+                .map(|(m, _)| m)
+                .find(|m| m.header.kind == MessageKind::Reply && id_of(m) == header.request_id)?;
+            (header.operation == operation.as_bytes()).then(|| (request.clone(), reply.clone()))
+        })
+        .collect()
+}
+
+#[test]
+fn wide_text_in_the_calls_is_read() {
+    fn at(message: &Message, body: usize) -> Decoder<'_, LittleEndian> {
+        Decoder::at(&message.frame, body, WireFormat::default()).unwrap()
+    }
+    let other_case = |c: char| match c {
+        'a'..='z' => c.to_ascii_uppercase(),
+        _ => c.to_ascii_lowercase(),
+    };
+    let octets = |text: &str| {
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let count = u32::try_from(units.len()).unwrap().to_le_bytes();
+        [
+            &count[..],
+            &units
+                .iter()
+                .flat_map(|u| u.to_le_bytes())
+                .collect::<Vec<_>>(),
+        ]
+        .concat()
+    };
+    let mut texts = Vec::new();
+    let mut units = Vec::new();
+    for file in recordings("giop1.2-wide") {
+        for connection in connections(&file) {
+            for (request, reply) in bodies(&connection, "echo_wstring") {
+                let mut d = at(&request, RequestHeader::read(&request).unwrap().body);
+                let (a, b) = (d.read_wide_string().unwrap(), d.read_wide_string().unwrap());
+                assert_eq!(
+                    d.read_u64().unwrap(),
+                    digest(&[&octets(&a), &octets(&b)]),
+                    "{a}"
+                );
+                let mut d = at(&reply, ReplyHeader::read(&reply).unwrap().body);
+                let twisted: String = a.chars().map(other_case).collect();
+                assert_eq!(d.read_wide_string().unwrap(), twisted);
+                assert_eq!(d.read_wide_string().unwrap(), a);
+                assert_eq!(d.read_wide_string().unwrap(), b);
+                texts.push(a);
+            }
+            for (request, reply) in bodies(&connection, "echo_wchar") {
+                let mut d = at(&request, RequestHeader::read(&request).unwrap().body);
+                let (a, b) = (d.read_wide_char().unwrap(), d.read_wide_char().unwrap());
+                let check = digest(&[&a.to_le_bytes(), &b.to_le_bytes()]);
+                assert_eq!(d.read_u64().unwrap(), check, "{a:x}");
+                let mut d = at(&reply, ReplyHeader::read(&reply).unwrap().body);
+                d.read_wide_char().unwrap();
+                assert_eq!(d.read_wide_char().unwrap(), a);
+                assert_eq!(d.read_wide_char().unwrap(), b);
+                units.push(a);
+            }
+        }
+    }
+    for text in [
+        "",
+        "🦀",
+        "e\u{301}, a\u{308}\u{323}; \u{915}\u{94d}\u{937}",
+        "\u{feff}begins with one",
+    ] {
+        assert!(
+            texts.iter().any(|t| t == text),
+            "{text:?} is among {texts:?}"
+        );
+    }
+    assert_eq!(units, [0x61, 0xe9, 0x416, 0xfeff, 0xd83e, 0xdd80]);
+}
+
 #[test]
 fn what_omniorb_refuses_we_refuse_or_read() {
     // Broken on purpose in many ways: nothing may panic, and what is no GIOP has to be told.

@@ -581,6 +581,8 @@ def main():
         utf8 = ["-ORBnativeCharCodeSet", "UTF-8"]
         converse(build, "giop1.2-utf8", "Both programs with native code set UTF-8", ["--cell", "unicode"] + utf8,
                  server_args=utf8)
+    if wanted("giop1.2-wide"):
+        converse(build, "giop1.2-wide", "Cell record_wide", ["--cell", "record_wide"])
     if wanted("odd-requests"):
         odd_requests(build)
     if wanted("mapper"):

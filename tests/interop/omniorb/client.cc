@@ -979,6 +979,15 @@ static void record_odd_fragments() {
   } catch (const CORBA::COMM_FAILURE &) {
   }
 }
+static void record_wide() {
+  for (CORBA::WChar c : wide(u"a\u00e9\u0416\ufeff\U0001F980")) echo_wide_character(c, 0x65e5);
+  for (const WideString &t : wide_texts) echo_text(t, wide(u"\u0416"));
+  for (const WideString &t : marked_texts) echo_text(t, wide(u""));
+  Dice d{23};
+  WideBundle a, b;
+  fill(d, a, 3), fill(d, b, 0);
+  ECHO_VARIABLE(echo_wide, WideBundle, a, b);
+}
 static void record_forwards() {
   for (CORBA::ULong hops : {1u, 2u}) {
     Node_var n = peer->forwarder(hops);
@@ -1018,6 +1027,7 @@ static const Cell cells[] = {
     {"corbaloc", by_corbaloc, [] { return !corbaloc.empty(); }},
     {"record_calls", record_calls, never}, {"record_fragments", record_fragments, never},
     {"record_odd_fragments", record_odd_fragments, never}, {"record_forwards", record_forwards, never},
+    {"record_wide", record_wide, never},
 };
 
 static bool run(const Cell &c) {
