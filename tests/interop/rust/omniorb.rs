@@ -8,6 +8,7 @@ use crate::peers::{Brand, Over, Program, Programs};
 use crate::tap::{FRAGMENT, Recording, Side};
 use crate::tshark;
 use std::path::Path;
+use zorb::CharSet;
 
 pub(crate) static OMNIORB: Brand = Brand {
     name: "omniorb",
@@ -115,6 +116,31 @@ mod our_client_passes_every_cell {
             ..Talk::new("1.2", Over::Tcp)
         };
         our_client(&OMNIORB, talk, &[LATIN1, LATIN1_CHAR, WIDE_LATIN1]).await;
+    }
+
+    /// Whatever is native to us, UTF-8 travels wherever the server has it.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_omniorb_with_iso_8859_1_here() {
+        for (setting, args, groups) in [
+            (
+                "latin1-latin1",
+                &[][..],
+                &[LATIN1, LATIN1_CHAR, WIDE_LATIN1][..],
+            ),
+            (
+                "latin1-utf8",
+                &["-ORBnativeCharCodeSet", "UTF-8"],
+                &[UNICODE, WIDE_UNICODE],
+            ),
+        ] {
+            let talk = Talk {
+                setting,
+                args,
+                ours: |builder| builder.native_char_code_set(CharSet::Latin1),
+                ..Talk::new("1.2", Over::Tcp)
+            };
+            our_client(&OMNIORB, talk, groups).await;
+        }
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -287,6 +313,29 @@ mod omniorb_s_client_passes_every_cell {
             ..V1_2
         };
         only(talk, &["strings", "latin1", "latin1_char", "unfit_reply"]).await;
+    }
+
+    /// Our references name ISO 8859-1 as native then, and omniORB takes what is native to both.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn with_iso_8859_1_on_both_sides() {
+        let talk = Talk {
+            setting: "latin1-latin1",
+            ours: |builder| builder.native_char_code_set(CharSet::Latin1),
+            ..Talk::new("1.2", Over::Tcp)
+        };
+        only(talk, &["strings", "latin1", "latin1_char", "unfit_reply"]).await;
+    }
+
+    /// It takes the server's native set wherever it can convert it.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn with_utf_8_on_our_iso_8859_1() {
+        let talk = Talk {
+            setting: "utf8-latin1",
+            args: &["-ORBnativeCharCodeSet", "UTF-8"],
+            ours: |builder| builder.native_char_code_set(CharSet::Latin1),
+            ..Talk::new("1.2", Over::Tcp)
+        };
+        only(talk, &["strings", "latin1", "unfit"]).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
