@@ -4,7 +4,8 @@
 //! 3.3 Part 2, Code Set Conversion.
 
 use crate::context::{ServiceContext, ServiceContextId};
-use crate::ior::{ComponentTag, TaggedComponent, encapsulate, in_encapsulation};
+use crate::header::Version;
+use crate::ior::{ComponentTag, JACORB_ORB_TYPE, TaggedComponent, encapsulate, in_encapsulation};
 use zorb_cdr::{
     ByteOrder, CharSet, Decode, DecodeError, Decoder, EncapsulationVisitor, Encode, EncodeError,
     Encoder, WCharSet, WireFormat,
@@ -155,7 +156,32 @@ impl CodeSets {
         wchar_set: WCharSet::None,
     };
 
-    /// The client's choice for a server that says `theirs` of itself (`None`: says nothing).
+    /// The client's choice for the server of a reference: what the reference states, which ORB
+    /// says that it made it (TAG_ORB_TYPE), and the version to be spoken. `None` when nothing is
+    /// agreed on, and no context sent: the reference states nothing, or GIOP is 1.0.
+    ///
+    /// It is what [`negotiate`](Self::negotiate) chooses, but for JacORB: its servers (3.9) read
+    /// text in whatever set was agreed on, and write it in their native one all the same. So of
+    /// what they state that one counts: ISO 8859-1 if that is it, else UTF-8. There is no right
+    /// choice for one that is natively neither (ISO 8859-15): it understands what it is told, and
+    /// its own text beyond ASCII is an error here rather than another text.
+    #[must_use]
+    pub fn for_server(
+        theirs: Option<&CodeSetInfo>,
+        made_by: Option<u32>,
+        version: Version,
+    ) -> Option<Self> {
+        let theirs = theirs.filter(|_| version >= Version::V1_1)?;
+        if made_by != Some(JACORB_ORB_TYPE) {
+            return Some(Self::negotiate(Some(theirs)));
+        }
+        let mut theirs = theirs.clone();
+        theirs.char_data.conversion.clear();
+        Some(Self::negotiate(Some(&theirs)))
+    }
+
+    /// The client's choice for a server that says `theirs` of itself (`None`: says nothing), if
+    /// it keeps to that: see [`for_server`](Self::for_server) for one that does not.
     ///
     /// UTF-8 wherever the server has it, ISO 8859-1 only where it lacks it: the order of the
     /// specification would drag a server that is natively 8859-1 but converts UTF-8 (omniORB)
@@ -299,6 +325,29 @@ mod tests {
             (with_us.char_set, with_us.wchar_set),
             (CharSet::Utf8, WCharSet::Utf16)
         );
+    }
+
+    #[test]
+    fn a_jacorb_server_is_spoken_to_in_what_it_answers_in() {
+        use CodeSetId as C;
+        let latin9 = CodeSetId(0x0001_000f);
+        for (native, expected) in [
+            (C::UTF8, CharSet::Utf8),
+            (C::LATIN1, CharSet::Latin1),
+            (latin9, CharSet::Utf8),
+        ] {
+            let theirs = info(native, &[C::LATIN1, latin9, C::UTF8]);
+            let choose = |made_by, version| CodeSets::for_server(Some(&theirs), made_by, version);
+            let with_jacorb = choose(Some(JACORB_ORB_TYPE), Version::V1_1);
+            assert_eq!(with_jacorb.unwrap().char_set, expected, "{native:?}");
+            for other in [None, Some(crate::ior::ORB_TYPE)] {
+                let chosen = choose(other, Version::V1_2).unwrap();
+                assert_eq!(chosen.char_set, CharSet::Utf8, "{native:?}");
+            }
+            assert_eq!(choose(Some(JACORB_ORB_TYPE), Version::V1_0), None);
+        }
+        let stated_nothing = CodeSets::for_server(None, None, Version::V1_2);
+        assert_eq!(stated_nothing, None);
     }
 
     #[test]

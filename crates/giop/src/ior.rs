@@ -62,6 +62,9 @@ impl fmt::Debug for ComponentTag {
 /// The ORB type that our references carry: `ZORB`.
 pub const ORB_TYPE: u32 = 0x5a4f_5242;
 
+/// The ORB type in JacORB's references: `JAC` and a NUL.
+pub const JACORB_ORB_TYPE: u32 = 0x4a41_4300;
+
 /// One way to reach an object: a tag and an encapsulation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TaggedProfile {

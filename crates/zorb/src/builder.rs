@@ -307,7 +307,9 @@ impl Builder {
     /// Which one travels is the client's choice. Clients that follow the specification to the
     /// letter choose the server's native one if they have it, so a server for such clients whose
     /// `char`s are beyond ASCII wants [`CharSet::Latin1`]: a `char` has one octet, and in UTF-8
-    /// that is not enough for them. Our own clients take UTF-8 wherever the server has it.
+    /// that is not enough for them. Our own clients take UTF-8 wherever the server has it, except
+    /// that they speak to JacORB's servers, which answer in their native set whatever was agreed
+    /// on, in that one.
     #[doc(alias = "nativeCharCodeSet")]
     pub fn native_char_code_set(mut self, native: CharSet) -> Self {
         self.settings.native_char_set = native;

@@ -4,17 +4,27 @@ use super::octets::{encapsulation, or_fault, text};
 use super::tables;
 use super::tree::{Item, escaped, hex};
 use zorb_cdr::{ByteOrder, DecodeError, Decoder};
+use zorb_giop::Version;
 use zorb_giop::codeset::{CodeSetInfo, CodeSets};
 
 /// Components within components (a secure transport in a list of mechanisms) end here.
 const MAX_DEPTH: usize = 4;
 
-/// One component; `base` is where its data begins in the reference.
-pub(crate) fn explain(tag: u32, data: &[u8], base: usize) -> Item {
-    explain_at(tag, data, base, 0)
+/// What components are understood by.
+#[derive(Clone, Copy)]
+pub(crate) struct Of {
+    /// The version that zorb would speak.
+    pub(crate) version: Version,
+    /// The number of the ORB that made the reference.
+    pub(crate) orb_type: Option<u32>,
 }
 
-fn explain_at(tag: u32, data: &[u8], base: usize, depth: usize) -> Item {
+/// One component; `base` is where its data begins in the reference.
+pub(crate) fn explain(tag: u32, data: &[u8], base: usize, of: Of) -> Item {
+    explain_at(tag, data, base, of, 0)
+}
+
+fn explain_at(tag: u32, data: &[u8], base: usize, of: Of, depth: usize) -> Item {
     let name = tables::component(tag);
     let shown = if tag > 0xffff {
         format!("{tag:#x}")
@@ -33,14 +43,14 @@ fn explain_at(tag: u32, data: &[u8], base: usize, depth: usize) -> Item {
         });
     match tag {
         0 => orb_type(&mut item, data, base),
-        1 => code_sets(&mut item, data, base),
+        1 => code_sets(&mut item, data, base, of),
         2 => policies(&mut item, data, base),
         3 => address(&mut item, data, base),
         20 => ssl(&mut item, data, base),
         25 => java_codebase(&mut item, data, base),
         27 => ft_group(&mut item, data, base),
         28 | 29 => flag(&mut item, data, base),
-        33 => security(&mut item, data, base, depth),
+        33 => security(&mut item, data, base, of, depth),
         34 => {
             item.set_text("no secure transport");
         }
@@ -88,10 +98,9 @@ fn title(tag: u32) -> Option<&'static str> {
     })
 }
 
-/// Which ORB a component of type TAG_ORB_TYPE names.
-pub(crate) fn orb_name(data: &[u8]) -> Option<&'static str> {
-    let number = zorb_giop::ior::decode_encapsulation::<u32>(data).ok()?;
-    tables::orb_type(number)
+/// The number of the ORB that a component of type TAG_ORB_TYPE names.
+pub(crate) fn orb_number(data: &[u8]) -> Option<u32> {
+    zorb_giop::ior::decode_encapsulation(data).ok()
 }
 
 fn orb_type(item: &mut Item, data: &[u8], base: usize) {
@@ -116,7 +125,7 @@ fn code_set(id: u32) -> String {
     }
 }
 
-fn code_sets(item: &mut Item, data: &[u8], base: usize) {
+fn code_sets(item: &mut Item, data: &[u8], base: usize, of: Of) {
     fn part<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<(u32, Vec<u32>), DecodeError> {
         Ok((d.read_u32()?, d.get()?))
     }
@@ -149,8 +158,9 @@ fn code_sets(item: &mut Item, data: &[u8], base: usize) {
         part.set_json(json);
         item.push(part);
     }
-    if let Ok(info) = CodeSetInfo::from_component(data) {
-        let chosen = CodeSets::negotiate(Some(&info));
+    if let Ok(info) = CodeSetInfo::from_component(data)
+        && let Some(chosen) = CodeSets::for_server(Some(&info), of.orb_type, of.version)
+    {
         let narrow = match chosen.char_set {
             zorb_cdr::CharSet::Latin1 => "ISO 8859-1",
             _ => "UTF-8",
@@ -410,7 +420,7 @@ fn mechanism<O: ByteOrder>(d: &mut Decoder<'_, O>, base: usize) -> Result<Mechan
     })
 }
 
-fn security(item: &mut Item, data: &[u8], base: usize, depth: usize) {
+fn security(item: &mut Item, data: &[u8], base: usize, of: Of, depth: usize) {
     let read = encapsulation!(item, data, base, |d| {
         let stateful = or_fault(item, "stateful", base, d.read_bool());
         let count = or_fault(item, "number of mechanisms", base, d.read_u32()).unwrap_or(0);
@@ -439,7 +449,7 @@ fn security(item: &mut Item, data: &[u8], base: usize, depth: usize) {
         );
         let (tag, octets, at) = &each.transport;
         if depth < MAX_DEPTH {
-            shown.push(explain_at(*tag, octets, *at, depth + 1));
+            shown.push(explain_at(*tag, octets, *at, of, depth + 1));
         } else {
             shown.push(Item::new("transport", "Transport", "nested too deeply").dump(octets));
         }

@@ -111,7 +111,7 @@ fn profile(tag: u32, data: &[u8], base: usize, which: &str) -> Item {
         0x5441_4f00 => body(&mut item, data, base, Address::Unix),
         1 => {
             let found = encapsulation!(item, data, base, |d| read_components(&mut item, d, base));
-            explain_components(&mut item, &found.unwrap_or_default());
+            explain_components(&mut item, &found.unwrap_or_default(), Version::HIGHEST);
         }
         _ => item.set_dump(data),
     }
@@ -184,10 +184,7 @@ fn body(item: &mut Item, data: &[u8], base: usize, kind: Address) {
             (_, port) => item.push(explain_address(host, port, has_security(&components))),
         }
     }
-    let orb = components
-        .iter()
-        .find(|(tag, ..)| *tag == 0)
-        .and_then(|(_, data, _)| components::orb_name(data));
+    let orb = orb_type(&components).and_then(tables::orb_type);
     if let Some(key) = key.as_ref().filter(|_| kind != Address::Group) {
         item.push(keys::explain(key, orb));
     }
@@ -198,7 +195,7 @@ fn body(item: &mut Item, data: &[u8], base: usize, kind: Address) {
     {
         item.push(as_url(version, host, port, key, kind));
     }
-    explain_components(item, &components);
+    explain_components(item, &components, version.unwrap_or(Version::HIGHEST));
 }
 
 fn explain_version(version: Version) -> Item {
@@ -282,9 +279,19 @@ fn read_components<O: ByteOrder>(
     all
 }
 
-fn explain_components(item: &mut Item, all: &Components) {
+/// The number of the ORB that made the reference, if it says so.
+fn orb_type(all: &Components) -> Option<u32> {
+    let (_, data, _) = all.iter().find(|(tag, ..)| *tag == 0)?;
+    components::orb_number(data)
+}
+
+fn explain_components(item: &mut Item, all: &Components, version: Version) {
+    let of = components::Of {
+        version: version.min(Version::HIGHEST),
+        orb_type: orb_type(all),
+    };
     for (tag, data, base) in all {
-        item.push(components::explain(*tag, data, *base));
+        item.push(components::explain(*tag, data, *base, of));
     }
 }
 

@@ -18,8 +18,6 @@ use zorb_transport::Endpoint;
 
 /// The ORB type in omniORB's references: `ATT` and a NUL.
 const OMNIORB_ORB_TYPE: u32 = 0x4154_5400;
-/// The ORB type in JacORB's references: `JAC` and a NUL.
-const JACORB_ORB_TYPE: u32 = 0x4a41_4300;
 
 /// Ways to an object that are tried at most: each may take the whole connect timeout, and a
 /// hostile reference could name any number.
@@ -160,22 +158,14 @@ fn candidate<A: zorb_giop::ior::ProfileAddress>(
     let info = body
         .component(ComponentTag::CODE_SETS)
         .and_then(|data| CodeSetInfo::from_component(data).ok());
-    // GIOP 1.0 negotiates nothing.
-    let mut info = info.filter(|_| version >= Version::V1_1);
-    // A JacORB server (3.9) reads text in whatever set was agreed on, but writes it in its native
-    // one, so no other is of use.
-    if orb_type(body) == Some(JACORB_ORB_TYPE)
-        && let Some(info) = &mut info
-    {
-        info.char_data.conversion.clear();
-    }
+    let chosen = CodeSets::for_server(info.as_ref(), orb_type(body), version);
     Candidate {
         endpoint,
         key: body.object_key.clone(),
         profile: 0,
         version,
-        code_sets: CodeSets::negotiate(info.as_ref()),
-        stated: info.is_some(),
+        code_sets: chosen.unwrap_or(CodeSets::UNSTATED),
+        stated: chosen.is_some(),
         takes_cancels: orb_type(body).is_some_and(|made_by| made_by != OMNIORB_ORB_TYPE),
         is_omniorb: orb_type(body) == Some(OMNIORB_ORB_TYPE),
         needs_fragments: orb_type(body).is_none()
