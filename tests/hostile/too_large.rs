@@ -5,7 +5,7 @@ use crate::world::{World, reach, within};
 use tokio::join;
 use zorb::{CompletionStatus as Completed, Orb, SystemException, SystemExceptionKind as Kind};
 use zorb_cdr::{BigEndian, Encoder, WireFormat};
-use zorb_giop::ior::{IiopProfile, encapsulate};
+use zorb_giop::ior::{ComponentTag, IiopProfile, TaggedComponent, encapsulate};
 use zorb_giop::{MessageKind, ReplyBuilder, ReplyStatus, Version, minor};
 
 const LIMIT: usize = 100_000;
@@ -147,18 +147,58 @@ async fn a_reply_too_large_in_fragments_names_the_limit_too() {
 #[tokio::test]
 async fn omniorb_s_limit_is_named_where_it_may_be_the_reason() {
     let world = World::start().await;
-    for (octets, resets, says) in [
-        (3 << 20, true, "and omniORB takes 2097152 octets"),
-        (1, false, "over a reply of more than 2097152 octets"),
+    const OMNIORB: u32 = 0x4154_5400;
+    const OTHER: u32 = 0x4a41_4300;
+    let too_long = "; the request was of 3145";
+    for (made_by, octets, resets, says) in [
+        (
+            Some(OMNIORB),
+            3 << 20,
+            true,
+            &[too_long, "and omniORB takes 2097152 octets"][..],
+        ),
+        (
+            Some(OMNIORB),
+            1,
+            false,
+            &["; omniORB ends", "over a reply of more than 2097152 octets"],
+        ),
+        // `corbaloc` references and those of GIOP 1.0 do not say who made them.
+        (
+            None,
+            3 << 20,
+            true,
+            &[
+                too_long,
+                "if the server is omniORB, it takes 2097152 octets",
+            ],
+        ),
+        (
+            None,
+            1,
+            false,
+            &["; if the server is omniORB, it ends", "more than 2097152"],
+        ),
+        (None, 1, true, &[]),
+        (Some(OTHER), 3 << 20, true, &[]),
+        (Some(OTHER), 1, false, &[]),
     ] {
         let peer = Peer::start().await;
         let mut ior = peer.ior();
         let mut profile = IiopProfile::from_tagged(&ior.profiles[0]).unwrap();
-        profile.components[0].data = encapsulate(|e| {
-            e.write_u32(0x4154_5400);
-            Ok(())
-        })
-        .unwrap();
+        profile
+            .components
+            .retain(|c| c.tag != ComponentTag::ORB_TYPE);
+        profile.components.extend(made_by.map(|orb_type| {
+            let data = encapsulate(|e| {
+                e.write_u32(orb_type);
+                Ok(())
+            });
+            TaggedComponent {
+                tag: ComponentTag::ORB_TYPE,
+                data: data.unwrap(),
+            }
+        }));
         ior.profiles[0] = profile.to_tagged().unwrap();
         let target = world.bystander().object(ior);
         let target: crate::world::TargetRef = target.unchecked_narrow();
@@ -186,7 +226,11 @@ async fn omniorb_s_limit_is_named_where_it_may_be_the_reason() {
         };
         let e = outcome.unwrap_err();
         assert_eq!(e.kind, Kind::CommFailure);
-        assert!(e.to_string().contains(says), "{e}");
+        let said = e.to_string();
+        for says in says {
+            assert!(said.contains(says), "expected {says:?} in {e}");
+        }
+        assert_eq!(said.contains("omniORB"), !says.is_empty(), "{e}");
     }
     world.end().await;
 }

@@ -374,8 +374,7 @@ impl OrbInner {
                 } else {
                     self.settings.unstated_code_sets()
                 },
-                takes_cancels: candidate.takes_cancels,
-                is_omniorb: candidate.is_omniorb,
+                omniorb: candidate.omniorb,
                 max_fragment: self.max_fragment(candidate.needs_fragments),
                 transports: self.settings.transports.clone(),
                 limits: self.settings.limits,

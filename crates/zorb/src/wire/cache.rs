@@ -2,6 +2,7 @@
 
 use super::client::ClientConnection;
 use super::link::FINISHED_WITHIN;
+use super::profile::OmniOrb;
 use super::silent::Silent;
 use super::trace;
 use core::time::Duration;
@@ -62,9 +63,8 @@ pub(crate) struct Cache {
 pub(crate) struct Connecting {
     pub(crate) silent: Silent,
     pub(crate) code_sets: CodeSets,
-    pub(crate) takes_cancels: bool,
     pub(crate) max_fragment: Option<usize>,
-    pub(crate) is_omniorb: bool,
+    pub(crate) omniorb: OmniOrb,
     pub(crate) transports: Registry,
     pub(crate) limits: Limits,
     pub(crate) timeout: Duration,

@@ -3,6 +3,7 @@
 use super::cache::Connecting;
 use super::link::{End, Handled, Link};
 use super::outbound::Ticket;
+use super::profile::OmniOrb;
 use super::trace;
 use core::fmt;
 use core::future::poll_fn;
@@ -65,7 +66,11 @@ const OMNIORB_LIMIT: &str = "2097152 octets, unless giopMaxMsgSize says otherwis
 
 /// Why omniORB may have refused a request of so many octets.
 pub(crate) fn refused_by_omniorb(octets: usize) -> String {
-    format!("the request was of {octets} octets, and omniORB takes {OMNIORB_LIMIT}")
+    too_large_for("omniORB", octets)
+}
+
+fn too_large_for(whoever: &str, octets: usize) -> String {
+    format!("the request was of {octets} octets, and {whoever} takes {OMNIORB_LIMIT}")
 }
 
 #[derive(Default)]
@@ -86,8 +91,7 @@ pub(crate) struct ClientConnection {
     state: Mutex<State>,
     code_sets: CodeSets,
     contexts: Vec<ServiceContext>,
-    takes_cancels: bool,
-    is_omniorb: bool,
+    omniorb: OmniOrb,
     spoke_1_2: AtomicBool,
 }
 
@@ -112,8 +116,7 @@ impl ClientConnection {
                 .flatten()
                 .into_iter()
                 .collect(),
-            takes_cancels: how.takes_cancels,
-            is_omniorb: how.is_omniorb,
+            omniorb: how.omniorb,
             spoke_1_2: AtomicBool::new(false),
         }
     }
@@ -278,16 +281,19 @@ impl ClientConnection {
         }
     }
 
-    /// Adds to the loss of a connection to omniORB what may have been the reason: it resets the
-    /// connection over a request beyond its limit, and says MessageError in the middle of a reply.
+    /// Adds to the loss of a connection to what is, or may be, omniORB what may have been the
+    /// reason: it resets the connection over a request beyond its limit, and says MessageError in
+    /// the middle of a reply.
     fn suspect_size(&self, error: CallError, octets: usize) -> CallError {
-        if !self.is_omniorb {
-            return error;
-        }
+        let whoever = match self.omniorb {
+            OmniOrb::Yes => "omniORB",
+            OmniOrb::Perhaps => "if the server is omniORB, it",
+            OmniOrb::No => return error,
+        };
         let hint = if octets > OMNIORB_MAX_MESSAGE_OCTETS {
-            refused_by_omniorb(octets)
+            too_large_for(whoever, octets)
         } else if matches!(self.state().end, Some(End::PeerRefuses)) {
-            format!("omniORB ends the connection so over a reply of more than {OMNIORB_LIMIT}")
+            format!("{whoever} ends the connection so over a reply of more than {OMNIORB_LIMIT}")
         } else {
             return error;
         };
@@ -563,7 +569,7 @@ impl Drop for Call<'_> {
             return;
         }
         drop(state);
-        if !self.connection.takes_cancels {
+        if !self.connection.omniorb.takes_cancels() {
             return;
         }
         // Of a request in fragments nothing more goes out.

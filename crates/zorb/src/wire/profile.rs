@@ -35,15 +35,35 @@ pub(crate) struct Candidate {
     pub(crate) code_sets: CodeSets,
     /// Whether the server stated code sets.
     pub(crate) stated: bool,
-    /// Whether the server may be told that a request has been given up. omniORB 4.2 may not: when
-    /// it is carrying that request out, its thread spins and the connection is never read again.
-    /// A reference that does not say who made it may be omniORB's.
-    pub(crate) takes_cancels: bool,
-    /// Whether the reference says that omniORB made it.
-    pub(crate) is_omniorb: bool,
+    pub(crate) omniorb: OmniOrb,
     /// Whether long messages reach it in fragments only: ORBs of GlassFish's family. They do not
     /// say what they are, but that they know RMI's stream formats.
     pub(crate) needs_fragments: bool,
+}
+
+/// Whether the server is omniORB, as far as its reference tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OmniOrb {
+    Yes,
+    /// The reference does not say who made it: any of GIOP 1.0, any `corbaloc`.
+    Perhaps,
+    No,
+}
+
+impl OmniOrb {
+    fn made(orb_type: Option<u32>) -> Self {
+        match orb_type {
+            Some(OMNIORB_ORB_TYPE) => Self::Yes,
+            Some(_) => Self::No,
+            None => Self::Perhaps,
+        }
+    }
+
+    /// Whether the server may be told that a request has been given up. omniORB 4.2 may not: when
+    /// it is carrying that request out, its thread spins and the connection is never read again.
+    pub(crate) fn takes_cancels(self) -> bool {
+        self == Self::No
+    }
 }
 
 /// Every way to reach the object that a transport of ours may know, in the order of the
@@ -166,8 +186,7 @@ fn candidate<A: zorb_giop::ior::ProfileAddress>(
         version,
         code_sets: chosen.unwrap_or(CodeSets::UNSTATED),
         stated: chosen.is_some(),
-        takes_cancels: orb_type(body).is_some_and(|made_by| made_by != OMNIORB_ORB_TYPE),
-        is_omniorb: orb_type(body) == Some(OMNIORB_ORB_TYPE),
+        omniorb: OmniOrb::made(orb_type(body)),
         needs_fragments: orb_type(body).is_none()
             && body
                 .component(ComponentTag::RMI_CUSTOM_MAX_STREAM_FORMAT)
@@ -460,7 +479,9 @@ mod tests {
                 };
                 component(ComponentTag::ORB_TYPE, write).unwrap()
             }));
-            candidate(&body, Version::HIGHEST, Endpoint::iiop("h", 1)).takes_cancels
+            candidate(&body, Version::HIGHEST, Endpoint::iiop("h", 1))
+                .omniorb
+                .takes_cancels()
         };
         assert!(takes_cancels(Some(ORB_TYPE)));
         // Who does not say may be omniORB.
@@ -482,7 +503,7 @@ mod tests {
             assert_eq!(found.len(), 1);
             assert_eq!(found[0].code_sets.char_set, expected);
             assert_eq!(found[0].code_sets.wchar_set, WCharSet::Utf16);
-            assert!(found[0].takes_cancels);
+            assert_eq!(found[0].omniorb, OmniOrb::No);
         }
     }
 
