@@ -24,6 +24,8 @@ mod nodes;
 mod omniorb;
 #[path = "interop/rust/peers.rs"]
 mod peers;
+#[path = "interop/rust/restart.rs"]
+mod restart;
 #[path = "interop/rust/rules.rs"]
 mod rules;
 #[path = "interop/rust/samples.rs"]

@@ -110,6 +110,12 @@ impl Running {
         (running, input)
     }
 
+    /// Its process.
+    #[allow(dead_code, reason = "not every test that starts programs asks")]
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits for a line that `find` makes something of; `None` when the program ended without it.
     pub(crate) fn find<T>(&mut self, find: impl Fn(&str) -> Option<T>) -> Option<T> {
         let deadline = Instant::now() + HANG;

@@ -1,18 +1,19 @@
-//! Idle connections between omniORB and us, closed by either side, and calls that go on.
+//! Idle connections between other ORBs and us, closed by either side, and calls that go on.
 //!
 //! A tap between the two sees when a connection ends, and who has ended it.
 
 use crate::idl::interop::{NodeRef, PeerRef};
+use crate::jacorb::JACORB;
 use crate::nodes::host_node;
 use crate::omniorb::OMNIORB;
-use crate::peers::{OUR_ORDER, Over, Way};
+use crate::peers::{Brand, OUR_ORDER, Over, Way};
 use crate::support::{HANG, Running, passed};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
-use zorb::{Builder, Interface, ObjectRef, Orb};
+use zorb::{Builder, Interface, ObjectRef, Orb, Version};
 use zorb_giop::ior::IiopProfile;
 
 /// omniORB looks for idle connections every second, and closes them when they were idle for one:
@@ -20,6 +21,9 @@ use zorb_giop::ior::IiopProfile;
 const SERVER_CLOSES: &[&str] = &["-ORBscanGranularity", "1", "-ORBinConScanPeriod", "1"];
 const CLIENT_CLOSES: &[&str] = &["-ORBscanGranularity", "1", "-ORBoutConScanPeriod", "1"];
 const LIMIT: Duration = Duration::from_millis(300);
+/// JacORB counts in milliseconds.
+const JACORB_SERVER_CLOSES: &[&str] = &["-Djacorb.connection.server.timeout=300"];
+const JACORB_CLIENT_CLOSES: &[&str] = &["-Djacorb.connection.client.idle_timeout=300"];
 
 /// A connection that has ended: who wanted it, and whether they said so.
 struct Ended {
@@ -109,18 +113,26 @@ fn address_of(object: &ObjectRef) -> SocketAddr {
     SocketAddr::new(host, body.address.port)
 }
 
-/// An omniORB server, its peer as an ORB of ours sees it directly, and that ORB.
+/// Another ORB's server, its peer as an ORB of ours sees it directly, and that ORB.
 async fn start(
+    brand: &'static Brand,
     giop: &str,
     args: &[&str],
     ours: fn(Builder) -> Builder,
 ) -> Option<(Running, Orb, PeerRef)> {
-    let programs = OMNIORB.find("idle connections")?;
-    let mut all = (OMNIORB.limit)(giop);
+    let programs = brand.find("idle connections")?;
+    let mut all = (brand.limit)(giop);
     all.extend(args.iter().map(|&arg| arg.to_owned()));
-    let way = Way::new(&OMNIORB, &programs, Over::Tcp, all);
+    let way = Way::new(brand, &programs, Over::Tcp, all);
     let (server, reference) = way.start();
-    let orb = ours(Orb::builder().listen("iiop://127.0.0.1:0"));
+    let version = if giop == "1.0" {
+        Version::V1_0
+    } else {
+        Version::V1_2
+    };
+    let here = Orb::builder().listen("iiop://127.0.0.1:0");
+    // JacORB speaks the version of our references.
+    let orb = ours(here.max_giop_version(version));
     let orb = orb.build().await.expect("the ORB listens");
     let manager = orb.root_poa();
     manager.the_poa_manager().activate().expect("not inactive");
@@ -128,15 +140,21 @@ async fn start(
     Some((server, orb, object.unchecked_narrow()))
 }
 
-/// Our client on omniORB: calls, an idle connection that ends, and calls again.
-async fn our_calls(giop: &str, args: &[&str], ours: fn(Builder) -> Builder, by_server: bool) {
-    let Some((_server, orb, peer)) = start(giop, args, ours).await else {
+/// Our client on another ORB: calls, an idle connection that ends, and calls again.
+async fn our_calls(
+    brand: &'static Brand,
+    giop: &str,
+    args: &[&str],
+    ours: fn(Builder) -> Builder,
+    by_server: bool,
+) {
+    let Some((_server, orb, peer)) = start(brand, giop, args, ours).await else {
         return;
     };
     let mut tap = Tap::on(address_of(peer.as_object())).await;
     let peer: PeerRef = tap.reference(&orb, peer.as_object()).unchecked_narrow();
     for _ in 0..3 {
-        assert_eq!(peer.orb_name().await.expect("no error"), "omniORB");
+        assert_eq!(peer.orb_name().await.expect("no error"), brand.orb_name);
         let ended = tap.ended().await;
         assert_eq!(ended.by_server, by_server);
         // Clients say nothing before 1.2.
@@ -144,17 +162,24 @@ async fn our_calls(giop: &str, args: &[&str], ours: fn(Builder) -> Builder, by_s
             assert!(ended.in_words);
         }
     }
-    assert_eq!(peer.orb_name().await.expect("no error"), "omniORB");
+    assert_eq!(peer.orb_name().await.expect("no error"), brand.orb_name);
     let who = if by_server { "server" } else { "client" };
-    let order = format!("{OUR_ORDER}-{}", OMNIORB.order);
+    let order = format!("{OUR_ORDER}-{}", brand.order);
     passed(&format!(
-        "zorb-omniorb/giop{giop}/{order}/tcp/idle/{who}_closes"
+        "zorb-{}/giop{giop}/{order}/tcp/idle/{who}_closes",
+        brand.name
     ));
 }
 
-/// omniORB's calls on us, made by its server when we call that.
-async fn their_calls(giop: &str, args: &[&str], ours: fn(Builder) -> Builder, by_server: bool) {
-    let Some((_server, orb, peer)) = start(giop, args, ours).await else {
+/// The other ORB's calls on us, made by its server when we call that.
+async fn their_calls(
+    brand: &'static Brand,
+    giop: &str,
+    args: &[&str],
+    ours: fn(Builder) -> Builder,
+    by_server: bool,
+) {
+    let Some((_server, orb, peer)) = start(brand, giop, args, ours).await else {
         return;
     };
     let (node, _) = host_node(&orb, "mine", false);
@@ -170,17 +195,18 @@ async fn their_calls(giop: &str, args: &[&str], ours: fn(Builder) -> Builder, by
     }
     assert_eq!(peer.ring(&node, 0).await.expect("no error"), 1);
     let who = if by_server { "server" } else { "client" };
-    let order = format!("{}-{OUR_ORDER}", OMNIORB.order);
+    let order = format!("{}-{OUR_ORDER}", brand.order);
     passed(&format!(
-        "omniorb-zorb/giop{giop}/{order}/tcp/idle/{who}_closes"
+        "{}-zorb/giop{giop}/{order}/tcp/idle/{who}_closes",
+        brand.name
     ));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn our_client_calls_on_after_omniorb_s_server_has_closed() {
     tokio::join!(
-        our_calls("1.0", SERVER_CLOSES, |ours| ours, true),
-        our_calls("1.2", SERVER_CLOSES, |ours| ours, true),
+        our_calls(&OMNIORB, "1.0", SERVER_CLOSES, |ours| ours, true),
+        our_calls(&OMNIORB, "1.2", SERVER_CLOSES, |ours| ours, true),
     );
 }
 
@@ -188,16 +214,16 @@ async fn our_client_calls_on_after_omniorb_s_server_has_closed() {
 async fn our_client_closes_and_calls_omniorb_s_server_again() {
     let ours = |ours: Builder| ours.idle_timeout(LIMIT);
     tokio::join!(
-        our_calls("1.0", &[], ours, false),
-        our_calls("1.2", &[], ours, false),
+        our_calls(&OMNIORB, "1.0", &[], ours, false),
+        our_calls(&OMNIORB, "1.2", &[], ours, false),
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn omniorb_s_client_closes_and_calls_our_server_again() {
     tokio::join!(
-        their_calls("1.0", CLIENT_CLOSES, |ours| ours, false),
-        their_calls("1.2", CLIENT_CLOSES, |ours| ours, false),
+        their_calls(&OMNIORB, "1.0", CLIENT_CLOSES, |ours| ours, false),
+        their_calls(&OMNIORB, "1.2", CLIENT_CLOSES, |ours| ours, false),
     );
 }
 
@@ -205,7 +231,41 @@ async fn omniorb_s_client_closes_and_calls_our_server_again() {
 async fn omniorb_s_client_calls_on_after_our_server_has_closed() {
     let ours = |ours: Builder| ours.idle_timeout(LIMIT);
     tokio::join!(
-        their_calls("1.0", &[], ours, true),
-        their_calls("1.2", &[], ours, true),
+        their_calls(&OMNIORB, "1.0", &[], ours, true),
+        their_calls(&OMNIORB, "1.2", &[], ours, true),
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn our_client_calls_on_after_jacorb_s_server_has_closed() {
+    tokio::join!(
+        our_calls(&JACORB, "1.0", JACORB_SERVER_CLOSES, |ours| ours, true),
+        our_calls(&JACORB, "1.2", JACORB_SERVER_CLOSES, |ours| ours, true),
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn our_client_closes_and_calls_jacorb_s_server_again() {
+    let ours = |ours: Builder| ours.idle_timeout(LIMIT);
+    tokio::join!(
+        our_calls(&JACORB, "1.0", &[], ours, false),
+        our_calls(&JACORB, "1.2", &[], ours, false),
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jacorb_s_client_closes_and_calls_our_server_again() {
+    tokio::join!(
+        their_calls(&JACORB, "1.0", JACORB_CLIENT_CLOSES, |ours| ours, false),
+        their_calls(&JACORB, "1.2", JACORB_CLIENT_CLOSES, |ours| ours, false),
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jacorb_s_client_calls_on_after_our_server_has_closed() {
+    let ours = |ours: Builder| ours.idle_timeout(LIMIT);
+    tokio::join!(
+        their_calls(&JACORB, "1.0", &[], ours, true),
+        their_calls(&JACORB, "1.2", &[], ours, true),
     );
 }

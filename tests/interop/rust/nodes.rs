@@ -18,11 +18,7 @@ pub(crate) fn bad_param(minor: u32) -> SystemException {
 /// Hosts a node, and gives its reference and the node itself. A loud one says that it is a
 /// `LoudNode` to who asks, and by the id in its reference.
 pub(crate) fn host_node(orb: &Orb, name: &str, loud: bool) -> (NodeRef, Arc<Hosted>) {
-    let node = Arc::new(Hosted {
-        name: name.to_owned(),
-        bounced: AtomicU32::new(0),
-        this: OnceLock::new(),
-    });
+    let node = named_node(name);
     let servant = Arc::clone(&node);
     let poa = orb.root_poa();
     let reference: NodeRef = if loud {
@@ -36,6 +32,15 @@ pub(crate) fn host_node(orb: &Orb, name: &str, loud: bool) -> (NodeRef, Arc<Host
     let this = reference.clone();
     node.this.set(this).expect("nobody else has the node yet");
     (reference, node)
+}
+
+/// A node that nobody hosts yet, and that knows no reference of its own.
+pub(crate) fn named_node(name: &str) -> Arc<Hosted> {
+    Arc::new(Hosted {
+        name: name.to_owned(),
+        bounced: AtomicU32::new(0),
+        this: OnceLock::new(),
+    })
 }
 
 /// The name of a node, asked now; "-" for nil.
