@@ -1,6 +1,7 @@
 //! ORBs that end: once, twice, from everywhere, during calls, or without a word.
 
 use crate::world::{CellRef, client, from_afar, in_time, seen, server, server_at};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
@@ -303,7 +304,52 @@ fn a_runtime_that_is_gone_before_its_orb_fails_calls_and_hangs_nobody() {
         let (kind, _, completed) = seen(in_time(cell.wait(1)).await);
         assert_eq!((kind, completed), (Kind::CommFailure, Completed::Maybe));
     });
-    drop((server, client));
+    // Nobody is left to do what a shutdown does, so it is over as soon as it begins: for who
+    // waits, from now on and in vain before, and for who calls.
+    let before = other.spawn({
+        let server = server.clone();
+        async move { server.run().await }
+    });
+    other.block_on(async {
+        for orb in [&server, &client] {
+            in_time(orb.shutdown(true)).await.unwrap();
+            in_time(orb.run()).await;
+            in_time(orb.shutdown(true)).await.unwrap();
+        }
+        in_time(before).await.unwrap();
+        assert_eq!(seen(in_time(cell.add(1, 1)).await), SHUT_DOWN_NO);
+        assert_eq!(seen(in_time(far.add(1, 1)).await), SHUT_DOWN_NO);
+    });
+    assert_eq!(Arc::strong_count(&servant), 1, "the adapters let go of it");
+}
+
+#[test]
+fn a_shutdown_whose_runtime_goes_while_it_waits_is_over() {
+    let serving = tokio::runtime::Runtime::new().unwrap();
+    let (server, servant, cell) = serving.block_on(server());
+    let other = tokio::runtime::Runtime::new().unwrap();
+    let far = other.block_on(async {
+        let client = client().await;
+        from_afar(&client, &cell).await
+    });
+    let waiting = other.spawn(async move { far.wait(1).await });
+    other.block_on(in_time(servant.entered.notified()));
+    let down = other.spawn({
+        let server = server.clone();
+        async move { server.shutdown(true).await }
+    });
+    // It waits for the upcall.
+    other.block_on(async {
+        while in_time(cell.add(1, 1)).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    });
+    drop(serving);
+    other.block_on(async {
+        in_time(down).await.unwrap().unwrap();
+        in_time(server.run()).await;
+        assert_eq!(seen(in_time(waiting).await.unwrap()).0, Kind::CommFailure);
+    });
 }
 
 #[tokio::test]

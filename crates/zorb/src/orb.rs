@@ -427,18 +427,46 @@ impl OrbInner {
         let Some(this) = self.this.upgrade() else {
             return;
         };
+        let last = Last(this);
         self.lane.spawn(async move {
-            this.tasks.wait().await;
-            // Servants in progress may have called out until now. Whoever finds the cache closed
-            // finds this too.
-            this.ended.store(true, Ordering::Release);
-            this.cache.close();
-            this.cache.closed().await;
-            this.adapters.clear();
-            this.keys.clear();
-            this.down.send_replace(true);
-            tracing::debug!("the ORB is down");
+            last.0.tasks.wait().await;
+            // Servants in progress may have called out until now.
+            last.end_calls();
+            last.0.cache.closed().await;
         });
+    }
+}
+
+/// What a shutdown does last. Dropped when all has been waited for, or with the task that waits,
+/// by a runtime that has shut down: nobody is left then to be waited for, and whoever waits for
+/// the ORB must not wait for ever.
+struct Last(Arc<OrbInner>);
+
+impl Last {
+    /// Whoever finds the cache closed finds this too.
+    fn end_calls(&self) {
+        self.0.ended.store(true, Ordering::Release);
+        self.0.cache.close();
+    }
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        self.end_calls();
+        let down = Down(&self.0.down);
+        self.0.adapters.clear();
+        self.0.keys.clear();
+        drop(down);
+        tracing::debug!("the ORB is down");
+    }
+}
+
+/// Says that the ORB is down, even if a servant panics when it is let go.
+struct Down<'a>(&'a watch::Sender<bool>);
+
+impl Drop for Down<'_> {
+    fn drop(&mut self) {
+        self.0.send_replace(true);
     }
 }
 
