@@ -4,8 +4,8 @@ use crate::keys::Found;
 use crate::object::{Binding, ObjectRef, Target, may_resend};
 use crate::orb::OrbInner;
 use crate::wire::{
-    Answered, CallError, ClientConnection, OMNIORB_MAX_MESSAGE_OCTETS, begin, locate_reply,
-    refused_by_omniorb, released, run_upcall_in_place,
+    Answered, CallError, ClientConnection, begin, locate_reply, refused_by_omniorb, released,
+    run_upcall_in_place,
 };
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -467,7 +467,8 @@ impl Reply {
     }
 }
 
-/// Adds to an exception that says that a request was too large how large it was, and who says so.
+/// Adds to an exception that says that a message was too large what is known of that: how large the
+/// request was, and whose limit it is.
 fn explain_size(exception: SystemException, octets: usize) -> SystemException {
     let minor = exception.minor;
     if minor == minor::MESSAGE_TOO_LARGE
@@ -479,8 +480,8 @@ fn explain_size(exception: SystemException, octets: usize) -> SystemException {
         ))
     } else if minor::OMNIORB_MESSAGE_TOO_LARGE.contains(&minor)
         && exception.kind == SystemExceptionKind::Marshal
-        && octets > OMNIORB_MAX_MESSAGE_OCTETS
     {
+        // In GIOP 1.0 it counts a reply before it sends any of it.
         exception.with_detail(refused_by_omniorb(octets))
     } else {
         exception

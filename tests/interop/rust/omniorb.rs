@@ -218,7 +218,9 @@ mod our_client_passes_every_cell {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn on_omniorb_up_to_its_limit_and_beyond() {
-        our_client(&OMNIORB, Talk::new("1.2", Over::Tcp), &[TOO_BIG]).await;
+        for giop in ["1.0", "1.1", "1.2"] {
+            our_client(&OMNIORB, Talk::new(giop, Over::Tcp), &[TOO_BIG]).await;
+        }
         let talk = Talk {
             setting: "limit-raised",
             args: &["-ORBgiopMaxMsgSize", "16777216"],
@@ -396,7 +398,9 @@ mod omniorb_s_client_passes_every_cell {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn up_to_its_limit_and_beyond() {
-        only(V1_2, &["too_big"]).await;
+        for talk in [V1_0, V1_1, V1_2] {
+            only(talk, &["too_big", "too_big_by_corbaloc"]).await;
+        }
         let talk = Talk {
             setting: "limit-raised",
             args: &["-ORBgiopMaxMsgSize", "16777216"],

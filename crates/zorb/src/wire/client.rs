@@ -60,13 +60,17 @@ pub(crate) struct Answered {
 }
 
 /// What omniORB takes unless told otherwise.
-pub(crate) const OMNIORB_MAX_MESSAGE_OCTETS: usize = 2 << 20;
+const OMNIORB_MAX_MESSAGE_OCTETS: usize = 2 << 20;
 
 const OMNIORB_LIMIT: &str = "2097152 octets, unless giopMaxMsgSize says otherwise";
 
-/// Why omniORB may have refused a request of so many octets.
+/// Why omniORB refused to take a request of so many octets, or to send the reply to it.
 pub(crate) fn refused_by_omniorb(octets: usize) -> String {
-    too_large_for("omniORB", octets)
+    if octets > OMNIORB_MAX_MESSAGE_OCTETS {
+        too_large_for("omniORB", octets)
+    } else {
+        format!("omniORB sends no more than {OMNIORB_LIMIT}")
+    }
 }
 
 fn too_large_for(whoever: &str, octets: usize) -> String {

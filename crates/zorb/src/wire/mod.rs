@@ -21,9 +21,7 @@ mod trace;
 
 pub(crate) use acceptor::Acceptor;
 pub(crate) use cache::{Cache, CacheKey, ConnectError, Connecting};
-pub(crate) use client::{
-    Answered, CallError, ClientConnection, OMNIORB_MAX_MESSAGE_OCTETS, refused_by_omniorb,
-};
+pub(crate) use client::{Answered, CallError, ClientConnection, refused_by_omniorb};
 pub(crate) use profile::{Candidate, Published, candidates, describe_unusable, make_ior};
 pub(crate) use race::first_that_works;
 pub(crate) use server::{

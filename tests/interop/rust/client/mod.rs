@@ -71,7 +71,7 @@ cells! {
     /// The same where there is wide text.
     WIDE_LATIN1: data::{ unfit_reply }
     /// Only for servers that keep to omniORB's default limit.
-    TOO_BIG: data::{ too_big }
+    TOO_BIG: data::{ too_big, too_big_by_corbaloc }
     /// Only for servers without that limit.
     VERY_BIG: data::{ very_big_messages }
     /// Only for servers that forward.
