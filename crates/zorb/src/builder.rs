@@ -317,9 +317,15 @@ impl Builder {
     }
 
     /// The code set for `char` and `string` with peers that state none: servers whose references
-    /// say nothing of code sets or are of GIOP 1.0, and clients that send no CodeSets context.
-    /// ISO 8859-1 unless set, as the specification implies; there are ORBs that say nothing and
-    /// send UTF-8.
+    /// say nothing of code sets (those of GIOP 1.0, and every `corbaloc` of whatever version), and
+    /// clients that send no CodeSets context. ISO 8859-1 unless set, as the specification implies.
+    ///
+    /// There are ORBs that say nothing and send UTF-8: JacORB does so where its native set is
+    /// UTF-8, which it is by default on a UTF-8 locale. Text beyond ASCII is **another text** then,
+    /// in both directions and without an error, since every octet is some character of
+    /// ISO 8859-1. Set [`CharSet::Utf8`] for those, or, for one reference,
+    /// [`ObjectRef::with_char_code_set`](crate::ObjectRef::with_char_code_set).
+    #[doc(alias = "defaultCharCodeSet")]
     pub fn char_code_set_of_unstated_peers(mut self, set: CharSet) -> Self {
         self.settings.unstated_char_set = set;
         self

@@ -142,7 +142,9 @@ impl ObjectRef {
 
     /// The same reference, for a server that mislabels its text: `char`s and `string`s to and from
     /// it are in `set`, whatever its reference says and was agreed on. Servers that state UTF-8
-    /// and send ISO 8859-1 exist; without this, their text is DATA_CONVERSION.
+    /// and send ISO 8859-1 exist; without this, their text is DATA_CONVERSION. So do servers that
+    /// are found by `corbaloc`, which states nothing, and take and send UTF-8 (JacORB's, often);
+    /// without this, their text is another text.
     #[must_use]
     pub fn with_char_code_set(&self, set: CharSet) -> Self {
         Self(Arc::new(Inner {

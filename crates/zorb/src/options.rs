@@ -12,6 +12,8 @@ use zorb_giop::url::ObjectUrl;
 const PREFIX: &str = "-ORB";
 /// Octets of a message that a trace of level 30 shows: omniORB's number.
 const TRACED_OCTETS: usize = 128;
+/// The code sets for `char` and `string` that there are.
+const CHAR_SETS: &str = "UTF-8 or ISO-8859-1";
 
 /// One row of the table.
 struct OptionSpec {
@@ -35,7 +37,7 @@ enum List {
 }
 
 /// Every option there is.
-const OPTIONS: [OptionSpec; 14] = [
+const OPTIONS: [OptionSpec; 15] = [
     OptionSpec {
         name: "InitRef",
         value: "NAME=URL",
@@ -127,17 +129,17 @@ const OPTIONS: [OptionSpec; 14] = [
     },
     OptionSpec {
         name: "nativeCharCodeSet",
-        value: "UTF-8 or ISO-8859-1",
+        value: CHAR_SETS,
         several: false,
         list: None,
-        set: |builder, text| {
-            let set = match text {
-                "UTF-8" => CharSet::Utf8,
-                "ISO-8859-1" => CharSet::Latin1,
-                _ => return Err(expected("UTF-8 or ISO-8859-1", text)),
-            };
-            Ok(builder.native_char_code_set(set))
-        },
+        set: |builder, text| Ok(builder.native_char_code_set(char_set(text)?)),
+    },
+    OptionSpec {
+        name: "defaultCharCodeSet",
+        value: CHAR_SETS,
+        several: false,
+        list: None,
+        set: |builder, text| Ok(builder.char_code_set_of_unstated_peers(char_set(text)?)),
     },
     OptionSpec {
         name: "maxGIOPVersion",
@@ -188,6 +190,14 @@ const OPTIONS: [OptionSpec; 14] = [
 
 fn expected(what: &str, found: &str) -> String {
     format!("expected {what}, found {found:?}")
+}
+
+fn char_set(text: &str) -> Result<CharSet, String> {
+    match text {
+        "UTF-8" => Ok(CharSet::Utf8),
+        "ISO-8859-1" => Ok(CharSet::Latin1),
+        _ => Err(expected(CHAR_SETS, text)),
+    }
 }
 
 fn milliseconds(text: &str) -> Result<Option<Duration>, String> {

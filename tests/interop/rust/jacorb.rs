@@ -1,13 +1,14 @@
 //! JacORB on the other side: which columns of the matrix there are with it.
 
 use crate::client::{
-    Cell, DATA, ENDS, FORWARDS, LATIN1, LATIN1_CHAR, NOT_WIDE, OBJECTS, UNICODE, VERY_BIG, WAITS,
-    WIDE, WIDE_UNICODE,
+    Cell, DATA, ENDS, FORWARDS, LATIN1, LATIN1_CHAR, NOT_WIDE, OBJECTS, UNICODE,
+    UNICODE_BY_CORBALOC, VERY_BIG, WAITS, WIDE, WIDE_UNICODE,
 };
 use crate::peers::{Brand, OUR_ORDER, Over, Program, Programs};
 use crate::tap::{FRAGMENT, Recording, Side};
 use crate::tshark;
 use std::path::Path;
+use zorb::CharSet;
 
 pub(crate) static JACORB: Brand = brand(&[
     // It writes one NaN for all of them.
@@ -163,6 +164,21 @@ mod our_client_passes_every_cell {
             ..latin1("1.2")
         };
         our_client(&JACORB, talk, &[DATA, VERY_BIG, WIDE]).await;
+    }
+
+    /// Where nothing is agreed on it speaks the set that it keeps strings in, which only we can
+    /// know: by its references of 1.0, and by any `corbaloc`.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_jacorb_with_utf_8_that_it_does_not_state() {
+        for giop in ["1.0", "1.1", "1.2"] {
+            let talk = Talk {
+                setting: "utf8-unstated-utf8",
+                args: &["-Djacorb.native_char_codeset=UTF8"],
+                ours: |builder| builder.char_code_set_of_unstated_peers(CharSet::Utf8),
+                ..Talk::new(giop, Over::Tcp)
+            };
+            our_client(&JACORB, talk, &[UNICODE, UNICODE_BY_CORBALOC]).await;
+        }
     }
 
     /// Its references of any version name no code sets then.

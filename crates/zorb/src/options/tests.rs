@@ -73,12 +73,15 @@ fn every_option_reaches_its_setting() {
             "65536",
             "-ORBnativeCharCodeSet",
             "ISO-8859-1",
+            "-ORBdefaultCharCodeSet",
+            "UTF-8",
             "-ORBtraceLevel",
             "30",
         ],
     )
     .unwrap();
     assert_eq!(settings.native_char_set, CharSet::Latin1);
+    assert_eq!(settings.unstated_char_set, CharSet::Utf8);
     let references: Vec<_> = settings.initial_references.iter().collect();
     assert_eq!(
         references,

@@ -204,6 +204,31 @@ pub(super) async fn unicode(w: Arc<World>) {
     echo!(w.echo_string("\u{10ffff}", "Ж"));
 }
 
+/// A `corbaloc` states no code sets. For a server that takes and sends UTF-8 all the same our ORB
+/// has been told so; one that has not been told makes another text of it, and no error.
+pub(super) async fn unicode_by_corbaloc(w: Arc<World>) {
+    let way = w.way.as_ref().expect("a way");
+    let url = way.corbaloc(w.peer.as_object().ior());
+    let by_url = async |orb: &Orb| -> PeerRef {
+        let object = orb.string_to_object(&url).await.unwrap();
+        object.unchecked_narrow()
+    };
+    let text = "é, Ж and 日本語";
+    let told = by_url(&w.orb).await;
+    told.set_title(text).await.unwrap();
+    assert_eq!(told.title().await.as_deref(), Ok(text));
+    assert_eq!(w.peer.title().await.as_deref(), Ok(text));
+    assert_eq!(told.join("Ж", "é").await.as_deref(), Ok("Жé"));
+
+    let other = Orb::builder().build().await.expect("an ORB");
+    let untold = by_url(&other).await;
+    let octets = text.bytes().map(char::from).collect();
+    assert_eq!(untold.title().await, Ok(octets));
+    untold.set_title("é").await.unwrap();
+    assert_eq!(told.title().await.as_deref(), Ok("\u{fffd}"));
+    other.shutdown(true).await.expect("outside any upcall");
+}
+
 pub(super) async fn cyrillic(w: Arc<World>) {
     let all: String = ('Ё'..='џ').filter(|c| !"ЍѐѝѠ".contains(*c)).collect();
     echo!(w.echo_string("Жар-птица № 1", "Ё"));
