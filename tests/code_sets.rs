@@ -6,7 +6,8 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use zorb::{
-    Bytes, Char, CharSet, Interface, Ior, Orb, SystemException, SystemExceptionKind as Kind,
+    Bytes, Char, CharSet, Forward, Interface, Ior, Orb, SystemException,
+    SystemExceptionKind as Kind,
 };
 use zorb::{CompletionStatus as Completed, WChar};
 use zorb_cdr::{BigEndian, Encoder, LittleEndian, WireFormat};
@@ -268,6 +269,38 @@ async fn peers_that_state_nothing_are_iso_8859_1_unless_said_otherwise() {
         client.shutdown(true).await.unwrap();
         server.shutdown(true).await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_corbaloc_carries_all_text_once_its_key_forwards_to_a_full_reference() {
+    let server = Orb::builder().listen("iiop://127.0.0.1:0");
+    let server = server.build().await.unwrap();
+    let poa = server.root_poa();
+    poa.the_poa_manager().activate().unwrap();
+    let echo: EchoRef = poa.activate(EchoServant::new(Servant)).unwrap();
+    let door: EchoRef = poa.create_forward(Forward::to(&echo)).unwrap();
+    server.key_table().bind("Plain", &echo).unwrap();
+    server.key_table().bind("Door", &door).unwrap();
+    let client = Orb::builder().build().await.unwrap();
+    let find = async |key: &str, version: &str| {
+        let url = server.corbaloc_url(key).unwrap().replace("1.2", version);
+        assert!(url.contains(&format!(":{version}@")), "{url}");
+        let object = client.string_to_object(&url).await.unwrap();
+        object.narrow::<EchoRef>().await.unwrap().expect("an Echo")
+    };
+    for version in ["1.0", "1.2"] {
+        let plain = find("Plain", version).await;
+        let narrow = plain.narrow("Ж").await.unwrap_err();
+        assert_eq!(narrow.kind, Kind::DataConversion);
+        let wide = plain.wide("Ж").await.unwrap_err();
+        assert_eq!(wide.completed, Completed::No);
+        // It was asked for its type, and has said where it is.
+        let full = find("Door", version).await;
+        assert_eq!(full.narrow("Ж").await.as_deref(), Ok("Ж"));
+        assert_eq!(full.wide("Ж").await.as_deref(), Ok("Ж"));
+    }
+    client.shutdown(true).await.unwrap();
+    server.shutdown(true).await.unwrap();
 }
 
 #[tokio::test]

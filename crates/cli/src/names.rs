@@ -105,6 +105,7 @@ Examples:
   zorb names resolve bank/account.savings | zorb ior -
   zorb names bind --parents bank/account.savings account.ior
   zorb names -ORBInitRef NameService=file:///srv/ns.ior mkcontext bank
+  zorb names -ORBdefaultCharCodeSet UTF-8 list    a JacORB service whose names are in UTF-8
 
 Exit status: 0, or 1 with a line on standard error that says why not.";
 

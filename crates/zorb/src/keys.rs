@@ -205,6 +205,12 @@ impl OrbInner {
 /// [`Orb::ins_poa`] come first: their ids *are* plain keys. Keys that neither knows go to the
 /// [locator](Self::set_locator), if there is one.
 ///
+/// Such a URL states no code sets, so a client sends `string`s as ISO 8859-1 by it and no wide text
+/// at all. Bind a forward to the object in place of the object, and each client goes on by the full
+/// reference after its first call:
+/// `bind("Bank", &poa.create_forward::<ObjectRef>(Forward::to(&account))?)`, with
+/// [`Poa::create_forward`](crate::Poa::create_forward).
+///
 /// Bindings live as long as the ORB. The table itself has no POA manager: an object of this ORB
 /// goes by its own, and a forward is answered as soon as the ORB listens.
 ///
