@@ -43,10 +43,10 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  zorb ior account.ior                    what is in a reference
-  zorb ping account.ior                   whether the object is there
-  zorb names list -r                      what a naming service has
-  zorb names --trace resolve bank/account and every message of that
+  zorb ior account.ior                      what is in a reference
+  zorb ping account.ior                     whether the object is there
+  zorb names list -r                        what a naming service has
+  zorb names --trace resolve bank/account   every message of that
 
 All commands that call know the -ORB… options: -ORBInitRef, -ORBclientCallTimeOutPeriod, ….";
 
@@ -64,7 +64,8 @@ fn main() -> ExitCode {
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
     // Before clap, which would take -ORBInitRef for a handful of short options.
-    let asks = asks_for_trace(&arguments);
+    let variable = std::env::var("ORBtraceLevel").ok();
+    let asks = asks_for_trace(&arguments, variable.as_deref());
     let builder = Orb::builder().env().args(&mut arguments);
     let cli = Cli::parse_from(arguments);
     cli.color.apply();
@@ -74,7 +75,7 @@ fn main() -> ExitCode {
         command => call(
             command,
             builder,
-            &Environment::new(paint, cli.trace.or(asks)),
+            &Environment::new(paint, cli.trace.or(asks), command.hears()),
         ),
     };
     match done {
@@ -89,12 +90,22 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the arguments say what turns omniORB's trace of messages on.
-fn asks_for_trace(arguments: &[String]) -> Option<Trace> {
-    let level = arguments
-        .iter()
-        .skip_while(|argument| !argument.eq_ignore_ascii_case("-ORBtraceLevel"))
-        .nth(1)?;
+impl Command {
+    /// Whether it wants to know who answered.
+    fn hears(&self) -> bool {
+        matches!(self, Self::Ping(_))
+    }
+}
+
+/// Whether what the ORB takes out of the arguments, or else the variable, turns omniORB's trace of
+/// messages on.
+fn asks_for_trace(arguments: &[String], variable: Option<&str>) -> Option<Trace> {
+    let ours = arguments.iter().take_while(|argument| *argument != "--");
+    let ours: Vec<&str> = ours.map(String::as_str).collect();
+    let last = ours
+        .windows(2)
+        .rfind(|pair| pair[0].eq_ignore_ascii_case("-ORBtraceLevel"));
+    let level = last.map(|pair| pair[1]).or(variable)?;
     let level: u32 = level.parse().ok()?;
     // From which level on octets are shown too, the ORB knows itself.
     (level >= OMNIORB_TRACES_MESSAGES).then_some(Trace::Headers)
@@ -117,4 +128,26 @@ fn call(
             Command::Names(options) => names::run(options, builder, environment).await,
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_is_asked_for_by_argument_or_variable() {
+        let asks = |arguments: &[&str], variable| {
+            let arguments: Vec<String> = arguments.iter().map(|&a| a.to_owned()).collect();
+            asks_for_trace(&arguments, variable).is_some()
+        };
+        assert!(!asks(&["ping"], None));
+        assert!(asks(&["ping", "-ORBtraceLevel", "25"], None));
+        assert!(asks(&["-ORBtracelevel", "40", "ping"], None));
+        assert!(asks(&["ping"], Some("25")));
+        assert!(!asks(&["ping"], Some("24")));
+        // The argument counts more, the later one most, and what is behind `--` is none.
+        assert!(!asks(&["-ORBtraceLevel", "0", "ping"], Some("25")));
+        assert!(asks(&["-ORBtraceLevel", "0", "-ORBtraceLevel", "25"], None));
+        assert!(!asks(&["ping", "--", "-ORBtraceLevel", "25"], None));
+    }
 }

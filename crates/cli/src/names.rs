@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 32;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The naming service, any object URL or a file with one, unless -ORBInitRef NameService=URL says it
+    /// The naming service, any object URL or a file with one; without it, what the initial reference NameService is
     #[arg(
         short = 'n',
         long,
@@ -218,13 +218,16 @@ impl<'a> Session<'a> {
         builder: Builder,
         environment: &'a Environment,
     ) -> Result<Self, Failure> {
-        let service = url(options.nameservice.as_deref().unwrap_or(DEFAULT));
-        // An -ORBInitRef counts more.
-        let orb = environment
-            .orb(builder, options.timeout)
-            .initial_reference("NameService", service)
-            .build()
-            .await?;
+        // What is said to this program counts more than what is said to every ORB: an argument is
+        // above the variable ORBInitRef, and the later argument above the earlier one.
+        let builder = match &options.nameservice {
+            Some(service) => builder.args(&mut vec![
+                "-ORBInitRef".to_owned(),
+                format!("NameService={}", url(service)),
+            ]),
+            None => builder.initial_reference("NameService", DEFAULT),
+        };
+        let orb = environment.orb(builder, options.timeout).build().await?;
         let root = NamingClient::find(&orb).await.map_err(|error| {
             let is_default = error.to_string().contains(DEFAULT_PLACE);
             let failure = Failure::from(error);

@@ -35,8 +35,9 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// Sets up what listens to the ORB.
-    pub(crate) fn new(paint: Paint, trace: Option<Trace>) -> Self {
+    /// Sets up what listens to the ORB. Replies are heard only when somebody takes them: a command
+    /// that calls as often as it likes would keep them all.
+    pub(crate) fn new(paint: Paint, trace: Option<Trace>, hears: bool) -> Self {
         let heard = Heard::default();
         // Whether this is a terminal is asked of the stream that the trace goes to.
         let colors = anstream::AutoStream::choice(&std::io::stderr());
@@ -49,7 +50,7 @@ impl Environment {
         });
         tracing_subscriber::registry()
             .with(Targets::new().with_target("zorb", tracing::Level::TRACE))
-            .with(heard.clone())
+            .with(hears.then(|| heard.clone()))
             .with(shown)
             .init();
         Self {
