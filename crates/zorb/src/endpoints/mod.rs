@@ -13,12 +13,24 @@ use zorb_transport::Endpoint;
 /// What somebody should know who listens to `listening` and publishes `published`: that nobody
 /// elsewhere will get there, although it looks as if they could. Asks the resolver, so it blocks.
 pub(crate) fn doubt(listening: &Endpoint, published: &[Endpoint]) -> Option<String> {
+    let first = |host: &str, port| Some((host, port).to_socket_addrs().ok()?.next()?.ip());
+    doubt_where(listening, published, interfaces::reachable, first)
+}
+
+/// The same on a host with these addresses (IPv6 ones too, or not), where the first that a name
+/// and port have is this one.
+fn doubt_where(
+    listening: &Endpoint,
+    published: &[Endpoint],
+    reachable: impl FnOnce(bool) -> Vec<IpAddr>,
+    first: impl FnOnce(&str, u16) -> Option<IpAddr>,
+) -> Option<String> {
     let Endpoint::Iiop { host, port } = listening else {
         return None;
     };
     match host.parse::<IpAddr>() {
         Ok(any) if any.is_unspecified() => {
-            let reachable = interfaces::reachable(any.is_ipv6());
+            let reachable = reachable(any.is_ipv6());
             let named = |ip: &IpAddr| published.contains(&Endpoint::iiop(ip.to_string(), *port));
             reachable.iter().all(|ip| ip.is_loopback() && named(ip)).then(|| {
                 "this host has no address that others could reach, so references name the loopback address"
@@ -30,7 +42,7 @@ pub(crate) fn doubt(listening: &Endpoint, published: &[Endpoint]) -> Option<Stri
         Err(_) if host.eq_ignore_ascii_case("localhost") => None,
         Err(_) => {
             // What was listened to is the first address of the name that would do.
-            let first = (host.as_str(), *port).to_socket_addrs().ok()?.next()?.ip();
+            let first = first(host, *port)?;
             (first.is_loopback() && published.contains(listening)).then(|| {
                 format!("references name {host:?}, which is {first} here: nobody else gets in")
             })
@@ -64,21 +76,32 @@ mod tests {
 
     #[test]
     fn who_cannot_be_reached_is_told() {
-        let doubt = |listening: &str, published: &str| {
-            doubt(&listening.parse().unwrap(), &[published.parse().unwrap()])
+        let loopback: IpAddr = [127, 0, 0, 1].into();
+        let other: IpAddr = [192, 0, 2, 1].into();
+        // A host with these addresses, where names are the loopback address or nobody's.
+        let doubt = |addresses: &[IpAddr], listening: &str, published: &str| {
+            let published = [published.parse().unwrap()];
+            let reachable = |_| addresses.to_vec();
+            let first = |host: &str, _| (host != "nobody").then_some(loopback);
+            doubt_where(&listening.parse().unwrap(), &published, reachable, first)
         };
-        // Whoever has other addresses means it.
-        let alone = interfaces::reachable(false).iter().all(IpAddr::is_loopback);
-        let told = doubt("iiop://0.0.0.0:1", "iiop://127.0.0.1:1");
-        assert_eq!(told.is_some(), alone);
-        assert!(doubt("iiop://0.0.0.0:1", "iiop://192.0.2.1:1").is_none());
-        assert!(doubt("iiop://127.0.0.1:1", "iiop://127.0.0.1:1").is_none());
-        assert!(doubt("iiop://localhost:1", "iiop://localhost:1").is_none());
-        // A name that means the loopback address everywhere.
-        let name = "iiop://ip6-loopback.localhost:1";
-        if doubt(name, name).is_none() {
-            // This resolver does not know RFC 6761.
-            assert!("ip6-loopback.localhost:1".to_socket_addrs().is_err());
+        let any = "iiop://0.0.0.0:1";
+        let told = doubt(&[loopback], any, "iiop://127.0.0.1:1").unwrap();
+        assert!(
+            told.contains("no address that others could reach"),
+            "{told}"
+        );
+        // Whoever has other addresses means it, and so does who publishes another.
+        assert_eq!(doubt(&[other, loopback], any, "iiop://127.0.0.1:1"), None);
+        assert_eq!(doubt(&[loopback], any, "iiop://192.0.2.1:1"), None);
+        // As it is written, so it is meant.
+        for meant in ["iiop://127.0.0.1:1", "iiop://localhost:1"] {
+            assert_eq!(doubt(&[loopback], meant, meant), None);
         }
+        // A name that this host takes for the loopback address, as Debian does its own.
+        let told = doubt(&[other], "iiop://bank:1", "iiop://bank:1").unwrap();
+        assert!(told.contains("\"bank\", which is 127.0.0.1 here"), "{told}");
+        assert_eq!(doubt(&[other], "iiop://bank:1", "iiop://192.0.2.1:1"), None);
+        assert_eq!(doubt(&[other], "iiop://nobody:1", "iiop://nobody:1"), None);
     }
 }
