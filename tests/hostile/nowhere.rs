@@ -131,7 +131,7 @@ async fn every_reference_to_nowhere_fails_with_its_exception_place_and_cause() {
             unreachable,
             // The resolver says so, or does not answer.
             vec![format!(
-                "no-such-host.invalid:2809: failed to lookup or no-such-host.invalid:2809: no answer within {SHORT:?}"
+                "no-such-host.invalid:2809: failed to lookup or no-such-host.invalid:2809 within {SHORT:?}"
             )],
         ),
         (
