@@ -384,6 +384,39 @@ async fn catior_explains_a_reference_that_leads_over_a_unix_socket() {
     .await;
 }
 
+/// A reference that only the name of an interface, an address and a plain key make.
+#[tokio::test(flavor = "multi_thread")]
+async fn genior_makes_a_reference_that_leads_to_a_plain_key() {
+    let cell = "genior/tcp";
+    let genior = Path::new("genior");
+    if !have(cell, &[genior]) {
+        return;
+    }
+    let orb = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .build()
+        .await
+        .expect("the ORB listens");
+    let poa = orb.root_poa();
+    let greeter = poa
+        .activate(GreeterServant::new(Greets("by its plain key")))
+        .expect("it listens");
+    orb.key_table()
+        .bind("Greeter", &greeter)
+        .expect("the only one");
+    poa.the_poa_manager().activate().expect("not inactive");
+    let endpoint = orb.endpoints()[0].to_string();
+    let (_, port) = endpoint.rsplit_once(':').expect("host and port");
+    let args = ["IDL:Naming/Greeter:1.0", "127.0.0.1", port, "Greeter"];
+    let made = Running::start(genior, &args).finish().success().join("");
+
+    let client = Orb::builder().build().await.expect("a client");
+    let object = client.string_to_object(made.trim()).await.expect("an IOR");
+    assert_eq!(object.ior().type_id, GreeterRef::REPOSITORY_ID);
+    assert_eq!(greeting(&object).await, "by its plain key");
+    passed(cell);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn jacorb_s_name_server_keeps_what_we_bind() {
     let cell = "jacorbnames/bind_resolve";
