@@ -184,6 +184,13 @@ static void basic() {
   same("only_out: one", one, 1), same("only_out: two", two, 2.0), same("only_out: three", std::string(three.in()), "three");
 }
 
+// Quiet ones: of either sign, and with something in them.
+static void nans() {
+  for (uint64_t v : {0x7fc00000ull, 0xffc00000ull, 0x7fc12345ull}) ECHO_FIXED(echo_float, CORBA::Float, bits<float>(v), bits<float>(v ^ 1));
+  for (uint64_t v : {0x7ff8000000000000ull, 0xfff8000000000000ull, 0x7ff8123456789abcull})
+    ECHO_FIXED(echo_double, CORBA::Double, bits<double>(v), bits<double>(v ^ 1));
+}
+
 static void mixed_once(Dice d, CORBA::Boolean e) {
   CORBA::Octet a = d.roll(), g = d.roll(), g0 = g, i = 0;
   CORBA::Double b = d.real(), h = d.real(), h0 = h;
@@ -461,6 +468,13 @@ static void bounded() { // up to the bound
     fill_seq(d, a, n), fill_seq(d, b, Shapes::max_corners - n);
     ECHO_VARIABLE(echo_corners, Shapes::Corners, a, b);
   }
+}
+// Found by this ORB, in its own way.
+static void beyond_bounds() {
+  raised_system<CORBA::MARSHAL>("a tag of 13", [] {
+    CORBA::String_var io = CORBA::string_dup(""), out, ret = peer->echo_tag("exactly13char", io.inout(), 0, out.out());
+  }, CORBA::COMPLETED_NO);
+  peer->nothing();
 }
 static void arrays() {
   Dice d{6};
@@ -1020,11 +1034,11 @@ static bool never() { return false; } // unless asked for by name
 // In 1.1 this ORB writes wide text as if it were 1.2; in 1.0 there is none.
 static bool with_wide_text() { return max_giop == "1.2"; }
 static const Cell cells[] = {
-    {"basic", basic, 0}, {"mixed", mixed, 0}, {"mismatch", mismatch, 0}, {"constants", constants, 0},
+    {"basic", basic, 0}, {"nans", nans, 0}, {"mixed", mixed, 0}, {"mismatch", mismatch, 0}, {"constants", constants, 0},
     {"strings", strings, 0}, {"latin1", latin1, [] { return !native_cyrillic; }}, {"latin1_char", latin1_char, [] { return !native_utf8; }},
     {"cyrillic", cyrillic, never}, {"unicode", unicode, [] { return native_utf8; }}, {"enums", enums, 0}, {"structs", structs, 0},
     {"bundles", bundles, 0}, {"sequences", sequences, 0}, {"struct_sequences", struct_sequences, 0},
-    {"nested_sequences", nested_sequences, 0}, {"bounded", bounded, 0}, {"arrays", arrays, 0},
+    {"nested_sequences", nested_sequences, 0}, {"bounded", bounded, 0}, {"beyond_bounds", beyond_bounds, 0}, {"arrays", arrays, 0},
     {"large_octets", large_octets, 0}, {"large_strings", large_strings, 0}, {"large_structs", large_structs, 0},
     {"big_messages", big_messages, 0}, {"very_big_messages", very_big_messages, never}, {"too_big", too_big, never},
     {"too_big_by_corbaloc", too_big_by_corbaloc, never},
@@ -1097,10 +1111,11 @@ int main(int argc, char **argv) {
   }
 
   std::string endpoint = unix_path.empty() ? "giop:tcp:127.0.0.1:" : "giop:unix:" + unix_path;
-  const char *opts[][2] = {{"endPoint", endpoint.c_str()},
-                           {"clientCallTimeOutPeriod", "30000"}, // a lost reply is a failed cell, not a hang
+  const char *opts[][2] = {{"clientCallTimeOutPeriod", "30000"}, // a lost reply is a failed cell, not a hang
                            {"supportPerThreadTimeOut", "1"},
+                           {"endPoint", endpoint.c_str()},
                            {0, 0}};
+  if (flag(argc, argv, "-ORBendPoint")) opts[2][0] = 0; // else there would be both
   try {
     orb = CORBA::ORB_init(argc, argv, "omniORB4", opts);
     CORBA::Object_var o = orb->resolve_initial_references("RootPOA");

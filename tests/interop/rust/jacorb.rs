@@ -1,10 +1,10 @@
 //! JacORB on the other side: which columns of the matrix there are with it.
 
 use crate::client::{
-    Cell, DATA, ENDS, FORWARDS, LATIN1, LATIN1_CHAR, NOT_WIDE, OBJECTS, UNICODE,
+    BASIC, CALLBACKS, Cell, DATA, ENDS, FORWARDS, LATIN1, LATIN1_CHAR, NOT_WIDE, OBJECTS, UNICODE,
     UNICODE_BY_CORBALOC, VERY_BIG, WAITS, WIDE, WIDE_UNICODE,
 };
-use crate::peers::{Brand, OUR_ORDER, Over, Program, Programs};
+use crate::peers::{Brand, OUR_ORDER, Over, Program, Programs, have_ipv6};
 use crate::tap::{FRAGMENT, Recording, Side};
 use crate::tshark;
 use std::path::Path;
@@ -154,6 +154,29 @@ mod our_client_passes_every_cell {
         }
     }
 
+    /// What is native to us changes nothing: its set is what travels.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_jacorb_with_iso_8859_1_here() {
+        for (setting, args, utf8, groups) in [
+            ("latin1-latin1", &[][..], false, &[LATIN1, LATIN1_CHAR][..]),
+            (
+                "latin1-utf8",
+                &["-Djacorb.native_char_codeset=UTF8"],
+                true,
+                &[UNICODE, WIDE_UNICODE],
+            ),
+        ] {
+            let talk = Talk {
+                setting,
+                args,
+                utf8,
+                ours: |builder| builder.native_char_code_set(CharSet::Latin1),
+                ..Talk::new("1.2", Over::Tcp)
+            };
+            our_client(&JACORB, talk, groups).await;
+        }
+    }
+
     /// It reads fragments of 1.2, refuses those of 1.1, and never sends any.
     #[tokio::test(flavor = "multi_thread")]
     async fn on_jacorb_by_our_fragments() {
@@ -192,6 +215,21 @@ mod our_client_passes_every_cell {
             };
             our_client(&JACORB, talk, &[LATIN1, LATIN1_CHAR, NOT_WIDE]).await;
         }
+    }
+
+    /// Callbacks too.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_jacorb_over_ipv6() {
+        if !have_ipv6("JacORB over IPv6") {
+            return;
+        }
+        let talk = Talk {
+            setting: "ipv6",
+            address: "[::1]",
+            args: &["-DOAIAddr=::1"],
+            ..Talk::new("1.2", Over::Tcp)
+        };
+        our_client(&JACORB, talk, &[BASIC, CALLBACKS]).await;
     }
 }
 
@@ -256,6 +294,49 @@ mod jacorb_s_client_passes_every_cell {
         }
     }
 
+    /// Our references name ISO 8859-1 as native then, and UTF-8 as what we convert.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn with_iso_8859_1_here() {
+        for (setting, args, only) in [
+            (
+                "latin1-latin1",
+                &[][..],
+                &["strings", "latin1", "latin1_char", "unfit_reply"][..],
+            ),
+            (
+                "utf8-latin1",
+                &["-Djacorb.native_char_codeset=UTF8", "--tcs", "utf8"],
+                &["strings", "latin1", "latin1_char", "unicode"],
+            ),
+        ] {
+            let talk = Talk {
+                setting,
+                args,
+                ours: |builder| builder.native_char_code_set(CharSet::Latin1),
+                heard: None,
+                ..V1_2
+            };
+            their_client(&JACORB, talk, Theirs { only, ..ALL }).await;
+        }
+    }
+
+    /// Without code sets it sends what it keeps strings in, and our server has to be told.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn with_utf_8_without_code_sets() {
+        let talk = Talk {
+            setting: "utf8-unstated-utf8",
+            args: &["-Djacorb.native_char_codeset=UTF8", "--tcs", "utf8"],
+            ours: |builder| {
+                let builder = builder.max_giop_version(Version::V1_0);
+                builder.char_code_set_of_unstated_peers(CharSet::Utf8)
+            },
+            heard: None,
+            ..V1_0
+        };
+        let only = &["strings", "latin1", "unicode"];
+        their_client(&JACORB, talk, Theirs { only, ..ALL }).await;
+    }
+
     /// It reads those of 1.2 only.
     #[tokio::test(flavor = "multi_thread")]
     async fn by_our_fragments() {
@@ -270,12 +351,6 @@ mod jacorb_s_client_passes_every_cell {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn asking_first_where_objects_are() {
-        let talk = Talk {
-            setting: "locate",
-            args: &["-Djacorb.locate_on_bind=on"],
-            heard: Some(heard_locating),
-            ..V1_2
-        };
         let only = &[
             "basic",
             "references",
@@ -283,7 +358,15 @@ mod jacorb_s_client_passes_every_cell {
             "callbacks",
             "forward",
         ];
-        their_client(&JACORB, talk, Theirs { only, ..ALL }).await;
+        for talk in [V1_0, V1_1, V1_2] {
+            let talk = Talk {
+                setting: "locate",
+                args: &["-Djacorb.locate_on_bind=on"],
+                heard: Some(heard_locating),
+                ..talk
+            };
+            their_client(&JACORB, talk, Theirs { only, ..ALL }).await;
+        }
     }
 
     /// The address in the body of our references is dead, an alternate one lives.
@@ -299,8 +382,81 @@ mod jacorb_s_client_passes_every_cell {
         their_client(&JACORB, talk, Theirs { only, ..ALL }).await;
     }
 
+    /// Callbacks too.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn over_ipv6() {
+        if !have_ipv6("JacORB over IPv6") {
+            return;
+        }
+        let talk = Talk {
+            setting: "ipv6",
+            address: "[::1]",
+            args: &["-DOAIAddr=::1"],
+            heard: None,
+            ..V1_2
+        };
+        let only = &["basic", "corbaloc", "callbacks"];
+        their_client(&JACORB, talk, Theirs { only, ..ALL }).await;
+    }
+
     #[test]
     fn up_to_the_death_of_the_server() {
         their_client_and_the_end(&JACORB);
+    }
+}
+
+/// Nobody sends JacORB fragments in GIOP 1.1; this is why.
+mod fragments_of_giop_1_1 {
+    use super::*;
+    use crate::idl::interop::PeerRef;
+    use crate::matrix::Talk;
+    use crate::nodes::host_node;
+    use crate::peers::Way;
+    use crate::support::{Running, passed};
+    use zorb::{Orb, SystemExceptionKind as Kind, Version};
+
+    /// JacORB's server, and an ORB of ours that sends fragments in 1.1.
+    async fn start() -> Option<(Running, Orb, PeerRef)> {
+        let programs = JACORB.find("fragments of GIOP 1.1")?;
+        let way = Way::new(&JACORB, &programs, Over::Tcp, (JACORB.limit)("1.1"));
+        let (server, reference) = way.start();
+        let talk = Talk {
+            ours: |builder| {
+                let builder = builder.max_giop_version(Version::V1_1);
+                builder.max_fragment_octets(1024)
+            },
+            ..Talk::new("1.1", Over::Tcp)
+        };
+        let (orb, _) = talk.listen().await;
+        let root = orb.root_poa();
+        root.the_poa_manager().activate().expect("not inactive");
+        let object = orb.string_to_object(&reference).await.expect("a reference");
+        Some((server, orb, object.unchecked_narrow()))
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn are_not_implemented_by_jacorb_s_server() {
+        let Some((_server, _orb, peer)) = start().await else {
+            return;
+        };
+        peer.take_octets(&[7; 500]).await.expect("one message");
+        let refused = peer.take_octets(&[7; 5000]).await.unwrap_err();
+        assert_eq!(refused.kind, Kind::NoImplement, "{refused}");
+        passed("zorb-jacorb/giop1.1/le-be/tcp/fragments/refused");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn make_jacorb_s_client_close() {
+        let Some((_server, orb, peer)) = start().await else {
+            return;
+        };
+        let (short, _) = host_node(&orb, "short", false);
+        peer.keep(&short).await.expect("it is kept");
+        assert_eq!(peer.call_kept().await.expect("one message"), "short");
+        let (long, _) = host_node(&orb, &"long".repeat(1000), false);
+        peer.keep(&long).await.expect("it is kept");
+        let closed = peer.call_kept().await.unwrap_err();
+        assert_eq!(closed.kind, Kind::CommFailure, "{closed}");
+        passed("jacorb-zorb/giop1.1/be-le/tcp/fragments/refused");
     }
 }

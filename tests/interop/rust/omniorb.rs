@@ -1,10 +1,10 @@
 //! omniORB on the other side: which columns of the matrix there are with it.
 
 use crate::client::{
-    CYRILLIC, Cell, DATA, ENDS, FORWARDS, LATIN1, LATIN1_CHAR, NOT_WIDE, OBJECTS, TOO_BIG, UNICODE,
-    VERY_BIG, WAITS, WIDE, WIDE_LATIN1, WIDE_UNICODE,
+    BASIC, CALLBACKS, CYRILLIC, Cell, DATA, ENDS, FORWARDS, LATIN1, LATIN1_CHAR, NOT_WIDE, OBJECTS,
+    TOO_BIG, UNICODE, VERY_BIG, WAITS, WIDE, WIDE_LATIN1, WIDE_UNICODE,
 };
-use crate::peers::{Brand, Over, Program, Programs};
+use crate::peers::{Brand, Over, Program, Programs, have_ipv6};
 use crate::tap::{FRAGMENT, Recording, Side};
 use crate::tshark;
 use std::path::Path;
@@ -228,6 +228,21 @@ mod our_client_passes_every_cell {
         };
         our_client(&OMNIORB, talk, &[VERY_BIG]).await;
     }
+
+    /// Callbacks too.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_omniorb_over_ipv6() {
+        if !have_ipv6("omniORB over IPv6") {
+            return;
+        }
+        let talk = Talk {
+            setting: "ipv6",
+            address: "[::1]",
+            args: &["-ORBendPoint", "giop:tcp:[::1]:"],
+            ..Talk::new("1.2", Over::Tcp)
+        };
+        our_client(&OMNIORB, talk, &[BASIC, CALLBACKS]).await;
+    }
 }
 
 mod omniorb_s_client_passes_every_cell {
@@ -418,6 +433,21 @@ mod omniorb_s_client_passes_every_cell {
             ..V1_2
         };
         only(talk, &["basic", "callbacks"]).await;
+    }
+
+    /// Callbacks too.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn over_ipv6() {
+        if !have_ipv6("omniORB over IPv6") {
+            return;
+        }
+        let talk = Talk {
+            setting: "ipv6",
+            address: "[::1]",
+            args: &["-ORBendPoint", "giop:tcp:[::1]:", "--tcs", "utf8"],
+            ..V1_2
+        };
+        only(talk, &["basic", "corbaloc", "callbacks"]).await;
     }
 
     #[test]

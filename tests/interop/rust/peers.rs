@@ -68,6 +68,15 @@ impl Brand {
     }
 }
 
+/// Whether this machine has IPv6 at all; if not, says that `what` is skipped.
+pub(crate) fn have_ipv6(what: &str) -> bool {
+    let listens = TcpListener::bind("[::1]:0");
+    if let Err(error) = &listens {
+        eprintln!("{what}: skipped, no [::1] here: {error}");
+    }
+    listens.is_ok()
+}
+
 /// The byte order that we write in.
 pub(crate) const OUR_ORDER: &str = if cfg!(target_endian = "big") {
     "be"

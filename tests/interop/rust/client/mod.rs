@@ -76,6 +76,9 @@ cells! {
     TOO_BIG: data::{ too_big, too_big_by_corbaloc }
     /// Only for servers without that limit.
     VERY_BIG: data::{ very_big_messages }
+    /// The least that says that both sides reach each other.
+    BASIC: data::{ basic }
+    CALLBACKS: objects::{ callbacks }
     /// Only for servers that forward.
     FORWARDS: ends::{ forward, forward_loop, forward_to_nowhere, locate }
     /// Only for servers in a process of their own.

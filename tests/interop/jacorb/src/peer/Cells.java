@@ -110,6 +110,7 @@ final class Cells {
             all.put("wide_bounded", this::wideBounded);
             all.put("widen_narrow", this::widenNarrow);
             all.put("large_wide_strings", this::largeWideStrings);
+            if (!utf8) all.put("unfit_reply", this::unfitReply);
         } else all.put("wide_refused", this::wideRefused);
         all.put("attributes", this::attributes);
         all.put("exceptions", this::exceptions);
@@ -127,6 +128,7 @@ final class Cells {
         all.put("timeout", this::timeout);
         all.put("concurrent", this::concurrent);
         all.put("forward", this::forward);
+        all.put("forward_to_nowhere", this::forwardToNowhere);
         if (corbaloc != null) all.put("corbaloc", () -> byCorbaloc(corbaloc));
     }
 
@@ -349,6 +351,14 @@ final class Cells {
             same("twist_wtag", peer.twist_wtag(tag), Rules.otherCase(tag));
         for (String tag : new String[] {"exactly13char", "\ud83e\udd80".repeat(6) + "!"})
             raised(BAD_PARAM.class, "twist_wtag of 13", () -> peer.twist_wtag(tag));
+    }
+
+    /** Text that the server cannot send as ISO 8859-1. */
+    private void unfitReply() throws Exception {
+        for (String text : new String[] {"\u65e5\u672c", "\u0100", "\u20ac", "\ud83e\udd80"}) {
+            raised(DATA_CONVERSION.class, "narrow", () -> peer.narrow(text));
+            echo("echo_string", "still", "there");
+        }
     }
 
     private void widenNarrow() throws Exception {
@@ -723,6 +733,12 @@ final class Cells {
         int before = peer.forwarded();
         same("name", peer.forwarder_for_good().name(), "home");
         same("forwards", peer.forwarded() - before, 1);
+    }
+
+    private void forwardToNowhere() throws Exception {
+        Node node = peer.forward_to_nowhere();
+        raised(OBJECT_NOT_EXIST.class, "a forward to what is gone", CompletionStatus.COMPLETED_NO, node::name);
+        peer.nothing();
     }
 
     private void byCorbaloc(String url) throws Exception {
