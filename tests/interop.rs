@@ -16,6 +16,8 @@ mod idl;
 mod idle;
 #[path = "interop/rust/jacorb.rs"]
 mod jacorb;
+#[path = "interop/rust/liars.rs"]
+mod liars;
 #[path = "interop/rust/matrix.rs"]
 mod matrix;
 #[path = "interop/rust/nodes.rs"]
