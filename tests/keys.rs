@@ -440,3 +440,60 @@ mod the_locator {
         assert_eq!(in_time(unknown.owner()).await.unwrap(), "Ada");
     }
 }
+
+/// A call that is waiting at the server when this returns.
+async fn held<T: std::fmt::Debug>(
+    call: &mut (impl Future<Output = T> + Unpin),
+    object: &AccountRef,
+) {
+    tokio::select! {
+        biased;
+        answer = call => panic!("expected it to be held, found {answer:?}"),
+        // Asked on the same connection, after it.
+        here = in_time(object.as_object().locate()) => assert_eq!(here, Ok(true)),
+    }
+}
+
+#[tokio::test]
+async fn a_held_request_is_for_whoever_has_its_key_when_it_is_released() {
+    let (orb, elsewhere) = server("elsewhere").await;
+    let client = client().await;
+    let poa = orb
+        .root_poa()
+        .create_poa_with("kept", Policies::PERSISTENT, None)
+        .unwrap();
+    let manager = Arc::clone(poa.the_poa_manager());
+    manager.activate().unwrap();
+    let here = poa.activate_object_with_id("1", account("first")).unwrap();
+    orb.key_table().bind("first", &here).unwrap();
+    let far = resolve(&client, &here.to_string()).await;
+    let by_key = plain(&client, &orb, b"first").await;
+    for (name, object) in [("local", &here), ("remote", &far), ("by key", &by_key)] {
+        assert_eq!(in_time(object.owner()).await.unwrap(), "first", "{name}");
+        manager.hold_requests().unwrap();
+        let mut call = Box::pin(object.owner());
+        held(&mut call, object).await;
+        poa.deactivate_object(&here).unwrap();
+        manager.activate().unwrap();
+        is_gone(in_time(call).await, 0);
+
+        poa.activate_object_with_id("1", account("first")).unwrap();
+        manager.hold_requests().unwrap();
+        let mut call = Box::pin(object.owner());
+        held(&mut call, object).await;
+        poa.deactivate_object(&here).unwrap();
+        poa.activate_object_with_id("1", account("second")).unwrap();
+        manager.activate().unwrap();
+        assert_eq!(in_time(call).await.unwrap(), "second", "{name}");
+
+        manager.hold_requests().unwrap();
+        let mut call = Box::pin(object.owner());
+        held(&mut call, object).await;
+        poa.forward_object_with_id("1", zorb::Forward::to(&elsewhere))
+            .unwrap();
+        manager.activate().unwrap();
+        assert_eq!(in_time(call).await.unwrap(), "elsewhere", "{name}");
+        poa.deactivate_object(&here).unwrap();
+        poa.activate_object_with_id("1", account("first")).unwrap();
+    }
+}

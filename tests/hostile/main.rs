@@ -6,6 +6,7 @@
 //! - [`framing`]: octets that are no message, or none for a server;
 //! - [`requests`]: whole messages with something wrong in them;
 //! - [`pace`]: clients that are slow, leave, or never read;
+//! - [`held`]: clients that do not wait until they are served;
 //! - [`replies`]: servers that answer nonsense;
 //! - [`endings`]: servers that vanish or close;
 //! - [`forwards`]: servers that send their clients elsewhere;
@@ -25,6 +26,7 @@ mod drops;
 mod endings;
 mod forwards;
 mod framing;
+mod held;
 mod idle;
 mod liars;
 mod limits;

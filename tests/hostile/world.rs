@@ -53,6 +53,18 @@ pub(crate) struct Subject {
     left: mpsc::UnboundedSender<()>,
 }
 
+impl Subject {
+    /// Lets as many upcalls of `wait` return at once.
+    pub(crate) fn open(&self, upcalls: usize) {
+        self.gate.add_permits(upcalls);
+    }
+
+    /// From now on they wait.
+    pub(crate) fn shut(&self) {
+        self.gate.forget_permits(usize::MAX);
+    }
+}
+
 /// The servant.
 struct Servant(Arc<Subject>);
 
@@ -169,6 +181,10 @@ impl World {
         self.server.object_to_string(&self.target)
     }
 
+    pub(crate) fn ior(&self) -> zorb::Ior {
+        self.target.as_object().ior().clone()
+    }
+
     /// The well-behaved client's ORB.
     pub(crate) fn bystander(&self) -> &Orb {
         &self.bystander
@@ -185,6 +201,16 @@ impl World {
 
     pub(crate) fn port(&self) -> u16 {
         self.profile().address.port
+    }
+
+    /// Another servant that does the same.
+    pub(crate) fn servant(&self) -> TargetServant<impl Target> {
+        TargetServant::new(Servant(Arc::clone(&self.subject)))
+    }
+
+    /// Upcalls of `wait` that have begun, and nobody has asked about.
+    pub(crate) fn entered_so_far(&mut self) -> usize {
+        core::iter::from_fn(|| self.entered.try_recv().ok()).count()
     }
 
     /// An upcall of `wait` has begun.

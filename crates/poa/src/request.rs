@@ -1,5 +1,6 @@
 //! A request on its way to a servant, and the reply on its way back.
 
+use bytes::Bytes;
 use core::any::Any;
 use core::fmt;
 use std::sync::Arc;
@@ -202,6 +203,12 @@ impl Request {
     #[must_use]
     pub fn octets(&self) -> usize {
         self.message.frame.octets().len()
+    }
+
+    /// The key of the object that it is for, if its target has one. Reads the header again.
+    #[must_use]
+    pub fn object_key(&self) -> Option<Bytes> {
+        RequestHeader::read(&self.message).ok()?.target.object_key()
     }
 
     /// What has to be known to answer it.

@@ -21,7 +21,7 @@ use zorb_giop::{
     ReplyHeader, ReplyStatus, RequestBuilder, ResponseFlags, ServiceContextId, SystemException,
     SystemExceptionKind, Version, buffers, exception_detail, minor,
 };
-use zorb_poa::{Missing, Outcome, Receipt, Request, Upcall};
+use zorb_poa::{Missing, Outcome, Receipt, Request, State, Upcall};
 
 /// Forwards that one call follows. Servers that send a client in circles exist.
 const MAX_FORWARDS: usize = 10;
@@ -595,7 +595,16 @@ async fn call_local(
     sent: &AtomicBool,
 ) -> Result<Option<Message>, CallError> {
     let format = WireFormat::default();
-    let found = orb.find_or_ask(&binding.key).await;
+    let mut found = orb.find_or_ask(&binding.key).await;
+    while let Ok(Found::Object(object)) = &found
+        && object.manager().state() == State::Holding
+    {
+        found = match released(object).await {
+            // Whoever has the key by now.
+            Ok(()) => orb.find_or_ask(&binding.key).await,
+            Err(exception) => Err(exception),
+        };
+    }
     let is_forward = match &found {
         Ok(Found::Object(object)) => object.forward().is_some(),
         Ok(Found::Elsewhere(_)) => true,
@@ -632,7 +641,7 @@ async fn call_local(
         Err(exception) => receipt.system_exception(&exception),
         Ok(Found::Unknown(_)) => receipt.system_exception(&Missing::Adapter.raise()),
         Ok(Found::Elsewhere(target)) => receipt.forward(&target, false),
-        Ok(Found::Object(object)) => match released(&object).await {
+        Ok(Found::Object(object)) => match object.manager().state().admit() {
             Ok(()) => {
                 sent.store(true, Ordering::Relaxed);
                 let upcall = begin(&object, request);

@@ -19,8 +19,8 @@ use zorb_executor::{Dispatch, Priority};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
     CompletionStatus, Fault, Ior, LocateReply, LocateRequestHeader, Message, MessageKind,
-    ProtocolError, Reader, RequestHeader, ServiceContextId, SystemException, SystemExceptionKind,
-    Version, buffers,
+    ProtocolError, Reader, RequestHeader, ResponseFlags, ServiceContextId, SystemException,
+    SystemExceptionKind, Version, buffers,
 };
 use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, State, Upcall};
 use zorb_transport::{Connection, Endpoint};
@@ -231,6 +231,12 @@ impl ServerConnection {
         self.link.outbound.driver.wake();
     }
 
+    /// Writes what is queued, from outside the driver.
+    fn flush(&self) {
+        // A failure shows itself to the driver's next read.
+        let _ = self.link.outbound.flush(&*self.link.stream);
+    }
+
     fn send(&self, outcome: Outcome) {
         if let Outcome::Reply(message) = outcome {
             self.link.queue(message);
@@ -256,7 +262,7 @@ impl ServerConnection {
                     self.orb.track(async move {
                         let orb = &pending.connection.orb;
                         let answer = locate_reply(orb, orb.ask(key).await);
-                        pending.finish(encode_located(&answer, version, id));
+                        pending.answer(encode_located(&answer, version, id));
                     });
                     return Ok(());
                 }
@@ -316,52 +322,72 @@ impl ServerConnection {
             (None, Ok(_)) => found,
             (Some(fault), _) | (None, Err(fault)) => Err(fault.raise(CompletionStatus::No)),
         };
-        self.serve(found, request);
+        self.serve(found, request, None);
         Ok(())
     }
 
-    /// Serves a request whose target has been looked for.
-    fn serve(self: &Arc<Self>, found: Result<Found, SystemException>, request: Request) {
+    /// Serves a request whose target has been looked for. `pending`: its place among those that
+    /// wait, if it has waited already.
+    fn serve(
+        self: &Arc<Self>,
+        found: Result<Found, SystemException>,
+        request: Request,
+        pending: Option<Pending>,
+    ) {
         let receipt = request.receipt();
-        let refused = match found {
-            Ok(Found::Object(object)) => match self.admit(&object, request.octets()) {
-                Ok(()) => return self.admitted(object, request),
-                Err(exception) => exception,
-            },
-            Ok(Found::Elsewhere(target)) => return self.send(receipt.forward(&target, false)),
-            Ok(Found::Unknown(key)) => match self.check_pending(request.octets()) {
-                Ok(()) => return self.ask(key, request),
-                Err(exception) => exception,
-            },
-            Err(exception) => exception,
+        let answer = match found.and_then(|found| self.admit(found, &request, pending.as_ref())) {
+            Ok(Found::Object(object)) => return self.admitted(object, request, pending),
+            Ok(Found::Unknown(key)) => return self.ask(key, request, pending),
+            Ok(Found::Elsewhere(target)) => receipt.forward(&target, false),
+            Err(exception) => {
+                let request_id = receipt.request_id;
+                tracing::debug!(request_id, %exception, "request refused");
+                receipt.refusal(&exception)
+            }
         };
-        tracing::debug!(request_id = receipt.request_id, exception = %refused, "request refused");
-        self.send(receipt.refusal(&refused));
+        self.answer(pending, answer);
+    }
+
+    /// Answers a request whose servant has not been called.
+    fn answer(&self, pending: Option<Pending>, outcome: Outcome) {
+        match pending {
+            None => self.send(outcome),
+            // It hears no more.
+            Some(pending) if pending.acknowledged => pending.answer(Outcome::Silent),
+            Some(pending) => pending.answer(outcome),
+        }
     }
 
     /// Asks the application whose key it is, while the connection goes on.
-    fn ask(self: &Arc<Self>, key: Bytes, request: Request) {
-        let mut pending = Pending::new(self, request.receipt(), request.octets());
+    fn ask(self: &Arc<Self>, key: Bytes, request: Request, pending: Option<Pending>) {
+        let pending = pending.unwrap_or_else(|| Pending::of(self, &request));
         self.orb.track(async move {
             let found = pending.connection.orb.ask(key).await;
-            // From here on as if it had just been read.
-            pending.let_go_of_octets();
-            pending.connection.serve(found, request);
-            pending.finish(Outcome::Silent);
+            pending.go_on(found, request);
         });
     }
 
-    fn admitted(self: &Arc<Self>, object: Arc<ActiveObject>, request: Request) {
-        // Whoever is sent on has not arrived yet.
-        if object.forward().is_none()
-            && let Some(acknowledgement) = request.receipt().acknowledgement()
-        {
-            self.send(acknowledgement);
+    fn admitted(
+        self: &Arc<Self>,
+        object: Arc<ActiveObject>,
+        request: Request,
+        pending: Option<Pending>,
+    ) {
+        let acknowledged = pending.as_ref().is_some_and(|pending| pending.acknowledged);
+        // Whoever is sent on has not arrived yet, and whoever has hears no more.
+        match (object.forward().is_some(), acknowledged) {
+            (false, false) => {
+                if let Some(acknowledgement) = request.receipt().acknowledgement() {
+                    self.send(acknowledgement);
+                }
+            }
+            (true, true) => return self.answer(pending, Outcome::Silent),
+            _ => {}
         }
         if object.manager().state() == State::Holding {
-            self.hold(object, request);
+            self.hold(object, request, pending);
         } else {
-            self.dispatch(&object, request);
+            self.dispatch(&object, request, pending);
         }
     }
 
@@ -388,10 +414,21 @@ impl ServerConnection {
         }
     }
 
-    /// Whether a request may be served, now or after the manager lets it.
-    fn admit(&self, object: &ActiveObject, octets: usize) -> Result<(), SystemException> {
-        object.manager().state().admit()?;
-        self.check_pending(octets)
+    /// Whether a request may be served, now or after the manager lets it. What waits already has
+    /// its place.
+    fn admit(
+        &self,
+        found: Found,
+        request: &Request,
+        pending: Option<&Pending>,
+    ) -> Result<Found, SystemException> {
+        if let Found::Object(object) = &found {
+            object.manager().state().admit()?;
+        }
+        if pending.is_none() && !matches!(found, Found::Elsewhere(_)) {
+            self.check_pending(request.octets())?;
+        }
+        Ok(found)
     }
 
     fn check_pending(&self, octets: usize) -> Result<(), SystemException> {
@@ -408,24 +445,34 @@ impl ServerConnection {
         Ok(())
     }
 
-    /// Waits until the manager leaves HOLDING.
-    fn hold(self: &Arc<Self>, object: Arc<ActiveObject>, request: Request) {
-        let receipt = request.receipt();
-        let pending = Pending::new(self, receipt, request.octets());
+    /// Waits until the manager leaves HOLDING; then the request is for whoever has its key.
+    fn hold(
+        self: &Arc<Self>,
+        object: Arc<ActiveObject>,
+        request: Request,
+        pending: Option<Pending>,
+    ) {
+        let mut pending = pending.unwrap_or_else(|| Pending::of(self, &request));
+        pending.acknowledged |=
+            object.forward().is_none() && request.receipt().response == ResponseFlags::WithServer;
         self.orb.track(async move {
-            let outcome = match released(&object).await {
-                Err(exception) => receipt.system_exception(&exception),
-                Ok(()) => {
-                    // From here on as if it had just been read.
-                    pending.connection.dispatch(&object, request);
-                    Outcome::Silent
-                }
-            };
-            pending.finish(outcome);
+            let released = released(&object).await;
+            // It may have been deactivated meanwhile, and should not be kept for this.
+            drop(object);
+            let found = released.and_then(|()| match request.object_key() {
+                Some(key) => pending.connection.orb.find_for_peer(&key),
+                None => Err(Missing::Adapter.raise()),
+            });
+            pending.go_on(found, request);
         });
     }
 
-    fn dispatch(self: &Arc<Self>, object: &ActiveObject, request: Request) {
+    fn dispatch(
+        self: &Arc<Self>,
+        object: &ActiveObject,
+        request: Request,
+        pending: Option<Pending>,
+    ) {
         let receipt = request.receipt();
         let octets = request.octets();
         let mut upcall = begin(object, request);
@@ -437,8 +484,7 @@ impl ServerConnection {
         };
         let polled = match self.orb.lane().dispatch() {
             Dispatch::Pool(pool) => {
-                let connection = Arc::clone(self);
-                let pending = Pending::new(&connection, receipt, octets);
+                let pending = pending.unwrap_or_else(|| Pending::new(self, receipt, octets));
                 let job = async move {
                     let outcome = pending.connection.run(upcall, receipt).await;
                     pending.finish(outcome);
@@ -453,10 +499,13 @@ impl ServerConnection {
             _ => first(),
         };
         match polled {
-            Poll::Ready(outcome) => self.send(outcome),
+            Poll::Ready(outcome) => match pending {
+                None => self.send(outcome),
+                Some(pending) => pending.finish(outcome),
+            },
             Poll::Pending => {
                 // A task of its own; the connection goes on reading meanwhile.
-                let pending = Pending::new(self, receipt, octets);
+                let pending = pending.unwrap_or_else(|| Pending::new(self, receipt, octets));
                 self.orb.track(async move {
                     let outcome = pending.connection.run(upcall, receipt).await;
                     pending.finish(outcome);
@@ -478,7 +527,7 @@ fn needs_fragments(header: &RequestHeader<'_>) -> bool {
         .is_some()
 }
 
-/// Counts an upcall as pending for as long as it lives.
+/// Counts a request as pending, from when it has to wait until it is answered.
 struct Pending {
     connection: Arc<ServerConnection>,
     request_id: u32,
@@ -486,6 +535,8 @@ struct Pending {
     receipt: Option<Receipt>,
     /// Octets of the request, which lives as long.
     octets: usize,
+    /// Its client was told that it has arrived, which was all that it wanted to know.
+    acknowledged: bool,
     /// Once it is answered, its client may use the id for another request.
     answered: bool,
 }
@@ -510,31 +561,41 @@ impl Pending {
             request_id,
             receipt: None,
             octets: 0,
+            acknowledged: false,
             answered: false,
         }
     }
 
-    /// The request goes on elsewhere, and is counted there.
-    fn let_go_of_octets(&mut self) {
-        let octets = core::mem::take(&mut self.octets);
-        self.connection
-            .pending_octets
-            .fetch_sub(octets, Ordering::Relaxed);
+    fn of(connection: &Arc<ServerConnection>, request: &Request) -> Self {
+        Self::new(connection, request.receipt(), request.octets())
+    }
+
+    /// Goes on with a request that has waited, unless its client has given it up.
+    fn go_on(self, found: Result<Found, SystemException>, request: Request) {
+        let connection = Arc::clone(&self.connection);
+        if connection.given_up().get(&self.request_id) == Some(&true) {
+            tracing::debug!(request_id = self.request_id, "request given up");
+            return self.answer(Outcome::Silent);
+        }
+        connection.serve(found, request, Some(self));
+        // Nobody else does: an acknowledgement has been queued, perhaps.
+        connection.flush();
     }
 
     /// Sends what the upcall came to, unless its client has given it up.
-    fn finish(mut self, outcome: Outcome) {
+    fn finish(self, outcome: Outcome) {
+        let outcome = self.affordable(outcome);
+        self.answer(outcome);
+    }
+
+    /// The same, where there was no upcall.
+    fn answer(mut self, outcome: Outcome) {
         self.answered = true;
         let given_up = self.connection.given_up().remove(&self.request_id);
         if given_up != Some(true) {
-            self.connection.send(self.affordable(outcome));
+            self.connection.send(outcome);
         }
-        // A failure shows itself to the driver's next read.
-        let _ = self
-            .connection
-            .link
-            .outbound
-            .flush(&*self.connection.link.stream);
+        self.connection.flush();
     }
 }
 
@@ -564,7 +625,9 @@ impl Drop for Pending {
         if !self.answered {
             self.connection.given_up().remove(&self.request_id);
         }
-        self.let_go_of_octets();
+        self.connection
+            .pending_octets
+            .fetch_sub(self.octets, Ordering::Relaxed);
         if self.connection.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
             // A connection that is being drained waits for this.
             self.connection.wake();
