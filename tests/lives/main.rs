@@ -1,7 +1,8 @@
 //! How ORBs live and die with the programs around them: threads and runtimes, restarts, shutdowns.
 //!
+//! - [`dropped`]: without a word;
 //! - [`reconnect`]: servers that come back, in order or not;
-//! - [`shutdown`]: once, twice, from everywhere, during calls, or not at all;
+//! - [`shutdown`]: once, twice, from everywhere, during calls;
 //! - [`threads`]: calls from servants, servants that block, several ORBs and runtimes;
 //! - [`stress`]: all of it at once, with everything counted.
 
@@ -25,6 +26,7 @@ macro_rules! on_both_flavours {
     };
 }
 
+mod dropped;
 mod reconnect;
 mod shutdown;
 mod stress;

@@ -40,15 +40,27 @@ const NEEDED_FRAGMENT_OCTETS: usize = 64 << 10;
 /// connections are read and its servants run there. Several ORBs can live in one process. Cheap
 /// to clone; every clone is the same ORB.
 ///
-/// [`shutdown`](Self::shutdown) ends it. One whose last clone is dropped closes its ports and its
-/// own connections, but every reference, POA, and connection that is being served counts as a
-/// clone, and so does one that a servant keeps.
+/// [`shutdown`](Self::shutdown) ends it, and so does dropping the last clone: a shutdown begins
+/// that nobody waits for, in which upcalls in progress finish and are answered, whoever is
+/// connected. Every reference and POA holds a clone, and so may a servant, a forward or a locator
+/// by what it keeps: an ORB with such a one lives until it is shut down.
 #[derive(Clone)]
 #[doc(alias = "ORB")]
-pub struct Orb(Arc<OrbInner>);
+pub struct Orb(Arc<Handles>);
+
+/// All that an application holds of an ORB. What the ORB itself runs on, connections and upcalls
+/// among it, holds the [`OrbInner`] and so keeps it in memory, but not from ending.
+struct Handles(Arc<OrbInner>);
+
+impl Drop for Handles {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
 
 pub(crate) struct OrbInner {
     this: Weak<Self>,
+    handles: Weak<Handles>,
     lane: Lane,
     settings: Settings,
     adapters: ObjectAdapter,
@@ -96,8 +108,9 @@ impl Orb {
             native_char_set: settings.native_char_set,
         };
         warn_of_doubts(&listening, &published.endpoints).await;
-        let inner = Arc::new_cyclic(|this| OrbInner {
+        let inner = |handles: &Weak<Handles>, this: &Weak<OrbInner>| OrbInner {
             this: Weak::clone(this),
+            handles: Weak::clone(handles),
             lane,
             adapters: ObjectAdapter::new(InstanceId::random(), &settings.server_id),
             keys: Keys::default(),
@@ -114,21 +127,25 @@ impl Orb {
             serving: Mutex::default(),
             initial_references: Mutex::default(),
             settings,
-        });
+        };
+        let orb = Self(Arc::new_cyclic(|handles| {
+            Handles(Arc::new_cyclic(|this| inner(handles, this)))
+        }));
         for acceptor in acceptors {
-            inner.track(acceptor.run(Arc::downgrade(&inner), inner.stop.clone()));
+            let inner = orb.inner();
+            inner.track(acceptor.run(Arc::downgrade(inner), inner.stop.clone()));
         }
-        Ok(Self(inner))
+        Ok(orb)
     }
 
     pub(crate) fn inner(&self) -> &Arc<OrbInner> {
-        &self.0
+        &self.0.0
     }
 
     /// The name given to it by [`Builder::id`]; empty unless one was.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.0.settings.id
+        &self.inner().settings.id
     }
 
     /// The root POA.
@@ -154,13 +171,13 @@ impl Orb {
     /// Where the ORB listens, real ports filled in.
     #[must_use]
     pub fn endpoints(&self) -> &[Endpoint] {
-        &self.0.listening
+        &self.inner().listening
     }
 
     /// Connections of clients that are being served now.
     #[must_use]
     pub fn connections_served(&self) -> usize {
-        self.0.serving().connections.len()
+        self.inner().serving().connections.len()
     }
 
     /// Writes a reference as text that every ORB reads: `IOR:…`.
@@ -177,7 +194,7 @@ impl Orb {
     /// # Cancel safety
     /// Safe: nothing but the waiting ends.
     pub async fn run(&self) {
-        let mut down = self.0.down.subscribe();
+        let mut down = self.inner().down.subscribe();
         // An error would mean that the sender is gone, but we hold it.
         let _ = down.wait_for(|down| *down).await;
     }
@@ -196,10 +213,10 @@ impl Orb {
     /// # Cancel safety
     /// Safe: once begun, the shutdown goes on by itself.
     pub async fn shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
-        if wait_for_completion && current::is_upcall_of(&self.0) {
+        if wait_for_completion && current::is_upcall_of(self.inner()) {
             return Err(Fault::WouldDeadlock.raise(CompletionStatus::No));
         }
-        self.0.stop();
+        self.inner().stop();
         if wait_for_completion {
             self.run().await;
         }
@@ -240,9 +257,12 @@ async fn warn_of_doubts(listening: &[Endpoint], published: &[Endpoint]) {
 }
 
 impl OrbInner {
-    /// A clone of the ORB, unless it is being dropped.
+    /// A clone of the ORB. Upcalls in progress get one even when the last has been dropped: the
+    /// references that they are given need one.
     pub(crate) fn handle(&self) -> Option<Orb> {
-        self.this.upgrade().map(Orb)
+        let handles = self.handles.upgrade();
+        let another = || Some(Arc::new(Handles(self.this.upgrade()?)));
+        handles.or_else(another).map(Orb)
     }
 
     /// What object references in messages are decoded against.
@@ -470,19 +490,12 @@ impl Drop for Down<'_> {
     }
 }
 
-impl Drop for OrbInner {
-    fn drop(&mut self) {
-        self.stop.cancel();
-        self.cache.close();
-    }
-}
-
 impl fmt::Debug for Orb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Orb")
             .field("id", &self.id())
-            .field("listening", &self.0.listening)
-            .field("stopping", &self.0.is_stopping())
+            .field("listening", &self.inner().listening)
+            .field("stopping", &self.inner().is_stopping())
             .finish_non_exhaustive()
     }
 }
