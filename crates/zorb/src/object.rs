@@ -3,9 +3,7 @@
 use crate::interface::Interface;
 use crate::invoke::Operation;
 use crate::orb::Orb;
-use crate::wire::{
-    CallError, Candidate, ClientConnection, candidates, describe_unusable, first_that_works,
-};
+use crate::wire::{Candidate, ClientConnection, candidates, describe_unusable, first_that_works};
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use core::fmt;
@@ -397,11 +395,6 @@ impl ObjectRef {
             .await
             .map_err(|error| error.to_string())
     }
-}
-
-/// Whether a failed call may be sent again: the request surely did not start.
-pub(crate) fn may_resend(error: &CallError) -> bool {
-    matches!(error, CallError::NotSent(_))
 }
 
 impl PartialEq for ObjectRef {

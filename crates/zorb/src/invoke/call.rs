@@ -1,0 +1,183 @@
+//! The loop of one call: whoever does not answer for good is asked again, or somebody else is.
+
+use super::local::call_local;
+use super::reply::{Answer, Reply, explain_size};
+use super::{Arguments, Detours};
+use crate::object::{ObjectRef, Target};
+use crate::wire::{Answered, CallError};
+use core::sync::atomic::{AtomicBool, Ordering};
+use zorb_giop::{CompletionStatus, Fault, SystemException, SystemExceptionKind};
+
+impl ObjectRef {
+    pub(super) async fn request(
+        &self,
+        operation: &str,
+        arguments: &Arguments<'_>,
+    ) -> Result<Reply, SystemException> {
+        let sent = AtomicBool::new(false);
+        self.within_limit(&sent, self.request_until_done(operation, arguments, &sent))
+            .await
+    }
+
+    async fn request_until_done(
+        &self,
+        operation: &str,
+        arguments: &Arguments<'_>,
+        sent: &AtomicBool,
+    ) -> Result<Reply, SystemException> {
+        let mut binding = self.binding().await?;
+        let mut detours = Detours::default();
+        let mut fell_back = false;
+        let mut readdressed = 0;
+        loop {
+            let called = match &binding.target {
+                Target::Remote(connection) => {
+                    connection
+                        .call(
+                            binding.version,
+                            &binding.address(),
+                            operation,
+                            arguments,
+                            sent,
+                        )
+                        .await
+                }
+                Target::Local => {
+                    let orb = self.orb().inner();
+                    call_local(orb, &binding, operation, arguments, true, sent)
+                        .await
+                        .map(|message| message.ok_or(()))
+                        .and_then(|message| {
+                            message.map_err(|()| CallError::Lost(Fault::OrbShutDown))
+                        })
+                        .map(|message| Answered {
+                            message,
+                            request_octets: 0,
+                        })
+                }
+            };
+            // Whatever goes on from here does so because the servant was not reached.
+            sent.store(false, Ordering::Relaxed);
+            let failed = match called {
+                Ok(answered) => match self.read_reply(answered.message, &binding)? {
+                    Answer::Reply(reply) => return Ok(reply),
+                    Answer::Forward(ior) => {
+                        detours.forward()?;
+                        match self.bind_forward(&ior).await {
+                            Ok(forwarded) => {
+                                binding = forwarded;
+                                readdressed = 0;
+                                continue;
+                            }
+                            // Whoever sent us there may know better by now.
+                            Err(dead_end) if !fell_back && is_worth_asking_anew(&dead_end) => {
+                                fell_back = true;
+                                self.unbind(&binding);
+                                binding = self.binding().await?;
+                                continue;
+                            }
+                            Err(dead_end) => return Err(dead_end),
+                        }
+                    }
+                    Answer::Readdress(wanted) => {
+                        binding = self
+                            .readdress(&binding, wanted, &mut readdressed)
+                            .map_err(|error| self.broken(error, CompletionStatus::No))?;
+                        continue;
+                    }
+                    Answer::Exception(exception) => {
+                        explain_size(exception, answered.request_octets)
+                    }
+                },
+                Err(error) => {
+                    self.unbind(&binding);
+                    if detours.resend(&error) {
+                        // A forwarded location that is gone is asked for anew where it was told.
+                        binding = self.binding().await?;
+                        continue;
+                    }
+                    error.raise()
+                }
+            };
+            // The place a forward led to has failed before anything was done: ask once more
+            // where the reference itself says.
+            if binding.forwarded && !fell_back && is_worth_asking_anew(&failed) {
+                fell_back = true;
+                self.unbind(&binding);
+                binding = self.binding().await?;
+                continue;
+            }
+            return Err(failed);
+        }
+    }
+
+    pub(super) async fn request_one_way(
+        &self,
+        operation: &str,
+        arguments: &Arguments<'_>,
+    ) -> Result<(), SystemException> {
+        let sent = AtomicBool::new(false);
+        self.within_limit(
+            &sent,
+            self.request_one_way_until_sent(operation, arguments, &sent),
+        )
+        .await
+    }
+
+    async fn request_one_way_until_sent(
+        &self,
+        operation: &str,
+        arguments: &Arguments<'_>,
+        sent: &AtomicBool,
+    ) -> Result<(), SystemException> {
+        let mut detours = Detours::default();
+        loop {
+            let binding = self.binding().await?;
+            let called = match &binding.target {
+                Target::Remote(connection) => connection
+                    .call_one_way(
+                        binding.version,
+                        &binding.address(),
+                        operation,
+                        arguments,
+                        sent,
+                    )
+                    .await
+                    .map(|()| None),
+                Target::Local => {
+                    let orb = self.orb().inner();
+                    call_local(orb, &binding, operation, arguments, false, sent).await
+                }
+            };
+            sent.store(false, Ordering::Relaxed);
+            match called {
+                Ok(None) => return Ok(()),
+                Ok(Some(message)) => match self.read_reply(message, &binding)? {
+                    Answer::Forward(ior) => {
+                        detours.forward()?;
+                        self.bind_forward(&ior).await?;
+                    }
+                    // Nobody is told what becomes of a one-way call.
+                    Answer::Exception(_) | Answer::Readdress(_) | Answer::Reply(_) => {
+                        return Ok(());
+                    }
+                },
+                Err(error) => {
+                    self.unbind(&binding);
+                    if !detours.resend(&error) {
+                        return Err(error.raise());
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_worth_asking_anew(exception: &SystemException) -> bool {
+    use SystemExceptionKind as Kind;
+    exception.completed == CompletionStatus::No
+        && matches!(
+            exception.kind,
+            Kind::Transient | Kind::CommFailure | Kind::ObjectNotExist
+        )
+}

@@ -1,0 +1,187 @@
+//! The way of one call: bind, send, wait, follow forwards, decode.
+//!
+//! - here: what stubs call, and what holds all of a call: its time limit, its detours;
+//! - `call`: the loop around binding, sending and what comes back;
+//! - `reply`: what a reply says;
+//! - `locate`: LocateRequest;
+//! - `local`: calls to objects of the same ORB.
+
+mod call;
+mod local;
+mod locate;
+mod reply;
+
+pub(crate) use locate::locate;
+
+use crate::object::ObjectRef;
+use crate::wire::CallError;
+use core::sync::atomic::{AtomicBool, Ordering};
+use zorb_cdr::{
+    BigEndian, ByteOrder, Decode, Encode, EncodeError, Encoder, Endian, LittleEndian, NativeEndian,
+};
+use zorb_giop::{CompletionStatus, Fault, OperationError, SystemException};
+
+/// Forwards that one call follows. Servers that send a client in circles exist.
+const MAX_FORWARDS: usize = 10;
+/// Times that one call is sent again because the connection ended before it could start.
+const MAX_RESENDS: usize = 2;
+
+/// How often a call has gone another way than straight to its object.
+#[derive(Debug, Default)]
+struct Detours {
+    forwards: usize,
+    resends: usize,
+}
+
+impl Detours {
+    /// Counts a forward.
+    ///
+    /// # Errors
+    /// TRANSIENT when there were as many as there may be.
+    fn forward(&mut self) -> Result<(), SystemException> {
+        self.forwards += 1;
+        if self.forwards > MAX_FORWARDS {
+            let limit = MAX_FORWARDS;
+            return Err(Fault::TooManyForwards { limit }.raise(CompletionStatus::No));
+        }
+        Ok(())
+    }
+
+    /// Whether a call that failed so is sent again: it surely did not start, and not too often
+    /// yet. Counts it if so.
+    fn resend(&mut self, error: &CallError) -> bool {
+        let again = matches!(error, CallError::NotSent(_)) && self.resends < MAX_RESENDS;
+        self.resends += usize::from(again);
+        again
+    }
+}
+
+/// What a stub knows of an operation.
+#[derive(Debug)]
+pub struct Operation {
+    name: &'static str,
+    one_way: bool,
+}
+
+impl Operation {
+    /// An operation with a reply.
+    #[must_use]
+    pub const fn two_way(name: &'static str) -> Self {
+        Self {
+            name,
+            one_way: false,
+        }
+    }
+
+    /// An operation without.
+    #[must_use]
+    pub const fn one_way(name: &'static str) -> Self {
+        Self {
+            name,
+            one_way: true,
+        }
+    }
+
+    /// Its name on the wire.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+type Arguments<'a> = dyn Fn(&mut Encoder<NativeEndian>) -> Result<(), EncodeError> + Sync + 'a;
+
+impl ObjectRef {
+    /// Calls an operation and waits for its result. For generated stubs.
+    ///
+    /// # Errors
+    /// Whatever the operation raises, or the ORB on its behalf.
+    ///
+    /// # Cancel safety
+    /// Safe for the connection: what was begun is finished, and the server is told
+    /// (CancelRequest). Whether the operation was carried out is not known then.
+    #[doc(hidden)]
+    pub async fn invoke<A, R, E>(&self, operation: &Operation, arguments: A) -> Result<R, E>
+    where
+        A: Encode + Send + Sync,
+        R: for<'de> Decode<'de>,
+        E: OperationError,
+    {
+        debug_assert!(!operation.one_way, "one-way operations have no result");
+        let reply = self
+            .request(operation.name, &|e: &mut Encoder<NativeEndian>| {
+                self.relabel(e);
+                e.put(&arguments)
+            })
+            .await
+            .map_err(|exception| E::from(exception.received()))?;
+        match reply.message.header.endian {
+            Endian::Big => self.result::<BigEndian, R, E>(&reply),
+            Endian::Little => self.result::<LittleEndian, R, E>(&reply),
+        }
+    }
+
+    /// Calls a one-way operation; ready when the request is handed to the transport
+    /// (SYNC_WITH_TRANSPORT). For generated stubs.
+    ///
+    /// # Errors
+    /// What went wrong up to there; what happens at the server is never told.
+    ///
+    /// # Cancel safety
+    /// Safe for the connection; whether the request was sent is not known then.
+    #[doc(hidden)]
+    pub async fn invoke_oneway<A>(
+        &self,
+        operation: &Operation,
+        arguments: A,
+    ) -> Result<(), SystemException>
+    where
+        A: Encode + Send + Sync,
+    {
+        self.request_one_way(operation.name, &|e: &mut Encoder<NativeEndian>| {
+            self.relabel(e);
+            e.put(&arguments)
+        })
+        .await
+        .map_err(SystemException::received)
+    }
+
+    /// Writes text as the reference says that its server really reads it.
+    fn relabel<O: ByteOrder>(&self, e: &mut Encoder<O>) {
+        if let Some(char_set) = self.char_code_set() {
+            e.set_char_set(char_set);
+        }
+    }
+
+    /// Holds everything that a call does to its time limit: resolving, connecting, waiting for
+    /// room, forwards, and sending again. `sent`: whether a request is on its way to the servant,
+    /// which decides what the exception says of its completion.
+    async fn within_limit<T>(
+        &self,
+        sent: &AtomicBool,
+        calling: impl Future<Output = Result<T, SystemException>>,
+    ) -> Result<T, SystemException> {
+        let Some(limit) = self.round_trip_timeout() else {
+            return calling.await;
+        };
+        let sleep = {
+            // Callers may be outside any runtime; the ORB's has the clock then. It may be gone
+            // too, but then the call is over at its first poll, before anybody looks at the clock.
+            let home = self.home();
+            let _runtime = home.enter();
+            tokio::time::sleep(limit)
+        };
+        tokio::select! {
+            biased;
+            result = calling => result,
+            () = sleep => {
+                let endpoint = self.whereabouts();
+                Err(if sent.load(Ordering::Relaxed) {
+                    Fault::Timeout { endpoint, limit }.raise(CompletionStatus::Maybe)
+                } else {
+                    Fault::SendTimeout { endpoint, limit }.raise(CompletionStatus::No)
+                })
+            }
+        }
+    }
+}
