@@ -194,13 +194,14 @@ impl<T> Table<T> {
         (tenant.generation == index.generation).then(|| read(&tenant.value))
     }
 
-    /// Removes an entry; false when it was not there.
+    /// Removes an entry, or gives an index back that was [reserved](Self::reserve); false when
+    /// there is neither.
     pub fn remove(&self, index: Index) -> bool {
         let Some(slot) = self.slot(index.slot) else {
             return false;
         };
         let mut writer = self.writer();
-        if !is_tenant(slot, index) {
+        if !writer.reserved.remove(&index) && !is_tenant(slot, index) {
             return false;
         }
         let gone = slot.swap(None);
@@ -218,7 +219,11 @@ impl<T> Table<T> {
 
     /// Empties the table.
     pub fn clear(&self) {
-        let used = self.writer().used;
+        let (used, reserved) = {
+            let mut writer = self.writer();
+            (writer.used, core::mem::take(&mut writer.reserved))
+        };
+        drop(reserved);
         for slot in 0..used {
             let generation = self
                 .slot(slot)
@@ -277,7 +282,6 @@ mod tests {
         let index = table.reserve().unwrap();
         assert_ne!(table.insert_with(|_| 1), Ok(index));
         assert_eq!(table.with(index, |v| *v), None);
-        assert!(!table.remove(index));
         assert!(table.fill(index, 2) && !table.fill(index, 3));
         assert_eq!(table.with(index, |v| *v), Some(2));
         assert!(table.replace(index, 4));
@@ -285,6 +289,20 @@ mod tests {
         assert!(table.remove(index));
         assert!(!table.replace(index, 5) && !table.fill(index, 5));
         assert_eq!(table.with(index, |v| *v), None);
+    }
+
+    #[test]
+    fn an_index_that_is_never_filled_can_be_given_back() {
+        let table = Table::new();
+        for _ in 0..1000 {
+            let index = table.reserve().unwrap();
+            assert!(table.remove(index) && !table.remove(index));
+            assert!(!table.is_given_out(index) && !table.fill(index, 1));
+        }
+        table.reserve().unwrap();
+        assert_eq!(table.writer().used, 1, "one slot for all of them");
+        table.clear();
+        assert!(table.writer().reserved.is_empty());
     }
 
     #[test]

@@ -126,7 +126,9 @@ impl Poa {
     }
 
     /// Makes a reference under a new object id, to an object that is still to be activated.
-    /// Until then requests to it are OBJECT_NOT_EXIST.
+    /// Until then requests to it are OBJECT_NOT_EXIST, and a POA that is transient keeps a place
+    /// for it, which [`deactivate_object`](Self::deactivate_object) gives up if it is never to be
+    /// activated.
     ///
     /// # Errors
     /// As [`activate`](Self::activate).
