@@ -2,7 +2,11 @@
 
 use crate::{PlaceRef, Server, client, place, profile};
 use std::io::Write;
+use std::time::Duration;
 use zorb::{CompletionStatus, Error, Forward, Orb, SystemExceptionKind as Kind};
+
+/// A bound against hangs, not a measurement.
+const HANG: Duration = Duration::from_secs(10);
 
 #[tokio::test]
 async fn every_form_of_a_corbaloc_leads_to_the_server() {
@@ -132,6 +136,18 @@ async fn a_file_may_hold_any_url_and_is_named_when_it_does_not() {
         "{error}"
     );
     let circle = folder.path().join("circle");
+    // Nobody ever writes to it, and to open it would be to wait for that.
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for (kind, path) in [("pipe", &pipe), ("folder", &folder.path().to_owned())] {
+        let url = format!("file://{}", path.display());
+        let read = tokio::time::timeout(HANG, orb.string_to_object(&url));
+        let error = read.await.expect("it hangs").unwrap_err();
+        assert!(matches!(error, Error::File { .. }), "{error}");
+        let says = "expected a regular file";
+        assert!(error.to_string().contains(says), "{kind}: {error}");
+    }
     let url = write("circle", &format!("file://{}", circle.display()));
     let error = orb.string_to_object(&url).await.unwrap_err().to_string();
     assert!(error.contains("urls that lead to urls"), "{error}");

@@ -22,7 +22,8 @@ const MAX_FILE_OCTETS: u64 = 1 << 20;
 impl Orb {
     /// Reads an object URL: `IOR:…`, `corbaloc:…`, `corbaname:…` or `file:///…`.
     ///
-    /// Only `corbaname:` with a name contacts anybody: the naming service is asked.
+    /// Only `corbaname:` with a name contacts anybody: the naming service is asked. A `file:` has
+    /// to be a regular one, and no pipe.
     ///
     /// A `corbaloc:` with several addresses (`corbaloc:iiop:1.2@one:2809,iiop:1.2@two:2809/Bank`)
     /// leads to the first that can be connected to, whenever a connection is needed. The default
@@ -199,6 +200,11 @@ impl Orb {
         // The caller may have no runtime; the ORB has.
         let read = self.inner().lane().handle().spawn_blocking(move || {
             use std::io::Read;
+            if !std::fs::metadata(&asked)?.is_file() {
+                // To open a pipe is to wait until somebody writes to it, perhaps for ever.
+                let why = "expected a regular file";
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+            }
             let mut text = String::new();
             let read = std::fs::File::open(&asked)?
                 .take(MAX_FILE_OCTETS + 1)
