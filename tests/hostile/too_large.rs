@@ -234,3 +234,43 @@ async fn omniorb_s_limit_is_named_where_it_may_be_the_reason() {
     }
     world.end().await;
 }
+
+/// Counts the warnings about it.
+#[derive(Clone, Default)]
+struct Warnings(std::sync::Arc<std::sync::atomic::AtomicUsize>);
+
+impl tracing::Subscriber for Warnings {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() == tracing::Level::WARN && metadata.target().contains("server")
+    }
+
+    fn event(&self, _: &tracing::Event<'_>) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[tokio::test]
+async fn a_client_that_sends_too_much_for_ever_does_not_fill_the_log() {
+    let warnings = Warnings::default();
+    let _listening = tracing::subscriber::set_default(warnings.clone());
+    let world = World::start_with(|b| b.max_message_octets(LIMIT)).await;
+    let key = world.key();
+    let mut raw = Raw::connect(&world).await;
+    for _ in 0..50 {
+        let request = Call::new(&key, "swallow").with(|e| e.put(&vec![7_u8; 2 * LIMIT]));
+        raw.send(&request).await;
+        check_on_the_wire(&raw.receive_reply::<u32>(1).await.unwrap_err());
+    }
+    assert_eq!(warnings.0.load(std::sync::atomic::Ordering::Relaxed), 1);
+    drop(raw);
+    world.end().await;
+}

@@ -8,7 +8,7 @@ use crate::orb::OrbInner;
 use bytes::Bytes;
 use core::future::poll_fn;
 use core::pin::Pin;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,6 +43,7 @@ pub(crate) struct ServerConnection {
     given_up: Mutex<HashMap<u32, bool>>,
     /// What the client chose, once it has.
     code_sets: Mutex<Option<CodeSets>>,
+    told_too_large: AtomicBool,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -150,6 +151,7 @@ impl ServerConnection {
             pending_octets: AtomicUsize::new(0),
             given_up: Mutex::new(HashMap::new()),
             code_sets: Mutex::new(None),
+            told_too_large: AtomicBool::new(false),
             _permit: permit,
         }
     }
@@ -399,7 +401,12 @@ impl ServerConnection {
             octets: message.octets(),
             limit: self.orb.limits().max_message_octets,
         };
-        tracing::warn!(%fault, "message too large");
+        // Told aloud once: a client that goes on should not fill the log.
+        if self.told_too_large.swap(true, Ordering::Relaxed) {
+            tracing::debug!(%fault, "message too large");
+        } else {
+            tracing::warn!(%fault, "message too large; others on this connection are told at debug level");
+        }
         fault
     }
 
