@@ -48,8 +48,12 @@ impl Environment {
                 .with_writer(std::io::stderr)
                 .without_time()
         });
+        // Messages, and warnings of whatever part of the ORB: not how it looks after itself.
+        let told = Targets::new()
+            .with_target("zorb", tracing::Level::WARN)
+            .with_target("zorb::giop", tracing::Level::TRACE);
         tracing_subscriber::registry()
-            .with(Targets::new().with_target("zorb", tracing::Level::TRACE))
+            .with(told)
             .with(hears.then(|| heard.clone()))
             .with(shown)
             .init();
