@@ -18,13 +18,13 @@ mod race;
 mod server;
 mod silent;
 mod trace;
+mod upcall;
 
 pub(crate) use acceptor::Acceptor;
 pub(crate) use cache::{Cache, CacheKey, ConnectError, Connecting};
 pub(crate) use client::{Answered, CallError, ClientConnection, refused_by_omniorb};
 pub(crate) use profile::{Candidate, Published, candidates, describe_unusable, make_ior};
 pub(crate) use race::first_that_works;
-pub(crate) use server::{
-    ServerConnection, begin, enter, locate_reply, released, run_upcall_in_place,
-};
+pub(crate) use server::{ServerConnection, locate_reply};
 pub(crate) use silent::Silent;
+pub(crate) use upcall::{begin, enter, released, run_upcall_in_place};

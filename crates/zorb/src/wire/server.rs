@@ -1,17 +1,18 @@
 //! The server's end of a connection: requests in, upcalls polled in place, replies out.
 
+mod pending;
+
 use super::link::{End, Handled, Link};
 use super::trace;
-use crate::current;
+use super::upcall::{begin, enter, released, run_upcall_in_place};
 use crate::keys::Found;
 use crate::orb::OrbInner;
 use bytes::Bytes;
 use core::future::poll_fn;
-use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::task::{Context, Poll, Waker};
+use pending::Pending;
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::OwnedSemaphorePermit;
 use zorb_cdr::{Encoder, NativeEndian};
@@ -29,10 +30,6 @@ use zorb_transport::{Connection, Endpoint};
 /// rather than unread, so that a request which others wait for always gets through.
 const MAX_PENDING_UPCALLS: usize = 4096;
 
-/// Replies of this size are sent however many wait: exceptions, mostly, and the upcalls that may be
-/// pending bound their number.
-const SMALL_REPLY: usize = 1 << 10;
-
 pub(crate) struct ServerConnection {
     link: Link,
     orb: Arc<OrbInner>,
@@ -45,56 +42,6 @@ pub(crate) struct ServerConnection {
     code_sets: Mutex<Option<CodeSets>>,
     told_too_large: AtomicBool,
     _permit: OwnedSemaphorePermit,
-}
-
-/// Runs what is the application's as an upcall of this ORB. A panic in it is caught here and told
-/// as UNKNOWN.
-pub(crate) fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, SystemException> {
-    let _current = current::enter(orb);
-    let _held = orb.lane().hold();
-    caught(run)
-}
-
-fn caught<T>(run: impl FnOnce() -> T) -> Result<T, SystemException> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
-        let message = panic
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("(no message)");
-        tracing::error!(message, "servant, forward or locator panicked");
-        // Inside the servant: nobody knows how far it got.
-        Fault::Panicked.raise(CompletionStatus::Maybe)
-    })
-}
-
-/// Begins an upcall, of which nothing has run then but what a skeleton written by hand does.
-pub(crate) fn begin(object: &ActiveObject, request: Request) -> Upcall {
-    let receipt = request.receipt();
-    caught(|| object.start(request))
-        .unwrap_or_else(|panic| Upcall::ready(receipt.system_exception(&panic)))
-}
-
-/// Runs the first poll of an upcall where the request was read.
-pub(crate) fn run_upcall_in_place(
-    orb: &OrbInner,
-    upcall: &mut Upcall,
-    cx: &mut Context<'_>,
-    receipt: &Receipt,
-) -> Poll<Outcome> {
-    enter(orb, || Pin::new(upcall).poll(cx))
-        .unwrap_or_else(|panic| Poll::Ready(receipt.system_exception(&panic)))
-}
-
-/// Waits while the object's manager holds requests.
-pub(crate) async fn released(object: &ActiveObject) -> Result<(), SystemException> {
-    if object.manager().looks_forgotten() {
-        tracing::warn!(
-            "a request waits since its POA manager is HOLDING, and nobody has activated that yet: \
-             poa.the_poa_manager().activate()"
-        );
-    }
-    object.released().await
 }
 
 /// Where an object is, as a LocateRequest wants to know it. Nobody waits for an answer that a
@@ -532,112 +479,4 @@ fn needs_fragments(header: &RequestHeader<'_>) -> bool {
         .contexts
         .get(ServiceContextId::RMI_CUSTOM_MAX_STREAM_FORMAT)
         .is_some()
-}
-
-/// Counts a request as pending, from when it has to wait until it is answered.
-struct Pending {
-    connection: Arc<ServerConnection>,
-    request_id: u32,
-    /// What an exception is written with; a LocateRequest has none.
-    receipt: Option<Receipt>,
-    /// Octets of the request, which lives as long.
-    octets: usize,
-    /// Its client was told that it has arrived, which was all that it wanted to know.
-    acknowledged: bool,
-    /// Once it is answered, its client may use the id for another request.
-    answered: bool,
-}
-
-impl Pending {
-    fn new(connection: &Arc<ServerConnection>, receipt: Receipt, octets: usize) -> Self {
-        let mut pending = Self::question(connection, receipt.request_id);
-        connection
-            .pending_octets
-            .fetch_add(octets, Ordering::Relaxed);
-        pending.octets = octets;
-        pending.receipt = Some(receipt);
-        pending
-    }
-
-    /// For a LocateRequest.
-    fn question(connection: &Arc<ServerConnection>, request_id: u32) -> Self {
-        connection.pending.fetch_add(1, Ordering::AcqRel);
-        connection.given_up().insert(request_id, false);
-        Self {
-            connection: Arc::clone(connection),
-            request_id,
-            receipt: None,
-            octets: 0,
-            acknowledged: false,
-            answered: false,
-        }
-    }
-
-    fn of(connection: &Arc<ServerConnection>, request: &Request) -> Self {
-        Self::new(connection, request.receipt(), request.octets())
-    }
-
-    /// Goes on with a request that has waited, unless its client has given it up.
-    fn go_on(self, found: Result<Found, SystemException>, request: Request) {
-        let connection = Arc::clone(&self.connection);
-        if connection.given_up().get(&self.request_id) == Some(&true) {
-            tracing::debug!(request_id = self.request_id, "request given up");
-            return self.answer(Outcome::Silent);
-        }
-        connection.serve(found, request, Some(self));
-        // Nobody else does: an acknowledgement has been queued, perhaps.
-        connection.flush();
-    }
-
-    /// Sends what the upcall came to, unless its client has given it up.
-    fn finish(self, outcome: Outcome) {
-        let outcome = self.affordable(outcome);
-        self.answer(outcome);
-    }
-
-    /// The same, where there was no upcall.
-    fn answer(mut self, outcome: Outcome) {
-        self.answered = true;
-        let given_up = self.connection.given_up().remove(&self.request_id);
-        if given_up != Some(true) {
-            self.connection.send(outcome);
-        }
-        self.connection.flush();
-    }
-}
-
-impl Pending {
-    /// The outcome, unless too much waits already for a client that does not read it: other
-    /// replies are not made before there is room, but this upcall had begun.
-    fn affordable(&self, outcome: Outcome) -> Outcome {
-        let (Outcome::Reply(reply), Some(receipt)) = (&outcome, &self.receipt) else {
-            return outcome;
-        };
-        if reply.len() <= SMALL_REPLY {
-            return outcome;
-        }
-        let connection = &self.connection;
-        let queued = connection.link.outbound.queued_octets();
-        if queued <= connection.orb.limits().max_message_octets {
-            return outcome;
-        }
-        // The servant has done its work.
-        let unread = Fault::UnreadReplies { octets: queued };
-        receipt.system_exception(&unread.raise(CompletionStatus::Yes))
-    }
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        if !self.answered {
-            self.connection.given_up().remove(&self.request_id);
-        }
-        self.connection
-            .pending_octets
-            .fetch_sub(self.octets, Ordering::Relaxed);
-        if self.connection.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // A connection that is being drained waits for this.
-            self.connection.wake();
-        }
-    }
 }
