@@ -26,7 +26,8 @@ pub enum ObjectUrl {
     Corbaname {
         /// The naming context.
         context: Corbaloc,
-        /// The stringified name, escapes undone; empty for the context itself.
+        /// The stringified name, escapes undone; empty for the context itself. What is not UTF-8
+        /// is read as ISO 8859-1, which omniNames writes.
         name: String,
     },
     /// `file:`: an absolute path of a file that holds any of these.
@@ -121,8 +122,9 @@ impl FromStr for ObjectUrl {
         }
         if let Some(rest) = strip_scheme(text, "corbaname:") {
             let (context, name) = rest.split_once('#').unwrap_or((rest, ""));
+            // What is no UTF-8 is what omniNames writes: ISO 8859-1.
             let name = String::from_utf8(unescape(name)?)
-                .map_err(|_| UrlError::BadSchemeSpecificPart("the name is not UTF-8"))?;
+                .unwrap_or_else(|e| e.into_bytes().into_iter().map(char::from).collect());
             return Ok(Self::Corbaname {
                 context: Corbaloc::parse(context, Some(DEFAULT_KEY))?,
                 name,
@@ -385,6 +387,13 @@ mod tests {
         assert_eq!(context.key, b"NameService");
         assert_eq!(context.addresses, [iiop(0, "h", 5)]);
         assert_eq!(name, "a/b c.d");
+        for name in ["corbaname::h#caf%c3%a9", "corbaname::h#caf%e9"] {
+            let url = name.parse::<ObjectUrl>().unwrap();
+            assert!(
+                matches!(&url, ObjectUrl::Corbaname { name, .. } if name == "caf\u{e9}"),
+                "{url:?}"
+            );
+        }
         let url: ObjectUrl = "corbaname:rir:".parse().unwrap();
         assert!(matches!(url, ObjectUrl::Corbaname { name, .. } if name.is_empty()));
     }
