@@ -89,8 +89,8 @@ impl Received {
 struct Progress {
     messages: u64,
     octets: u64,
-    /// Octets written; unknown while somebody is writing.
-    written: Option<u64>,
+    /// Octets written.
+    written: u64,
 }
 
 impl Progress {
@@ -100,7 +100,6 @@ impl Progress {
         let octets = self.octets.wrapping_sub(before.octets);
         self.messages == before.messages
             && octets < Reader::READ_OCTETS as u64
-            && self.written.is_some()
             && self.written == before.written
     }
 }

@@ -102,8 +102,6 @@ struct Writing {
     messages: VecDeque<Outgoing>,
     /// Octets of the front message that are out already.
     offset: usize,
-    /// Octets that are out in all.
-    total: u64,
     /// The first of these is in the course of being cut.
     large: VecDeque<(Ends, Large)>,
     /// What the last write has finished; kept for its memory.
@@ -131,6 +129,8 @@ pub(crate) struct Outbound {
     failed: OnceLock<(io::ErrorKind, String)>,
     /// All messages up to this ticket are handed to the transport.
     written: AtomicU64,
+    /// Octets that are out in all. Beside the write side, whose lock only a writer may take.
+    written_octets: AtomicU64,
     /// Messages of more octets than this are cut into fragments; 0: none is.
     max_fragment: AtomicUsize,
     pub(crate) driver: AtomicWaker,
@@ -217,13 +217,9 @@ impl Outbound {
         self.written.load(Ordering::Acquire)
     }
 
-    /// Octets handed to the transport so far; `None` while somebody is writing.
-    pub(crate) fn written_octets(&self) -> Option<u64> {
-        match self.writing.try_lock() {
-            Ok(writing) => Some(writing.total),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner().total),
-            Err(TryLockError::WouldBlock) => None,
-        }
+    /// Octets handed to the transport so far.
+    pub(crate) fn written_octets(&self) -> u64 {
+        self.written_octets.load(Ordering::Relaxed)
     }
 
     /// Octets that wait to be written, those of a message that has begun included.
@@ -404,9 +400,9 @@ impl Outbound {
     }
 
     fn advance(&self, writing: &mut Writing, mut octets: usize) {
-        writing.total = writing
-            .total
-            .wrapping_add(u64::try_from(octets).unwrap_or(u64::MAX));
+        // Only whoever writes counts.
+        let written = self.written_octets().wrapping_add(octets as u64);
+        self.written_octets.store(written, Ordering::Relaxed);
         while let Some(front) = writing.messages.front() {
             let left = front.octets.len() - writing.offset;
             if octets < left {

@@ -269,3 +269,26 @@ fn of_a_request_that_is_given_up_no_more_fragments_go_out() {
     assert!(outbound.is_written(begun) && outbound.is_written(untouched));
     assert_eq!(outbound.queue().octets, 0);
 }
+
+#[test]
+fn asking_how_far_writing_has_come_never_looks_like_writing() {
+    // Whoever finds the write side taken leaves its message to whoever writes, so nobody else may
+    // take it, however shortly.
+    let (outbound, socket) = (Outbound::default(), Narrow::new());
+    socket.let_through(&outbound, usize::MAX);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                std::hint::black_box(outbound.written_octets());
+            }
+        });
+        let left_behind = (0..100_000).find(|_| {
+            let ticket = outbound.submit(message());
+            outbound.flush(&socket).unwrap();
+            !outbound.is_written(ticket)
+        });
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(left_behind, None);
+    });
+}
