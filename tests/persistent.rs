@@ -4,62 +4,19 @@
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 #![allow(dead_code, reason = "other tests use more of the support")]
 
+#[path = "support/savings.rs"]
+mod savings;
 mod support;
 
-use std::future::Future;
+use savings::{Account, AccountRef, AccountServant, account, in_time};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use support::{HANG, Running};
+use support::Running;
 use zorb::{
     AdapterError, CompletionStatus, Error, Forward, IdAssignment, Interface, Lifespan, ObjectId,
     ObjectRef, Orb, Poa, Policies, SystemException, SystemExceptionKind as Kind, minor,
 };
-
-zorb::idl! {
-    module Bank {
-        interface Account {
-            string owner();
-            oneway void poke();
-            long pokes();
-        };
-    };
-}
-
-use bank::{Account, AccountRef, AccountServant};
-
-#[derive(Default)]
-struct Savings {
-    owner: String,
-    pokes: AtomicU32,
-}
-
-impl Account for Savings {
-    async fn owner(&self) -> Result<String, SystemException> {
-        Ok(self.owner.clone())
-    }
-
-    async fn poke(&self) -> Result<(), SystemException> {
-        self.pokes.fetch_add(1, Ordering::Relaxed);
-        Ok(())
-    }
-
-    async fn pokes(&self) -> Result<i32, SystemException> {
-        Ok(self.pokes.load(Ordering::Relaxed).try_into().unwrap())
-    }
-}
-
-fn account(owner: &str) -> AccountServant<Savings> {
-    AccountServant::new(Savings {
-        owner: owner.to_owned(),
-        ..Savings::default()
-    })
-}
-
-/// A clock is only ever the guard that turns a hang into a failure.
-async fn in_time<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANG, what).await.expect("it hangs")
-}
 
 const ANYWHERE: &str = "iiop://127.0.0.1:0";
 
