@@ -36,6 +36,31 @@ pub(crate) struct Head {
     pub(crate) name: Ident,
     pub(crate) doc: Option<Rc<str>>,
     pub(crate) prefix: Rc<Prefix>,
+    /// Those in front of its declaration.
+    pub(crate) annotations: Vec<Rc<Annotation>>,
+}
+
+impl Head {
+    /// The annotation of that name, which has no scope.
+    pub(crate) fn annotation(&self, name: &str) -> Option<&Annotation> {
+        let found = self
+            .annotations
+            .iter()
+            .find(|found| match &found.name.parts[..] {
+                [one] => *one.text == *name,
+                _ => false,
+            });
+        found.map(|found| &**found)
+    }
+}
+
+/// `@name`, `@name(value)` or `@name(a = value, b = value)`. Which ones mean something is the resolver's knowledge; the
+/// rest is read and left alone.
+#[derive(Debug, Clone)]
+pub(crate) struct Annotation {
+    pub(crate) name: ScopedName,
+    /// With the parameter's name, where it was written.
+    pub(crate) values: Vec<(Option<Ident>, Expr)>,
 }
 
 #[derive(Debug, Clone)]
@@ -47,15 +72,30 @@ pub(crate) struct Definition {
 #[derive(Debug, Clone)]
 pub(crate) enum DefinitionKind {
     Module(Vec<Definition>),
-    InterfaceForward,
+    InterfaceForward(InterfaceKind),
     Interface {
+        kind: InterfaceKind,
         bases: Vec<ScopedName>,
         body: Vec<Definition>,
     },
+    ValueForward(ValueKind),
+    Value(ValueType),
+    /// `valuetype Name type;`
+    ValueBox(TypeSpec),
     StructForward,
-    Struct(Vec<Member>),
+    Struct {
+        base: Option<ScopedName>,
+        members: Vec<Member>,
+    },
+    UnionForward,
+    Union(Union),
     Exception(Vec<Member>),
     Enum(Vec<Head>),
+    Bitset {
+        base: Option<ScopedName>,
+        fields: Vec<Bitfield>,
+    },
+    Bitmask(Vec<Head>),
     /// One typedef statement can name several types; each becomes a definition. The type is shared, and what it
     /// defines inline belongs to the first.
     Typedef {
@@ -63,18 +103,109 @@ pub(crate) enum DefinitionKind {
         dimensions: Vec<Expr>,
         first: bool,
     },
+    Native,
     Const {
         ty: TypeSpec,
         value: Expr,
     },
     Operation(Operation),
     Attribute(Attribute),
+    /// In a value type only.
+    State {
+        public: bool,
+        member: Member,
+    },
+    /// In a value type only.
+    Factory(Factory),
     Pragma(Rc<IdPragma>),
-    /// Not supported yet, and already reported: the name is known, so that its uses are no further errors.
+    /// `typeid name "id"`; the name of the definition itself is empty.
+    TypeId {
+        of: ScopedName,
+        id: Text,
+    },
+    /// `typeprefix name "prefix"`; the name of the definition itself is empty.
+    TypePrefix {
+        of: ScopedName,
+        prefix: Text,
+    },
+    /// `import name`; the name of the definition itself is empty.
+    Import(ScopedName),
+    /// Not supported, and already reported: the name is known, so that its uses are no further errors.
     Unsupported,
 }
 
-/// One declarator of a struct or exception; a list of them repeats the type.
+/// A string literal and where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Text {
+    pub(crate) text: Rc<str>,
+    pub(crate) span: Span,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InterfaceKind {
+    /// Unconstrained: what is called from elsewhere.
+    Plain,
+    /// An object reference or a value, whichever comes.
+    Abstract,
+    /// Never leaves its process.
+    Local,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ValueKind {
+    Stateful,
+    /// Stateful, and marshalled by its user.
+    Custom,
+    Abstract,
+}
+
+/// A value type that is no box.
+#[derive(Debug, Clone)]
+pub(crate) struct ValueType {
+    pub(crate) kind: ValueKind,
+    pub(crate) truncatable: Option<Span>,
+    pub(crate) bases: Vec<ScopedName>,
+    pub(crate) supports: Vec<ScopedName>,
+    pub(crate) body: Vec<Definition>,
+}
+
+/// How a value type is made.
+#[derive(Debug, Clone)]
+pub(crate) struct Factory {
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) raises: Vec<ScopedName>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Union {
+    pub(crate) discriminator: TypeSpec,
+    pub(crate) cases: Vec<Case>,
+}
+
+/// One member of a union.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    /// At least one.
+    pub(crate) labels: Vec<Label>,
+    pub(crate) member: Member,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Label {
+    Default(Span),
+    Value(Expr),
+}
+
+/// `bitfield<width, type> name, …;`
+#[derive(Debug, Clone)]
+pub(crate) struct Bitfield {
+    /// `None` is padding.
+    pub(crate) head: Option<Head>,
+    pub(crate) width: Rc<Expr>,
+    pub(crate) ty: Option<Rc<TypeSpec>>,
+}
+
+/// One declarator of a struct, union, exception or value type; a list of them repeats the type.
 #[derive(Debug, Clone)]
 pub(crate) struct Member {
     pub(crate) head: Head,
@@ -91,6 +222,7 @@ pub(crate) struct Operation {
     pub(crate) result: Option<TypeSpec>,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) raises: Vec<ScopedName>,
+    pub(crate) context: Vec<Text>,
 }
 
 #[derive(Debug, Clone)]
@@ -132,12 +264,19 @@ pub(crate) enum TypeKind {
         element: Box<TypeSpec>,
         bound: Option<Box<Expr>>,
     },
+    Map {
+        key: Box<TypeSpec>,
+        value: Box<TypeSpec>,
+        bound: Option<Box<Expr>>,
+    },
+    /// Digits and scale; without them it is the type of constants.
+    Fixed(Option<Box<(Expr, Expr)>>),
+    Any,
     Object,
+    ValueBase,
     Named(ScopedName),
-    /// A struct or enum defined where it is used.
+    /// A struct, union or enum defined where it is used.
     Inline(Box<Definition>),
-    /// Already reported.
-    Unsupported,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -146,6 +285,8 @@ pub(crate) enum Basic {
     Char,
     WideChar,
     Octet,
+    /// One octet with a sign; IDL 4 only. Its unsigned twin is the octet.
+    Int8,
     Short,
     UShort,
     Long,
@@ -154,6 +295,7 @@ pub(crate) enum Basic {
     ULongLong,
     Float,
     Double,
+    LongDouble,
 }
 
 /// A constant expression. Chains of one precedence are flat, so that a long sum is no deep tree.
@@ -167,6 +309,8 @@ pub(crate) struct Expr {
 pub(crate) enum ExprKind {
     Integer(u64),
     Float(f64),
+    /// As written, without its suffix.
+    Fixed(Rc<str>),
     Boolean(bool),
     Char(char),
     WideChar(char),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use proc_macro2::TokenStream;
 
 use crate::diagnostic::{Diagnostics, Sink};
-use crate::generate::generate;
+use crate::generate::{generate, support};
 use crate::model::Model;
 use crate::names::{Names, assign};
 use crate::options::Options;
@@ -47,7 +47,7 @@ pub fn compile_files(files: &[PathBuf], options: &Options) -> Result<Output, Dia
 /// # Errors
 /// As [`compile_str`].
 pub fn check_str(name: &str, text: &str, options: &Options) -> Result<(), Diagnostics> {
-    analyse(&[Input::Text { name, text }], options).map(drop)
+    analyse(&[Input::Text { name, text }], options, false).map(drop)
 }
 
 /// As [`compile_files`], up to the point where code would be generated.
@@ -55,7 +55,7 @@ pub fn check_str(name: &str, text: &str, options: &Options) -> Result<(), Diagno
 /// # Errors
 /// As [`compile_files`].
 pub fn check_files(files: &[PathBuf], options: &Options) -> Result<(), Diagnostics> {
-    analyse(&inputs(files), options).map(drop)
+    analyse(&inputs(files), options, false).map(drop)
 }
 
 fn inputs(files: &[PathBuf]) -> Vec<Input<'_>> {
@@ -67,7 +67,7 @@ fn compile(inputs: &[Input<'_>], options: &Options) -> Result<Output, Diagnostic
         model,
         names,
         dependencies,
-    } = analyse(inputs, options)?;
+    } = analyse(inputs, options, true)?;
     let tokens = generate(&model, &names, &options.crate_path);
     Ok(Output {
         tokens,
@@ -81,7 +81,12 @@ struct Analysis {
     dependencies: Vec<PathBuf>,
 }
 
-fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnostics> {
+/// Everything but the code; `for_code` says that some is wanted, and that what can get none is a fault.
+fn analyse(
+    inputs: &[Input<'_>],
+    options: &Options,
+    for_code: bool,
+) -> Result<Analysis, Diagnostics> {
     if inputs.is_empty() {
         return Err(Diagnostics::of_option("no IDL file is named", None));
     }
@@ -112,6 +117,9 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
         options_span,
         &sink,
     );
+    if for_code {
+        support::check(&model, &sink);
+    }
     if !sink.is_empty() {
         return Err(failure(sink, &sources));
     }

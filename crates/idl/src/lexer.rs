@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     Integer(u64),
     Float(f64),
     /// A fixed-point literal, as written without its suffix.
-    Fixed,
+    Fixed(Rc<str>),
     Char(char),
     WideChar(char),
     Str(Rc<str>),
@@ -435,7 +435,7 @@ fn real(i: &str) -> IResult<&str, Kind> {
     .parse(i)?;
     let text = &i[..i.len() - rest.len()];
     if let Ok((rest, _)) = one_of::<_, _, nom::error::Error<&str>>("dD")(rest) {
-        return Ok((rest, Kind::Fixed));
+        return Ok((rest, Kind::Fixed(text.into())));
     }
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Ok((rest, Kind::Float(number))),
@@ -479,7 +479,7 @@ mod tests {
         assert_eq!(kinds("10 012 0xfF 0"), [10, 10, 255, 0].map(Kind::Integer));
         assert_eq!(kinds("1.5 .5 2. 1e3 3.5d 4D"), {
             let mut expected = [1.5, 0.5, 2.0, 1000.0].map(Kind::Float).to_vec();
-            expected.extend([Kind::Fixed, Kind::Fixed]);
+            expected.extend(["3.5", "4"].map(|text| Kind::Fixed(text.into())));
             expected
         });
     }

@@ -25,6 +25,9 @@ pub const MAX_TYPE_DEPTH: usize = 48;
 /// interface repeat every inherited operation, so the output grows with this.
 pub const MAX_BASES: usize = 256;
 
+/// How many digits a fixed-point number may have: IDL's own bound, as sixteen octets hold them on the wire.
+pub const MAX_FIXED_DIGITS: u8 = 31;
+
 /// How many parameters one operation may have, and how many values it may give back: codec and facade know tuples up
 /// to this size.
 pub const MAX_PARAMETERS: usize = 32;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-pub(crate) use crate::ast::{Basic, Direction};
+pub(crate) use crate::ast::{Basic, Direction, InterfaceKind, ValueKind};
 use crate::source::Span;
 
 /// Index of a definition in its [`Model`].
@@ -26,6 +26,32 @@ pub(crate) struct Model {
     pub(crate) scopes: Vec<Scope>,
     /// Module scopes that another expansion has compiled, and the Rust path to each.
     pub(crate) externs: HashMap<ScopeId, String>,
+    /// What was used of the language that not everybody has, in the order of the text: where, and in which scope.
+    pub(crate) features: Vec<(Feature, Span, ScopeId)>,
+}
+
+/// A part of the language that code generation may not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Feature {
+    Any,
+    TypeCode,
+    Principal,
+    Fixed,
+    LongDouble,
+    Int8,
+    Map,
+    Union,
+    Bitset,
+    Bitmask,
+    Native,
+    Value,
+    ValueBox,
+    ValueBase,
+    AbstractInterface,
+    LocalInterface,
+    Context,
+    StructInheritance,
+    EmptyStruct,
 }
 
 #[derive(Debug)]
@@ -56,17 +82,28 @@ pub(crate) struct Def {
 pub(crate) enum DefKind {
     Module(ScopeId),
     Interface(Interface),
+    Value(ValueType),
+    /// A value type that holds one of these.
+    ValueBox(Type),
     Struct(Struct),
+    Union(Union),
     Exception(Struct),
     Enum(Vec<DefId>),
     /// Of this enum.
     Enumerator(DefId),
+    Bitset(Bitset),
+    Bitmask(Bitmask),
+    /// Of this bitmask.
+    Bit(DefId),
     Typedef(Type),
+    Native,
     Const(Type, Value),
-    /// Of a struct or exception.
+    /// Of a struct, union, exception, value type or bitset.
     Member,
-    /// An operation or attribute; what it is stands in its interface.
+    /// An operation or attribute; what it is stands in its interface or value type.
     Operation,
+    /// Of a value type.
+    Factory,
     /// Reported already; uses of it are no further errors.
     Unsupported,
 }
@@ -74,6 +111,7 @@ pub(crate) enum DefKind {
 #[derive(Debug)]
 pub(crate) struct Interface {
     pub(crate) scope: ScopeId,
+    pub(crate) kind: InterfaceKind,
     /// `false` as long as there is a forward declaration only.
     pub(crate) defined: bool,
     /// Direct bases.
@@ -84,10 +122,51 @@ pub(crate) struct Interface {
     pub(crate) operations: Vec<Operation>,
 }
 
+/// A value type that is no box.
+#[derive(Debug)]
+pub(crate) struct ValueType {
+    pub(crate) scope: ScopeId,
+    pub(crate) kind: ValueKind,
+    /// `false` as long as there is a forward declaration only.
+    pub(crate) defined: bool,
+    /// Whoever does not know it may take the stateful base alone.
+    pub(crate) truncatable: bool,
+    /// Direct bases; the one that has state, if any, comes first.
+    pub(crate) bases: Vec<DefId>,
+    /// Interfaces it names as supported; the one that is not abstract, if any, comes first.
+    pub(crate) supports: Vec<DefId>,
+    /// All it inherits from, each once, nearer ones first: value types, and behind them the interfaces that it and they
+    /// support, with those interfaces' ancestors.
+    pub(crate) ancestors: Vec<DefId>,
+    /// Its own state, in the order of the text, which is that of the wire.
+    pub(crate) members: Vec<StateMember>,
+    pub(crate) factories: Vec<Factory>,
+    /// Its own operations, attributes taken apart into theirs.
+    pub(crate) operations: Vec<Operation>,
+}
+
+#[derive(Debug)]
+pub(crate) struct StateMember {
+    pub(crate) def: DefId,
+    pub(crate) public: bool,
+    pub(crate) ty: Type,
+}
+
+/// How a value type is made; parameters are `in` ones.
+#[derive(Debug)]
+pub(crate) struct Factory {
+    pub(crate) def: DefId,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) raises: Vec<DefId>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Struct {
     pub(crate) scope: ScopeId,
     pub(crate) complete: bool,
+    /// IDL 4: the struct whose members come first.
+    pub(crate) base: Option<DefId>,
+    /// Its own.
     pub(crate) members: Vec<Member>,
 }
 
@@ -95,6 +174,52 @@ pub(crate) struct Struct {
 pub(crate) struct Member {
     pub(crate) def: DefId,
     pub(crate) ty: Type,
+}
+
+#[derive(Debug)]
+pub(crate) struct Union {
+    pub(crate) scope: ScopeId,
+    pub(crate) complete: bool,
+    pub(crate) discriminator: Type,
+    pub(crate) cases: Vec<Case>,
+}
+
+/// One member of a union.
+#[derive(Debug)]
+pub(crate) struct Case {
+    /// What the discriminator may be for it, in the order of the text.
+    pub(crate) labels: Vec<Value>,
+    /// Whether it is also what every value without a label stands for.
+    pub(crate) default: bool,
+    pub(crate) member: Member,
+}
+
+/// IDL 4: bits in one integer.
+#[derive(Debug)]
+pub(crate) struct Bitset {
+    pub(crate) scope: ScopeId,
+    /// The bitset whose fields come first.
+    pub(crate) base: Option<DefId>,
+    /// Its own, least significant first.
+    pub(crate) fields: Vec<Bitfield>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Bitfield {
+    /// `None` is padding.
+    pub(crate) def: Option<DefId>,
+    /// In bits.
+    pub(crate) width: u32,
+    pub(crate) ty: Basic,
+}
+
+/// IDL 4: flags with names.
+#[derive(Debug)]
+pub(crate) struct Bitmask {
+    /// How many bits it is wide, 1 to 64.
+    pub(crate) width: u32,
+    /// Each flag and its position, from 0.
+    pub(crate) bits: Vec<(DefId, u32)>,
 }
 
 /// What can be called.
@@ -107,6 +232,8 @@ pub(crate) struct Operation {
     pub(crate) result: Option<Type>,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) raises: Vec<DefId>,
+    /// Names, or beginnings of names with a `*`, whose values in the caller's context travel along.
+    pub(crate) context: Vec<Rc<str>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +252,10 @@ pub(crate) struct Parameter {
 }
 
 #[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::enum_variant_names,
+    reason = "`TypeCode` is the name of that type"
+)]
 pub(crate) enum Type {
     Basic(Basic),
     Str {
@@ -133,8 +264,19 @@ pub(crate) enum Type {
     },
     Sequence(Box<Self>, Option<u32>),
     Array(Box<Self>, u32),
+    /// Key, value, bound.
+    Map(Box<Self>, Box<Self>, Option<u32>),
+    /// At most 31 digits, of which `scale` stand behind the point.
+    Fixed {
+        digits: u8,
+        scale: u8,
+    },
+    Any,
+    TypeCode,
     Object,
-    /// A struct, enum, interface or typedef.
+    ValueBase,
+    /// What has a name and is a type: a struct, union, enum, bitset, bitmask, interface, value type, value box, native
+    /// type or typedef.
     Named(DefId),
     /// Reported already.
     Error,
@@ -145,6 +287,11 @@ pub(crate) enum Type {
 pub(crate) enum Value {
     Integer(i128),
     Float(f64),
+    /// The number without its point, and how many of its digits stand behind it.
+    Fixed {
+        unscaled: i128,
+        scale: u8,
+    },
     Boolean(bool),
     Char(char),
     WideChar(char),
@@ -193,6 +340,9 @@ impl Model {
         match &self.def(id).kind {
             DefKind::Module(scope) => Some(*scope),
             DefKind::Interface(interface) => Some(interface.scope),
+            DefKind::Value(value) => Some(value.scope),
+            DefKind::Union(union) => Some(union.scope),
+            DefKind::Bitset(bitset) => Some(bitset.scope),
             DefKind::Struct(body) | DefKind::Exception(body) => Some(body.scope),
             _ => None,
         }
@@ -202,6 +352,31 @@ impl Model {
         match &self.def(id).kind {
             DefKind::Interface(interface) => Some(interface),
             _ => None,
+        }
+    }
+
+    pub(crate) fn value_type(&self, id: DefId) -> Option<&ValueType> {
+        match &self.def(id).kind {
+            DefKind::Value(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// What an interface or value type inherits names and operations from, nearer ones first; `None` for anything else.
+    pub(crate) fn ancestors(&self, id: DefId) -> Option<&[DefId]> {
+        match &self.def(id).kind {
+            DefKind::Interface(interface) => Some(&interface.ancestors),
+            DefKind::Value(value) => Some(&value.ancestors),
+            _ => None,
+        }
+    }
+
+    /// The operations that an interface or value type declares itself.
+    pub(crate) fn operations(&self, id: DefId) -> &[Operation] {
+        match &self.def(id).kind {
+            DefKind::Interface(interface) => &interface.operations,
+            DefKind::Value(value) => &value.operations,
+            _ => &[],
         }
     }
 
@@ -241,14 +416,22 @@ impl Model {
         match self.def(id).kind {
             DefKind::Module(_) => "a module",
             DefKind::Interface(_) => "an interface",
+            DefKind::Value(_) => "a value type",
+            DefKind::ValueBox(_) => "a value box",
             DefKind::Struct(_) => "a struct",
+            DefKind::Union(_) => "a union",
             DefKind::Exception(_) => "an exception",
             DefKind::Enum(_) => "an enum",
             DefKind::Enumerator(_) => "an enumerator",
+            DefKind::Bitset(_) => "a bitset",
+            DefKind::Bitmask(_) => "a bitmask",
+            DefKind::Bit(_) => "a flag of a bitmask",
             DefKind::Typedef(_) => "a typedef",
+            DefKind::Native => "a native type",
             DefKind::Const(..) => "a constant",
             DefKind::Member => "a member",
             DefKind::Operation => "an operation or attribute",
+            DefKind::Factory => "a factory",
             DefKind::Unsupported => "not supported yet",
         }
     }

@@ -77,10 +77,10 @@ fn by_rule(model: &Model, id: DefId) -> String {
     let idl = &*model.def(id).name;
     match model.def(id).kind {
         DefKind::Module(_) => module_name(idl),
-        DefKind::Enumerator(_) => escape(idl.to_upper_camel_case()),
+        DefKind::Enumerator(_) | DefKind::Bit(_) => escape(idl.to_upper_camel_case()),
         DefKind::Const(..) => escape(idl.to_shouty_snake_case()),
         DefKind::Member => value_name(idl),
-        DefKind::Operation => method_name(idl),
+        DefKind::Operation | DefKind::Factory => method_name(idl),
         _ => type_name(idl),
     }
 }
@@ -172,12 +172,11 @@ fn find(model: &Model, path: &str) -> Option<(DefId, Option<String>)> {
 }
 
 fn has_parameter(model: &Model, operation: DefId, name: &str) -> bool {
-    let owner = model.scope(model.def(operation).scope).owner;
-    let Some(interface) = owner.and_then(|owner| model.interface(owner)) else {
+    let Some(owner) = model.scope(model.def(operation).scope).owner else {
         return false;
     };
-    let mut operations = interface
-        .operations
+    let mut operations = model
+        .operations(owner)
         .iter()
         .filter(|candidate| candidate.def == operation);
     operations.any(|operation| {
@@ -353,10 +352,18 @@ impl Clashes<'_> {
                 self.take(taken, Space::Type, name, id, None);
             }
             DefKind::Const(..) => self.take(taken, Space::Value, name, id, None),
+            DefKind::Union(_)
+            | DefKind::Value(_)
+            | DefKind::ValueBox(_)
+            | DefKind::Bitset(_)
+            | DefKind::Bitmask(_)
+            | DefKind::Native => self.take(taken, Space::Type, name, id, None),
             // Enumerators live in their enum, members in their struct, operations in their trait.
             DefKind::Enumerator(_)
             | DefKind::Member
             | DefKind::Operation
+            | DefKind::Factory
+            | DefKind::Bit(_)
             | DefKind::Unsupported => {}
         }
     }

@@ -15,7 +15,7 @@ fn survives(text: &str) {
     }
 }
 
-const WORDS: [&str; 75] = [
+const WORDS: [&str; 94] = [
     "module",
     "interface",
     "struct",
@@ -56,6 +56,25 @@ const WORDS: [&str; 75] = [
     "context",
     "typeid",
     "TRUE",
+    "fixed<4, 2>",
+    "1.5d",
+    "map",
+    "public",
+    "private",
+    "factory",
+    "supports",
+    "truncatable",
+    "custom",
+    "default",
+    "ValueBase",
+    "typeprefix",
+    "import",
+    "bitset",
+    "bitfield",
+    "bitmask",
+    "@annotation",
+    "component",
+    "eventtype",
     "A",
     "B",
     "a",
@@ -94,7 +113,7 @@ const WORDS: [&str; 75] = [
 ];
 
 /// Pieces that are IDL by themselves, so that whole modules come about and the later stages are reached.
-const PIECES: [&str; 22] = [
+const PIECES: [&str; 38] = [
     "struct S { long s_; };",
     "typedef sequence<S> Ss;",
     "interface I;",
@@ -117,6 +136,22 @@ const PIECES: [&str; 22] = [
     "typedef I::S T;",
     "struct Q { M::S m; ::S n; };",
     "typedef sequence<string<N>, N> W;",
+    "union U switch (long) { case N: long u_; default: any v_; };",
+    "union U;",
+    "typedef sequence<U> Us; union U switch (E) { case a: Us us_; };",
+    "valuetype V;",
+    "abstract valuetype AV { void act(); };",
+    "valuetype V : AV supports I { public V v_; factory make(in long n_); };",
+    "valuetype D : truncatable V { private sequence<D> d_; };",
+    "custom valuetype V : D {};",
+    "valuetype Box S;",
+    "abstract interface AI {}; local interface LI : AI { LI l(); };",
+    "struct T2 : S { long t_; };",
+    "bitset B1 { bitfield<3> b_; bitfield<N>; }; bitset B2 : B1 {};",
+    "@bit_bound(N) bitmask BM { @position(N) bm_, bn_ };",
+    "typedef map<string, map<long, S>, N> Mp;",
+    "const fixed Fx = 1.5d; typedef fixed<N, 1> Fy;",
+    "typeid S \"IDL:x:1.0\"; typeprefix M \"y\"; import M;",
 ];
 
 proptest! {

@@ -129,8 +129,8 @@ impl Generator<'_> {
                 let variant = ident(self.names.of(*enumerator));
                 quote!(#rust_type::#variant)
             }
-            // Nothing is generated from a model with errors.
-            Value::Error => return TokenStream::new(),
+            // Nothing is generated from a model with errors, nor, yet, for `fixed`.
+            Value::Error | Value::Fixed { .. } => return TokenStream::new(),
         };
         quote! { #doc #allow pub const #name: #rust_type = #literal; }
     }

@@ -11,6 +11,7 @@ mod operations;
 mod paths;
 mod skeleton;
 mod stub;
+pub(crate) mod support;
 mod types;
 
 use proc_macro2::{Ident, Span, TokenStream};

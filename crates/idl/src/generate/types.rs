@@ -58,6 +58,7 @@ impl Generator<'_> {
             Basic::Char => quote!(#orb::Char),
             Basic::WideChar => quote!(#orb::WChar),
             Basic::Octet => quote!(u8),
+            Basic::Int8 => quote!(i8),
             Basic::Short => quote!(i16),
             Basic::UShort => quote!(u16),
             Basic::Long => quote!(i32),
@@ -66,6 +67,8 @@ impl Generator<'_> {
             Basic::ULongLong => quote!(u64),
             Basic::Float => quote!(f32),
             Basic::Double => quote!(f64),
+            // No code is generated for it: `support` sees to that.
+            Basic::LongDouble => quote!(()),
         }
     }
 
@@ -106,6 +109,10 @@ impl Generator<'_> {
             Type::Named(id) => self.path_to(from, *id),
             // Nothing is generated from a model with errors.
             Type::Object | Type::Error => quote!(()),
+            // No code is generated for these: `support` sees to that.
+            Type::Any | Type::TypeCode | Type::ValueBase | Type::Fixed { .. } | Type::Map(..) => {
+                quote!(())
+            }
         }
     }
 

@@ -4,86 +4,214 @@ use std::rc::Rc;
 
 use nom::Parser;
 use nom::combinator::{cut, opt};
-use nom::sequence::{delimited, preceded};
+use nom::sequence::preceded;
 
+use super::annotations::{Start, is_definition, start};
+use super::constructed::{bitmask, bitset, constructed};
 use super::expressions::const_expr;
 use super::input::{
-    Parsed, Tokens, commas, expected, head, is_keyword, keyword, nested, punct, scoped_name,
-    semicolon,
+    Parsed, Tokens, commas, expected, head, keyword, nested, punct, scoped_name, semicolon,
 };
 use super::list;
 use super::members::{attribute, members, operation};
+use super::skip::{reject, unsupported, unsupported_construct};
 use super::types::{declarator, type_spec};
-use crate::ast::{Definition, DefinitionKind, Head, ScopedName};
+use super::values::value;
+use crate::ast::{Definition, DefinitionKind, Head, InterfaceKind, ScopedName, Text};
 use crate::lexer::Kind;
-use crate::source::Span;
 
-/// definition: type_dcl ";" | const_dcl ";" | except_dcl ";" | interface ";" | module ";" | …
+/// definition: type_dcl ";" | const_dcl ";" | except_dcl ";" | interface ";" | module ";" | value ";" | …
 pub(super) fn definition<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
-    let i = skip_annotations(i)?;
+    let (i, start) = start(i)?;
+    if is_definition(i) {
+        return semicolon(super::annotations::definition(i));
+    }
+    let second = match &i.nth(1).kind {
+        Kind::Word(word) => Some(&**word),
+        _ => None,
+    };
     match (i.word(), &i.first().kind) {
         (_, Kind::Pragma(_)) => pragma(i, out),
-        (Some("module"), _) => module(i, out),
-        (Some("interface"), _) => interface(i, out),
-        (Some("typedef"), _) => typedef(i, out),
-        (Some("const"), _) => constant(i, out),
-        (Some("exception"), _) => exception(i, out),
-        (Some("struct" | "enum"), _) => {
-            let (i, definition) = constructed(i)?;
-            out.push(definition);
-            semicolon(i)
+        (Some("module"), _) => module(i, &start, out),
+        (Some("interface"), _) => interface(i, InterfaceKind::Plain, &start, out),
+        (Some("abstract"), _) if second == Some("interface") => {
+            interface(i.advance(), InterfaceKind::Abstract, &start, out)
         }
-        (Some(word), _) => match unsupported_construct(i, word) {
-            Some(what) => unsupported(i, what, out),
-            None => expected(i, "a definition"),
+        (Some("local"), _) if second == Some("interface") => {
+            interface(i.advance(), InterfaceKind::Local, &start, out)
+        }
+        (Some("valuetype"), _) => value(i, &start, out),
+        (Some("abstract" | "custom"), _) if second == Some("valuetype") => value(i, &start, out),
+        (Some("abstract"), _) if second != Some("eventtype") => {
+            expected(i.advance(), "`interface` or `valuetype`")
+        }
+        (Some("custom"), _) if second != Some("eventtype") => expected(i.advance(), "`valuetype`"),
+        (Some("local"), _) => expected(i.advance(), "`interface`"),
+        (Some("import"), _) => import(i, out),
+        (Some(word), _) => match type_or_constant(i, word, &start, out) {
+            Some(parsed) => parsed,
+            None => match unsupported_construct(i, word) {
+                Some(what) => unsupported(i, &start, what, out),
+                None => expected(i, "a definition"),
+            },
         },
         _ => expected(i, "a definition"),
     }
 }
 
+/// What may stand in a module and in an interface alike, if `word` begins it.
+fn type_or_constant<'a>(
+    i: Tokens<'a>,
+    word: &str,
+    start: &Start,
+    out: &mut Vec<Definition>,
+) -> Option<Parsed<'a, ()>> {
+    let second = &i.nth(1).kind;
+    let named = matches!(second, Kind::Word(_) | Kind::Escaped(_));
+    Some(match word {
+        "typedef" => typedef(i, start, out),
+        "const" => constant(i, start, out),
+        "exception" => exception(i, start, out),
+        "native" => native(i, start, out),
+        "struct" | "enum" | "union" => match constructed(i, start) {
+            Ok((i, definition)) => {
+                out.push(definition);
+                semicolon(i)
+            }
+            Err(error) => Err(error),
+        },
+        // These words are names in older files, and an operation may begin with the name of a type.
+        "bitset" if named && matches!(i.nth(2).kind, Kind::Punct("{" | ":")) => {
+            bitset(i, start, out)
+        }
+        "bitmask" if named && matches!(i.nth(2).kind, Kind::Punct("{")) => bitmask(i, start, out),
+        "typeid" | "typeprefix" if names_a_text(i.advance()) => type_id(i, out),
+        _ => return None,
+    })
+}
+
+/// Whether a scoped name and a string literal follow.
+fn names_a_text(i: Tokens<'_>) -> bool {
+    let text = |i: Tokens<'_>| matches!(i.first().kind, Kind::Str(_));
+    scoped_name(i).is_ok_and(|(rest, _)| text(rest)) || (i.is_punct("::") && text(i.advance()))
+}
+
 /// export: type_dcl ";" | const_dcl ";" | except_dcl ";" | attr_dcl ";" | op_dcl ";"
-fn export<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
-    let i = skip_annotations(i)?;
+pub(super) fn export<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
+    const WHAT: &str = "an operation, an attribute or a type";
+    let (i, start) = start(i)?;
+    if is_definition(i) {
+        return semicolon(super::annotations::definition(i));
+    }
     match (i.word(), &i.first().kind) {
         (_, Kind::Pragma(_)) => pragma(i, out),
-        (Some("typedef"), _) => typedef(i, out),
-        (Some("const"), _) => constant(i, out),
-        (Some("exception"), _) => exception(i, out),
-        (Some("struct" | "enum" | "union" | "native"), _) => definition(i, out),
-        (Some("readonly" | "attribute"), _) => attribute(i, out),
-        (Some("typeid" | "typeprefix"), _) if matches!(i.nth(1).kind, Kind::Word(_)) => {
-            definition(i, out)
+        (Some("readonly" | "attribute"), _) => attribute(i, &start, out),
+        (Some("factory" | "public" | "private"), _) => {
+            let report = crate::diagnostic::Report::new(
+                i.first().span,
+                format!(
+                    "only a value type has `{}` in it",
+                    i.word().unwrap_or_default()
+                ),
+            );
+            super::input::refused(i, report)
         }
-        (Some("factory"), _) => expected(i, "an operation, an attribute or a type"),
-        (Some(_), _) | (_, Kind::Escaped(_) | Kind::Punct("::")) => operation(i, out),
-        _ => expected(i, "an operation, an attribute or a type"),
+        (Some(word), _) => match type_or_constant(i, word, &start, out) {
+            Some(parsed) => parsed,
+            None => operation(i, &start, out),
+        },
+        (_, Kind::Escaped(_) | Kind::Punct("::")) => operation(i, &start, out),
+        _ => expected(i, WHAT),
     }
 }
 
-fn pragma<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
+/// A definition without a name of its own, at `i`.
+fn nameless(i: Tokens<'_>, kind: DefinitionKind) -> Definition {
     let token = i.first();
-    if let Kind::Pragma(pragma) = &token.kind {
-        let name = crate::ast::Ident {
-            text: Rc::from(""),
-            span: token.span,
-        };
-        let head = Head {
-            name,
-            doc: None,
-            prefix: Rc::clone(&token.prefix),
-        };
-        out.push(Definition {
-            head,
-            kind: DefinitionKind::Pragma(Rc::clone(pragma)),
-        });
+    let name = crate::ast::Ident {
+        text: Rc::from(""),
+        span: token.span,
+    };
+    let head = Head {
+        name,
+        doc: None,
+        prefix: Rc::clone(&token.prefix),
+        annotations: Vec::new(),
+    };
+    Definition { head, kind }
+}
+
+/// type_id_dcl: "typeid" scoped_name string_literal; type_prefix_dcl: "typeprefix" scoped_name string_literal
+fn type_id<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
+    let from = i;
+    let (i, of) = match scoped_name(i.advance()) {
+        Ok(found) => found,
+        // `typeprefix :: "x"` is about the whole file.
+        Err(_) => {
+            let of = ScopedName {
+                global: true,
+                parts: Vec::new(),
+            };
+            (i.advance().advance(), of)
+        }
+    };
+    let (i, text) = text_literal(i)?;
+    let kind = match from.is_word("typeid") {
+        true => DefinitionKind::TypeId { of, id: text },
+        false => DefinitionKind::TypePrefix { of, prefix: text },
+    };
+    out.push(nameless(from, kind));
+    semicolon(i)
+}
+
+/// string_literal, in one or several pieces.
+pub(super) fn text_literal<'a>(i: Tokens<'a>) -> Parsed<'a, Text> {
+    let (start, mut end) = (i.first().span, i.first().span);
+    let (mut text, mut at) = (String::new(), i);
+    while let Kind::Str(part) = &at.first().kind {
+        text.push_str(part);
+        end = at.first().span;
+        at = at.advance();
+    }
+    if at.index() == i.index() {
+        return expected(i, "a string literal");
+    }
+    let text = Text {
+        text: text.into(),
+        span: start.to(end),
+    };
+    Ok((at, text))
+}
+
+/// import: "import" imported_scope
+fn import<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
+    let from = i;
+    if let Kind::Str(_) = i.nth(1).kind {
+        let report =
+            crate::diagnostic::Report::new(i.nth(1).span, "there is no repository to import from");
+        return super::input::refused(
+            i.advance(),
+            report.hint("`#include` the file that has the definitions"),
+        );
+    }
+    let (i, name) = cut(scoped_name).parse(i.advance())?;
+    out.push(nameless(from, DefinitionKind::Import(name)));
+    semicolon(i)
+}
+
+fn pragma<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
+    if let Kind::Pragma(pragma) = &i.first().kind {
+        out.push(nameless(i, DefinitionKind::Pragma(Rc::clone(pragma))));
     }
     Ok((i.advance(), ()))
 }
 
 /// module: "module" identifier "{" definition+ "}"
-fn module<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
+fn module<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let from = i.first();
-    let (i, head) = cut(preceded(keyword("module"), head(from))).parse(i)?;
+    let i = i.advance();
+    // `module Generic<long> Name;` makes one of a template.
+    let (i, head) = cut(head(start)).parse(i)?;
     if i.is_punct("<") {
         return reject(i, from.span, "template modules", Some(head), out);
     }
@@ -98,7 +226,7 @@ fn module<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
 }
 
 /// A braced list; its opening brace may be missed, its closing one is missed once, at the end of the file.
-fn body<'a, T>(
+pub(super) fn body<'a, T>(
     i: Tokens<'a>,
     item: impl Fn(Tokens<'a>, &mut Vec<T>) -> Parsed<'a, ()>,
 ) -> Parsed<'a, Vec<T>> {
@@ -119,14 +247,18 @@ fn body<'a, T>(
     Ok((i, items))
 }
 
-/// interface: "interface" identifier [ ":" scoped_name { "," scoped_name }* ] "{" export* "}" | "interface" identifier
-fn interface<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
-    let from = i.first();
-    let (i, head) = cut(preceded(keyword("interface"), head(from))).parse(i)?;
+/// interface: [ "abstract" | "local" ] "interface" identifier [ ":" scoped_name { "," scoped_name }* ] "{" export* "}" | "interface" identifier
+fn interface<'a>(
+    i: Tokens<'a>,
+    kind: InterfaceKind,
+    start: &Start,
+    out: &mut Vec<Definition>,
+) -> Parsed<'a, ()> {
+    let (i, head) = cut(preceded(keyword("interface"), head(start))).parse(i)?;
     if i.is_punct(";") {
         out.push(Definition {
             head,
-            kind: DefinitionKind::InterfaceForward,
+            kind: DefinitionKind::InterfaceForward(kind),
         });
         return semicolon(i);
     }
@@ -139,6 +271,7 @@ fn interface<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
         out.push(Definition {
             head,
             kind: DefinitionKind::Interface {
+                kind,
                 bases: bases.unwrap_or_default(),
                 body,
             },
@@ -159,10 +292,9 @@ fn base<'a>(i: Tokens<'a>) -> Parsed<'a, ScopedName> {
 }
 
 /// typedef: "typedef" type_spec declarator { "," declarator }*
-fn typedef<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
-    let from = i.first();
+fn typedef<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let (i, ty) = cut(preceded(keyword("typedef"), type_spec)).parse(i)?;
-    let (i, declarators) = cut(commas(declarator(from))).parse(i)?;
+    let (i, declarators) = cut(commas(declarator(start))).parse(i)?;
     let ty = Rc::new(ty);
     for (index, (head, dimensions)) in declarators.into_iter().enumerate() {
         let kind = DefinitionKind::Typedef {
@@ -176,11 +308,10 @@ fn typedef<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
 }
 
 /// const_dcl: "const" const_type identifier "=" const_expr
-fn constant<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
-    let from = i.first();
+fn constant<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let (i, (ty, head, _, value)) = cut((
         preceded(keyword("const"), type_spec),
-        head(from),
+        head(start),
         punct("="),
         const_expr,
     ))
@@ -193,9 +324,8 @@ fn constant<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
 }
 
 /// except_dcl: "exception" identifier "{" member* "}"
-fn exception<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
-    let from = i.first();
-    let (i, head) = cut(preceded(keyword("exception"), head(from))).parse(i)?;
+fn exception<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
+    let (i, head) = cut(preceded(keyword("exception"), head(start))).parse(i)?;
     nested(i, |i| {
         let (i, members) = body(i, members)?;
         out.push(Definition {
@@ -206,184 +336,10 @@ fn exception<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     })
 }
 
-/// struct_type | enum_type | a forward declaration: also where a type may stand.
-pub(super) fn constructed<'a>(i: Tokens<'a>) -> Parsed<'a, Definition> {
-    let from = i.first();
-    if i.is_word("enum") {
-        let (i, head) = cut(preceded(keyword("enum"), head(from))).parse(i)?;
-        let enumerators = commas(enumerator);
-        let (i, names) = cut(delimited(punct("{"), enumerators, close_list)).parse(i)?;
-        return Ok((
-            i,
-            Definition {
-                head,
-                kind: DefinitionKind::Enum(names),
-            },
-        ));
-    }
-    let (i, head) = cut(preceded(keyword("struct"), head(from))).parse(i)?;
-    if i.is_punct(";") {
-        return Ok((
-            i,
-            Definition {
-                head,
-                kind: DefinitionKind::StructForward,
-            },
-        ));
-    }
-    if i.is_punct(":") {
-        let mut out = Vec::new();
-        let (i, ()) = skip_to_end(
-            i,
-            i.first().span,
-            "struct inheritance",
-            Some(head),
-            &mut out,
-        );
-        // `skip_to_end` always pushes what it was given a head for.
-        return match out.pop() {
-            Some(definition) => Ok((i, definition)),
-            None => expected(i, "`{`"),
-        };
-    }
-    nested(i, |i| {
-        let open = i;
-        let (i, list) = body(i, members)?;
-        if list.is_empty() && !i.context.failed.get() {
-            let report = crate::diagnostic::Report::new(
-                open.first().span,
-                "a struct needs at least one member",
-            );
-            i.context.error(report);
-        }
-        Ok((
-            i,
-            Definition {
-                head,
-                kind: DefinitionKind::Struct(list),
-            },
-        ))
-    })
-}
-
-fn enumerator<'a>(i: Tokens<'a>) -> Parsed<'a, Head> {
-    let i = skip_annotations(i)?;
-    head(i.first())(i)
-}
-
-/// `}`, or another enumerator.
-fn close_list<'a>(i: Tokens<'a>) -> Parsed<'a, Span> {
-    match i.is_punct("}") {
-        true => punct("}")(i),
-        false => expected(i, "`,` or `}`"),
-    }
-}
-
-/// `@name` and `@name(…)`: reported, and passed over.
-pub(super) fn skip_annotations(
-    mut i: Tokens<'_>,
-) -> Result<Tokens<'_>, nom::Err<super::input::Fault>> {
-    while i.is_punct("@") {
-        i.context
-            .unsupported(i.first().span.to(i.nth(1).span), "annotations");
-        let (rest, _) = scoped_name(i.advance())?;
-        i = rest;
-        if i.is_punct("(") {
-            i = skip_group(i, "(", ")");
-        }
-    }
-    Ok(i)
-}
-
-/// Behind the bracket that closes the one at `i`.
-pub(super) fn skip_group<'a>(mut i: Tokens<'a>, open: &str, close: &str) -> Tokens<'a> {
-    let mut depth = 0_usize;
-    while !i.at_end() {
-        if i.is_punct(open) {
-            depth += 1;
-        } else if i.is_punct(close) {
-            depth -= 1;
-            if depth == 0 {
-                return i.advance();
-            }
-        } else if i.is_punct(";") && open != "{" {
-            return i;
-        }
-        i = i.advance();
-    }
-    i
-}
-
-/// What `word` begins, in words for a message, if it is something that we do not do yet.
-fn unsupported_construct(i: Tokens<'_>, word: &str) -> Option<&'static str> {
-    let next = match &i.nth(1).kind {
-        Kind::Word(next) => Some(&**next),
-        _ => None,
-    };
-    let named =
-        next.is_some_and(|next| !is_keyword(next)) || matches!(i.nth(1).kind, Kind::Escaped(_));
-    Some(match (word, next) {
-        ("union", _) => "unions",
-        ("abstract", Some("interface")) => "abstract interfaces",
-        ("local", Some("interface")) => "local interfaces",
-        ("valuetype", _) | ("abstract" | "custom", Some("valuetype")) => "value types",
-        ("native", _) => "native types",
-        ("typeid", _) => "`typeid` declarations",
-        ("typeprefix", _) => "`typeprefix` declarations",
-        ("import", _) => "`import` declarations",
-        ("eventtype", _) | ("abstract" | "custom", Some("eventtype")) => "event types",
-        ("component" | "home" | "porttype" | "connector" | "alias", _) if named => "components",
-        ("bitset" | "bitmask", _) if named => "bit sets",
-        _ => return None,
-    })
-}
-
-/// A whole declaration that is not supported: reported at its first word, its name kept so that uses are no errors.
-fn unsupported<'a>(i: Tokens<'a>, what: &str, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
-    let from = i.first();
-    let mut name = i.advance();
-    while name.word().is_some_and(is_keyword) {
-        name = name.advance();
-    }
-    let declared = match what {
-        "`typeid` declarations" | "`typeprefix` declarations" | "`import` declarations" => None,
-        _ => head(from)(name).ok().map(|(_, head)| head),
-    };
-    reject(i, from.span, what, declared, out)
-}
-
-fn reject<'a>(
-    i: Tokens<'a>,
-    span: Span,
-    what: &str,
-    head: Option<Head>,
-    out: &mut Vec<Definition>,
-) -> Parsed<'a, ()> {
-    let (i, ()) = skip_to_end(i, span, what, head, out);
+/// native: "native" identifier
+fn native<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
+    let (i, head) = cut(preceded(keyword("native"), head(start))).parse(i)?;
+    let kind = DefinitionKind::Native;
+    out.push(Definition { head, kind });
     semicolon(i)
-}
-
-/// Up to, not past, the `;` that ends a declaration.
-fn skip_to_end<'a>(
-    mut i: Tokens<'a>,
-    span: Span,
-    what: &str,
-    head: Option<Head>,
-    out: &mut Vec<Definition>,
-) -> (Tokens<'a>, ()) {
-    i.context.unsupported(span, what);
-    while !i.at_end() && !i.is_punct(";") && !i.is_punct("}") {
-        i = if i.is_punct("{") {
-            skip_group(i, "{", "}")
-        } else {
-            i.advance()
-        };
-    }
-    if let Some(head) = head {
-        out.push(Definition {
-            head,
-            kind: DefinitionKind::Unsupported,
-        });
-    }
-    (i, ())
 }

@@ -124,10 +124,7 @@ fn primary<'a>(i: Tokens<'a>) -> Parsed<'a, Expr> {
         Kind::WideStr(_) => Ok(strings(i, true)),
         // Reported already.
         Kind::Bad(_) => simple(ExprKind::Unsupported),
-        Kind::Fixed => {
-            i.context.unsupported(token.span, "fixed-point literals");
-            simple(ExprKind::Unsupported)
-        }
+        Kind::Fixed(text) => simple(ExprKind::Fixed(Rc::clone(text))),
         Kind::Word(word) if &**word == "TRUE" => simple(ExprKind::Boolean(true)),
         Kind::Word(word) if &**word == "FALSE" => simple(ExprKind::Boolean(false)),
         Kind::Word(word) if is_keyword(word) => expected(i, "a value"),

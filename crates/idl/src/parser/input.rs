@@ -11,6 +11,7 @@ use nom::multi::many0;
 use nom::sequence::preceded;
 use nom::{IResult, Input, Needed, Parser};
 
+use super::annotations::Start;
 use crate::ast::{Head, Ident, ScopedName};
 use crate::diagnostic::{Report, Sink};
 use crate::lexer::{Kind, Token};
@@ -371,8 +372,8 @@ pub(crate) fn ident<'a>(i: Tokens<'a>) -> Parsed<'a, Ident> {
     }
 }
 
-/// A name that is being declared, with the documentation of `from`, the first token of its declaration.
-pub(crate) fn head<'a>(from: &'a Token) -> impl Fn(Tokens<'a>) -> Parsed<'a, Head> {
+/// A name that is being declared, with what stands in front of its declaration.
+pub(super) fn head<'a>(start: &Start) -> impl Fn(Tokens<'a>) -> Parsed<'a, Head> {
     move |i| {
         let prefix = Rc::clone(&i.first().prefix);
         let (i, name) = ident(i)?;
@@ -380,8 +381,9 @@ pub(crate) fn head<'a>(from: &'a Token) -> impl Fn(Tokens<'a>) -> Parsed<'a, Hea
             i,
             Head {
                 name,
-                doc: from.doc.clone(),
+                doc: start.doc.clone(),
                 prefix,
+                annotations: start.annotations.clone(),
             },
         ))
     }
@@ -450,7 +452,7 @@ pub(crate) fn describe(token: &Token) -> String {
         Kind::Word(word) => format!("`{word}`"),
         Kind::Escaped(word) => format!("`_{word}`"),
         Kind::Punct(mark) => format!("`{mark}`"),
-        Kind::Integer(_) | Kind::Float(_) | Kind::Fixed => "a number".into(),
+        Kind::Integer(_) | Kind::Float(_) | Kind::Fixed(_) => "a number".into(),
         Kind::Char(_) | Kind::WideChar(_) => "a character literal".into(),
         Kind::Str(_) | Kind::WideStr(_) => "a string literal".into(),
         Kind::Pragma(_) | Kind::Directive => "a directive".into(),

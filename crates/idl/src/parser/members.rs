@@ -6,21 +6,22 @@ use nom::Parser;
 use nom::combinator::{cut, opt};
 use nom::sequence::{delimited, preceded};
 
-use super::declarations::{skip_annotations, skip_group};
+use super::annotations::{Start, start};
+use super::declarations::text_literal;
 use super::input::{
     Parsed, Tokens, commas, expected, head, keyword, punct, scoped_name, semicolon,
 };
 use super::types::{declarator, type_spec};
 use crate::ast::{
     Attribute, Definition, DefinitionKind, Direction, Member, Operation, Parameter, ScopedName,
+    Text,
 };
 
 /// member: type_spec declarator { "," declarator }* ";"
 pub(super) fn members<'a>(i: Tokens<'a>, out: &mut Vec<Member>) -> Parsed<'a, ()> {
-    let from = i.first();
-    let i = skip_annotations(i)?;
+    let (i, start) = start(i)?;
     let (i, ty) = type_spec(i)?;
-    let (i, declarators) = cut(commas(declarator(from))).parse(i)?;
+    let (i, declarators) = cut(commas(declarator(&start))).parse(i)?;
     let ty = Rc::new(ty);
     for (index, (head, dimensions)) in declarators.into_iter().enumerate() {
         out.push(Member {
@@ -34,8 +35,11 @@ pub(super) fn members<'a>(i: Tokens<'a>, out: &mut Vec<Member>) -> Parsed<'a, ()
 }
 
 /// op_dcl: [ "oneway" ] op_type_spec identifier "(" parameters ")" [ raises ] [ context ]
-pub(super) fn operation<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
-    let from = i.first();
+pub(super) fn operation<'a>(
+    i: Tokens<'a>,
+    start: &Start,
+    out: &mut Vec<Definition>,
+) -> Parsed<'a, ()> {
     let (i, oneway) = opt(keyword("oneway")).parse(i)?;
     let (i, result) = match i.is_word("void") {
         true => (i.advance(), None),
@@ -44,16 +48,17 @@ pub(super) fn operation<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<
             (i, Some(ty))
         }
     };
-    let (i, head) = cut(head(from)).parse(i)?;
+    let (i, head) = cut(head(start)).parse(i)?;
     let (i, _) = cut(punct("(")).parse(i)?;
     let (i, parameters) = parameters(i)?;
     let (i, raises) = opt(raises("raises")).parse(i)?;
-    let i = skip_context(i);
+    let (i, context) = opt(context).parse(i)?;
     let operation = Operation {
         oneway,
         result,
         parameters,
         raises: raises.unwrap_or_default(),
+        context: context.unwrap_or_default(),
     };
     out.push(Definition {
         head,
@@ -63,7 +68,7 @@ pub(super) fn operation<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<
 }
 
 /// Behind the `(`, up to and with the `)`.
-fn parameters<'a>(i: Tokens<'a>) -> Parsed<'a, Vec<Parameter>> {
+pub(super) fn parameters<'a>(i: Tokens<'a>) -> Parsed<'a, Vec<Parameter>> {
     if i.is_punct(")") {
         return Ok((i.advance(), Vec::new()));
     }
@@ -76,15 +81,14 @@ fn parameters<'a>(i: Tokens<'a>) -> Parsed<'a, Vec<Parameter>> {
 
 /// param_dcl: ( "in" | "out" | "inout" ) param_type_spec identifier
 fn parameter<'a>(i: Tokens<'a>) -> Parsed<'a, Parameter> {
-    let i = skip_annotations(i)?;
-    let from = i.first();
+    let (i, start) = start(i)?;
     let direction = match i.word() {
         Some("in") => Direction::In,
         Some("out") => Direction::Out,
         Some("inout") => Direction::InOut,
         _ => return expected(i, "`in`, `out` or `inout`"),
     };
-    let (i, (ty, head)) = cut((type_spec, head(from))).parse(i.advance())?;
+    let (i, (ty, head)) = cut((type_spec, head(&start))).parse(i.advance())?;
     Ok((
         i,
         Parameter {
@@ -96,33 +100,29 @@ fn parameter<'a>(i: Tokens<'a>) -> Parsed<'a, Parameter> {
 }
 
 /// "raises" "(" scoped_name { "," scoped_name }* ")"
-fn raises<'a>(word: &'static str) -> impl Fn(Tokens<'a>) -> Parsed<'a, Vec<ScopedName>> {
+pub(super) fn raises<'a>(word: &'static str) -> impl Fn(Tokens<'a>) -> Parsed<'a, Vec<ScopedName>> {
     move |i| {
         let names = delimited(punct("("), commas(scoped_name), punct(")"));
         preceded(keyword(word), cut(names)).parse(i)
     }
 }
 
-fn skip_context(i: Tokens<'_>) -> Tokens<'_> {
-    if !i.is_word("context") {
-        return i;
-    }
-    i.context.unsupported(i.first().span, "context clauses");
-    let i = i.advance();
-    if i.is_punct("(") {
-        skip_group(i, "(", ")")
-    } else {
-        i
-    }
+/// context_expr: "context" "(" string_literal { "," string_literal }* ")"
+fn context<'a>(i: Tokens<'a>) -> Parsed<'a, Vec<Text>> {
+    let names = delimited(punct("("), commas(text_literal), punct(")"));
+    preceded(keyword("context"), cut(names)).parse(i)
 }
 
 /// attr_dcl: [ "readonly" ] "attribute" type simple_declarator { "," simple_declarator }* | … raises
-pub(super) fn attribute<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
-    let from = i.first();
+pub(super) fn attribute<'a>(
+    i: Tokens<'a>,
+    start: &Start,
+    out: &mut Vec<Definition>,
+) -> Parsed<'a, ()> {
     let (i, readonly) = opt(keyword("readonly")).parse(i)?;
     let readonly = readonly.is_some();
     let (i, ty) = cut(preceded(keyword("attribute"), type_spec)).parse(i)?;
-    let (i, names) = cut(commas(head(from))).parse(i)?;
+    let (i, names) = cut(commas(head(start))).parse(i)?;
     let (i, get_raises) = opt(raises(if readonly { "raises" } else { "getraises" })).parse(i)?;
     let (i, set_raises) = match readonly {
         true => (i, None),

@@ -4,11 +4,15 @@
 //! can say exactly what they miss. A list of definitions survives a faulty one: the fault is reported, and reading goes
 //! on behind its `;` or `}`.
 
+mod annotations;
+mod constructed;
 mod declarations;
 mod expressions;
 mod input;
 mod members;
+mod skip;
 mod types;
+mod values;
 
 use crate::ast::Definition;
 use crate::diagnostic::{Report, Sink};

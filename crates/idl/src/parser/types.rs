@@ -5,11 +5,12 @@ use nom::combinator::{cut, opt};
 use nom::multi::many0;
 use nom::sequence::{delimited, preceded};
 
-use super::declarations::{constructed, skip_group};
+use super::annotations::{Start, start};
+use super::constructed::constructed;
 use super::expressions::{bound, const_expr};
 use super::input::{Parsed, Tokens, expected, head, is_keyword, nested, punct, scoped_name};
 use crate::ast::{Basic, Expr, Head, TypeKind, TypeSpec};
-use crate::lexer::{Kind, Token};
+use crate::lexer::Kind;
 
 /// type_spec: base_type | template_type | scoped_name | constr_type
 pub(super) fn type_spec<'a>(i: Tokens<'a>) -> Parsed<'a, TypeSpec> {
@@ -34,16 +35,14 @@ fn kind<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
         (Some("wstring"), _) => text(i, true),
         (Some("sequence"), _) => nested(i.advance(), sequence),
         (Some("Object"), _) => Ok((i.advance(), TypeKind::Object)),
-        (Some("struct" | "enum"), _) => {
-            let (i, definition) = constructed(i)?;
+        (Some("struct" | "enum" | "union"), _) => {
+            let (i, definition) = constructed(i, &Start::inline(i))?;
             Ok((i, TypeKind::Inline(Box::new(definition))))
         }
-        (Some("union"), _) => unsupported_inline(i, "unions"),
-        (Some("any"), _) => unsupported(i, "`any`"),
-        (Some("ValueBase"), _) => unsupported(i, "value types"),
-        (Some("fixed"), _) => unsupported(i, "`fixed`"),
-        (Some("long"), _) => unsupported(i, "`long double`"),
-        (Some("map"), _) if matches!(i.nth(1).kind, Kind::Punct("<")) => unsupported(i, "maps"),
+        (Some("any"), _) => Ok((i.advance(), TypeKind::Any)),
+        (Some("ValueBase"), _) => Ok((i.advance(), TypeKind::ValueBase)),
+        (Some("fixed"), _) => fixed(i.advance()),
+        (Some("map"), _) if matches!(i.nth(1).kind, Kind::Punct("<")) => nested(i.advance(), map),
         (Some("void"), _) => expected(i, "a type"),
         (Some(word), _) if is_keyword(word) => expected(i, "a type"),
         (Some(_), _) | (_, Kind::Escaped(_) | Kind::Punct("::")) => {
@@ -66,7 +65,7 @@ fn basic(i: Tokens<'_>) -> Option<(Tokens<'_>, Basic)> {
         "float" => (1, Basic::Float),
         "double" => (1, Basic::Double),
         "long" if second("long") => (2, Basic::LongLong),
-        "long" if second("double") => return None,
+        "long" if second("double") => (2, Basic::LongDouble),
         "long" => (1, Basic::Long),
         "unsigned" if second("short") => (2, Basic::UShort),
         "unsigned" if second("long") && third("long") => (3, Basic::ULongLong),
@@ -112,44 +111,50 @@ fn sequence<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
     ))
 }
 
-/// A name and its dimensions, documented by the first token of its declaration.
+/// "map" "<" type_spec "," type_spec [ "," positive_int_const ] ">"
+fn map<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
+    let (i, (_, key, _, value, bound, _)) = cut((
+        punct("<"),
+        type_spec,
+        punct(","),
+        type_spec,
+        opt(preceded(punct(","), cut(bound))),
+        punct(">"),
+    ))
+    .parse(i)?;
+    let kind = TypeKind::Map {
+        key: Box::new(key),
+        value: Box::new(value),
+        bound: bound.map(Box::new),
+    };
+    Ok((i, kind))
+}
+
+/// "fixed" [ "<" positive_int_const "," positive_int_const ">" ]
+fn fixed<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
+    if !i.is_punct("<") {
+        return Ok((i, TypeKind::Fixed(None)));
+    }
+    let (i, (digits, _, scale, _)) =
+        cut((bound, punct(","), bound, punct(">"))).parse(i.advance())?;
+    Ok((i, TypeKind::Fixed(Some(Box::new((digits, scale))))))
+}
+
+/// A name and its dimensions, with what stands in front of the declaration and, behind a comma, of the declarator.
 pub(super) fn declarator<'a>(
-    from: &'a Token,
+    outer: &Start,
 ) -> impl Fn(Tokens<'a>) -> Parsed<'a, (Head, Vec<Expr>)> {
-    move |i| (head(from), dimensions).parse(i)
+    move |i| {
+        if !i.is_punct("@") {
+            return (head(outer), dimensions).parse(i);
+        }
+        let (i, mut start) = start(i)?;
+        start.doc = start.doc.or_else(|| outer.doc.clone());
+        (head(&start), dimensions).parse(i)
+    }
 }
 
 /// { "[" positive_int_const "]" }*
 fn dimensions<'a>(i: Tokens<'a>) -> Parsed<'a, Vec<Expr>> {
     many0(delimited(punct("["), cut(const_expr), cut(punct("]")))).parse(i)
-}
-
-fn unsupported<'a>(i: Tokens<'a>, what: &str) -> Parsed<'a, TypeKind> {
-    i.context.unsupported(i.first().span, what);
-    let rest = if i.is_word("long") { i.advance() } else { i }.advance();
-    let rest = if rest.is_punct("<") {
-        skip_group(rest, "<", ">")
-    } else {
-        rest
-    };
-    Ok((rest, TypeKind::Unsupported))
-}
-
-/// A union in the place of a type: up to and with its closing brace.
-fn unsupported_inline<'a>(i: Tokens<'a>, what: &str) -> Parsed<'a, TypeKind> {
-    i.context.unsupported(i.first().span, what);
-    let mut rest = i;
-    while !rest.at_end() && !rest.is_punct("{") && !rest.is_punct(";") && !rest.is_punct("}") {
-        rest = if rest.is_punct("(") {
-            skip_group(rest, "(", ")")
-        } else {
-            rest.advance()
-        };
-    }
-    let rest = if rest.is_punct("{") {
-        skip_group(rest, "{", "}")
-    } else {
-        rest
-    };
-    Ok((rest, TypeKind::Unsupported))
 }

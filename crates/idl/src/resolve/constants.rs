@@ -3,6 +3,7 @@
 use super::Resolver;
 use crate::ast::{Basic, BinaryOp, Expr, ExprKind, ScopedName};
 use crate::diagnostic::Report;
+use crate::limits::MAX_FIXED_DIGITS;
 use crate::model::{DefKind, ScopeId, Type, Value};
 use crate::source::Span;
 
@@ -32,6 +33,7 @@ impl Target {
 fn limits(basic: Basic) -> Option<(i128, i128, &'static str)> {
     Some(match basic {
         Basic::Octet => (0, 255, "octet"),
+        Basic::Int8 => (-128, 127, "int8"),
         Basic::Short => (i16::MIN.into(), i16::MAX.into(), "short"),
         Basic::UShort => (0, u16::MAX.into(), "unsigned short"),
         Basic::Long => (i32::MIN.into(), i32::MAX.into(), "long"),
@@ -46,13 +48,14 @@ fn target(basic: Basic) -> Target {
     let integer = |octets, signed| Target::Integer { octets, signed };
     match basic {
         Basic::Octet => integer(1, false),
+        Basic::Int8 => integer(1, true),
         Basic::Short => integer(2, true),
         Basic::UShort => integer(2, false),
         Basic::Long => integer(4, true),
         Basic::ULong => integer(4, false),
         Basic::LongLong => integer(8, true),
         Basic::ULongLong => integer(8, false),
-        Basic::Float | Basic::Double => Target::Float,
+        Basic::Float | Basic::Double | Basic::LongDouble => Target::Float,
         Basic::Boolean | Basic::Char | Basic::WideChar => Target::Other,
     }
 }
@@ -146,7 +149,10 @@ impl Resolver<'_> {
                     format!("{number:e} does not fit into float"),
                 ))
             }
-            (Type::Basic(Basic::Float | Basic::Double), value @ Value::Float(_))
+            (
+                Type::Basic(Basic::Float | Basic::Double | Basic::LongDouble),
+                value @ Value::Float(_),
+            )
             | (Type::Basic(Basic::Boolean), value @ Value::Boolean(_)) => Ok(value),
             (Type::Basic(Basic::WideChar), Value::WideChar(c)) if c.len_utf16() > 1 => {
                 Err(Report::new(
@@ -162,6 +168,8 @@ impl Resolver<'_> {
                         .hint("use wchar")),
                 }
             }
+            (Type::Fixed { .. }, value @ Value::Fixed { .. }) => Ok(value),
+            (Type::Fixed { .. }, _) => mismatch("a fixed-point number such as `1.5d`"),
             (Type::Str { wide, bound }, Value::Str(text) | Value::WideStr(text))
                 if text.contains('\0')
                     || bound.is_some_and(|bound| text.chars().count() > bound as usize) =>
@@ -181,7 +189,7 @@ impl Resolver<'_> {
                 Basic::Boolean => "`TRUE` or `FALSE`",
                 Basic::Char => "a character literal",
                 Basic::WideChar => "a wide character literal such as `L'x'`",
-                Basic::Float | Basic::Double => "a number",
+                Basic::Float | Basic::Double | Basic::LongDouble => "a number",
                 _ => "a whole number",
             }),
             (Type::Str { wide: false, .. }, _) => mismatch("a string literal"),
@@ -203,6 +211,7 @@ impl Resolver<'_> {
                 _ => Value::Integer((*number).into()),
             },
             ExprKind::Float(number) => Value::Float(*number),
+            ExprKind::Fixed(text) => self.fixed_literal(text, expr.span)?,
             ExprKind::Boolean(value) => Value::Boolean(*value),
             ExprKind::Char(c) => Value::Char(*c),
             ExprKind::WideChar(c) => Value::WideChar(*c),
@@ -226,6 +235,28 @@ impl Resolver<'_> {
             ExprKind::Unsupported => return None,
         };
         self.checked(value, expr.span, target)
+    }
+
+    /// Zeros in front and behind do not count.
+    fn fixed_literal(&self, text: &str, span: Span) -> Option<Value> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let fraction = fraction.trim_end_matches('0');
+        let digits = [whole, fraction].concat();
+        let digits = digits.trim_start_matches('0');
+        let unscaled = match digits {
+            "" => Some(0),
+            digits if digits.len() <= usize::from(MAX_FIXED_DIGITS) => digits.parse().ok(),
+            _ => None,
+        };
+        let scale = u8::try_from(fraction.len()).ok();
+        match (unscaled, scale.filter(|scale| *scale <= MAX_FIXED_DIGITS)) {
+            (Some(unscaled), Some(scale)) => Some(Value::Fixed { unscaled, scale }),
+            _ => {
+                let message = format!("a fixed-point number has at most {MAX_FIXED_DIGITS} digits");
+                self.report(Report::new(span, message));
+                None
+            }
+        }
     }
 
     /// Every step must fit the width it is computed in.
@@ -275,8 +306,14 @@ impl Resolver<'_> {
 
     fn unary(&self, op: char, value: Value, span: Span, target: Target) -> Option<Value> {
         match (op, value) {
-            ('+', value @ (Value::Integer(_) | Value::Float(_))) => Some(value),
+            ('+', value @ (Value::Integer(_) | Value::Float(_) | Value::Fixed { .. })) => {
+                Some(value)
+            }
             ('-', Value::Integer(number)) => Some(Value::Integer(-number)),
+            ('-', Value::Fixed { unscaled, scale }) => Some(Value::Fixed {
+                unscaled: -unscaled,
+                scale,
+            }),
             ('-', Value::Float(number)) => Some(Value::Float(-number)),
             ('~', Value::Integer(number)) => Some(Value::Integer(match target {
                 Target::Integer {

@@ -1,14 +1,15 @@
 //! Interfaces: inheritance, operations, attributes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Resolver;
 use crate::ast::{
-    Attribute as AstAttribute, Definition, Direction, Head, Operation as AstOperation, ScopedName,
+    Attribute as AstAttribute, Definition, Direction, Head, InterfaceKind,
+    Operation as AstOperation, Parameter as AstParameter, ScopedName,
 };
 use crate::diagnostic::Report;
 use crate::limits::{MAX_BASES, MAX_PARAMETERS};
-use crate::model::{DefId, DefKind, Interface, Operation, Parameter, Role, ScopeId, Type};
+use crate::model::{DefId, DefKind, Feature, Interface, Operation, Parameter, Role, ScopeId, Type};
 use crate::source::Span;
 
 impl Resolver<'_> {
@@ -17,23 +18,33 @@ impl Resolver<'_> {
         &mut self,
         scope: ScopeId,
         head: &Head,
+        kind: InterfaceKind,
         define: bool,
     ) -> Option<DefId> {
         if let Some(id) = self.existing(scope, head)
-            && let Some(Interface { defined, .. }) = self.model.interface(id)
-            && !(*defined && define)
+            && let Some(&Interface {
+                defined,
+                kind: before,
+                ..
+            }) = self.model.interface(id)
+            && !(defined && define)
         {
-            self.check_spelling(id, head);
-            self.check_same_id(id, head);
-            if define {
-                let def = &mut self.model.defs[id.0];
-                def.doc = head.doc.clone().or_else(|| def.doc.take());
+            self.redeclared(id, head, define);
+            for (of, word) in [
+                (InterfaceKind::Abstract, "abstract"),
+                (InterfaceKind::Local, "local"),
+            ] {
+                if (before == of) != (kind == of) {
+                    self.kind_differs(id, head, before == of, word);
+                    break;
+                }
             }
             return define.then_some(id);
         }
         let inner = self.new_scope(scope);
         let interface = Interface {
             scope: inner,
+            kind,
             defined: false,
             bases: Vec::new(),
             ancestors: Vec::new(),
@@ -44,43 +55,38 @@ impl Resolver<'_> {
         define.then_some(id)
     }
 
+    /// A forward declaration and the definition say `word` both, or neither.
+    pub(super) fn kind_differs(&self, id: DefId, head: &Head, before: bool, word: &str) {
+        let name = &head.name.text;
+        let message = match before {
+            true => format!("`{name}` was declared as {word} before"),
+            false => format!("`{name}` was declared before, and not as {word}"),
+        };
+        let first = self.model.def(id).span;
+        self.report(Report::new(head.name.span, message).label(first, "first declared here"));
+    }
+
     pub(super) fn interface(
         &mut self,
         scope: ScopeId,
         head: &Head,
+        kind: InterfaceKind,
         bases: &[ScopedName],
         body: &[Definition],
     ) {
-        let Some(id) = self.interface_entry(scope, head, true) else {
+        let Some(id) = self.interface_entry(scope, head, kind, true) else {
             return;
         };
-        let bases = self.bases(scope, id, bases);
-        let mut ancestors = Vec::new();
-        for &base in &bases {
-            if !ancestors.contains(&base) {
-                ancestors.push(base);
+        match kind {
+            InterfaceKind::Plain => {}
+            InterfaceKind::Abstract => {
+                self.feature(Feature::AbstractInterface, head.name.span, scope);
             }
+            InterfaceKind::Local => self.feature(Feature::LocalInterface, head.name.span, scope),
         }
-        for &base in &bases {
-            for &further in self
-                .model
-                .interface(base)
-                .map_or(&[][..], |base| &base.ancestors)
-            {
-                if !ancestors.contains(&further) {
-                    ancestors.push(further);
-                }
-            }
-        }
-        if ancestors.len() > MAX_BASES {
-            let message = format!(
-                "`{}` inherits from more than {MAX_BASES} interfaces",
-                head.name.text
-            );
-            self.report(Report::new(head.name.span, message));
-            ancestors.clear();
-        }
-        self.check_bases_agree(head, &ancestors);
+        let bases = self.bases(scope, id, kind, bases);
+        let mut ancestors = self.with_ancestors(&bases);
+        self.check_ancestors(head, &mut ancestors);
         let Some(inner) = self.model.own_scope(id) else {
             return;
         };
@@ -92,7 +98,36 @@ impl Resolver<'_> {
         self.definitions(inner, body);
     }
 
-    fn bases(&mut self, scope: ScopeId, derived: DefId, names: &[ScopedName]) -> Vec<DefId> {
+    /// `bases` and all they inherit from, each once, nearer ones first.
+    pub(super) fn with_ancestors(&self, bases: &[DefId]) -> Vec<DefId> {
+        let further = bases
+            .iter()
+            .flat_map(|&base| self.model.ancestors(base).unwrap_or_default());
+        let mut seen = HashSet::new();
+        let all = bases.iter().chain(further).copied();
+        all.filter(|&base| seen.insert(base)).collect()
+    }
+
+    /// Bounds them, and makes sure that they agree.
+    pub(super) fn check_ancestors(&self, head: &Head, ancestors: &mut Vec<DefId>) {
+        if ancestors.len() > MAX_BASES {
+            let message = format!(
+                "`{}` inherits from more than {MAX_BASES} interfaces",
+                head.name.text
+            );
+            self.report(Report::new(head.name.span, message));
+            ancestors.clear();
+        }
+        self.check_bases_agree(head, ancestors);
+    }
+
+    fn bases(
+        &mut self,
+        scope: ScopeId,
+        derived: DefId,
+        kind: InterfaceKind,
+        names: &[ScopedName],
+    ) -> Vec<DefId> {
         let mut bases = Vec::new();
         for name in names {
             let Some(id) = self.lookup(scope, name) else {
@@ -113,10 +148,22 @@ impl Resolver<'_> {
                 DefKind::Interface(_) if bases.contains(&id) => {
                     format!("`{}` is named twice as a base", def.name)
                 }
-                DefKind::Interface(_) => {
-                    bases.push(id);
-                    continue;
-                }
+                DefKind::Interface(base) => match (kind, base.kind) {
+                    (InterfaceKind::Plain, InterfaceKind::Local) => format!(
+                        "`{}` is local, and only a local interface can inherit from it",
+                        def.name
+                    ),
+                    (InterfaceKind::Abstract, InterfaceKind::Plain | InterfaceKind::Local) => {
+                        format!(
+                            "`{}` is not abstract, and an abstract interface cannot inherit from it",
+                            def.name
+                        )
+                    }
+                    _ => {
+                        bases.push(id);
+                        continue;
+                    }
+                },
                 _ => format!(
                     "`{}` is {}, not an interface",
                     def.name,
@@ -131,11 +178,11 @@ impl Resolver<'_> {
     /// Two bases may not bring two operations of one name.
     fn check_bases_agree(&self, head: &Head, ancestors: &[DefId]) {
         let mut seen: HashMap<&str, DefId> = HashMap::new();
-        for interface in ancestors
+        for scope in ancestors
             .iter()
-            .filter_map(|&base| self.model.interface(base))
+            .filter_map(|&base| self.model.own_scope(base))
         {
-            for (key, &id) in &self.model.scope(interface.scope).names {
+            for (key, &id) in &self.model.scope(scope).names {
                 if !matches!(self.model.def(id).kind, DefKind::Operation) {
                     continue;
                 }
@@ -162,8 +209,51 @@ impl Resolver<'_> {
             ty
         });
         let def = self.declare(scope, head, DefKind::Operation);
+        let parameters = self.parameters(scope, &operation.parameters);
+        let raises = self.raises(scope, &operation.raises);
+        let given_back = parameters
+            .iter()
+            .filter(|parameter| parameter.direction != Direction::In)
+            .count();
+        if parameters.len() > MAX_PARAMETERS
+            || given_back + usize::from(result.is_some()) > MAX_PARAMETERS
+        {
+            let message = format!(
+                "`{}` has more than {MAX_PARAMETERS} parameters or results",
+                head.name.text
+            );
+            self.report(Report::new(head.name.span, message));
+        }
+        if let Some(oneway) = operation.oneway {
+            self.check_oneway(oneway, result.is_some(), given_back > 0, !raises.is_empty());
+        }
+        for pattern in &operation.context {
+            self.feature(Feature::Context, pattern.span, scope);
+        }
+        let context = operation.context.iter().map(|name| name.text.clone());
+        let context = context.collect();
+        let oneway = operation.oneway.is_some();
+        self.add(
+            scope,
+            Operation {
+                def,
+                role: Role::Operation,
+                oneway,
+                result,
+                parameters,
+                raises,
+                context,
+            },
+        );
+    }
+
+    pub(super) fn parameters(
+        &mut self,
+        scope: ScopeId,
+        written: &[AstParameter],
+    ) -> Vec<Parameter> {
         let mut parameters: Vec<Parameter> = Vec::new();
-        for parameter in &operation.parameters {
+        for parameter in written {
             self.check_named(&parameter.ty);
             let ty = self.type_spec(scope, &parameter.ty, true);
             self.check_complete(&ty, parameter.ty.span, None);
@@ -183,35 +273,7 @@ impl Resolver<'_> {
                 ty,
             });
         }
-        let raises = self.raises(scope, &operation.raises);
-        let given_back = parameters
-            .iter()
-            .filter(|parameter| parameter.direction != Direction::In)
-            .count();
-        if parameters.len() > MAX_PARAMETERS
-            || given_back + usize::from(result.is_some()) > MAX_PARAMETERS
-        {
-            let message = format!(
-                "`{}` has more than {MAX_PARAMETERS} parameters or results",
-                head.name.text
-            );
-            self.report(Report::new(head.name.span, message));
-        }
-        if let Some(oneway) = operation.oneway {
-            self.check_oneway(oneway, result.is_some(), given_back > 0, !raises.is_empty());
-        }
-        let oneway = operation.oneway.is_some();
-        self.add(
-            scope,
-            Operation {
-                def,
-                role: Role::Operation,
-                oneway,
-                result,
-                parameters,
-                raises,
-            },
-        );
+        parameters
     }
 
     fn check_oneway(&self, oneway: Span, result: bool, out: bool, raises: bool) {
@@ -244,6 +306,7 @@ impl Resolver<'_> {
                 result,
                 parameters,
                 raises,
+                context: Vec::new(),
             },
         );
         if !attribute.readonly {
@@ -264,12 +327,13 @@ impl Resolver<'_> {
                     result: None,
                     parameters,
                     raises,
+                    context: Vec::new(),
                 },
             );
         }
     }
 
-    fn raises(&mut self, scope: ScopeId, names: &[ScopedName]) -> Vec<DefId> {
+    pub(super) fn raises(&mut self, scope: ScopeId, names: &[ScopedName]) -> Vec<DefId> {
         let mut raises = Vec::new();
         for name in names {
             let Some(id) = self.lookup(scope, name) else {
@@ -308,8 +372,13 @@ impl Resolver<'_> {
         let Some(owner) = self.model.scope(scope).owner else {
             return;
         };
-        if let (true, DefKind::Interface(interface)) = (sound, &mut self.model.defs[owner.0].kind) {
-            interface.operations.push(operation);
+        let operations = match &mut self.model.defs[owner.0].kind {
+            DefKind::Interface(interface) => &mut interface.operations,
+            DefKind::Value(value) => &mut value.operations,
+            _ => return,
+        };
+        if sound {
+            operations.push(operation);
         }
     }
 }

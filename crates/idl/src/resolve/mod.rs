@@ -1,18 +1,24 @@
 //! From the syntax tree to the [`Model`]: declares, looks up, checks and evaluates in one pass over the text, as IDL
 //! wants every name declared before its use.
 
+mod bits;
 mod constants;
+mod ids;
 mod interfaces;
 mod names;
 mod types;
+mod unions;
+mod values;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use crate::ast::{Definition, DefinitionKind, Head, Member as AstMember, ScopedName};
+use crate::ast::{Definition, DefinitionKind, Head, Member as AstMember, ScopedName, TypeKind};
 use crate::diagnostic::{Report, Sink};
-use crate::lexer::{IdPragma, IdSetting};
-use crate::model::{Def, DefId, DefKind, Interface, Member, Model, Scope, ScopeId, Struct, Type};
+use crate::model::{
+    Def, DefId, DefKind, Feature, Interface, Member, Model, Scope, ScopeId, Struct, Type, Union,
+    Value, ValueType,
+};
 use crate::source::{SourceMap, Span};
 
 /// Resolves `definitions`; what is wrong goes to `sink`, and what remains is sound enough to be looked at further.
@@ -34,15 +40,18 @@ pub(crate) fn resolve(
         defs: Vec::new(),
         scopes: vec![root],
         externs: HashMap::new(),
+        features: Vec::new(),
     };
     let mut resolver = Resolver {
         model,
         sink,
         forward_uses: HashMap::new(),
         versioned: HashMap::new(),
+        prefixes: HashMap::new(),
         unknown: HashSet::new(),
     };
     resolver.definitions(ScopeId::ROOT, definitions);
+    resolver.apply_prefixes();
     resolver.externs(externs, sources, options_span);
     resolver.unfinished();
     resolver.model
@@ -53,8 +62,10 @@ struct Resolver<'a> {
     sink: &'a Sink,
     /// Interfaces used while only declared, and where.
     forward_uses: HashMap<DefId, Span>,
-    /// Definitions whose repository id a pragma has set.
+    /// Definitions whose repository id a pragma or `typeid` has set.
     versioned: HashMap<DefId, Span>,
+    /// What `typeprefix` has set for a scope.
+    prefixes: HashMap<ScopeId, (Rc<str>, Span)>,
     /// Names that were reported as unknown: said once per scope.
     unknown: HashSet<(ScopeId, String)>,
 }
@@ -62,6 +73,11 @@ struct Resolver<'a> {
 impl Resolver<'_> {
     fn report(&self, report: Report) {
         self.sink.report(report);
+    }
+
+    /// Notes what not every stage behind this one knows.
+    fn feature(&mut self, feature: Feature, span: Span, scope: ScopeId) {
+        self.model.features.push((feature, span, scope));
     }
 
     fn definitions(&mut self, scope: ScopeId, definitions: &[Definition]) {
@@ -74,28 +90,48 @@ impl Resolver<'_> {
         let head = &definition.head;
         match &definition.kind {
             DefinitionKind::Module(body) => self.module(scope, head, body),
-            DefinitionKind::InterfaceForward => {
-                self.interface_entry(scope, head, false);
+            DefinitionKind::InterfaceForward(kind) => {
+                self.interface_entry(scope, head, *kind, false);
             }
-            DefinitionKind::Interface { bases, body } => self.interface(scope, head, bases, body),
+            DefinitionKind::Interface { kind, bases, body } => {
+                self.interface(scope, head, *kind, bases, body);
+            }
+            DefinitionKind::ValueForward(kind) => {
+                self.value_entry(scope, head, *kind, false);
+            }
+            DefinitionKind::Value(value) => self.value(scope, head, value),
+            DefinitionKind::ValueBox(spec) => self.value_box(scope, head, spec),
+            DefinitionKind::State { public, member } => self.state(scope, *public, member),
+            DefinitionKind::Factory(factory) => self.factory(scope, head, factory),
             DefinitionKind::StructForward => {
                 self.struct_entry(scope, head, false);
             }
-            DefinitionKind::Struct(members) => {
-                if let Some(id) = self.struct_entry(scope, head, true) {
-                    self.members(id, members);
-                }
+            DefinitionKind::Struct { base, members } => {
+                self.structure(scope, head, base.as_ref(), members);
             }
+            DefinitionKind::UnionForward => {
+                self.union_entry(scope, head, false);
+            }
+            DefinitionKind::Union(union) => self.union(scope, head, union),
             DefinitionKind::Exception(members) => {
                 let inner = self.new_scope(scope);
                 let body = Struct {
                     scope: inner,
                     complete: true,
+                    base: None,
                     members: Vec::new(),
                 };
                 let id = self.declare(scope, head, DefKind::Exception(body));
                 self.model.scopes[inner.0].owner = Some(id);
                 self.members(id, members);
+            }
+            DefinitionKind::Bitset { base, fields } => {
+                self.bitset(scope, head, base.as_ref(), fields);
+            }
+            DefinitionKind::Bitmask(names) => self.bitmask(scope, head, names),
+            DefinitionKind::Native => {
+                self.feature(Feature::Native, head.name.span, scope);
+                self.declare(scope, head, DefKind::Native);
             }
             DefinitionKind::Enum(names) => self.enumeration(scope, head, names),
             DefinitionKind::Typedef {
@@ -109,13 +145,23 @@ impl Resolver<'_> {
                 self.declare(scope, head, DefKind::Typedef(ty));
             }
             DefinitionKind::Const { ty, value } => {
-                let ty = self.type_spec(scope, ty, true);
+                let bare = matches!(ty.kind, TypeKind::Fixed(None));
+                let mut ty = self.type_spec(scope, ty, true);
                 let value = self.constant(scope, &ty, value);
+                if let (true, Value::Fixed { unscaled, scale }) = (bare, &value) {
+                    ty = fixed_type(*unscaled, *scale);
+                }
                 self.declare(scope, head, DefKind::Const(ty, value));
             }
             DefinitionKind::Operation(operation) => self.operation(scope, head, operation),
             DefinitionKind::Attribute(attribute) => self.attribute(scope, head, attribute),
             DefinitionKind::Pragma(pragma) => self.pragma(scope, head.name.span, pragma),
+            DefinitionKind::TypeId { of, id } => self.type_id(scope, of, id),
+            DefinitionKind::TypePrefix { of, prefix } => self.type_prefix(scope, of, prefix),
+            // What is imported is there already, or cannot be found.
+            DefinitionKind::Import(name) => {
+                self.lookup(scope, name);
+            }
             DefinitionKind::Unsupported => {
                 let key = head.name.text.to_lowercase();
                 let known = self.model.scope(scope).names.get(&key).copied();
@@ -152,19 +198,65 @@ impl Resolver<'_> {
             && let DefKind::Struct(Struct { complete, .. }) = self.model.def(id).kind
             && !(complete && define)
         {
-            self.check_spelling(id, head);
-            self.check_same_id(id, head);
+            self.redeclared(id, head, define);
             return define.then_some(id);
         }
         let inner = self.new_scope(scope);
         let body = Struct {
             scope: inner,
             complete: false,
+            base: None,
             members: Vec::new(),
         };
         let id = self.declare(scope, head, DefKind::Struct(body));
         self.model.scopes[inner.0].owner = Some(id);
         define.then_some(id)
+    }
+
+    /// A forward declaration, or what it announced: the same in everything.
+    fn redeclared(&mut self, id: DefId, head: &Head, define: bool) {
+        self.check_spelling(id, head);
+        self.check_same_id(id, head);
+        if define {
+            let def = &mut self.model.defs[id.0];
+            def.doc = head.doc.clone().or_else(|| def.doc.take());
+        }
+    }
+
+    fn structure(
+        &mut self,
+        scope: ScopeId,
+        head: &Head,
+        base: Option<&ScopedName>,
+        members: &[AstMember],
+    ) {
+        if members.is_empty() && base.is_none() {
+            self.feature(Feature::EmptyStruct, head.name.span, scope);
+        }
+        let base = base.and_then(|name| {
+            self.feature(Feature::StructInheritance, name.span(), scope);
+            self.struct_base(scope, name)
+        });
+        let Some(id) = self.struct_entry(scope, head, true) else {
+            return;
+        };
+        if let DefKind::Struct(body) = &mut self.model.defs[id.0].kind {
+            body.base = base;
+        }
+        self.members(id, members);
+    }
+
+    fn struct_base(&mut self, scope: ScopeId, name: &ScopedName) -> Option<DefId> {
+        let id = self.lookup(scope, name)?;
+        let def = self.model.def(id);
+        let message = match &def.kind {
+            DefKind::Struct(Struct { complete: true, .. }) => return Some(id),
+            DefKind::Struct(_) => format!("`{}` is not complete here", def.name),
+            DefKind::Unsupported => return None,
+            _ => format!("`{}` is {}, not a struct", def.name, self.model.noun(id)),
+        };
+        self.report(Report::new(name.span(), message).label(def.span, "declared here"));
+        None
     }
 
     fn members(&mut self, owner: DefId, members: &[AstMember]) {
@@ -173,11 +265,7 @@ impl Resolver<'_> {
         };
         let mut resolved = Vec::new();
         for member in members {
-            let base = self.type_spec(scope, &member.ty, member.first);
-            self.check_complete(&base, member.ty.span, Some(owner));
-            let ty = self.array(scope, base, &member.dimensions);
-            self.check_depth(&ty, member.head.name.span);
-            let def = self.declare(scope, &member.head, DefKind::Member);
+            let (def, ty) = self.declare_member(owner, scope, member);
             resolved.push(Member { def, ty });
         }
         if let DefKind::Struct(body) | DefKind::Exception(body) = &mut self.model.defs[owner.0].kind
@@ -187,6 +275,21 @@ impl Resolver<'_> {
         }
     }
 
+    /// Declares a member of `owner` in its scope.
+    fn declare_member(
+        &mut self,
+        owner: DefId,
+        scope: ScopeId,
+        member: &AstMember,
+    ) -> (DefId, Type) {
+        let base = self.type_spec(scope, &member.ty, member.first);
+        self.check_complete(&base, member.ty.span, Some(owner));
+        let ty = self.array(scope, base, &member.dimensions);
+        self.check_depth(&ty, member.head.name.span);
+        let def = self.declare(scope, &member.head, DefKind::Member);
+        (def, ty)
+    }
+
     fn enumeration(&mut self, scope: ScopeId, head: &Head, names: &[Head]) {
         let id = self.declare(scope, head, DefKind::Enum(Vec::new()));
         let enumerators: Vec<DefId> = names
@@ -194,38 +297,6 @@ impl Resolver<'_> {
             .map(|name| self.declare(scope, name, DefKind::Enumerator(id)))
             .collect();
         self.model.defs[id.0].kind = DefKind::Enum(enumerators);
-    }
-
-    fn pragma(&mut self, scope: ScopeId, span: Span, pragma: &IdPragma) {
-        let parts = pragma.name.iter().map(|part| crate::ast::Ident {
-            text: Rc::from(part.as_str()),
-            span,
-        });
-        let name = ScopedName {
-            global: pragma.global,
-            parts: parts.collect(),
-        };
-        let Some(id) = self.lookup(scope, &name) else {
-            return;
-        };
-        let repository_id = match &pragma.set {
-            IdSetting::Id(id) => id.clone(),
-            IdSetting::Version(major, minor) => {
-                let old = &self.model.def(id).repository_id;
-                let stem = old.rsplit_once(':').map_or(old.as_str(), |(stem, _)| stem);
-                format!("{stem}:{major}.{minor}")
-            }
-        };
-        if let Some(before) = self.versioned.insert(id, span)
-            && self.model.def(id).repository_id != repository_id
-        {
-            let message = format!(
-                "`{}` has been given another repository id",
-                self.model.scoped_name(id)
-            );
-            self.report(Report::new(span, message).label(before, "first given here"));
-        }
-        self.model.defs[id.0].repository_id = repository_id;
     }
 
     fn new_scope(&mut self, parent: ScopeId) -> ScopeId {
@@ -314,14 +385,18 @@ impl Resolver<'_> {
                 DefKind::Struct(Struct {
                     complete: false, ..
                 }) => "struct",
+                DefKind::Union(Union {
+                    complete: false, ..
+                }) => "union",
                 DefKind::Interface(Interface { defined: false, .. }) => "interface",
+                DefKind::Value(ValueType { defined: false, .. }) => "value type",
                 _ => continue,
             };
             if self.model.is_extern(def.scope) {
                 continue;
             }
             let used = self.forward_uses.get(&DefId(index));
-            if noun == "struct" || used.is_some() {
+            if matches!(noun, "struct" | "union") || used.is_some() {
                 let message = format!("{noun} `{}` is declared but never defined", def.name);
                 let mut report = Report::new(def.span, message);
                 if let Some(&used) = used {
@@ -338,4 +413,14 @@ impl Resolver<'_> {
     fn is_error(&self, ty: &Type) -> bool {
         matches!(self.model.unaliased(ty), Type::Error)
     }
+}
+
+/// The type of a constant that is only called `fixed`: as many digits as it takes.
+fn fixed_type(unscaled: i128, scale: u8) -> Type {
+    let digits = unscaled
+        .unsigned_abs()
+        .checked_ilog10()
+        .map_or(1, |log| log + 1);
+    let digits = u8::try_from(digits).unwrap_or(u8::MAX).max(scale);
+    Type::Fixed { digits, scale }
 }

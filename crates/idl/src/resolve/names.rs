@@ -53,7 +53,7 @@ impl Resolver<'_> {
                     Report::new(span, message).label(owner.span, "the scope is named here"),
                 );
             }
-            if let Some(interface) = self.enclosing_interface(scope)
+            if let Some(interface) = self.enclosing_heir(scope)
                 && let Some(inherited) = self.inherited_operation(interface, key)
             {
                 let inherited = self.model.def(inherited);
@@ -71,23 +71,28 @@ impl Resolver<'_> {
         )
     }
 
-    fn enclosing_interface(&self, scope: ScopeId) -> Option<DefId> {
+    /// The interface or value type that opens `scope`.
+    fn enclosing_heir(&self, scope: ScopeId) -> Option<DefId> {
         self.model
             .scope(scope)
             .owner
-            .filter(|&owner| self.model.interface(owner).is_some())
+            .filter(|&owner| self.model.ancestors(owner).is_some())
     }
 
-    /// The operation or attribute of that lower-case name in a base of `interface`.
-    pub(super) fn inherited_operation(&self, interface: DefId, key: &str) -> Option<DefId> {
-        let ancestors = &self.model.interface(interface)?.ancestors;
+    /// The operation, attribute or state of that lower-case name in a base of `heir`.
+    pub(super) fn inherited_operation(&self, heir: DefId, key: &str) -> Option<DefId> {
+        let ancestors = self.model.ancestors(heir)?;
         ancestors.iter().find_map(|&base| {
             let id = *self
                 .model
-                .scope(self.model.interface(base)?.scope)
+                .scope(self.model.own_scope(base)?)
                 .names
                 .get(key)?;
-            matches!(self.model.def(id).kind, DefKind::Operation).then_some(id)
+            matches!(
+                self.model.def(id).kind,
+                DefKind::Operation | DefKind::Member
+            )
+            .then_some(id)
         })
     }
 
@@ -188,24 +193,24 @@ impl Resolver<'_> {
         if let Some(&id) = self.model.scope(scope).names.get(key) {
             return Some(Some(id));
         }
-        let Some(interface) = self
-            .enclosing_interface(scope)
-            .and_then(|id| self.model.interface(id))
+        let Some(ancestors) = self
+            .enclosing_heir(scope)
+            .and_then(|id| self.model.ancestors(id))
         else {
             return Some(None);
         };
         let mut found: Vec<DefId> = Vec::new();
         let mut hidden: Vec<DefId> = Vec::new();
         // Nearer bases come first, and hide what they redefine.
-        for &base in &interface.ancestors {
+        for &base in ancestors {
             if hidden.contains(&base) {
                 continue;
             }
-            let Some(base) = self.model.interface(base) else {
+            let Some(inner) = self.model.own_scope(base) else {
                 continue;
             };
-            if let Some(&id) = self.model.scope(base.scope).names.get(key) {
-                hidden.extend(&base.ancestors);
+            if let Some(&id) = self.model.scope(inner).names.get(key) {
+                hidden.extend(self.model.ancestors(base).unwrap_or_default());
                 if !found.contains(&id) {
                     found.push(id);
                 }

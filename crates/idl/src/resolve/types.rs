@@ -3,8 +3,10 @@
 use super::Resolver;
 use crate::ast::{Basic, Expr, ScopedName, TypeKind, TypeSpec};
 use crate::diagnostic::Report;
-use crate::limits::MAX_TYPE_DEPTH;
-use crate::model::{DefId, DefKind, Interface, ScopeId, Struct, Type};
+use crate::limits::{MAX_FIXED_DIGITS, MAX_TYPE_DEPTH};
+use crate::model::{
+    DefId, DefKind, Feature, Interface, ScopeId, Struct, Type, Union, Value, ValueType,
+};
 use crate::source::Span;
 
 impl Resolver<'_> {
@@ -12,7 +14,12 @@ impl Resolver<'_> {
     /// declarators shares one type, which is defined once.
     pub(super) fn type_spec(&mut self, scope: ScopeId, spec: &TypeSpec, define: bool) -> Type {
         match &spec.kind {
-            TypeKind::Basic(basic) => Type::Basic(*basic),
+            TypeKind::Basic(basic) => {
+                if *basic == Basic::LongDouble {
+                    self.feature(Feature::LongDouble, spec.span, scope);
+                }
+                Type::Basic(*basic)
+            }
             TypeKind::Str { wide, bound } => {
                 let bound = bound.as_ref().map(|bound| self.bound(scope, bound));
                 Type::Str { wide: *wide, bound }
@@ -21,6 +28,25 @@ impl Resolver<'_> {
                 let element = self.type_spec(scope, element, define);
                 let bound = bound.as_ref().map(|bound| self.bound(scope, bound));
                 Type::Sequence(Box::new(element), bound)
+            }
+            TypeKind::Map { key, value, bound } => {
+                self.feature(Feature::Map, spec.span, scope);
+                let key = self.type_spec(scope, key, define);
+                let value = self.type_spec(scope, value, define);
+                let bound = bound.as_ref().map(|bound| self.bound(scope, bound));
+                Type::Map(Box::new(key), Box::new(value), bound)
+            }
+            TypeKind::Fixed(size) => {
+                self.feature(Feature::Fixed, spec.span, scope);
+                self.fixed(scope, size.as_deref())
+            }
+            TypeKind::Any => {
+                self.feature(Feature::Any, spec.span, scope);
+                Type::Any
+            }
+            TypeKind::ValueBase => {
+                self.feature(Feature::ValueBase, spec.span, scope);
+                Type::ValueBase
             }
             TypeKind::Object => Type::Object,
             TypeKind::Named(name) => self.named(scope, name),
@@ -36,8 +62,43 @@ impl Resolver<'_> {
                     _ => Type::Error,
                 }
             }
-            TypeKind::Unsupported => Type::Error,
         }
+    }
+
+    /// `fixed<digits, scale>`, or the bare word, which takes what a constant's value needs.
+    fn fixed(&mut self, scope: ScopeId, size: Option<&(Expr, Expr)>) -> Type {
+        let Some((digits_expr, scale_expr)) = size else {
+            return Type::Fixed {
+                digits: MAX_FIXED_DIGITS,
+                scale: MAX_FIXED_DIGITS,
+            };
+        };
+        let long = Type::Basic(Basic::ULong);
+        let digits = self.constant(scope, &long, digits_expr);
+        let scale = self.constant(scope, &long, scale_expr);
+        let (Value::Integer(digits), Value::Integer(scale)) = (digits, scale) else {
+            return Type::Error;
+        };
+        let most = i128::from(MAX_FIXED_DIGITS);
+        let report = if !(1..=most).contains(&digits) {
+            Report::new(
+                digits_expr.span,
+                format!("a fixed has 1 to {MAX_FIXED_DIGITS} digits"),
+            )
+        } else if scale > digits {
+            let message =
+                format!("of {digits} digits, at most {digits} can stand behind the point");
+            Report::new(scale_expr.span, message)
+        } else {
+            // Both fit, as was just checked.
+            let small = |number: i128| u8::try_from(number).unwrap_or(MAX_FIXED_DIGITS);
+            return Type::Fixed {
+                digits: small(digits),
+                scale: small(scale),
+            };
+        };
+        self.report(report);
+        Type::Error
     }
 
     fn named(&mut self, scope: ScopeId, name: &ScopedName) -> Type {
@@ -48,8 +109,16 @@ impl Resolver<'_> {
             return Type::Error;
         };
         match &self.model.def(id).kind {
-            DefKind::Struct(_) | DefKind::Enum(_) | DefKind::Typedef(_) => Type::Named(id),
-            DefKind::Interface(Interface { defined, .. }) => {
+            DefKind::Struct(_)
+            | DefKind::Union(_)
+            | DefKind::Enum(_)
+            | DefKind::Bitset(_)
+            | DefKind::Bitmask(_)
+            | DefKind::Native
+            | DefKind::ValueBox(_)
+            | DefKind::Typedef(_) => Type::Named(id),
+            DefKind::Interface(Interface { defined, .. })
+            | DefKind::Value(ValueType { defined, .. }) => {
                 if !defined {
                     self.forward_uses.entry(id).or_insert_with(|| name.span());
                 }
@@ -76,17 +145,27 @@ impl Resolver<'_> {
             ["uint16"] => Basic::UShort,
             ["uint32"] => Basic::ULong,
             ["uint64"] => Basic::ULongLong,
-            ["int8"] | ["CORBA", "TypeCode"] | ["TypeCode"] | ["CORBA", "Principal"] => {
-                if !self.declared(scope, text[0]) {
-                    let what = format!("`{}`", text[text.len() - 1]);
-                    self.report(Report::unsupported(name.span(), &what));
-                    return Some(Type::Error);
+            ["int8"] => Basic::Int8,
+            ["CORBA", "TypeCode"] | ["TypeCode"] | ["CORBA", "Principal"] => {
+                if self.declared(scope, text[0]) {
+                    return None;
                 }
-                return None;
+                let (feature, ty) = match text[text.len() - 1] {
+                    "TypeCode" => (Feature::TypeCode, Type::TypeCode),
+                    _ => (Feature::Principal, Type::Error),
+                };
+                self.feature(feature, name.span(), scope);
+                return Some(ty);
             }
             _ => return None,
         };
-        (!self.declared(scope, text[0])).then_some(Type::Basic(basic))
+        if self.declared(scope, text[0]) {
+            return None;
+        }
+        if basic == Basic::Int8 {
+            self.feature(Feature::Int8, name.span(), scope);
+        }
+        Some(Type::Basic(basic))
     }
 
     fn declared(&self, scope: ScopeId, word: &str) -> bool {
@@ -94,18 +173,11 @@ impl Resolver<'_> {
         let mut at = Some(scope);
         while let Some(scope) = at {
             let scope = self.model.scope(scope);
-            let inherited = scope
-                .owner
-                .and_then(|owner| self.model.interface(owner))
-                .is_some_and(|interface| {
-                    let bases = interface
-                        .ancestors
-                        .iter()
-                        .filter_map(|&base| self.model.interface(base));
-                    bases
-                        .into_iter()
-                        .any(|base| self.model.scope(base.scope).names.contains_key(&key))
-                });
+            let ancestors = scope.owner.and_then(|owner| self.model.ancestors(owner));
+            let inherited = ancestors.unwrap_or_default().iter().any(|&base| {
+                let base = self.model.own_scope(base);
+                base.is_some_and(|base| self.model.scope(base).names.contains_key(&key))
+            });
             if inherited || scope.names.contains_key(&key) {
                 return true;
             }
@@ -126,7 +198,7 @@ impl Resolver<'_> {
             .fold(base, |element, bound| Type::Array(Box::new(element), bound))
     }
 
-    /// A struct that is not complete has no size yet: only a sequence of it will do. `within` is the struct whose
+    /// A struct or union that is not complete has no size yet: only a sequence of it will do. `within` is the one whose
     /// members are being read.
     pub(super) fn check_complete(&self, ty: &Type, span: Span, within: Option<DefId>) {
         let mut ty = self.model.unaliased(ty);
@@ -135,6 +207,9 @@ impl Resolver<'_> {
         }
         if let Type::Named(id) = ty
             && let DefKind::Struct(Struct {
+                complete: false, ..
+            })
+            | DefKind::Union(Union {
                 complete: false, ..
             }) = self.model.def(*id).kind
         {
@@ -166,6 +241,7 @@ impl Resolver<'_> {
         }
         match ty {
             Type::Sequence(element, _) | Type::Array(element, _) => self.depth(element, deeper),
+            Type::Map(key, value, _) => self.depth(key, deeper).max(self.depth(value, deeper)),
             Type::Named(id) => match &self.model.def(*id).kind {
                 DefKind::Typedef(inner) => self.depth(inner, deeper),
                 _ => deeper,
@@ -178,6 +254,8 @@ impl Resolver<'_> {
     pub(super) fn check_named(&self, spec: &TypeSpec) {
         let what = match &spec.kind {
             TypeKind::Sequence { .. } => "a sequence",
+            TypeKind::Map { .. } => "a map",
+            TypeKind::Fixed(_) => "a fixed",
             TypeKind::Inline(_) => "a type definition",
             _ => return,
         };

@@ -1,0 +1,41 @@
+//! What the language has and code generation does not know yet: said where it stands, once, when code is asked for.
+
+use crate::diagnostic::{Report, Sink};
+use crate::model::{Feature, Model};
+
+/// What `feature` is called in a message if no code can be made of it.
+fn missing(feature: Feature) -> Option<&'static str> {
+    Some(match feature {
+        Feature::Any => "`any`",
+        Feature::TypeCode => "`TypeCode`",
+        Feature::Principal => "`Principal`",
+        Feature::Fixed => "`fixed`",
+        Feature::LongDouble => "`long double`",
+        Feature::Int8 => "`int8`",
+        Feature::Map => "maps",
+        Feature::Union => "unions",
+        Feature::Bitset => "bitsets",
+        Feature::Bitmask => "bitmasks",
+        Feature::Native => "native types",
+        Feature::Value => "value types",
+        Feature::ValueBox => "value boxes",
+        Feature::ValueBase => "`ValueBase`",
+        Feature::AbstractInterface => "abstract interfaces",
+        Feature::LocalInterface => "local interfaces",
+        Feature::Context => "context clauses",
+        Feature::StructInheritance => "struct inheritance",
+        Feature::EmptyStruct => "empty structs",
+    })
+}
+
+/// Reports everything in `model` that would need code and can get none.
+pub(crate) fn check(model: &Model, sink: &Sink) {
+    for &(feature, span, scope) in &model.features {
+        if model.is_extern(scope) {
+            continue;
+        }
+        if let Some(what) = missing(feature) {
+            sink.report(Report::unsupported(span, what));
+        }
+    }
+}

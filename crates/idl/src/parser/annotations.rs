@@ -1,0 +1,126 @@
+//! What stands in front of a declaration: its comment and its annotations.
+
+use std::rc::Rc;
+
+use nom::Parser;
+use nom::combinator::cut;
+
+use super::expressions::const_expr;
+use super::input::{Parsed, Tokens, expected, ident, punct, scoped_name};
+use super::skip::skip_group;
+use crate::ast::{Annotation, Expr, Ident};
+use crate::lexer::Kind;
+
+/// What the first tokens of a declaration say of all it declares.
+#[derive(Clone, Default)]
+pub(super) struct Start {
+    pub(super) doc: Option<Rc<str>>,
+    pub(super) annotations: Vec<Rc<Annotation>>,
+}
+
+impl Start {
+    /// Of a declaration in the middle of another, which has no annotations of its own.
+    pub(super) fn inline(i: Tokens<'_>) -> Self {
+        Self {
+            doc: i.first().doc.clone(),
+            annotations: Vec::new(),
+        }
+    }
+}
+
+/// The comment at `i` and the annotations behind it.
+pub(super) fn start<'a>(i: Tokens<'a>) -> Parsed<'a, Start> {
+    let mut start = Start::inline(i);
+    if !i.is_punct("@") {
+        return Ok((i, start));
+    }
+    let mut i = i;
+    while i.is_punct("@") && !is_definition(i) {
+        let (rest, annotation) = annotation(i)?;
+        start.annotations.push(Rc::new(annotation));
+        i = rest;
+    }
+    start.doc = start.doc.or_else(|| i.first().doc.clone());
+    Ok((i, start))
+}
+
+/// annotation_appl: "@" scoped_name [ "(" ( const_expr | parameter { "," parameter }* ) ")" ]
+fn annotation<'a>(i: Tokens<'a>) -> Parsed<'a, Annotation> {
+    let (i, name) = cut(scoped_name_or_keyword).parse(i.advance())?;
+    let mut annotation = Annotation {
+        name,
+        values: Vec::new(),
+    };
+    if !i.is_punct("(") {
+        return Ok((i, annotation));
+    }
+    let mut i = i.advance();
+    // Some write `@final()`.
+    if i.is_punct(")") {
+        return Ok((i.advance(), annotation));
+    }
+    loop {
+        let (rest, value) = cut(parameter).parse(i)?;
+        annotation.values.push(value);
+        i = rest;
+        if i.is_punct(")") {
+            return Ok((i.advance(), annotation));
+        }
+        i = match punct(",")(i) {
+            Ok((rest, _)) => rest,
+            Err(_) => return expected(i, "`,` or `)`"),
+        };
+    }
+}
+
+/// Names of annotations are no keywords: there is `@default`, and `@oneway`.
+fn scoped_name_or_keyword<'a>(i: Tokens<'a>) -> Parsed<'a, crate::ast::ScopedName> {
+    match &i.first().kind {
+        Kind::Word(word) if !matches!(i.nth(1).kind, Kind::Punct("::")) => {
+            let part = Ident {
+                text: Rc::clone(word),
+                span: i.first().span,
+            };
+            let name = crate::ast::ScopedName {
+                global: false,
+                parts: vec![part],
+            };
+            Ok((i.advance(), name))
+        }
+        _ => scoped_name(i),
+    }
+}
+
+fn parameter<'a>(i: Tokens<'a>) -> Parsed<'a, (Option<Ident>, Expr)> {
+    let named = matches!(i.nth(1).kind, Kind::Punct("="));
+    if !named {
+        return const_expr.map(|value| (None, value)).parse(i);
+    }
+    let (i, name) = match i.word() {
+        // `default = 1`, again a keyword.
+        Some(word) => (
+            i.advance(),
+            Ident {
+                text: Rc::from(word),
+                span: i.first().span,
+            },
+        ),
+        None => ident(i)?,
+    };
+    let (i, _) = punct("=")(i)?;
+    let (i, value) = const_expr(i)?;
+    Ok((i, (Some(name), value)))
+}
+
+/// Whether `i` stands at `@annotation Name {`, which defines one.
+pub(super) fn is_definition(i: Tokens<'_>) -> bool {
+    i.is_punct("@")
+        && matches!(&i.nth(1).kind, Kind::Word(word) if &**word == "annotation")
+        && matches!(i.nth(2).kind, Kind::Word(_) | Kind::Escaped(_))
+        && matches!(i.nth(3).kind, Kind::Punct("{"))
+}
+
+/// annotation_dcl: passed over, since annotations of other people mean nothing here.
+pub(super) fn definition(i: Tokens<'_>) -> Tokens<'_> {
+    skip_group(i.advance().advance().advance(), "{", "}")
+}
