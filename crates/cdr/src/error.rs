@@ -130,6 +130,18 @@ pub enum DecodeErrorKind {
         /// Number of enumerators.
         count: u32,
     },
+    /// An octet of a `fixed` holds something else than decimal digits, or a digit and the sign at the end.
+    #[error("expected decimal digits and their sign, found octet 0x{found:02x}")]
+    InvalidDecimal {
+        /// The octet.
+        found: u8,
+    },
+    /// A `fixed` has more digits than its type.
+    #[error("expected a number of at most {digits} digits, found more")]
+    TooManyDigits {
+        /// Digits of the type.
+        digits: u8,
+    },
     /// Sequences or encapsulations within each other beyond the limit.
     #[error("expected at most {limit} levels of nesting, found more")]
     TooDeep {
@@ -218,6 +230,18 @@ pub enum EncodeErrorKind {
     TooLong {
         /// The length.
         found: usize,
+    },
+    /// A number has more digits than its `fixed` type.
+    #[error("expected a number of at most {digits} digits, found more")]
+    TooManyDigits {
+        /// Digits of the type.
+        digits: u8,
+    },
+    /// The discriminator in a union's variant is not one that selects its member.
+    #[error("expected a discriminator that selects `{variant}`, found another")]
+    WrongDiscriminator {
+        /// The variant.
+        variant: &'static str,
     },
     /// Wide characters for GIOP 1.0, which has none.
     #[error("expected no wide characters for GIOP 1.0, found some")]

@@ -5,7 +5,7 @@
 /// Memory is bounded without a limit: a count is refused unless its elements can be in what is left of the message
 /// and not owed to the enclosing sequences, so all sequences of a message together never get more elements than there
 /// are octets to make them from. What is allocated for a message is at most
-/// `size_of::<T>() / T::MIN_SIZE` octets per octet received, 6 for strings and nested sequences on 64 bits.
+/// `size_of::<T>() / T::MIN_SIZE` octets per octet received, 6 for strings and nested sequences on 64 bits, 16 for [`Fixed`](crate::Fixed).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Limits {

@@ -33,7 +33,9 @@ pub use orb::Orb;
 pub use poa::Poa;
 
 pub use bytes::Bytes;
-pub use zorb_cdr::{Char, CharSet, Octets, OctetsRef, WChar};
+pub use zorb_cdr::{
+    Char, CharSet, Fixed, FixedError, LongDouble, NotALongDouble, Octets, OctetsRef, WChar,
+};
 pub use zorb_executor as executor;
 pub use zorb_giop::{
     CompletionStatus, Ior, OperationError, Origin, SystemException, SystemExceptionKind,

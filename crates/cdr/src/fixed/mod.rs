@@ -1,0 +1,113 @@
+//! Decimal numbers of a fixed number of digits.
+
+mod arithmetic;
+mod text;
+mod wire;
+
+use core::fmt;
+pub use text::FixedError;
+
+/// An IDL `fixed<D, S>`: a decimal number of at most `D` digits, `S` of them behind the point.
+///
+/// It is held as a whole number of units of 10⁻ˢ, so it is exact, as amounts of money have to be. `D` is 1 to 31 and `S`
+/// at most `D`; other types do not compile once they are used.
+///
+/// ```
+/// use zorb_cdr::Fixed;
+///
+/// let price: Fixed<7, 2> = "19.99".parse()?;
+/// let pieces = Fixed::<3, 0>::from(12_u8);
+/// // The type of a result is whatever is asked for; surplus fraction digits are dropped, too large is `None`.
+/// let total: Fixed<9, 2> = price.checked_mul(pieces).ok_or("too much")?;
+/// assert_eq!(total.to_string(), "239.88");
+/// assert_eq!(total.unscaled(), 23_988);
+/// let third: Option<Fixed<9, 4>> = total.checked_div(Fixed::<3, 0>::from(3_u8));
+/// assert_eq!(third.map(|third| third.to_string()).as_deref(), Some("79.9600"));
+///
+/// assert!("123456.00".parse::<Fixed<7, 2>>().is_err()); // six digits before the point
+/// assert!("0.001".parse::<Fixed<7, 2>>().is_err()); // it would not be the same number
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// There are no operators `+`, `-`, `*`, `/`: a result may have too many digits, and neither a panic nor a wrong amount
+/// is what anybody wants then.
+///
+/// On the wire it is `D` decimal digits, two in an octet, and a sign in the last four bits. Fewer digits are understood
+/// too, since JacORB drops leading zeros.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Fixed<const D: u8, const S: u8>(i128);
+
+impl<const D: u8, const S: u8> Fixed<D, S> {
+    /// 10 to the `D`, the first number that is too large.
+    const LIMIT: i128 = {
+        assert!(
+            D >= 1 && D <= MAX_DIGITS && S <= D,
+            "a fixed has 1 to 31 digits, and no more behind the point"
+        );
+        power_of_ten(D)
+    };
+
+    /// Zero.
+    pub const ZERO: Self = Self(0);
+    /// The largest number: `D` nines.
+    pub const MAX: Self = Self(Self::LIMIT.saturating_sub(1));
+    /// The smallest number.
+    pub const MIN: Self = Self(Self::MAX.0.saturating_neg());
+    /// Digits, `D`.
+    pub const DIGITS: u8 = D;
+    /// Digits behind the point, `S`.
+    pub const SCALE: u8 = S;
+
+    /// The number of that many units of 10⁻ˢ, unless it has more than `D` digits: `from_unscaled(1999)` is 19.99 for two
+    /// digits behind the point.
+    #[must_use]
+    pub const fn from_unscaled(units: i128) -> Option<Self> {
+        if units.unsigned_abs() < Self::LIMIT.unsigned_abs() {
+            Some(Self(units))
+        } else {
+            None
+        }
+    }
+
+    /// The number in units of 10⁻ˢ: 1999 for 19.99.
+    #[inline]
+    #[must_use]
+    pub const fn unscaled(self) -> i128 {
+        self.0
+    }
+
+    /// The whole part: what is behind the point is dropped.
+    #[must_use]
+    pub const fn trunc(self) -> i128 {
+        match self.0.checked_div(power_of_ten(S)) {
+            Some(whole) => whole,
+            None => 0, // a power of ten is not zero
+        }
+    }
+
+    /// The number without its sign.
+    #[must_use]
+    pub const fn abs(self) -> Self {
+        Self(self.0.saturating_abs())
+    }
+
+    /// Whether it is less than zero.
+    #[must_use]
+    pub const fn is_negative(self) -> bool {
+        self.0 < 0
+    }
+}
+
+/// The most digits that there are in IDL.
+pub(crate) const MAX_DIGITS: u8 = 31;
+
+/// 10 to the `n`, saturated beyond what fits (which no fixed reaches).
+pub(crate) const fn power_of_ten(n: u8) -> i128 {
+    10_i128.saturating_pow(n as u32)
+}
+
+impl<const D: u8, const S: u8> fmt::Debug for Fixed<D, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
