@@ -7,7 +7,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::{borrow::Cow, hint::black_box};
 use zorb_cdr::{
     BigEndian, ByteOrder, Char, Decode, Decoder, Encode, Encoder, Frame, LittleEndian, WireFormat,
-    cdr_struct,
+    cdr_struct, cdr_union,
 };
 
 #[derive(Clone, Debug)]
@@ -34,6 +34,27 @@ struct Named {
 cdr_struct!(Named {
     id: u32,
     name: String
+});
+
+#[derive(Clone, Debug)]
+enum Cell {
+    Number(f64),
+    Counter { discriminator: i32, value: u64 },
+}
+cdr_union!(Cell: i32 {
+    one { Number(f64) = [1] }
+    several {}
+    default Counter(u64);
+});
+
+#[derive(Clone, Debug)]
+enum Attribute {
+    Flag(bool),
+    Text(String),
+}
+cdr_union!(Attribute: bool {
+    one { Flag(bool) = [true], Text(String) = [false] }
+    several {}
 });
 
 fn frame<O: ByteOrder, T: Encode + ?Sized>(value: &T) -> Frame {
@@ -104,6 +125,28 @@ fn all(c: &mut Criterion) {
         })
         .collect();
     both(c, "sequence<Named, 256>", named.len(), &named);
+    let cells: Vec<_> = (0..1024_i32)
+        .map(|n| match n % 2 {
+            0 => Cell::Number(f64::from(n)),
+            _ => Cell::Counter {
+                discriminator: 2,
+                value: 7,
+            },
+        })
+        .collect();
+    both(c, "sequence<union of 8 octets, 1024>", cells.len(), &cells);
+    let attributes: Vec<_> = (0..256)
+        .map(|n| match n % 2 {
+            0 => Attribute::Flag(true),
+            _ => Attribute::Text(format!("account {n}")),
+        })
+        .collect();
+    both(
+        c,
+        "sequence<union with text, 256>",
+        attributes.len(),
+        &attributes,
+    );
     let text = "abcdefghij".repeat(1024);
     both(c, "string of 10240", 1, &text);
 

@@ -119,6 +119,35 @@ impl Layout {
         )
     }
 
+    /// A discriminator and one of some members: fixed only if all members are, and alike.
+    #[must_use]
+    pub const fn of_union(discriminator: Self, members: &[Self]) -> Self {
+        let Some((first, mut rest)) = members.split_first() else {
+            return discriminator;
+        };
+        while let Some((next, others)) = rest.split_first() {
+            if !next.is(first) {
+                return Self::VARIABLE;
+            }
+            rest = others;
+        }
+        Self::of_struct(&[discriminator, *first])
+    }
+
+    /// `==`, which is not const.
+    const fn is(&self, other: &Self) -> bool {
+        let mut ours: &[u32] = &self.sizes;
+        let mut theirs: &[u32] = &other.sizes;
+        while let (Some((a, others)), Some((b, rest))) = (ours.split_first(), theirs.split_first())
+        {
+            if *a != *b {
+                return false;
+            }
+            (ours, theirs) = (others, rest);
+        }
+        self.align == other.align
+    }
+
     #[expect(
         clippy::cast_possible_truncation,
         reason = "sizes above 2^16 were refused just before"

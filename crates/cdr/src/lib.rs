@@ -93,6 +93,8 @@ pub use impls::{Char, NotOneOctet, NotOneUnit, WChar};
 pub use layout::Layout;
 pub use limits::Limits;
 pub use long_double::{LongDouble, NotALongDouble};
+#[doc(hidden)]
+pub use macros::__least;
 pub use octets::{KEEP_PINS_AT_MOST, KEEP_SHARES_FROM, Octets, OctetsRef};
 pub use order::{BigEndian, ByteOrder, Endian, LittleEndian, NativeEndian};
 #[cfg(feature = "serde")]

@@ -1,4 +1,4 @@
-//! What generated code calls for structs and enums.
+//! What generated code calls for structs, enums and unions.
 //!
 //! Names that a macro brings into scope next to the user's types begin with two underscores, since items and type
 //! parameters are not hygienic and IDL may well call a type `O`.
@@ -168,4 +168,249 @@ macro_rules! cdr_enum {
             }
         };
     };
+}
+
+/// Implements [`Encode`](crate::Encode) and [`Decode`](crate::Decode) for a union, and gives it the method
+/// `discriminator`. The Rust type is an enum; what the variants look like depends on how many values of the discriminator
+/// select them:
+///
+/// - `one`: a single one, in brackets. The variant holds the member.
+/// - `several`: the variant has the fields `discriminator` and `value`.
+/// - `default`: all that are listed nowhere else; the same fields.
+/// - `unset`: no member, for all that are listed nowhere else. The variant holds the discriminator.
+/// - `last`: no member, for the one in brackets, the last that is left. The variant holds nothing.
+///
+/// There is one of the last three, or none if the others have all values. To write a variant with a discriminator that
+/// does not select it is [`WrongDiscriminator`](crate::EncodeErrorKind::WrongDiscriminator).
+///
+/// ```
+/// use zorb_cdr::{BigEndian, Decoder, Encoder, WireFormat, cdr_union};
+///
+/// #[derive(Debug, PartialEq)]
+/// enum Reading {
+///     Count(u16),
+///     Level { discriminator: i32, value: f64 },
+///     Unset(i32),
+/// }
+/// cdr_union!(Reading: i32 {
+///     one { Count(u16) = [1] }
+///     several { Level(f64) = [-2] [3] }
+///     unset Unset;
+/// });
+///
+/// let octets = [0, 0, 0, 1, 0, 7, 0, 0, 0, 0, 0, 9];
+/// let mut d = Decoder::<BigEndian>::from_slice(&octets, WireFormat::default());
+/// assert_eq!(d.get::<Reading>()?, Reading::Count(7));
+/// assert_eq!(d.get::<Reading>()?, Reading::Unset(9));
+///
+/// let wrong = Reading::Level { discriminator: 1, value: 0.5 };
+/// assert_eq!(wrong.discriminator(), 1);
+/// assert!(Encoder::<BigEndian>::new(WireFormat::default()).put(&wrong).is_err());
+/// # Ok::<(), zorb_cdr::DecodeError>(())
+/// ```
+#[doc(hidden)]
+#[macro_export]
+macro_rules! cdr_union {
+    ($name:ty: $discriminator:ty {
+        one { $($one:ident($one_codec:ty) = [$($one_label:tt)+]),* $(,)? }
+        several { $($several:ident($several_codec:ty) = $([$($label:tt)+])+),* $(,)? }
+        $(default $default:ident($default_codec:ty);)?
+        $(unset $unset:ident;)?
+        $(last $rest:ident = [$($rest_label:tt)+];)?
+    }) => {
+        const _: () = {
+            /// Whether a member other than the default is selected.
+            #[allow(dead_code, unreachable_patterns, reason = "some unions have all values, others no default")]
+            #[inline]
+            fn __listed(discriminator: $discriminator) -> bool {
+                match discriminator {
+                    $($($one_label)+ => true,)*
+                    $($($($label)+)|+ => true,)*
+                    _ => false,
+                }
+            }
+
+            const __LAYOUT: $crate::Layout = $crate::Layout::of_union(
+                <$discriminator as $crate::Codec>::LAYOUT,
+                &[
+                    $(<$one_codec as $crate::Codec>::LAYOUT,)*
+                    $(<$several_codec as $crate::Codec>::LAYOUT,)*
+                    $(<$default_codec as $crate::Codec>::LAYOUT,)?
+                    $({ let _ = ::core::stringify!($unset); $crate::Layout::EMPTY },)?
+                    $({ let _ = ::core::stringify!($rest); $crate::Layout::EMPTY },)?
+                ],
+            );
+
+            impl $name {
+                /// The value that selects the member.
+                #[inline]
+                pub fn discriminator(&self) -> $discriminator {
+                    match self {
+                        $(Self::$one(_) => $($one_label)+,)*
+                        $(Self::$several { discriminator, .. } => *discriminator,)*
+                        $(Self::$default { discriminator, .. } => *discriminator,)?
+                        $(Self::$unset(discriminator) => *discriminator,)?
+                        $(Self::$rest => $($rest_label)+,)?
+                    }
+                }
+
+                /// The discriminator, if it selects what is there.
+                #[inline]
+                fn __checked(&self) -> ::core::result::Result<$discriminator, $crate::EncodeError> {
+                    match self {
+                        $(Self::$several { discriminator, .. }
+                            if !::core::matches!(discriminator, $($($label)+)|+) =>
+                        {
+                            ::core::result::Result::Err($crate::EncodeError::new(
+                                $crate::EncodeErrorKind::WrongDiscriminator {
+                                    variant: ::core::stringify!($several),
+                                },
+                            ))
+                        })*
+                        $(Self::$default { discriminator, .. } if __listed(*discriminator) => {
+                            ::core::result::Result::Err($crate::EncodeError::new(
+                                $crate::EncodeErrorKind::WrongDiscriminator {
+                                    variant: ::core::stringify!($default),
+                                },
+                            ))
+                        })?
+                        $(Self::$unset(discriminator) if __listed(*discriminator) => {
+                            ::core::result::Result::Err($crate::EncodeError::new(
+                                $crate::EncodeErrorKind::WrongDiscriminator {
+                                    variant: ::core::stringify!($unset),
+                                },
+                            ))
+                        })?
+                        _ => ::core::result::Result::Ok(self.discriminator()),
+                    }
+                }
+            }
+
+            impl $crate::Encode for $name {
+                const ENCODED: $crate::Layout = __LAYOUT;
+
+                #[inline]
+                fn encode<__O: $crate::ByteOrder>(
+                    &self,
+                    encoder: &mut $crate::Encoder<__O>,
+                ) -> ::core::result::Result<(), $crate::EncodeError> {
+                    <$discriminator as $crate::Codec>::encode(&self.__checked()?, encoder)?;
+                    match self {
+                        $(Self::$one(value) => <$one_codec as $crate::Codec>::encode(
+                            ::core::borrow::Borrow::borrow(value),
+                            encoder,
+                        ),)*
+                        $(Self::$several { value, .. } => <$several_codec as $crate::Codec>::encode(
+                            ::core::borrow::Borrow::borrow(value),
+                            encoder,
+                        ),)*
+                        $(Self::$default { value, .. } => <$default_codec as $crate::Codec>::encode(
+                            ::core::borrow::Borrow::borrow(value),
+                            encoder,
+                        ),)?
+                        $(Self::$unset(_) => ::core::result::Result::Ok(()),)?
+                        $(Self::$rest => ::core::result::Result::Ok(()),)?
+                    }
+                }
+
+                #[inline(always)]
+                fn encode_fixed<__O: $crate::ByteOrder>(
+                    &self,
+                    window: &mut $crate::WindowMut<'_>,
+                ) -> ::core::result::Result<(), $crate::EncodeError> {
+                    <$discriminator as $crate::Codec>::encode_fixed::<__O>(
+                        &self.__checked()?,
+                        window,
+                    )?;
+                    match self {
+                        $(Self::$one(value) => <$one_codec as $crate::Codec>::encode_fixed::<__O>(
+                            ::core::borrow::Borrow::borrow(value),
+                            window,
+                        ),)*
+                        $(Self::$several { value, .. } => <$several_codec as $crate::Codec>::encode_fixed::<__O>(
+                            ::core::borrow::Borrow::borrow(value),
+                            window,
+                        ),)*
+                        $(Self::$default { value, .. } => <$default_codec as $crate::Codec>::encode_fixed::<__O>(
+                            ::core::borrow::Borrow::borrow(value),
+                            window,
+                        ),)?
+                        $(Self::$unset(_) => ::core::result::Result::Ok(()),)?
+                        $(Self::$rest => ::core::result::Result::Ok(()),)?
+                    }
+                }
+            }
+
+            impl<'de> $crate::Decode<'de> for $name {
+                const MIN_SIZE: usize = <$discriminator as $crate::Codec>::MIN_SIZE
+                    .saturating_add($crate::__least(&[
+                        $(<$one_codec as $crate::Codec>::MIN_SIZE,)*
+                        $(<$several_codec as $crate::Codec>::MIN_SIZE,)*
+                        $(<$default_codec as $crate::Codec>::MIN_SIZE,)?
+                        $({ let _ = ::core::stringify!($unset); 0 },)?
+                        $({ let _ = ::core::stringify!($rest); 0 },)?
+                    ]));
+                const LAYOUT: $crate::Layout = __LAYOUT;
+
+                #[inline]
+                fn decode<__O: $crate::ByteOrder>(
+                    decoder: &mut $crate::Decoder<'de, __O>,
+                ) -> ::core::result::Result<Self, $crate::DecodeError> {
+                    let discriminator = <$discriminator as $crate::Codec>::decode(decoder)?;
+                    ::core::result::Result::Ok(match discriminator {
+                        $($($one_label)+ => Self::$one(<$one_codec as $crate::Codec>::decode(decoder)?),)*
+                        $($($($label)+)|+ => Self::$several {
+                            discriminator,
+                            value: <$several_codec as $crate::Codec>::decode(decoder)?,
+                        },)*
+                        $(_ => Self::$default {
+                            discriminator,
+                            value: <$default_codec as $crate::Codec>::decode(decoder)?,
+                        },)?
+                        $(_ => Self::$unset(discriminator),)?
+                        $($($rest_label)+ => Self::$rest,)?
+                    })
+                }
+
+                #[inline(always)]
+                fn decode_fixed<__O: $crate::ByteOrder>(
+                    window: &mut $crate::Window<'_>,
+                ) -> ::core::result::Result<Self, $crate::DecodeError> {
+                    let discriminator = <$discriminator as $crate::Codec>::decode_fixed::<__O>(window)?;
+                    ::core::result::Result::Ok(match discriminator {
+                        $($($one_label)+ => {
+                            Self::$one(<$one_codec as $crate::Codec>::decode_fixed::<__O>(window)?)
+                        })*
+                        $($($($label)+)|+ => Self::$several {
+                            discriminator,
+                            value: <$several_codec as $crate::Codec>::decode_fixed::<__O>(window)?,
+                        },)*
+                        $(_ => Self::$default {
+                            discriminator,
+                            value: <$default_codec as $crate::Codec>::decode_fixed::<__O>(window)?,
+                        },)?
+                        $(_ => Self::$unset(discriminator),)?
+                        $($($rest_label)+ => Self::$rest,)?
+                    })
+                }
+            }
+        };
+    };
+}
+
+/// The least of some sizes, or 0 if there are none.
+#[doc(hidden)]
+#[must_use]
+pub const fn __least(sizes: &[usize]) -> usize {
+    let Some((first, mut rest)) = sizes.split_first() else {
+        return 0;
+    };
+    let mut least = *first;
+    while let Some((next, others)) = rest.split_first() {
+        if *next < least {
+            least = *next;
+        }
+        rest = others;
+    }
+    least
 }

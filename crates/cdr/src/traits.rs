@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 
 /// A value that can be written as CDR.
 ///
-/// Generated code implements it by [`cdr_struct!`](crate::cdr_struct) and [`cdr_enum!`](crate::cdr_enum). By hand,
+/// Generated code implements it by [`cdr_struct!`](crate::cdr_struct), [`cdr_enum!`](crate::cdr_enum)
+/// and [`cdr_union!`](crate::cdr_union). By hand,
 /// write [`encode`](Self::encode) and leave the rest:
 ///
 /// ```
@@ -31,7 +32,7 @@ use alloc::vec::Vec;
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be written as CDR",
-    note = "types come from IDL, or from `cdr_struct!` and `cdr_enum!`; `usize` and `char` have no place in IDL"
+    note = "types come from IDL, or from `cdr_struct!`, `cdr_enum!` and `cdr_union!`; `usize` and `char` have no place in IDL"
 )]
 pub trait Encode {
     /// The octets that all values take, as [`Decode::LAYOUT`].
@@ -72,7 +73,8 @@ pub trait Encode {
 
 /// A value that can be read from CDR, perhaps borrowing from the message.
 ///
-/// Generated code implements it by [`cdr_struct!`](crate::cdr_struct) and [`cdr_enum!`](crate::cdr_enum). By hand,
+/// Generated code implements it by [`cdr_struct!`](crate::cdr_struct), [`cdr_enum!`](crate::cdr_enum)
+/// and [`cdr_union!`](crate::cdr_union). By hand,
 /// write [`MIN_SIZE`](Self::MIN_SIZE) and [`decode`](Self::decode) and leave the rest:
 ///
 /// ```
@@ -99,7 +101,7 @@ pub trait Encode {
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be read from CDR",
-    note = "types come from IDL, or from `cdr_struct!` and `cdr_enum!`; `usize` and `char` have no place in IDL"
+    note = "types come from IDL, or from `cdr_struct!`, `cdr_enum!` and `cdr_union!`; `usize` and `char` have no place in IDL"
 )]
 pub trait Decode<'de>: Sized {
     /// The least number of octets of a value, padding not counted. A sequence whose count cannot fit by this measure
