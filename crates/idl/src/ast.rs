@@ -30,6 +30,14 @@ impl ScopedName {
     }
 }
 
+impl Annotation {
+    /// Whether a flag is raised: `@name` alone, or with `TRUE`.
+    pub(crate) fn is_set(&self) -> bool {
+        let value = self.values.first().map(|(_, value)| &value.kind);
+        !matches!(value, Some(ExprKind::Boolean(false)))
+    }
+}
+
 /// What every named thing has in common.
 #[derive(Debug, Clone)]
 pub(crate) struct Head {

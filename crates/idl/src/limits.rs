@@ -21,7 +21,7 @@ pub const MAX_TOKENS: usize = 1_000_000;
 /// generated type below rustc's own limit of 128.
 pub const MAX_TYPE_DEPTH: usize = 48;
 
-/// How many interfaces one interface may inherit from, directly and indirectly. The stub and the skeleton of a derived
+/// How many interfaces, value types or structs one of them may inherit from, directly and indirectly. The stub and the skeleton of a derived
 /// interface repeat every inherited operation, so the output grows with this.
 pub const MAX_BASES: usize = 256;
 

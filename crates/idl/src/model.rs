@@ -28,6 +28,8 @@ pub(crate) struct Model {
     pub(crate) externs: HashMap<ScopeId, String>,
     /// What was used of the language that not everybody has, in the order of the text: where, and in which scope.
     pub(crate) features: Vec<(Feature, Span, ScopeId)>,
+    /// What was used while it was only declared, and where first.
+    pub(crate) forward_uses: HashMap<DefId, Span>,
 }
 
 /// A part of the language that code generation may not know.

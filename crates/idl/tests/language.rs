@@ -1,22 +1,54 @@
-//! IDL of all kinds, `language/*.idl`, that the compiler must read, resolve and find right, whether or not it can make
-//! code of it.
+//! IDL of all kinds: what the compiler must read, resolve and find right, `language/legal/*.idl`, and what it must refuse,
+//! `language/illegal/*.idl`, whether or not it can make code of it. What is said of the latter is drawn beside it;
+//! `UPDATE_GOLDEN=1 cargo test -p zorb-idl --test language` writes that anew.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use zorb_idl::{Options, check_files};
 
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/language")
+        .join(folder);
+    let entries = fs::read_dir(folder).unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|it| it == "idl"));
+    files.sort();
+    assert!(files.len() > 4, "{files:?}");
+    files
+}
+
 #[test]
 fn what_is_idl_is_found_right() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/language");
-    let (mut files, mut faults) = (0, String::new());
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    let mut faults = String::new();
+    for path in files("legal") {
         if let Err(diagnostics) = check_files(&[path], &Options::default()) {
             faults.push_str(&diagnostics.to_string());
         }
-        files += 1;
     }
     assert!(faults.is_empty(), "{faults}");
-    assert!(files > 5, "{files} files");
+}
+
+#[test]
+fn what_is_no_idl_is_refused_as_reviewed() {
+    let mut different = String::new();
+    for path in files("illegal") {
+        let found = match check_files(std::slice::from_ref(&path), &Options::default()) {
+            Ok(()) => panic!("{} was accepted", path.display()),
+            Err(diagnostics) => diagnostics.to_string(),
+        };
+        let folder = format!("{}/", path.parent().unwrap().display());
+        let found = found.replace(&folder, "");
+        let expected = path.with_extension("txt");
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(&expected, &found).unwrap();
+        } else if fs::read_to_string(&expected).unwrap_or_default() != found {
+            different.push_str(&format!("{}\n{found}\n", expected.display()));
+        }
+    }
+    assert!(
+        different.is_empty(),
+        "not as reviewed (UPDATE_GOLDEN=1 accepts it):\n{different}"
+    );
 }

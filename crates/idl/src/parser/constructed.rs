@@ -145,7 +145,8 @@ fn case<'a>(i: Tokens<'a>, out: &mut Vec<Case>) -> Parsed<'a, ()> {
     };
     out.push(Case { labels, member });
     if i.is_punct(",") {
-        return expected(i, "`;`, as a case has one member only,");
+        let report = crate::diagnostic::Report::new(i.first().span, "a case has one member only");
+        return super::input::refused(i, report.hint("put the members into a struct"));
     }
     semicolon(i)
 }

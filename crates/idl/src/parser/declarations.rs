@@ -18,6 +18,7 @@ use super::skip::{reject, unsupported, unsupported_construct};
 use super::types::{declarator, type_spec};
 use super::values::value;
 use crate::ast::{Definition, DefinitionKind, Head, InterfaceKind, ScopedName, Text};
+use crate::diagnostic::Report;
 use crate::lexer::Kind;
 
 /// definition: type_dcl ";" | const_dcl ";" | except_dcl ";" | interface ";" | module ";" | value ";" | …
@@ -48,6 +49,7 @@ pub(super) fn definition<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed
         (Some("custom"), _) if second != Some("eventtype") => expected(i.advance(), "`valuetype`"),
         (Some("local"), _) => expected(i.advance(), "`interface`"),
         (Some("import"), _) => import(i, out),
+        (Some("typeid" | "typeprefix"), _) => type_id(i, out),
         (Some(word), _) => match type_or_constant(i, word, &start, out) {
             Some(parsed) => parsed,
             None => match unsupported_construct(i, word) {
@@ -106,15 +108,14 @@ pub(super) fn export<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a,
     match (i.word(), &i.first().kind) {
         (_, Kind::Pragma(_)) => pragma(i, out),
         (Some("readonly" | "attribute"), _) => attribute(i, &start, out),
-        (Some("factory" | "public" | "private"), _) => {
-            let report = crate::diagnostic::Report::new(
-                i.first().span,
-                format!(
-                    "only a value type has `{}` in it",
-                    i.word().unwrap_or_default()
-                ),
-            );
-            super::input::refused(i, report)
+        (Some(word @ ("factory" | "public" | "private")), _) => {
+            let message = format!("only a value type has `{word}` in it");
+            super::input::refused(i, Report::new(i.first().span, message))
+        }
+        (Some("module" | "interface" | "abstract" | "local" | "valuetype" | "custom"), _) => {
+            let message = "this cannot stand inside an interface or value type";
+            let report = Report::new(i.first().span, message);
+            super::input::refused(i, report.hint("declare it outside"))
         }
         (Some(word), _) => match type_or_constant(i, word, &start, out) {
             Some(parsed) => parsed,
@@ -147,6 +148,7 @@ fn type_id<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let (i, of) = match scoped_name(i.advance()) {
         Ok(found) => found,
         // `typeprefix :: "x"` is about the whole file.
+        Err(error) if !matches!(i.nth(1).kind, Kind::Punct("::")) => return Err(error),
         Err(_) => {
             let of = ScopedName {
                 global: true,
@@ -187,8 +189,7 @@ pub(super) fn text_literal<'a>(i: Tokens<'a>) -> Parsed<'a, Text> {
 fn import<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let from = i;
     if let Kind::Str(_) = i.nth(1).kind {
-        let report =
-            crate::diagnostic::Report::new(i.nth(1).span, "there is no repository to import from");
+        let report = Report::new(i.nth(1).span, "there is no repository to import from");
         return super::input::refused(
             i.advance(),
             report.hint("`#include` the file that has the definitions"),
@@ -234,10 +235,7 @@ pub(super) fn body<'a, T>(
     let (i, items) = list(i, item);
     if i.at_end() {
         if !i.context.failed.get() {
-            let report = crate::diagnostic::Report::new(
-                i.first().span,
-                "expected `}`, found the end of the file",
-            );
+            let report = Report::new(i.first().span, "expected `}`, found the end of the file");
             i.context
                 .error(report.label(open, "this brace is never closed"));
         }
@@ -282,7 +280,7 @@ fn interface<'a>(
 
 fn base<'a>(i: Tokens<'a>) -> Parsed<'a, ScopedName> {
     if i.is_word("Object") {
-        let report = crate::diagnostic::Report::new(
+        let report = Report::new(
             i.first().span,
             "every interface derives from `Object` already",
         );

@@ -9,13 +9,14 @@ use nom::sequence::{delimited, preceded};
 use super::annotations::{Start, start};
 use super::declarations::text_literal;
 use super::input::{
-    Parsed, Tokens, commas, expected, head, keyword, punct, scoped_name, semicolon,
+    Parsed, Tokens, commas, expected, head, keyword, punct, refused, scoped_name, semicolon,
 };
 use super::types::{declarator, type_spec};
 use crate::ast::{
     Attribute, Definition, DefinitionKind, Direction, Member, Operation, Parameter, ScopedName,
     Text,
 };
+use crate::diagnostic::Report;
 
 /// member: type_spec declarator { "," declarator }* ";"
 pub(super) fn members<'a>(i: Tokens<'a>, out: &mut Vec<Member>) -> Parsed<'a, ()> {
@@ -123,13 +124,26 @@ pub(super) fn attribute<'a>(
     let readonly = readonly.is_some();
     let (i, ty) = cut(preceded(keyword("attribute"), type_spec)).parse(i)?;
     let (i, names) = cut(commas(head(start))).parse(i)?;
+    let raises_at = i;
     let (i, get_raises) = opt(raises(if readonly { "raises" } else { "getraises" })).parse(i)?;
     let (i, set_raises) = match readonly {
         true => (i, None),
         false => opt(raises("setraises")).parse(i)?,
     };
     if names.len() > 1 && (get_raises.is_some() || set_raises.is_some()) {
-        return expected(i, "one attribute only, as it raises exceptions,");
+        let report = Report::new(
+            raises_at.first().span,
+            "several attributes cannot raise together",
+        );
+        return refused(i, report.hint("declare each by itself"));
+    }
+    if !readonly && i.is_word("raises") {
+        let message = "only a readonly attribute has `raises`";
+        let report = Report::new(i.first().span, message);
+        return refused(
+            i,
+            report.hint("say `getraises` for reading and `setraises` for writing"),
+        );
     }
     let ty = Rc::new(ty);
     for head in names {

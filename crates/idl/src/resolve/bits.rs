@@ -27,6 +27,7 @@ impl Resolver<'_> {
         let id = self.declare(scope, head, DefKind::Bitset(bitset));
         self.model.scopes[inner.0].owner = Some(id);
         let mut used = base.map_or(0, |base| self.bits(base));
+        let inherited = self.inherited_names(base);
         let mut resolved = Vec::new();
         for field in fields {
             let width = self.bound(scope, &field.width).min(MAX_BITS + 1);
@@ -37,6 +38,9 @@ impl Resolver<'_> {
                 break;
             }
             let ty = self.bitfield_type(scope, field, width);
+            if let Some(head) = &field.head {
+                self.check_inherited(&inherited, head);
+            }
             let def = field
                 .head
                 .as_ref()
@@ -52,7 +56,7 @@ impl Resolver<'_> {
         let id = self.lookup(scope, name)?;
         let def = self.model.def(id);
         match def.kind {
-            DefKind::Bitset(_) => return Some(id),
+            DefKind::Bitset(_) => return self.check_chain(id, name).then_some(id),
             DefKind::Unsupported => {}
             _ => {
                 let message = format!("`{}` is {}, not a bitset", def.name, self.model.noun(id));

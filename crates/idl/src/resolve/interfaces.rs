@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::Resolver;
 use crate::ast::{
     Attribute as AstAttribute, Definition, Direction, Head, InterfaceKind,
-    Operation as AstOperation, Parameter as AstParameter, ScopedName,
+    Operation as AstOperation, Parameter as AstParameter, ScopedName, Text,
 };
 use crate::diagnostic::Report;
 use crate::limits::{MAX_BASES, MAX_PARAMETERS};
@@ -205,7 +205,7 @@ impl Resolver<'_> {
         let result = operation.result.as_ref().map(|spec| {
             self.check_named(spec);
             let ty = self.type_spec(scope, spec, true);
-            self.check_complete(&ty, spec.span, None);
+            self.check_signature_type(&ty, spec.span);
             ty
         });
         let def = self.declare(scope, head, DefKind::Operation);
@@ -224,15 +224,22 @@ impl Resolver<'_> {
             );
             self.report(Report::new(head.name.span, message));
         }
-        if let Some(oneway) = operation.oneway {
+        let annotated = head.annotation("oneway").filter(|found| found.is_set());
+        let oneway = operation
+            .oneway
+            .or_else(|| annotated.map(|found| found.name.span()));
+        if let Some(oneway) = oneway {
             self.check_oneway(oneway, result.is_some(), given_back > 0, !raises.is_empty());
         }
+        if let Some(first) = operation.context.first() {
+            self.feature(Feature::Context, first.span, scope);
+        }
         for pattern in &operation.context {
-            self.feature(Feature::Context, pattern.span, scope);
+            self.check_pattern(pattern);
         }
         let context = operation.context.iter().map(|name| name.text.clone());
         let context = context.collect();
-        let oneway = operation.oneway.is_some();
+        let oneway = oneway.is_some();
         self.add(
             scope,
             Operation {
@@ -247,6 +254,18 @@ impl Resolver<'_> {
         );
     }
 
+    /// A name of the context: a letter, then letters, digits, dots and underscores, and at most a `*` at the end.
+    fn check_pattern(&self, pattern: &Text) {
+        let name = pattern.text.strip_suffix('*').unwrap_or(&pattern.text);
+        let mut chars = name.chars();
+        let well_formed = chars.next().is_some_and(|c| c.is_ascii_alphabetic())
+            && chars.all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '_');
+        if !well_formed {
+            let report = Report::new(pattern.span, "this is no name of a context value");
+            self.report(report.hint("write `\"user\"`, `\"sys.printer\"` or `\"sys.*\"`"));
+        }
+    }
+
     pub(super) fn parameters(
         &mut self,
         scope: ScopeId,
@@ -256,7 +275,7 @@ impl Resolver<'_> {
         for parameter in written {
             self.check_named(&parameter.ty);
             let ty = self.type_spec(scope, &parameter.ty, true);
-            self.check_complete(&ty, parameter.ty.span, None);
+            self.check_signature_type(&ty, parameter.ty.span);
             let (name, span) = (&parameter.head.name.text, parameter.head.name.span);
             if let Some(other) = parameters
                 .iter()
@@ -292,7 +311,7 @@ impl Resolver<'_> {
     pub(super) fn attribute(&mut self, scope: ScopeId, head: &Head, attribute: &AstAttribute) {
         self.check_named(&attribute.ty);
         let ty = self.type_spec(scope, &attribute.ty, true);
-        self.check_complete(&ty, attribute.ty.span, None);
+        self.check_signature_type(&ty, attribute.ty.span);
         let def = self.declare(scope, head, DefKind::Operation);
         let raises = self.raises(scope, &attribute.get_raises);
         let result = Some(ty.clone());
@@ -336,6 +355,15 @@ impl Resolver<'_> {
     pub(super) fn raises(&mut self, scope: ScopeId, names: &[ScopedName]) -> Vec<DefId> {
         let mut raises = Vec::new();
         for name in names {
+            if let [module, exception] = &name.parts[..]
+                && *module.text == *"CORBA"
+                && is_system_exception(&exception.text)
+            {
+                let message = format!("`{}` is a system exception", exception.text);
+                let report = Report::new(name.span(), message);
+                self.report(report.hint("every operation can raise it: leave it out"));
+                continue;
+            }
             let Some(id) = self.lookup(scope, name) else {
                 continue;
             };
@@ -381,4 +409,51 @@ impl Resolver<'_> {
             operations.push(operation);
         }
     }
+}
+
+/// CORBA 3.
+const SYSTEM_EXCEPTIONS: [&str; 39] = [
+    "ACTIVITY_COMPLETED",
+    "ACTIVITY_REQUIRED",
+    "BAD_CONTEXT",
+    "BAD_INV_ORDER",
+    "BAD_OPERATION",
+    "BAD_PARAM",
+    "BAD_QOS",
+    "BAD_TYPECODE",
+    "CODESET_INCOMPATIBLE",
+    "COMM_FAILURE",
+    "DATA_CONVERSION",
+    "FREE_MEM",
+    "IMP_LIMIT",
+    "INITIALIZE",
+    "INTERNAL",
+    "INTF_REPOS",
+    "INVALID_ACTIVITY",
+    "INVALID_TRANSACTION",
+    "INV_FLAG",
+    "INV_IDENT",
+    "INV_OBJREF",
+    "INV_POLICY",
+    "MARSHAL",
+    "NO_IMPLEMENT",
+    "NO_MEMORY",
+    "NO_PERMISSION",
+    "NO_RESOURCES",
+    "NO_RESPONSE",
+    "OBJECT_NOT_EXIST",
+    "OBJ_ADAPTER",
+    "PERSIST_STORE",
+    "REBIND",
+    "TIMEOUT",
+    "TRANSACTION_MODE",
+    "TRANSACTION_REQUIRED",
+    "TRANSACTION_ROLLEDBACK",
+    "TRANSACTION_UNAVAILABLE",
+    "TRANSIENT",
+    "UNKNOWN",
+];
+
+fn is_system_exception(name: &str) -> bool {
+    SYSTEM_EXCEPTIONS.contains(&name)
 }

@@ -5,6 +5,7 @@ mod bits;
 mod constants;
 mod ids;
 mod interfaces;
+mod local;
 mod names;
 mod types;
 mod unions;
@@ -15,9 +16,9 @@ use std::rc::Rc;
 
 use crate::ast::{Definition, DefinitionKind, Head, Member as AstMember, ScopedName, TypeKind};
 use crate::diagnostic::{Report, Sink};
+use crate::limits::MAX_BASES;
 use crate::model::{
-    Def, DefId, DefKind, Feature, Interface, Member, Model, Scope, ScopeId, Struct, Type, Union,
-    Value, ValueType,
+    Def, DefId, DefKind, Feature, Member, Model, Scope, ScopeId, Struct, Type, Union, Value,
 };
 use crate::source::{SourceMap, Span};
 
@@ -41,6 +42,7 @@ pub(crate) fn resolve(
         scopes: vec![root],
         externs: HashMap::new(),
         features: Vec::new(),
+        forward_uses: HashMap::new(),
     };
     let mut resolver = Resolver {
         model,
@@ -54,13 +56,14 @@ pub(crate) fn resolve(
     resolver.apply_prefixes();
     resolver.externs(externs, sources, options_span);
     resolver.unfinished();
+    resolver.check_local();
     resolver.model
 }
 
 struct Resolver<'a> {
     model: Model,
     sink: &'a Sink,
-    /// Interfaces used while only declared, and where.
+    /// What was used while only declared, and where first.
     forward_uses: HashMap<DefId, Span>,
     /// Definitions whose repository id a pragma or `typeid` has set.
     versioned: HashMap<DefId, Span>,
@@ -250,7 +253,9 @@ impl Resolver<'_> {
         let id = self.lookup(scope, name)?;
         let def = self.model.def(id);
         let message = match &def.kind {
-            DefKind::Struct(Struct { complete: true, .. }) => return Some(id),
+            DefKind::Struct(Struct { complete: true, .. }) => {
+                return self.check_chain(id, name).then_some(id);
+            }
             DefKind::Struct(_) => format!("`{}` is not complete here", def.name),
             DefKind::Unsupported => return None,
             _ => format!("`{}` is {}, not a struct", def.name, self.model.noun(id)),
@@ -259,12 +264,37 @@ impl Resolver<'_> {
         None
     }
 
+    /// Whether a struct or bitset can inherit from `base`: it has few enough bases itself.
+    fn check_chain(&self, base: DefId, name: &ScopedName) -> bool {
+        let mut length = 0;
+        let mut at = Some(base);
+        while let Some(id) = at {
+            length += 1;
+            if length > MAX_BASES {
+                let message = format!("more than {MAX_BASES} types inherit from each other");
+                self.report(Report::new(name.span(), message));
+                return false;
+            }
+            at = match &self.model.def(id).kind {
+                DefKind::Struct(body) => body.base,
+                DefKind::Bitset(bitset) => bitset.base,
+                _ => None,
+            };
+        }
+        true
+    }
+
     fn members(&mut self, owner: DefId, members: &[AstMember]) {
         let Some(scope) = self.model.own_scope(owner) else {
             return;
         };
+        let inherited = match &self.model.def(owner).kind {
+            DefKind::Struct(Struct { base, .. }) => self.inherited_names(*base),
+            _ => HashMap::new(),
+        };
         let mut resolved = Vec::new();
         for member in members {
+            self.check_inherited(&inherited, &member.head);
             let (def, ty) = self.declare_member(owner, scope, member);
             resolved.push(Member { def, ty });
         }
@@ -272,6 +302,39 @@ impl Resolver<'_> {
         {
             body.members = resolved;
             body.complete = true;
+        }
+    }
+
+    /// The members that the struct or bitset `base` has and inherits, by lower-case name.
+    fn inherited_names(&self, base: Option<DefId>) -> HashMap<String, DefId> {
+        let mut names = HashMap::new();
+        let mut at = base;
+        while let Some(id) = at {
+            let (members, base): (Vec<DefId>, _) = match &self.model.def(id).kind {
+                DefKind::Struct(body) => {
+                    let members = body.members.iter().map(|member| member.def);
+                    (members.collect(), body.base)
+                }
+                DefKind::Bitset(bitset) => {
+                    let fields = bitset.fields.iter().filter_map(|field| field.def);
+                    (fields.collect(), bitset.base)
+                }
+                _ => break,
+            };
+            for member in members {
+                names.insert(self.model.def(member).name.to_lowercase(), member);
+            }
+            at = base;
+        }
+        names
+    }
+
+    fn check_inherited(&self, inherited: &HashMap<String, DefId>, head: &Head) {
+        if let Some(&id) = inherited.get(&head.name.text.to_lowercase()) {
+            let name = &head.name.text;
+            let message = format!("`{name}` is inherited already and cannot be declared again");
+            let first = self.model.def(id).span;
+            self.report(Report::new(head.name.span, message).label(first, "declared here"));
         }
     }
 
@@ -378,8 +441,9 @@ impl Resolver<'_> {
         }
     }
 
-    /// What was declared forward and never defined, though it is needed.
-    fn unfinished(&self) {
+    /// Structs and unions that were declared forward and never defined. An interface or value type need not be: it is
+    /// only referred to, so that is code generation's to judge.
+    fn unfinished(&mut self) {
         for (index, def) in self.model.defs.iter().enumerate() {
             let noun = match &def.kind {
                 DefKind::Struct(Struct {
@@ -388,25 +452,20 @@ impl Resolver<'_> {
                 DefKind::Union(Union {
                     complete: false, ..
                 }) => "union",
-                DefKind::Interface(Interface { defined: false, .. }) => "interface",
-                DefKind::Value(ValueType { defined: false, .. }) => "value type",
                 _ => continue,
             };
             if self.model.is_extern(def.scope) {
                 continue;
             }
-            let used = self.forward_uses.get(&DefId(index));
-            if matches!(noun, "struct" | "union") || used.is_some() {
-                let message = format!("{noun} `{}` is declared but never defined", def.name);
-                let mut report = Report::new(def.span, message);
-                if let Some(&used) = used {
-                    report = report
-                        .label(used, "used here")
-                        .hint("include the file that defines it");
-                }
-                self.report(report);
-            }
+            let message = format!("{noun} `{}` is declared but never defined", def.name);
+            let report = Report::new(def.span, message);
+            self.report(match self.forward_uses.get(&DefId(index)) {
+                Some(&used) => report.label(used, "used here"),
+                None => report,
+            });
         }
+        let uses = std::mem::take(&mut self.forward_uses);
+        self.model.forward_uses = uses;
     }
 
     /// The error type stands for what was reported already.

@@ -25,12 +25,15 @@ impl Resolver<'_> {
                 Type::Str { wide: *wide, bound }
             }
             TypeKind::Sequence { element, bound } => {
+                self.check_no_definition(element);
                 let element = self.type_spec(scope, element, define);
                 let bound = bound.as_ref().map(|bound| self.bound(scope, bound));
                 Type::Sequence(Box::new(element), bound)
             }
             TypeKind::Map { key, value, bound } => {
                 self.feature(Feature::Map, spec.span, scope);
+                self.check_no_definition(key);
+                self.check_no_definition(value);
                 let key = self.type_spec(scope, key, define);
                 let value = self.type_spec(scope, value, define);
                 let bound = bound.as_ref().map(|bound| self.bound(scope, bound));
@@ -205,22 +208,56 @@ impl Resolver<'_> {
         while let Type::Array(element, _) = ty {
             ty = self.model.unaliased(element);
         }
-        if let Type::Named(id) = ty
-            && let DefKind::Struct(Struct {
-                complete: false, ..
-            })
-            | DefKind::Union(Union {
-                complete: false, ..
-            }) = self.model.def(*id).kind
-        {
-            let name = &self.model.def(*id).name;
-            let message = match within == Some(*id) {
+        if let Some(name) = self.incomplete(ty) {
+            let message = match within.is_some_and(|id| *ty == Type::Named(id)) {
                 true => format!("`{name}` would contain itself"),
                 false => format!("`{name}` is not complete here"),
             };
             self.report(
                 Report::new(span, message).hint(format!("a `sequence<{name}>` is possible")),
             );
+        }
+    }
+
+    /// What an operation takes or gives back is complete down to the elements of its sequences.
+    pub(super) fn check_signature_type(&self, ty: &Type, span: Span) {
+        let mut inner = self.model.unaliased(ty);
+        let mut sequence = false;
+        while let Type::Array(element, _) | Type::Sequence(element, _) = inner {
+            sequence |= matches!(inner, Type::Sequence(..));
+            inner = self.model.unaliased(element);
+        }
+        if let Some(name) = self.incomplete(inner) {
+            let message = match sequence {
+                true => format!("`{name}` is not complete here, and neither is a sequence of it"),
+                false => format!("`{name}` is not complete here"),
+            };
+            self.report(Report::new(span, message).hint(format!("define `{name}` before this")));
+        }
+    }
+
+    /// The name of a struct or union that is only declared so far.
+    fn incomplete(&self, ty: &Type) -> Option<&str> {
+        let Type::Named(id) = ty else { return None };
+        let def = self.model.def(*id);
+        match &def.kind {
+            DefKind::Struct(Struct {
+                complete: false, ..
+            })
+            | DefKind::Union(Union {
+                complete: false, ..
+            }) => Some(&def.name),
+            _ => None,
+        }
+    }
+
+    /// An element has a type that has been defined elsewhere.
+    fn check_no_definition(&self, element: &TypeSpec) {
+        if let TypeKind::Inline(definition) = &element.kind {
+            let name = &definition.head.name;
+            let message = format!("`{}` cannot be defined here", name.text);
+            let report = Report::new(name.span, message);
+            self.report(report.hint("define it before, and name it here"));
         }
     }
 

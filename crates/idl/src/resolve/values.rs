@@ -4,11 +4,13 @@ use std::collections::HashSet;
 
 use super::Resolver;
 use crate::ast::{
-    Factory as AstFactory, Head, InterfaceKind, Member as AstMember, ScopedName, TypeSpec,
-    ValueType as AstValue,
+    Direction, Factory as AstFactory, Head, InterfaceKind, Member as AstMember, ScopedName,
+    TypeSpec, ValueType as AstValue,
 };
 use crate::diagnostic::Report;
-use crate::model::{DefId, DefKind, Factory, Feature, ScopeId, StateMember, ValueKind, ValueType};
+use crate::model::{
+    DefId, DefKind, Factory, Feature, ScopeId, StateMember, Type, ValueKind, ValueType,
+};
 
 impl Resolver<'_> {
     /// The value type `head` names, made or found; `None` when it cannot be filled.
@@ -268,6 +270,18 @@ impl Resolver<'_> {
         self.feature(Feature::ValueBox, head.name.span, scope);
         let ty = self.type_spec(scope, spec, true);
         self.check_complete(&ty, spec.span, None);
+        if let Type::Named(id) = self.model.unaliased(&ty)
+            && let def = self.model.def(*id)
+            && let DefKind::Value(_) | DefKind::ValueBox(_) = def.kind
+        {
+            let message = format!("`{}` is {} already", def.name, self.model.noun(*id));
+            let report = Report::new(spec.span, message).label(def.span, "declared here");
+            self.report(report.hint("a value box holds anything but a value"));
+        }
+        if *self.model.unaliased(&ty) == Type::ValueBase {
+            let report = Report::new(spec.span, "`ValueBase` is a value type already");
+            self.report(report.hint("a value box holds anything but a value"));
+        }
         self.declare(scope, head, DefKind::ValueBox(ty));
     }
 
@@ -275,9 +289,21 @@ impl Resolver<'_> {
         let Some(owner) = self.model.scope(scope).owner else {
             return;
         };
+        self.refuse_in_abstract(owner, &member.head, "state");
         let (def, ty) = self.declare_member(owner, scope, member);
         if let DefKind::Value(value) = &mut self.model.defs[owner.0].kind {
             value.members.push(StateMember { def, public, ty });
+        }
+    }
+
+    fn refuse_in_abstract(&self, owner: DefId, head: &Head, what: &str) {
+        let def = self.model.def(owner);
+        if let DefKind::Value(value) = &def.kind
+            && value.kind == ValueKind::Abstract
+        {
+            let message = format!("an abstract value type has no {what}");
+            let report = Report::new(head.name.span, message);
+            self.report(report.label(def.span, "declared abstract here"));
         }
     }
 
@@ -285,7 +311,14 @@ impl Resolver<'_> {
         let Some(owner) = self.model.scope(scope).owner else {
             return;
         };
+        self.refuse_in_abstract(owner, head, "factories");
         let def = self.declare(scope, head, DefKind::Factory);
+        for parameter in &factory.parameters {
+            if parameter.direction != Direction::In {
+                let message = "a factory has `in` parameters only";
+                self.report(Report::new(parameter.head.name.span, message));
+            }
+        }
         let parameters = self.parameters(scope, &factory.parameters);
         let raises = self.raises(scope, &factory.raises);
         if let DefKind::Value(value) = &mut self.model.defs[owner.0].kind {

@@ -1,0 +1,139 @@
+//! What cannot leave its process: local interfaces, and all that contains one.
+
+use std::collections::HashMap;
+
+use super::Resolver;
+use crate::diagnostic::Report;
+use crate::model::{DefId, DefKind, InterfaceKind, Model, Operation, Role, Type};
+use crate::source::Span;
+
+impl Resolver<'_> {
+    /// What can be called from elsewhere has nothing local in its signature, and a value has nothing local in its
+    /// state. Only asked at the end, as forward declarations and recursion leave open what a type contains.
+    pub(super) fn check_local(&self) {
+        let local = local_types(&self.model);
+        if local.is_empty() {
+            return;
+        }
+        for def in &self.model.defs {
+            match &def.kind {
+                DefKind::Interface(interface) if interface.kind == InterfaceKind::Plain => {
+                    for operation in &interface.operations {
+                        self.check_signature(operation, &local);
+                    }
+                }
+                DefKind::Value(value) => {
+                    for member in &value.members {
+                        let span = self.model.def(member.def).span;
+                        self.refuse_local(&member.ty, span, "the state of a value type", &local);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn check_signature(&self, operation: &Operation, local: &HashMap<DefId, DefId>) {
+        const WHAT: &str = "the signature of an interface that is not local";
+        let span = self.model.def(operation.def).span;
+        if let Some(result) = &operation.result {
+            self.refuse_local(result, span, WHAT, local);
+        }
+        for parameter in &operation.parameters {
+            // The setter's is the getter's result.
+            if operation.role != Role::Set {
+                self.refuse_local(&parameter.ty, parameter.span, WHAT, local);
+            }
+        }
+        for &exception in &operation.raises {
+            self.refuse_local(&Type::Named(exception), span, WHAT, local);
+        }
+    }
+
+    fn refuse_local(&self, ty: &Type, span: Span, what: &str, local: &HashMap<DefId, DefId>) {
+        let mut named = Vec::new();
+        names_in(ty, &mut named);
+        let Some((id, cause)) = named.iter().find_map(|id| Some((*id, *local.get(id)?))) else {
+            return;
+        };
+        let name = &self.model.def(id).name;
+        let is_itself = id == cause;
+        let cause = self.model.def(cause);
+        let message = match is_itself {
+            true => format!("`{name}` is local and cannot stand in {what}"),
+            false => format!(
+                "`{name}` contains the local `{}` and cannot stand in {what}",
+                cause.name
+            ),
+        };
+        self.report(Report::new(span, message).label(cause.span, "declared local here"));
+    }
+}
+
+/// Every definition that is local or contains something local, and the local interface that makes it so.
+///
+/// From the local interfaces to their users, breadth first: linear, and without recursion, as types may contain each
+/// other thousands of levels deep.
+fn local_types(model: &Model) -> HashMap<DefId, DefId> {
+    let ids = || (0..model.defs.len()).map(DefId);
+    let is_local = |id: &DefId| {
+        let interface = model.interface(*id);
+        interface.is_some_and(|interface| interface.kind == InterfaceKind::Local)
+    };
+    let mut local: HashMap<DefId, DefId> = ids().filter(is_local).map(|id| (id, id)).collect();
+    if local.is_empty() {
+        return local;
+    }
+    let mut users: HashMap<DefId, Vec<DefId>> = HashMap::new();
+    for id in ids() {
+        for part in parts(model, id) {
+            users.entry(part).or_default().push(id);
+        }
+    }
+    let mut open: Vec<DefId> = local.keys().copied().collect();
+    open.sort_unstable();
+    while let Some(id) = open.pop() {
+        let cause = local.get(&id).copied().unwrap_or(id);
+        for &user in users.get(&id).map_or(&[][..], Vec::as_slice) {
+            local.entry(user).or_insert_with(|| {
+                open.push(user);
+                cause
+            });
+        }
+    }
+    local
+}
+
+/// The definitions that a data type is made of. An interface or a value type is made of nothing: it is referred to.
+fn parts(model: &Model, id: DefId) -> Vec<DefId> {
+    let mut parts = Vec::new();
+    match &model.def(id).kind {
+        DefKind::Struct(body) | DefKind::Exception(body) => {
+            parts.extend(body.base);
+            for member in &body.members {
+                names_in(&member.ty, &mut parts);
+            }
+        }
+        DefKind::Union(union) => {
+            for case in &union.cases {
+                names_in(&case.member.ty, &mut parts);
+            }
+        }
+        DefKind::Typedef(ty) | DefKind::ValueBox(ty) => names_in(ty, &mut parts),
+        _ => {}
+    }
+    parts
+}
+
+/// The definitions that `ty` names, no further. Its own depth is bounded by `MAX_TYPE_DEPTH`.
+fn names_in(ty: &Type, names: &mut Vec<DefId>) {
+    match ty {
+        Type::Named(id) => names.push(*id),
+        Type::Sequence(element, _) | Type::Array(element, _) => names_in(element, names),
+        Type::Map(key, value, _) => {
+            names_in(key, names);
+            names_in(value, names);
+        }
+        _ => {}
+    }
+}
