@@ -101,14 +101,17 @@ fn analyse(
     }
     let mut sources = SourceMap::default();
     let sink = Sink::default();
-    let tokens = preprocess(inputs, &options.include_dirs, &mut sources, &sink);
-    // What went wrong so far may have taken anything out of the text.
-    let whole = sink.is_empty();
-    let (definitions, parsed) = parse(&tokens, &sink);
-    if !(whole && parsed) {
+    let stream = preprocess(inputs, options, &mut sources, &sink);
+    // Without a file that is included, say, whatever follows may be the consequence.
+    if !stream.whole {
         return Err(failure(sink, &sources));
     }
-    let options_file = sources.add("<options>".to_owned(), None, String::new(), false);
+    let clean = sink.is_empty();
+    let (definitions, parsed) = parse(&stream.tokens, &sink);
+    if !(clean && parsed) {
+        return Err(failure(sink, &sources));
+    }
+    let (options_file, _) = sources.add("<options>".to_owned(), None, String::new(), false);
     let options_span = Span::new(options_file, 0, 0);
     let model = resolve(
         &definitions,

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
-use crate::limits::MAX_DIAGNOSTICS;
+use crate::limits::{MAX_DIAGNOSTICS, MAX_MESSAGE_CHARS, MAX_SHOWN_CHARS};
 use crate::source::{Location, SourceMap, Span};
 
 /// One fault: where it is, what is wrong, and what would be right.
@@ -26,8 +26,10 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// What would be right, where that is known.
     pub hint: Option<String>,
-    /// The line of IDL that `line` names.
+    /// The line of IDL that `line` names; the part of it that matters, if it is very long.
     pub source_line: String,
+    /// The column that `source_line` begins at: 1, unless only a part of the line is there.
+    pub source_column: usize,
 }
 
 /// A second place that helps to understand a [`Diagnostic`].
@@ -44,8 +46,10 @@ pub struct Label {
     pub length: usize,
     /// What is there, such as "first declared here".
     pub message: String,
-    /// The line of IDL that `line` names.
+    /// The line of IDL that `line` names; the part of it that matters, if it is very long.
     pub source_line: String,
+    /// The column that `source_line` begins at: 1, unless only a part of the line is there.
+    pub source_column: usize,
 }
 
 impl fmt::Display for Diagnostic {
@@ -61,14 +65,9 @@ impl fmt::Display for Diagnostic {
         let gutter = widest.to_string().len();
         let blank = " ".repeat(gutter);
         writeln!(f, "{blank}--> {}:{}:{}", self.file, self.line, self.column)?;
-        snippet(
-            f,
-            gutter,
-            (self.line, self.column, self.length),
-            &self.source_line,
-            '^',
-            "",
-        )?;
+        let place = (self.line, self.column, self.length);
+        let source = (&*self.source_line, self.source_column);
+        snippet(f, gutter, place, source, '^', "")?;
         for label in &self.labels {
             writeln!(
                 f,
@@ -76,7 +75,8 @@ impl fmt::Display for Diagnostic {
                 label.file, label.line, label.column
             )?;
             let place = (label.line, label.column, label.length);
-            snippet(f, gutter, place, &label.source_line, '-', &label.message)?;
+            let source = (&*label.source_line, label.source_column);
+            snippet(f, gutter, place, source, '-', &label.message)?;
         }
         if let Some(hint) = &self.hint {
             writeln!(f, "{blank} = help: {hint}")?;
@@ -89,7 +89,7 @@ fn snippet(
     f: &mut fmt::Formatter<'_>,
     gutter: usize,
     (line, column, length): (usize, usize, usize),
-    source: &str,
+    (source, source_column): (&str, usize),
     mark: char,
     note: &str,
 ) -> fmt::Result {
@@ -98,12 +98,19 @@ fn snippet(
         return Ok(());
     }
     let blank = " ".repeat(gutter);
+    let shown = source.chars().count();
     // One column per character, whatever the terminal thinks of tabs; and nothing a terminal would obey.
-    let source: String = source
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    let indent = " ".repeat(column.saturating_sub(1));
+    let clean = source.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let begin = if source_column > 1 { "\u{2026}" } else { "" };
+    let end = if shown >= MAX_SHOWN_CHARS {
+        "\u{2026}"
+    } else {
+        ""
+    };
+    let source: String = begin.chars().chain(clean).chain(end.chars()).collect();
+    let before = column.saturating_sub(source_column).min(shown);
+    let indent = " ".repeat(before + begin.chars().count());
+    let length = length.min(shown.saturating_sub(before).max(1));
     let marks: String = std::iter::repeat_n(mark, length).collect();
     writeln!(f, "{blank} |")?;
     writeln!(f, "{}", format!("{line:>gutter$} | {source}").trim_end())?;
@@ -133,6 +140,7 @@ impl Diagnostics {
             labels: Vec::new(),
             hint,
             source_line: String::new(),
+            source_column: 1,
         };
         Self {
             list: vec![diagnostic],
@@ -238,6 +246,7 @@ impl Report {
             column,
             length,
             source_line,
+            source_column,
         } = sources.location(self.span);
         let labels = self.labels.into_iter().map(|(span, message)| {
             let Location {
@@ -246,14 +255,16 @@ impl Report {
                 column,
                 length,
                 source_line,
+                source_column,
             } = sources.location(span);
             Label {
                 file,
                 line,
                 column,
                 length,
-                message,
+                message: shortened(message),
                 source_line,
+                source_column,
             }
         });
         Diagnostic {
@@ -261,12 +272,22 @@ impl Report {
             line,
             column,
             length,
-            message: self.message,
+            message: shortened(self.message),
             labels: labels.collect(),
-            hint: self.hint,
+            hint: self.hint.map(shortened),
             source_line,
+            source_column,
         }
     }
+}
+
+/// A message may quote the text, and the text may be anything.
+fn shortened(mut message: String) -> String {
+    if let Some((at, _)) = message.char_indices().nth(MAX_MESSAGE_CHARS) {
+        message.truncate(at);
+        message.push('\u{2026}');
+    }
+    message
 }
 
 /// Where the stages of the compiler leave what they find. Shared by reference, as nom's parsers are plain functions.

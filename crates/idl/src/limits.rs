@@ -7,15 +7,35 @@ pub const MAX_NESTING: usize = 64;
 /// How deep `#include` may nest. Generous for real trees, small enough for the recursion it costs.
 pub const MAX_INCLUDE_DEPTH: usize = 64;
 
-/// How deep one macro may expand into another.
+/// How deep one macro may expand into another, and how deep the arguments of macros may nest.
 pub const MAX_MACRO_DEPTH: usize = 64;
 
 /// How many octets one source file may have: positions are 32 bit, and nobody writes IDL by the gigabyte.
 pub const MAX_FILE_OCTETS: u64 = 16 * 1024 * 1024;
 
-/// How many tokens one compilation may have after preprocessing. Stops exponential macro expansion and files that
-/// include each other many times over.
-pub const MAX_TOKENS: usize = 1_000_000;
+/// How many times one compilation may enter a file by `#include`. The largest models known have some hundreds of
+/// files; this stops trees of files that each include two others, which would go on for ever without being deep.
+pub const MAX_INCLUDES: usize = 20_000;
+
+/// How many octets one compilation may read from files in all.
+pub const MAX_READ_OCTETS: u64 = 256 * 1024 * 1024;
+
+/// How many tokens one compilation may have after preprocessing: twice what a model of 200,000 lines has, and a quarter
+/// of a gigabyte of memory.
+pub const MAX_TOKENS: usize = 4_000_000;
+
+/// How many tokens the macros of one compilation may make in all, on their way included. Stops macros that double each
+/// other.
+pub const MAX_MACRO_TOKENS: usize = 1_000_000;
+
+/// How many characters a name may have. IDL knows no bound; rustc and people do, and it keeps diagnostics short.
+pub const MAX_NAME_CHARS: usize = 1_000;
+
+/// How many characters of a line a diagnostic shows. There are files of one line.
+pub const MAX_SHOWN_CHARS: usize = 200;
+
+/// How many characters the message of a diagnostic may have, as it may quote the text.
+pub const MAX_MESSAGE_CHARS: usize = 2_000;
 
 /// How deep typedefs, sequences and arrays may be stacked on each other. Keeps recursion over a type short and the
 /// generated type below rustc's own limit of 128.

@@ -11,6 +11,9 @@ use quote::quote;
 pub struct Options {
     /// Where `#include` looks, in this order, after the directory of the including file. Default: nowhere.
     pub include_dirs: Vec<PathBuf>,
+    /// Macros that are defined before the first line: name (`"X"`, or `"F(x)"` for one with parameters) and what it
+    /// stands for. Default: none.
+    pub defines: Vec<(String, String)>,
     /// IDL module (`"Common"`, `"A::B"`) and the Rust path (`"crate::common"`) of the module that another expansion
     /// made of it. Its definitions get no code here; references use that path. Default: none.
     pub externs: Vec<(String, String)>,
@@ -25,6 +28,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             include_dirs: Vec::new(),
+            defines: Vec::new(),
             externs: Vec::new(),
             renames: Vec::new(),
             crate_path: quote!(::zorb),

@@ -116,3 +116,157 @@ fn an_extern_path_that_is_no_path_is_refused() {
     let text = compile_str("a.idl", "", &options).unwrap_err().to_string();
     assert!(text.contains("does not give a Rust path"), "{text}");
 }
+
+/// Compiles a file of these octets and gives what is said of it.
+fn said_of(octets: &[u8]) -> String {
+    let (dir, _) = tree(&[]);
+    let path = dir.path().join("a.idl");
+    fs::write(&path, octets).unwrap();
+    match check_files(&[path], &Options::default()) {
+        Ok(()) => String::new(),
+        Err(diagnostics) => {
+            assert_eq!(diagnostics.len(), 1, "one cause, one error: {diagnostics}");
+            diagnostics.to_string()
+        }
+    }
+}
+
+#[test]
+fn a_file_of_any_system_is_read() {
+    let texts: [&[u8]; 5] = [
+        b"\xef\xbb\xbfmodule M { const long X = 1; };",
+        b"module M {\r  // a comment\r  const long X = 1;\r};\r",
+        b"module M {\r\n  const long X = 1;\r\n};\r\n\x1a",
+        b"module M { // \xa9 somebody, a na\xefve one\n const long X = 1; };",
+        b"mod\\\nule M { const long X = \\\r\n1; };",
+    ];
+    for text in texts {
+        assert_eq!(said_of(text), "", "{}", text.escape_ascii());
+    }
+}
+
+#[test]
+fn a_file_that_is_no_text_is_one_error() {
+    assert!(said_of(b"module M {\n\0\0\0").contains("a zero octet here: this is no text\n"));
+    assert!(said_of(b"\xff\xfem\0o\0d\0").contains("UTF-16"));
+    assert!(said_of(&[0; 4096]).contains("a.idl:1:1"));
+}
+
+#[test]
+fn lines_end_in_places_where_old_systems_end_them() {
+    let said = said_of(b"module M {\r  typedef Missing X;\r};\r");
+    assert!(said.contains("a.idl:2:11"), "{said}");
+    assert!(said.contains("2 |   typedef Missing X;\n"), "{said}");
+}
+
+#[test]
+fn of_a_file_of_one_line_only_a_part_is_shown() {
+    let mut text = String::new();
+    while text.len() < 5_000_000 {
+        text.push_str("struct S_");
+        text.push_str(&text.len().to_string());
+        text.push_str(" { long a; string b; }; ");
+    }
+    text.push_str("struct Last { Missing m; }; ");
+    text.push_str("const long X = 1;".repeat(20).as_str());
+    let (dir, _) = tree(&[("a.idl", &text)]);
+    let path = dir.path().join("a.idl");
+    let said = check_files(&[path], &Options::default()).unwrap_err();
+    let first = said.iter().next().unwrap().to_string();
+    assert!(first.contains("cannot find `Missing`"), "{first}");
+    assert!(first.len() < 2_000, "{}", first.len());
+    let lines: Vec<&str> = first.lines().collect();
+    let at = |line: &str, what: &str| {
+        line.chars().count() - line[line.find(what).unwrap()..].chars().count()
+    };
+    assert_eq!(at(lines[3], "Missing"), at(lines[4], "^^^^^^^"), "{first}");
+    assert!(said.to_string().len() < 100_000);
+}
+
+#[test]
+fn files_that_include_two_others_each_come_to_an_end() {
+    let mut files = Vec::new();
+    for n in 0..30 {
+        let next = n + 1;
+        let text = format!("#include \"f{next}.idl\"\n#include \"f{next}.idl\"\n");
+        files.push((format!("f{n}.idl"), text));
+    }
+    files.push(("f30.idl".to_owned(), String::new()));
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(name, text)| (&**name, &**text))
+        .collect();
+    let (_dir, paths) = tree(&files);
+    let diagnostics = check_files(&paths[..1], &Options::default()).unwrap_err();
+    assert_eq!(diagnostics.len(), 1, "{diagnostics}");
+    assert!(
+        diagnostics
+            .to_string()
+            .contains("files are included more than"),
+        "{diagnostics}"
+    );
+}
+
+#[test]
+fn a_missing_file_is_one_error_whatever_it_would_have_defined() {
+    let said = said_of(b"#include <gone.idl>\nDECLARE_ALL(x)\nmodule M { Gone::T f; };");
+    assert!(said.contains("cannot find the file `gone.idl`"), "{said}");
+}
+
+#[test]
+fn a_file_is_found_as_it_is_written_on_other_systems() {
+    let (_dir, paths) = tree(&[
+        (
+            "a.idl",
+            "#include \"sub\\b.idl\"\nmodule A { typedef B::T T; };",
+        ),
+        ("sub/b.idl", "module B { typedef long T; };"),
+        ("c.idl", "#include \"SUB/B.IDL\"\n"),
+        ("d.idl", "#include \"sub/B.IDL\"\n"),
+    ]);
+    check_files(&paths[..1], &Options::default()).unwrap();
+    let said = check_files(&paths[3..], &Options::default()).unwrap_err();
+    assert!(
+        said.to_string()
+            .contains("sub/b.idl`: names of files have their case"),
+        "{said}"
+    );
+    let said = check_files(&paths[2..3], &Options::default()).unwrap_err();
+    assert!(said.to_string().contains("looked for"), "{said}");
+}
+
+#[test]
+fn an_include_is_what_macros_make_of_it() {
+    let (dir, paths) = tree(&[
+        (
+            "a.idl",
+            "#define HERE \"b.idl\"\n#define NAME(x) <x.idl>\n#include HERE\n#include NAME(c)\n#include NAME(c)\nmodule A { typedef B::T T; typedef C::T U; };",
+        ),
+        ("b.idl", "module B { typedef long T; };"),
+        (
+            "inc/c.idl",
+            "#if !defined(_C_IDL_)\n#define _C_IDL_\nmodule C { typedef long T; };\n#endif /* _C_IDL_ */",
+        ),
+    ]);
+    let mut options = Options::default();
+    options.include_dirs = vec![dir.path().join("inc")];
+    let output = compile_files(&paths[..1], &options).unwrap();
+    assert_eq!(output.dependencies.len(), 3);
+}
+
+#[test]
+fn macros_can_be_defined_from_outside() {
+    let mut options = Options::default();
+    options.defines.push(("WITH_X".to_owned(), "1".to_owned()));
+    let text = "#if WITH_X\nconst long X = 1;\n#endif";
+    let output = compile_str("a.idl", text, &options).unwrap();
+    assert!(output.tokens.to_string().contains("X : i32 = 1"));
+    options.defines = vec![("F(".to_owned(), String::new())];
+    let said = compile_str("a.idl", text, &options)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        said.contains("<defines>:2:10") && said.contains("#define F("),
+        "{said}"
+    );
+}

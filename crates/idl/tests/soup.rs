@@ -249,7 +249,7 @@ fn macros_that_double_each_other_stop_early() {
             text.push_str(&format!("#define D{n} D{before} D{before}\n"));
         }
         text.push_str("const long X = D39 1;");
-        assert!(first_message(&text).contains("tokens after preprocessing"));
+        assert!(first_message(&text).contains("macros make more than"));
     }
 }
 

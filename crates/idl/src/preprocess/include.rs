@@ -3,148 +3,216 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Preprocessor, lex_directive};
+use super::Preprocessor;
+use super::piece::{Piece, macro_name};
 use crate::diagnostic::Report;
-use crate::lexer::{Kind, Token, lex};
-use crate::limits::{MAX_FILE_OCTETS, MAX_INCLUDE_DEPTH};
-use crate::source::{FileId, Span};
+use crate::lexer::{Kind, Lexer, Token};
+use crate::limits::{MAX_FILE_OCTETS, MAX_INCLUDE_DEPTH, MAX_INCLUDES, MAX_READ_OCTETS};
+use crate::source::{FileId, Span, decode};
+
+/// What stands behind `#include`.
+struct Wanted {
+    name: String,
+    /// In quotes: looked for beside the including file first.
+    local: bool,
+}
 
 impl Preprocessor<'_> {
-    pub(super) fn include(&mut self, directive: Span, at: Span) {
-        let includer = self.sources.file(directive.file);
-        let rest = includer.text[at.end as usize..directive.end as usize].trim();
-        let named = |open: char, close: char| {
-            rest.strip_prefix(open)
-                .and_then(|rest| rest.split_once(close))
-                .map(|(name, _)| name.trim().to_owned())
-        };
-        let (quoted, angled) = (named('"', '"'), named('<', '>'));
-        let local = quoted.is_some();
-        let Some(name) = quoted.or(angled).filter(|name| !name.is_empty()) else {
-            return self.sink.report(
-                Report::new(at, "expected a file behind `#include`")
-                    .hint("write `#include \"file.idl\"` or `#include <file.idl>`"),
-            );
-        };
-        // By the name it has for people, and not the canonical one, so that messages stay short.
-        let own_dir = includer
-            .path
-            .as_ref()
-            .and_then(|_| Path::new(&includer.name).parent());
-        let dirs = own_dir
-            .filter(|_| local)
-            .into_iter()
-            .map(Path::to_path_buf)
-            .chain(self.include_dirs.iter().cloned());
-        let candidates: Vec<PathBuf> = dirs.map(|dir| dir.join(&name)).collect();
+    pub(super) fn include(&mut self, directive: Span, at: Span, args: &[Token]) {
         let place = Span::new(directive.file, at.start as usize, directive.end as usize);
+        let Some(Wanted { name, local }) = self.wanted(place, at, args) else {
+            let report = Report::new(at, "expected a file behind `#include`");
+            return self
+                .lost(report.hint("write `#include \"file.idl\"` or `#include <file.idl>`"));
+        };
+        let candidates = self.candidates(directive.file, &name, local);
         let Some(path) = candidates.iter().find(|path| path.exists()) else {
             // What stands in it (TypeCode and friends) is built in, or not supported yet.
             if name == "orb.idl" {
                 return;
             }
-            let searched: Vec<String> = candidates
-                .iter()
-                .map(|path| format!("`{}`", path.display()))
-                .collect();
-            let hint = match searched.is_empty() {
-                true => "there is no include directory to look in".to_owned(),
-                false => format!("looked for {}", searched.join(", ")),
-            };
-            return self
-                .sink
-                .report(Report::new(place, format!("cannot find the file `{name}`")).hint(hint));
+            let hint = missing(&candidates);
+            let report = Report::new(place, format!("cannot find the file `{name}`"));
+            return self.lost(report.hint(hint));
         };
-        let path = path.clone();
-        match read(&path) {
-            Ok((canonical, text)) => self.enter(place, &path, canonical, text),
+        match self.read_file(path, false) {
+            Ok(file) => self.enter(place, file),
             Err(cause) => {
                 let message = format!("cannot read `{}`: {cause}", path.display());
-                self.sink.report(Report::new(place, message));
+                self.lost(Report::new(place, message));
             }
         }
     }
 
-    fn enter(&mut self, place: Span, path: &Path, canonical: PathBuf, text: String) {
-        if self.once.contains(&canonical) {
+    /// What is to be included: as it is written, or as what macros make of it.
+    fn wanted(&mut self, place: Span, at: Span, args: &[Token]) -> Option<Wanted> {
+        let text = self.sources.file(place.file).text();
+        let rest = text[at.end as usize..place.end as usize].trim();
+        let between = |open: char, close: char| {
+            let rest = rest.strip_prefix(open)?;
+            rest.split_once(close)
+                .map(|(name, _)| name.trim().to_owned())
+        };
+        let wanted = match (between('"', '"'), between('<', '>')) {
+            (Some(name), _) => Wanted { name, local: true },
+            (None, Some(name)) => Wanted { name, local: false },
+            (None, None) => {
+                let pieces = self.expanded(Piece::row(args.to_vec()));
+                match pieces.as_slice() {
+                    [one] if let Kind::Str(name) = &one.kind => Wanted {
+                        name: name.to_string(),
+                        local: true,
+                    },
+                    [open, name @ .., close] if open.is("<") && close.is(">") => Wanted {
+                        name: name
+                            .iter()
+                            .map(|piece| piece.spelled(self.sources))
+                            .collect(),
+                        local: false,
+                    },
+                    _ => return None,
+                }
+            }
+        };
+        (!wanted.name.is_empty()).then_some(wanted)
+    }
+
+    /// Where the file may be, the best first.
+    fn candidates(&self, includer: FileId, name: &str, local: bool) -> Vec<PathBuf> {
+        let includer = self.sources.file(includer);
+        // By the name it has for people, and not the canonical one, so that messages stay short.
+        let own_dir = includer
+            .path
+            .as_ref()
+            .and_then(|_| Path::new(&includer.name).parent());
+        let own_dir = own_dir.filter(|_| local).map(Path::to_path_buf);
+        let dirs: Vec<PathBuf> = own_dir
+            .into_iter()
+            .chain(self.include_dirs.iter().cloned())
+            .collect();
+        let mut candidates: Vec<PathBuf> = dirs.iter().map(|dir| dir.join(name)).collect();
+        // As it was written where directories are told apart by backslashes.
+        if name.contains('\\') {
+            let name = name.replace('\\', "/");
+            candidates.extend(dirs.iter().map(|dir| dir.join(&name)));
+        }
+        candidates
+    }
+
+    fn enter(&mut self, place: Span, file: FileId) {
+        let done = |name| self.macros.contains_key(name);
+        if self.once.contains(&file) || self.guards.get(&file).is_some_and(done) {
             return;
         }
-        let file = self
-            .sources
-            .add(path.display().to_string(), Some(canonical), text, false);
-        let path = &self.sources.file(file).path;
-        if self
-            .open_files
-            .iter()
-            .any(|&open| self.sources.file(open).path == *path)
-        {
+        if self.open_files.contains(&file) {
             // A guarded file may be named again while it is open: nothing is left of it the second time.
             if !self.guarded(file) {
                 let name = &self.sources.file(file).name;
                 let hint = "add an include guard: `#ifndef X`, `#define X`, `#endif`";
-                self.sink
-                    .report(Report::new(place, format!("`{name}` includes itself")).hint(hint));
+                let report = Report::new(place, format!("`{name}` includes itself"));
+                self.lost(report.hint(hint));
             }
             return;
         }
         if self.open_files.len() >= MAX_INCLUDE_DEPTH {
             let message =
                 format!("files include each other more than {MAX_INCLUDE_DEPTH} levels deep");
-            return self.sink.report(Report::new(place, message));
+            return self.lost(Report::new(place, message));
+        }
+        self.includes += 1;
+        if self.includes > MAX_INCLUDES {
+            return self.overflow(
+                place,
+                format!("files are included more than {MAX_INCLUDES} times"),
+            );
         }
         self.file(file);
     }
 
     /// Whether `file` begins with an include guard that is already defined.
-    fn guarded(&self, file: FileId) -> bool {
-        let text = self.sources.file(file).text.as_str();
-        let tokens = lex(file, text, 0, text.len());
+    fn guarded(&mut self, file: FileId) -> bool {
+        let text = self.sources.file(file).text().clone();
+        let range = 0..text.len();
         let Some(Token {
             kind: Kind::Directive,
             span,
             ..
-        }) = tokens.first()
+        }) = Lexer::new(file, text, range).next(&mut self.words)
         else {
             return false;
         };
-        let words = lex_directive(file, text, span.start as usize, span.end as usize);
-        let words: Vec<&Kind> = words.iter().map(|token| &token.kind).collect();
-        match words[..] {
-            [Kind::Word(word), Kind::Word(name)] => {
-                &**word == "ifndef" && self.macros.contains_key(name)
+        let words = self.directive_words(span);
+        let Some((
+            Token {
+                kind: Kind::Word(word),
+                ..
+            },
+            args,
+        )) = words.split_first()
+        else {
+            return false;
+        };
+        let name = match &**word {
+            "ifndef" => args.first().and_then(|name| macro_name(name, self.sources)),
+            "if" => self.guard_of(args),
+            _ => None,
+        };
+        name.is_some_and(|name| self.macros.contains_key(&name))
+    }
+
+    /// The file at `path`, read unless it has been already.
+    pub(super) fn read_file(&mut self, path: &Path, main: bool) -> Result<FileId, String> {
+        let canonical = fs::canonicalize(path).map_err(|error| error.to_string())?;
+        if let Some(&file) = self.known.get(&canonical) {
+            if main {
+                self.sources.make_main(file);
             }
-            [
-                Kind::Word(word),
-                Kind::Bad(_),
-                Kind::Word(_),
-                Kind::Punct("("),
-                Kind::Word(name),
-                Kind::Punct(")"),
-            ]
-            | [
-                Kind::Word(word),
-                Kind::Bad(_),
-                Kind::Word(_),
-                Kind::Word(name),
-            ] => &**word == "if" && self.macros.contains_key(name),
-            _ => false,
+            return Ok(file);
         }
+        let metadata = fs::metadata(&canonical).map_err(|error| error.to_string())?;
+        // A pipe or a device could keep us for ever.
+        if !metadata.is_file() {
+            return Err("it is not a regular file".to_owned());
+        }
+        if metadata.len() > MAX_FILE_OCTETS {
+            return Err(format!("it is longer than {MAX_FILE_OCTETS} octets"));
+        }
+        self.read_octets = self.read_octets.saturating_add(metadata.len());
+        if self.read_octets > MAX_READ_OCTETS {
+            return Err(format!(
+                "all files together are longer than {MAX_READ_OCTETS} octets"
+            ));
+        }
+        let octets = fs::read(&canonical).map_err(|error| error.to_string())?;
+        let name = path.display().to_string();
+        let file = self.add(name, Some(canonical.clone()), decode(octets), main);
+        self.known.insert(canonical, file);
+        Ok(file)
     }
 }
 
-/// The canonical path and the text of a file. Octets that are no UTF-8 are read as ISO 8859-1, which IDL is defined in.
-pub(super) fn read(path: &Path) -> Result<(PathBuf, String), String> {
-    let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
-    // A pipe or a device could keep us for ever.
-    if !metadata.is_file() {
-        return Err("it is not a regular file".to_owned());
+/// What to say of a file that is nowhere.
+fn missing(candidates: &[PathBuf]) -> String {
+    if candidates.is_empty() {
+        return "there is no include directory to look in".to_owned();
     }
-    if metadata.len() > MAX_FILE_OCTETS {
-        return Err(format!("it is longer than {MAX_FILE_OCTETS} octets"));
+    if let Some(other) = candidates.iter().find_map(|path| in_other_case(path)) {
+        return format!(
+            "there is `{}`: names of files have their case",
+            other.display()
+        );
     }
-    let octets = fs::read(path).map_err(|error| error.to_string())?;
-    let canonical = fs::canonicalize(path).map_err(|error| error.to_string())?;
-    let text = String::from_utf8(octets)
-        .unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect());
-    Ok((canonical, text))
+    let searched: Vec<String> = candidates
+        .iter()
+        .map(|path| format!("`{}`", path.display()))
+        .collect();
+    format!("looked for {}", searched.join(", "))
+}
+
+/// A file that is called as `path`, but for upper and lower case.
+fn in_other_case(path: &Path) -> Option<PathBuf> {
+    let wanted = path.file_name()?;
+    let mut entries = fs::read_dir(path.parent()?).ok()?.flatten();
+    let found = entries.find(|entry| entry.file_name().eq_ignore_ascii_case(wanted))?;
+    Some(path.with_file_name(found.file_name()))
 }

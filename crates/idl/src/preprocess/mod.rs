@@ -1,20 +1,43 @@
-//! Files to one stream of tokens: `#include`, conditionals, object-like macros and pragmas.
+//! Files to one stream of tokens: `#include`, conditionals, macros and pragmas.
 //!
 //! The stream says with every token which repository id prefix is in force there, so that the grammar need not know
 //! that pragmas and files exist: every scope of IDL opens with a brace, hence counting braces tells how many names of
 //! the path a prefix replaces.
+//!
+//! ```text
+//!   Reader (a file) ──► directives ──► include: another Reader
+//!         │                │            conditional, condition: what counts
+//!         │                └──────────► define: the table of macros
+//!         ▼
+//!       expand ──► substitute (#, ##, arguments) ──► expand …
+//!         ▼
+//!       emit ──► the stream
+//! ```
 
+mod condition;
+mod conditional;
+mod define;
+mod expand;
 mod include;
+mod piece;
+mod pragma;
+mod substitute;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::diagnostic::{Report, Sink};
-use crate::lexer::{IdPragma, IdSetting, Kind, Prefix, Token, lex};
-use crate::limits::{MAX_FILE_OCTETS, MAX_MACRO_DEPTH, MAX_TOKENS};
+use crate::lexer::{Kind, Lexer, Prefix, Token, Words, lex};
+use crate::limits::{MAX_FILE_OCTETS, MAX_TOKENS};
+use crate::options::Options;
 use crate::source::{FileId, SourceMap, Span};
-use include::read;
+use conditional::Conditional;
+use define::Macro;
+use expand::Context;
+use piece::Piece;
 
 /// What the compiler is given.
 pub(crate) enum Input<'a> {
@@ -22,26 +45,44 @@ pub(crate) enum Input<'a> {
     File(&'a Path),
 }
 
-/// Reads every input, and all they include, into one stream that ends in [`Kind::End`].
+/// What the grammar gets.
+pub(crate) struct Stream {
+    /// Ends in [`Kind::End`].
+    pub(crate) tokens: Vec<Token>,
+    /// Whether all of the text is in there. If not, what the grammar would miss says nothing about the text.
+    pub(crate) whole: bool,
+}
+
+/// Reads every input, and all they include, into one stream.
 pub(crate) fn preprocess(
     inputs: &[Input<'_>],
-    include_dirs: &[PathBuf],
+    options: &Options,
     sources: &mut SourceMap,
     sink: &Sink,
-) -> Vec<Token> {
+) -> Stream {
     let mut pre = Preprocessor {
-        include_dirs,
+        include_dirs: &options.include_dirs,
         sources,
         sink,
+        words: Words::default(),
         macros: HashMap::new(),
+        stack: Vec::new(),
+        macro_tokens: 0,
+        in_condition: false,
         open_files: Vec::new(),
         once: HashSet::new(),
+        known: HashMap::new(),
+        guards: HashMap::new(),
+        includes: 0,
+        read_octets: 0,
         prefix: Rc::default(),
+        no_prefix: Rc::default(),
         braces: Vec::new(),
         out: Vec::new(),
-        expansions: 0,
+        whole: true,
         full: false,
     };
+    pre.predefine(&options.defines);
     let mut last = FileId::default();
     for input in inputs {
         if let Some(file) = pre.open_input(input) {
@@ -49,55 +90,92 @@ pub(crate) fn preprocess(
             pre.file(file);
         }
     }
-    let mut out = pre.out;
-    let end = sources_end(sources, last);
-    out.push(Token {
+    let (mut tokens, whole) = (pre.out, pre.whole);
+    tokens.push(Token {
         kind: Kind::End,
-        span: end,
+        span: sources_end(sources, last),
         doc: None,
         prefix: Rc::default(),
     });
-    out
+    Stream { tokens, whole }
 }
 
 fn sources_end(sources: &SourceMap, file: FileId) -> Span {
     // Behind the last thing that is not blank: that is where a missing brace is missed.
-    let end = sources.file(file).text.trim_end().len();
+    let end = sources.file(file).text().trim_end().len();
     Span::new(file, end, end)
-}
-
-struct Macro {
-    span: Span,
-    body: Vec<Token>,
-}
-
-/// One `#ifdef … #else … #endif` that is open.
-struct Conditional {
-    span: Span,
-    /// Whether the text around it counts.
-    outer: bool,
-    /// Whether the group being read counts.
-    active: bool,
-    /// Whether one of its groups has counted already.
-    taken: bool,
-    had_else: bool,
 }
 
 struct Preprocessor<'a> {
     include_dirs: &'a [PathBuf],
     sources: &'a mut SourceMap,
     sink: &'a Sink,
-    macros: HashMap<Rc<str>, Macro>,
+    words: Words,
+    macros: HashMap<Rc<str>, Rc<Macro>>,
+    /// What macros have made and is still to be looked at; the innermost is the last.
+    stack: Vec<Context>,
+    /// How many tokens macros have made so far.
+    macro_tokens: usize,
+    /// What is expanded stands behind `#if`, where `defined` is an operator.
+    in_condition: bool,
     open_files: Vec<FileId>,
-    once: HashSet<PathBuf>,
+    /// Files that are not to be entered again.
+    once: HashSet<FileId>,
+    /// What has been read, by canonical path.
+    known: HashMap<PathBuf, FileId>,
+    /// The macros that guard whole files: defined, nothing is left of the file.
+    guards: HashMap<FileId, Rc<str>>,
+    includes: usize,
+    read_octets: u64,
     prefix: Rc<Prefix>,
+    no_prefix: Rc<Prefix>,
     /// The prefix in force outside of each open brace.
     braces: Vec<Rc<Prefix>>,
     out: Vec<Token>,
-    /// Macros expanded so far; they count even where they expand to nothing.
-    expansions: usize,
-    /// `MAX_TOKENS` was reached; said once.
+    /// Nothing is missing so far.
+    whole: bool,
+    /// A limit was reached: nothing more is taken. Said once.
     full: bool,
+}
+
+/// A file that is being read.
+struct Reader {
+    lexer: Lexer,
+    /// Read already, and not taken yet.
+    ahead: Option<Token>,
+    conditionals: Vec<Conditional>,
+    guard: Guard,
+    /// Where the last token ended, to know of blanks.
+    last_end: u32,
+}
+
+/// What is known about a file being wrapped into an include guard.
+enum Guard {
+    /// Nothing has been seen yet.
+    Start,
+    /// Inside of the first conditional, which asks for this macro to be undefined.
+    Open(Rc<str>),
+    /// Behind its end.
+    Closed(Rc<str>),
+    No,
+}
+
+impl Reader {
+    fn active(&self) -> bool {
+        self.conditionals.last().is_none_or(|group| group.active)
+    }
+
+    /// The next token or directive. Where nothing counts, the next directive.
+    fn read(&mut self, words: &mut Words) -> Option<Token> {
+        if let Some(token) = self.ahead.take() {
+            return Some(token);
+        }
+        if self.active() {
+            self.lexer.next(words)
+        } else {
+            self.lexer.next_directive()
+        }
+    }
 }
 
 impl Preprocessor<'_> {
@@ -105,119 +183,116 @@ impl Preprocessor<'_> {
         match input {
             Input::Text { name, text } => {
                 let fits = text.len() as u64 <= MAX_FILE_OCTETS;
-                let text = if fits {
-                    (*text).to_owned()
-                } else {
-                    String::new()
-                };
-                let file = self.sources.add((*name).to_owned(), None, text, true);
+                let text = if fits { *text } else { "" };
+                let file = self.add((*name).to_owned(), None, text.to_owned(), true);
                 if !fits {
                     let message = format!("the text is longer than {MAX_FILE_OCTETS} octets");
-                    self.sink
-                        .report(Report::new(Span::new(file, 0, 0), message));
+                    self.lost(Report::new(Span::new(file, 0, 0), message));
                 }
                 Some(file)
             }
-            Input::File(path) => match read(path) {
-                Ok((canonical, text)) => {
-                    Some(
-                        self.sources
-                            .add(path.display().to_string(), Some(canonical), text, true),
-                    )
-                }
+            Input::File(path) => match self.read_file(path, true) {
+                Ok(file) => Some(file),
                 Err(cause) => {
-                    let file =
-                        self.sources
-                            .add(path.display().to_string(), None, String::new(), true);
-                    self.sink.report(Report::new(
-                        Span::new(file, 0, 0),
-                        format!("cannot read the file: {cause}"),
-                    ));
+                    let file = self.add(path.display().to_string(), None, String::new(), true);
+                    let message = format!("cannot read the file: {cause}");
+                    self.lost(Report::new(Span::new(file, 0, 0), message));
                     Some(file)
                 }
             },
         }
     }
 
+    /// Adds a text; what is no text is told, and counts as empty.
+    fn add(&mut self, name: String, path: Option<PathBuf>, text: String, main: bool) -> FileId {
+        let (file, fault) = self.sources.add(name, path, text, main);
+        if let Some(fault) = fault {
+            let place = Span::new(file, fault.at(), fault.at());
+            self.lost(Report::new(place, fault.message()));
+        }
+        file
+    }
+
+    /// Tells of something without which the rest of the text need not make sense.
+    fn lost(&mut self, report: Report) {
+        self.whole = false;
+        self.sink.report(report);
+    }
+
+    /// Tells that a limit has been reached, after which nothing more is read.
+    fn overflow(&mut self, span: Span, message: String) {
+        if !self.full {
+            self.full = true;
+            self.lost(Report::new(span, message));
+        }
+    }
+
     /// Everything in one file, with a prefix of its own.
     fn file(&mut self, file: FileId) {
-        if self
-            .sources
-            .file(file)
-            .path
-            .as_ref()
-            .is_some_and(|path| self.once.contains(path))
-        {
+        if self.once.contains(&file) {
             return;
         }
-        let outer_prefix = std::mem::take(&mut self.prefix);
+        let outer_prefix = std::mem::replace(&mut self.prefix, Rc::clone(&self.no_prefix));
         self.open_files.push(file);
-        let text = &self.sources.file(file).text;
-        let tokens = lex(file, text, 0, text.len());
-        let mut conditionals: Vec<Conditional> = Vec::new();
-        for token in tokens {
+        let text = Rc::clone(self.sources.file(file).text());
+        let range = 0..text.len();
+        let mut reader = Reader {
+            lexer: Lexer::new(file, text, range),
+            ahead: None,
+            conditionals: Vec::new(),
+            guard: Guard::Start,
+            last_end: 0,
+        };
+        while let Some(token) = self.next(&mut reader, None) {
             if self.full {
                 break;
             }
-            let active = conditionals.last().is_none_or(|group| group.active);
-            match &token.kind {
-                Kind::Directive => self.directive(&token, &mut conditionals),
-                Kind::Bad(message) if active => {
-                    self.sink.report(Report::new(token.span, &**message));
-                    // Goes on, so that the parser knows what it misses and says nothing of it.
-                    self.emit(token);
-                }
-                _ if active => self.expand(token, &mut Vec::new()),
-                _ => {}
-            }
+            self.take(token, &mut reader);
         }
-        for open in conditionals {
-            self.sink.report(
+        for open in reader.conditionals {
+            self.lost(
                 Report::new(open.span, "this conditional is never closed").hint("add `#endif`"),
             );
+        }
+        if let Guard::Closed(name) = reader.guard {
+            self.guards.insert(file, name);
         }
         self.open_files.pop();
         self.prefix = outer_prefix;
     }
 
-    /// Puts out `token`, or what the macro of that name stands for.
-    fn expand(&mut self, token: Token, within: &mut Vec<Rc<str>>) {
-        // Also ends what an exponential macro has begun.
-        if self.full {
-            return;
+    /// The next token of a file that counts, with every directive before it obeyed. `caller` is the macro whose
+    /// arguments are being read.
+    fn next(&mut self, reader: &mut Reader, caller: Option<Span>) -> Option<Token> {
+        loop {
+            let token = reader.read(&mut self.words)?;
+            if token.kind != Kind::Directive {
+                if !matches!(reader.guard, Guard::Open(_)) {
+                    reader.guard = Guard::No;
+                }
+                return Some(token);
+            }
+            self.directive(&token, reader, caller);
+            if self.full {
+                return None;
+            }
         }
-        let Kind::Word(word) = &token.kind else {
-            return self.emit(token);
+    }
+
+    /// Puts out `token`, or what it stands for when it names a macro.
+    fn take(&mut self, token: Token, reader: &mut Reader) {
+        let blank = token.span.start != reader.last_end;
+        reader.last_end = token.span.end;
+        let plain = match &token.kind {
+            Kind::Word(word) => !self.macros.contains_key(word),
+            // Names with underscores in front are names of macros, if anything.
+            Kind::Escaped(_) | Kind::Bad(_) => false,
+            _ => true,
         };
-        let Some(found) = self.macros.get(word).filter(|_| !within.contains(word)) else {
+        if plain {
             return self.emit(token);
-        };
-        if within.len() >= MAX_MACRO_DEPTH {
-            let message =
-                format!("macros expand into each other more than {MAX_MACRO_DEPTH} levels deep");
-            self.sink.report(Report::new(token.span, message));
-            self.full = true;
-            return;
         }
-        self.expansions += 1;
-        if self.expansions > MAX_TOKENS {
-            return self.overflow(token.span);
-        }
-        let body = found.body.clone();
-        within.push(Rc::clone(word));
-        let mut doc = token.doc;
-        for part in body {
-            // Errors are reported where the macro is used.
-            self.expand(
-                Token {
-                    span: token.span,
-                    doc: doc.take(),
-                    ..part
-                },
-                within,
-            );
-        }
-        within.pop();
+        self.expand(Piece::of(token, blank), reader);
     }
 
     fn emit(&mut self, mut token: Token) {
@@ -225,305 +300,113 @@ impl Preprocessor<'_> {
             return;
         }
         if self.out.len() >= MAX_TOKENS {
-            return self.overflow(token.span);
+            let message = format!("more than {MAX_TOKENS} tokens after preprocessing");
+            return self.overflow(token.span, message);
         }
-        match token.kind {
+        match &token.kind {
             Kind::Punct("{") => self.braces.push(Rc::clone(&self.prefix)),
             Kind::Punct("}") => {
                 if let Some(outer) = self.braces.pop() {
                     self.prefix = outer;
                 }
             }
+            Kind::Punct(mark @ ("!" | "?" | ".")) => {
+                token.kind = Kind::Bad(format!("unexpected character `{mark}`").into());
+            }
             _ => {}
+        }
+        // An empty one has been told already.
+        if let Kind::Bad(message) = &token.kind
+            && !message.is_empty()
+        {
+            // Goes on, so that the parser knows what it misses and says nothing of it.
+            self.sink.report(Report::new(token.span, &**message));
         }
         token.prefix = Rc::clone(&self.prefix);
         self.out.push(token);
     }
 
-    fn overflow(&mut self, span: Span) {
-        self.full = true;
-        let message = format!("more than {MAX_TOKENS} tokens after preprocessing");
-        self.sink.report(Report::new(span, message));
-    }
-
-    fn directive(&mut self, token: &Token, conditionals: &mut Vec<Conditional>) {
-        let active = conditionals.last().is_none_or(|group| group.active);
-        let text = self.sources.file(token.span.file).text.as_str();
-        let (start, end) = (token.span.start as usize, token.span.end as usize);
-        // Comments and splices are gone in here, and the first token is the `#`.
-        let words = lex_directive(token.span.file, text, start, end);
-        let Some(Token {
-            kind: Kind::Word(name),
-            span,
-            ..
-        }) = words.first().cloned()
-        else {
-            if active && let Some(word) = words.first() {
-                self.sink
-                    .report(Report::unsupported(word.span, "this directive"));
-            }
+    fn directive(&mut self, token: &Token, reader: &mut Reader, caller: Option<Span>) {
+        let active = reader.active();
+        let words = self.directive_words(token.span);
+        let Some(Token { kind, span, .. }) = words.first() else {
             return;
         };
-        let args = &words[1..];
+        let (span, args) = (*span, &words[1..]);
+        let name = match kind {
+            Kind::Word(name) => Rc::clone(name),
+            // `# 12 "file.idl"` is what C preprocessors write.
+            Kind::Integer(_) => {
+                if active {
+                    self.line(span, &words, token.span);
+                }
+                return;
+            }
+            _ => {
+                if active {
+                    let message = "expected the name of a directive behind `#`";
+                    self.sink.report(Report::new(span, message));
+                }
+                return;
+            }
+        };
+        if self.conditional(&name, span, args, reader) || !active {
+            return;
+        }
+        if !matches!(reader.guard, Guard::Open(_)) {
+            reader.guard = Guard::No;
+        }
         match &*name {
-            "ifdef" | "ifndef" => {
-                let defined = match args.first().map(|token| &token.kind) {
-                    Some(Kind::Word(name)) => self.macros.contains_key(name),
-                    _ => {
-                        if active {
-                            self.sink.report(Report::new(
-                                span,
-                                format!("expected a name behind `#{name}`"),
-                            ));
-                        }
-                        false
-                    }
-                };
-                open(conditionals, span, active, defined == (&*name == "ifdef"));
-            }
-            "if" => {
-                let holds = active && self.condition(span, args);
-                open(conditionals, span, active, holds);
-            }
-            "elif" => self.elif(span, args, conditionals),
-            "else" => match conditionals.last_mut() {
-                Some(group) if !group.had_else => {
-                    group.active = group.outer && !group.taken;
-                    group.taken = true;
-                    group.had_else = true;
+            "include" => match caller {
+                None => self.include(token.span, span, args),
+                Some(caller) => {
+                    let message = "`#include` among the arguments of a macro";
+                    let report = Report::new(span, message);
+                    self.lost(report.label(caller, "the macro is used here"));
                 }
-                _ => self
-                    .sink
-                    .report(Report::new(span, "`#else` without an open `#if`")),
             },
-            "endif" => {
-                if conditionals.pop().is_none() {
-                    self.sink
-                        .report(Report::new(span, "`#endif` without an open `#if`"));
-                }
-            }
-            _ if !active => {}
-            "include" => self.include(token.span, span),
             "define" => self.define(span, args),
-            "undef" => match args.first().map(|token| &token.kind) {
-                Some(Kind::Word(name)) => {
-                    self.macros.remove(name);
-                }
-                _ => self
-                    .sink
-                    .report(Report::new(span, "expected a name behind `#undef`")),
-            },
+            "undef" => self.undefine(span, args),
+            "line" => self.line(span, args, token.span),
             "pragma" => self.pragma(span, args),
             "error" => {
-                let text = self.sources.file(span.file).text[span.end as usize..end].trim();
-                self.sink
-                    .report(Report::new(span, format!("#error {text}")));
+                let text = self.sources.file(span.file).text();
+                let text = &text[span.end as usize..token.span.end as usize];
+                let message = format!("#error {}", text.trim());
+                self.lost(Report::new(span, message));
             }
             // They change nothing that is generated.
-            "warning" | "ident" => {}
-            _ => self
-                .sink
-                .report(Report::unsupported(span, &format!("`#{name}`"))),
+            "warning" | "ident" | "sccs" | "assert" | "unassert" => {}
+            _ => self.sink.report(Report::new(
+                span,
+                format!("no directive is called `#{name}`"),
+            )),
         }
     }
 
-    fn elif(&mut self, span: Span, args: &[Token], conditionals: &mut [Conditional]) {
-        let Some(group) = conditionals.last_mut().filter(|group| !group.had_else) else {
-            return self
-                .sink
-                .report(Report::new(span, "`#elif` without an open `#if`"));
-        };
-        let candidate = group.outer && !group.taken;
-        group.active = candidate && self.condition(span, args);
-        group.taken |= group.active;
+    /// The tokens of a directive behind its `#`. What looks like a second directive in there is `#` and more words.
+    fn directive_words(&mut self, directive: Span) -> Vec<Token> {
+        let text = self.sources.file(directive.file).text();
+        let range = directive.start as usize + 1..directive.end as usize;
+        lex(directive.file, text, range, &mut self.words)
     }
 
-    /// The conditions that include guards are made of: a number, `defined(X)`, `!defined(X)`.
-    fn condition(&self, span: Span, args: &[Token]) -> bool {
-        let kinds: Vec<&Kind> = args.iter().map(|token| &token.kind).collect();
-        let defined = |word: &Rc<str>| &**word == "defined";
-        // The lexer of IDL has no `!`; in a directive it is the one character that may be "bad".
-        match kinds[..] {
-            [Kind::Integer(number)] => *number != 0,
-            [Kind::Word(d), Kind::Word(name)]
-            | [
-                Kind::Word(d),
-                Kind::Punct("("),
-                Kind::Word(name),
-                Kind::Punct(")"),
-            ] if defined(d) => self.macros.contains_key(name),
-            [Kind::Bad(not), Kind::Word(d), Kind::Word(name)]
-            | [
-                Kind::Bad(not),
-                Kind::Word(d),
-                Kind::Punct("("),
-                Kind::Word(name),
-                Kind::Punct(")"),
-            ] if defined(d) && not.contains("`!`") => !self.macros.contains_key(name),
+    /// `#line 12 "file.idl"`: the lines behind it are told as those.
+    fn line(&mut self, span: Span, args: &[Token], directive: Span) {
+        let args: Vec<Piece> = Piece::row(args.to_vec());
+        let args = self.expanded(args);
+        let kinds: Vec<&Kind> = args.iter().map(|piece| &piece.kind).collect();
+        let (line, file) = match kinds[..] {
+            [Kind::Integer(line)] => (*line, None),
+            // Flags follow where a C preprocessor has written it.
+            [Kind::Integer(line), Kind::Str(file), ..] => (*line, Some(file.to_string())),
             _ => {
-                self.sink
-                    .report(Report::unsupported(span, "this condition").hint(
-                        "`#ifdef`, `#ifndef`, `#if defined(X)`, `#if !defined(X)` and `#if 0` are",
-                    ));
-                false
+                let report = Report::new(span, "malformed `#line`");
+                let report = report.hint("write `#line 12` or `#line 12 \"file.idl\"`");
+                return self.sink.report(report);
             }
-        }
-    }
-
-    fn define(&mut self, span: Span, args: &[Token]) {
-        let Some(Token {
-            kind: Kind::Word(name),
-            span: at,
-            ..
-        }) = args.first()
-        else {
-            return self
-                .sink
-                .report(Report::new(span, "expected a name behind `#define`"));
         };
-        let body = &args[1..];
-        if let Some(Token {
-            kind: Kind::Punct("("),
-            span: paren,
-            ..
-        }) = body.first()
-            && paren.start == at.end
-        {
-            return self
-                .sink
-                .report(Report::unsupported(*at, "macros with arguments"));
-        }
-        if let Some(Token {
-            kind: Kind::Bad(message),
-            span,
-            ..
-        }) = body.iter().find(|token| matches!(token.kind, Kind::Bad(_)))
-        {
-            return self.sink.report(Report::new(*span, &**message));
-        }
-        if let Some(old) = self.macros.get(name) {
-            let same = old.body.len() == body.len()
-                && old.body.iter().zip(body).all(|(a, b)| a.kind == b.kind);
-            if !same {
-                let message = format!("`{name}` is defined a second time with another value");
-                self.sink
-                    .report(Report::new(*at, message).label(old.span, "first defined here"));
-            }
-            return;
-        }
-        self.macros.insert(
-            Rc::clone(name),
-            Macro {
-                span: *at,
-                body: body.to_vec(),
-            },
-        );
+        let line = usize::try_from(line).unwrap_or(usize::MAX);
+        self.sources.renumber(directive, line, file);
     }
-
-    fn pragma(&mut self, span: Span, args: &[Token]) {
-        let Some(Token {
-            kind: Kind::Word(word),
-            span: at,
-            ..
-        }) = args.first()
-        else {
-            return;
-        };
-        match &**word {
-            "prefix" => match args.get(1).map(|token| &token.kind) {
-                Some(Kind::Str(text)) if args.len() == 2 => {
-                    if text
-                        .chars()
-                        .any(|c| c.is_control() || c.is_whitespace() || c == ':')
-                    {
-                        let message = "a prefix cannot contain blanks or colons";
-                        return self.sink.report(Report::new(args[1].span, message));
-                    }
-                    let text = text.trim_end_matches('/').to_owned();
-                    self.prefix = Rc::new(Prefix {
-                        text,
-                        depth: self.braces.len(),
-                    });
-                }
-                _ => self.sink.report(
-                    Report::new(*at, "malformed `#pragma prefix`")
-                        .hint("write `#pragma prefix \"example.com\"`"),
-                ),
-            },
-            "ID" | "version" => match id_pragma(word, &args[1..], self.last_text(args)) {
-                Some(pragma) => self.emit(Token {
-                    kind: Kind::Pragma(Rc::new(pragma)),
-                    span,
-                    doc: None,
-                    prefix: Rc::default(),
-                }),
-                None => self.sink.report(
-                    Report::new(*at, format!("malformed `#pragma {word}`"))
-                        .hint("write `#pragma ID name \"IDL:…\"` or `#pragma version name 1.2`"),
-                ),
-            },
-            "once" => {
-                if let Some(path) = &self.sources.file(span.file).path {
-                    self.once.insert(path.clone());
-                }
-            }
-            // Pragmas are how every other compiler is told its own things.
-            _ => {}
-        }
-    }
-
-    /// The last token as it was written: version 1.10 is not the number 1.1.
-    fn last_text(&self, args: &[Token]) -> &str {
-        let Some(Token { span, .. }) = args.last() else {
-            return "";
-        };
-        &self.sources.file(span.file).text[span.start as usize..span.end as usize]
-    }
-}
-
-fn open(conditionals: &mut Vec<Conditional>, span: Span, outer: bool, holds: bool) {
-    let active = outer && holds;
-    conditionals.push(Conditional {
-        span,
-        outer,
-        active,
-        taken: active,
-        had_else: false,
-    });
-}
-
-/// The tokens of a directive behind its `#`. What looks like a second directive in there is `#` and more words.
-fn lex_directive(file: FileId, text: &str, start: usize, end: usize) -> Vec<Token> {
-    lex(file, text, start + 1, end)
-}
-
-fn id_pragma(word: &str, args: &[Token], value_text: &str) -> Option<IdPragma> {
-    let (mut name, mut global, mut at) = (Vec::new(), false, 0);
-    if args.first()?.kind == Kind::Punct("::") {
-        global = true;
-        at = 1;
-    }
-    loop {
-        match &args.get(at)?.kind {
-            Kind::Word(part) | Kind::Escaped(part) => name.push(part.to_string()),
-            _ => return None,
-        }
-        at += 1;
-        match args.get(at)?.kind {
-            Kind::Punct("::") => at += 1,
-            _ => break,
-        }
-    }
-    let [value] = args.get(at..)? else {
-        return None;
-    };
-    let set = match &value.kind {
-        Kind::Str(id) if word == "ID" => IdSetting::Id(id.to_string()),
-        Kind::Float(_) if word == "version" => {
-            let (major, minor) = value_text.split_once('.')?;
-            IdSetting::Version(major.parse().ok()?, minor.parse().ok()?)
-        }
-        _ => return None,
-    };
-    Some(IdPragma { name, global, set })
 }

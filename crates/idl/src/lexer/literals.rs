@@ -1,0 +1,167 @@
+//! Literals, by nom: numbers, characters, strings.
+
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_while, take_while_m_n};
+use nom::character::complete::{char, digit0, digit1, none_of, one_of};
+use nom::combinator::{map, opt, recognize, value};
+use nom::multi::fold_many0;
+use nom::sequence::{delimited, pair, preceded};
+use nom::{IResult, Parser};
+
+use super::Kind;
+
+pub(super) fn narrow_literal(i: &str) -> IResult<&str, Kind> {
+    alt((
+        map(character(false), Kind::Char),
+        map(string(false), |text| Kind::Str(text.into())),
+    ))
+    .parse(i)
+}
+
+pub(super) fn wide_literal(i: &str) -> IResult<&str, Kind> {
+    preceded(
+        char('L'),
+        alt((
+            map(character(true), Kind::WideChar),
+            map(string(true), |text| Kind::WideStr(text.into())),
+        )),
+    )
+    .parse(i)
+}
+
+fn character<'a>(
+    wide: bool,
+) -> impl Parser<&'a str, Output = char, Error = nom::error::Error<&'a str>> {
+    delimited(
+        char('\''),
+        alt((escape(wide), none_of("'\\\n"))),
+        char('\''),
+    )
+}
+
+fn string<'a>(
+    wide: bool,
+) -> impl Parser<&'a str, Output = String, Error = nom::error::Error<&'a str>> {
+    let part = alt((escape(wide), none_of("\"\\\n")));
+    let body = fold_many0(part, String::new, |mut text, c| {
+        text.push(c);
+        text
+    });
+    delimited(char('"'), body, char('"'))
+}
+
+/// `\n`, `\ooo`, `\xhh` and, in wide literals, `\uhhhh`.
+fn escape<'a>(
+    wide: bool,
+) -> impl Parser<&'a str, Output = char, Error = nom::error::Error<&'a str>> {
+    move |i: &'a str| {
+        let (i, _) = char('\\')(i)?;
+        let simple = alt((
+            value('\n', char('n')),
+            value('\t', char('t')),
+            value('\u{b}', char('v')),
+            value('\u{8}', char('b')),
+            value('\r', char('r')),
+            value('\u{c}', char('f')),
+            value('\u{7}', char('a')),
+            one_of("\\?'\""),
+        ));
+        let octal = code(8, take_while_m_n(1, 3, |c: char| c.is_digit(8)), wide);
+        let hex = preceded(
+            char('x'),
+            code(
+                16,
+                take_while_m_n(1, 2, |c: char| c.is_ascii_hexdigit()),
+                wide,
+            ),
+        );
+        let unicode = preceded(
+            char('u'),
+            code(
+                16,
+                take_while_m_n(1, 4, |c: char| c.is_ascii_hexdigit()),
+                wide,
+            ),
+        );
+        match wide {
+            true => alt((simple, octal, hex, unicode)).parse(i),
+            false => alt((simple, octal, hex)).parse(i),
+        }
+    }
+}
+
+fn code<'a>(
+    radix: u32,
+    mut digits: impl Parser<&'a str, Output = &'a str, Error = nom::error::Error<&'a str>>,
+    wide: bool,
+) -> impl Parser<&'a str, Output = char, Error = nom::error::Error<&'a str>> {
+    move |i: &'a str| {
+        let (rest, digits) = digits.parse(i)?;
+        let most = if wide { 0xffff } else { 0xff };
+        // A lone surrogate is no `char`; there is no IDL in the world that needs one in a literal.
+        let found = u32::from_str_radix(digits, radix)
+            .ok()
+            .filter(|&code| code <= most)
+            .and_then(char::from_u32);
+        match found {
+            Some(c) => Ok((rest, c)),
+            None => Err(nom::Err::Error(nom::error::make_error(
+                i,
+                nom::error::ErrorKind::Char,
+            ))),
+        }
+    }
+}
+
+pub(super) fn number(i: &str) -> IResult<&str, Kind> {
+    let (rest, kind) = alt((hexadecimal, real, integer)).parse(i)?;
+    // `12abc` and `0x1g` are one broken number, and not two tokens.
+    match rest.chars().next() {
+        Some(c) if c.is_ascii_alphanumeric() || c == '_' => Err(nom::Err::Error(
+            nom::error::make_error(i, nom::error::ErrorKind::Digit),
+        )),
+        _ => Ok((rest, kind)),
+    }
+}
+
+fn hexadecimal(i: &str) -> IResult<&str, Kind> {
+    let digits = take_while(|c: char| c.is_ascii_hexdigit());
+    let literal = preceded(alt((tag("0x"), tag("0X"))), digits);
+    nom::combinator::map_res(literal, |digits: &str| {
+        u64::from_str_radix(digits, 16).map(Kind::Integer)
+    })
+    .parse(i)
+}
+
+fn integer(i: &str) -> IResult<&str, Kind> {
+    let parse = |digits: &str| match digits.strip_prefix('0') {
+        Some(octal) if !octal.is_empty() => u64::from_str_radix(octal, 8).map(Kind::Integer),
+        _ => digits.parse().map(Kind::Integer),
+    };
+    nom::combinator::map_res(digit1, parse).parse(i)
+}
+
+fn real(i: &str) -> IResult<&str, Kind> {
+    let exponent = || recognize((one_of("eE"), opt(one_of("+-")), digit1));
+    let with_point = recognize(alt((
+        recognize((digit1, char('.'), digit0)),
+        recognize(pair(char('.'), digit1)),
+    )));
+    let (rest, _) = alt((
+        recognize(pair(with_point, opt(exponent()))),
+        recognize(pair(digit1, exponent())),
+        recognize(pair(digit1, nom::combinator::peek(one_of("dD")))),
+    ))
+    .parse(i)?;
+    let text = &i[..i.len() - rest.len()];
+    if let Ok((rest, _)) = one_of::<_, _, nom::error::Error<&str>>("dD")(rest) {
+        return Ok((rest, Kind::Fixed(text.into())));
+    }
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok((rest, Kind::Float(number))),
+        _ => Err(nom::Err::Error(nom::error::make_error(
+            i,
+            nom::error::ErrorKind::Float,
+        ))),
+    }
+}

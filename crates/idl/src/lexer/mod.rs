@@ -1,0 +1,543 @@
+//! Text to tokens, one at a time. Comments become the documentation of the token behind them; a preprocessor directive
+//! is one token with all of its logical line. Line splices are gone already.
+
+mod literals;
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::rc::Rc;
+
+use crate::limits::MAX_NAME_CHARS;
+use crate::source::{FileId, Span};
+use literals::{narrow_literal, number, wide_literal};
+
+/// What a token is. Keywords are identifiers here: which words are reserved is the parser's knowledge.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kind {
+    /// A word as written.
+    Word(Rc<str>),
+    /// A word behind a leading underscore, which is not part of it and switches keywords off.
+    Escaped(Rc<str>),
+    Integer(u64),
+    Float(f64),
+    /// A fixed-point literal, as written without its suffix.
+    Fixed(Rc<str>),
+    Char(char),
+    WideChar(char),
+    Str(Rc<str>),
+    WideStr(Rc<str>),
+    /// Also `!`, `?` and `.`, which only the preprocessor knows.
+    Punct(&'static str),
+    /// `#` first on its line, and the rest of the logical line.
+    Directive,
+    /// `#pragma ID name "text"` and `#pragma version name 1.2`, which mean a name in the scope they stand in.
+    Pragma(Rc<IdPragma>),
+    /// What is no token; the message. An error only where it is not skipped by `#ifdef`.
+    Bad(Rc<str>),
+    /// The end of everything; only the preprocessor makes it.
+    End,
+}
+
+/// A pragma that sets a repository id.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct IdPragma {
+    /// Parts of the scoped name.
+    pub(crate) name: Vec<String>,
+    /// Written with a leading `::`.
+    pub(crate) global: bool,
+    pub(crate) set: IdSetting,
+}
+
+/// What an [`IdPragma`] sets.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum IdSetting {
+    Id(String),
+    Version(u16, u16),
+}
+
+/// The prefix that `#pragma prefix` has put in force at a token.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Prefix {
+    pub(crate) text: String,
+    /// How many scopes were open at the pragma: their names are replaced by it.
+    pub(crate) depth: usize,
+}
+
+/// One token, where it is, and what the text around it says about it.
+#[derive(Debug, Clone)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) span: Span,
+    /// Comment lines that end on the line before.
+    pub(crate) doc: Option<Rc<str>>,
+    /// Set by the preprocessor.
+    pub(crate) prefix: Rc<Prefix>,
+}
+
+/// Every word of a compilation once, so that a name which is used often is allocated once.
+#[derive(Debug, Default)]
+pub(crate) struct Words(HashSet<Rc<str>>);
+
+impl Words {
+    pub(crate) fn get(&mut self, word: &str) -> Rc<str> {
+        if let Some(known) = self.0.get(word) {
+            return Rc::clone(known);
+        }
+        let new: Rc<str> = word.into();
+        self.0.insert(Rc::clone(&new));
+        new
+    }
+}
+
+/// All tokens of `text[range]`, which is a part of `file`. Never fails: what is no token is [`Kind::Bad`].
+pub(crate) fn lex(
+    file: FileId,
+    text: &Rc<str>,
+    range: Range<usize>,
+    words: &mut Words,
+) -> Vec<Token> {
+    let mut lexer = Lexer::new(file, Rc::clone(text), range);
+    std::iter::from_fn(|| lexer.next(words)).collect()
+}
+
+/// Comment lines gathered so far.
+#[derive(Default)]
+struct Comment {
+    text: String,
+    /// The line the last of them ends on.
+    end: usize,
+}
+
+/// A place in a text, and what has been seen before it.
+pub(crate) struct Lexer {
+    file: FileId,
+    text: Rc<str>,
+    at: usize,
+    end: usize,
+    line: usize,
+    /// No token yet on this line.
+    line_is_blank: bool,
+    doc: Comment,
+    no_prefix: Rc<Prefix>,
+}
+
+impl Lexer {
+    pub(crate) fn new(file: FileId, text: Rc<str>, range: Range<usize>) -> Self {
+        Self {
+            file,
+            text,
+            at: range.start,
+            end: range.end,
+            line: 0,
+            line_is_blank: true,
+            doc: Comment::default(),
+            no_prefix: Rc::default(),
+        }
+    }
+
+    /// The next token, if there is one.
+    pub(crate) fn next(&mut self, words: &mut Words) -> Option<Token> {
+        let text = Rc::clone(&self.text);
+        loop {
+            let rest = &text[self.at..self.end];
+            let first = *rest.as_bytes().first()?;
+            match first {
+                b'\n' => self.line_end(),
+                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.at += 1,
+                b'/' if rest.starts_with("//") || rest.starts_with("/*") => {
+                    let Some(length) = comment_length(rest) else {
+                        let kind = Kind::Bad("this comment is never closed".into());
+                        return Some(self.token(rest, rest.len(), kind));
+                    };
+                    self.comment(&rest[..length]);
+                }
+                b'#' if self.line_is_blank => {
+                    return Some(self.token(rest, directive_length(rest), Kind::Directive));
+                }
+                // The mark of UTF-8, which may stand anywhere where files have been put together.
+                0xef if rest.starts_with('\u{feff}') => self.at += '\u{feff}'.len_utf8(),
+                _ => {
+                    let (kind, length) = scan(rest, first, words);
+                    return Some(self.token(rest, length, kind));
+                }
+            }
+        }
+    }
+
+    /// The next directive. Nothing but comments and literals is looked at on the way, as what `#if` leaves out need not
+    /// be IDL; its documentation is nobody's.
+    pub(crate) fn next_directive(&mut self) -> Option<Token> {
+        let text = Rc::clone(&self.text);
+        self.doc.text.clear();
+        loop {
+            let rest = &text[self.at..self.end];
+            let octets = rest.as_bytes();
+            let first = *octets.first()?;
+            match first {
+                b'\n' => self.line_end(),
+                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.at += 1,
+                b'#' if self.line_is_blank => {
+                    return Some(self.token(rest, directive_length(rest), Kind::Directive));
+                }
+                b'/' if rest.starts_with("//") || rest.starts_with("/*") => {
+                    let length = comment_length(rest).unwrap_or(rest.len());
+                    self.line += lines_in(&rest[..length]);
+                    self.at += length;
+                }
+                // An apostrophe in prose opens nothing.
+                b'"' => {
+                    self.line_is_blank = false;
+                    self.at += closed_quote(rest).unwrap_or(1);
+                }
+                _ => {
+                    self.line_is_blank = false;
+                    let special = |octet: &u8| matches!(octet, b'\n' | b'/' | b'"');
+                    let plain = octets[1..].iter().position(special);
+                    self.at += plain.map_or(octets.len(), |at| at + 1);
+                }
+            }
+        }
+    }
+
+    fn line_end(&mut self) {
+        self.line += 1;
+        self.line_is_blank = true;
+        self.at += 1;
+    }
+
+    /// Takes `comment` as documentation if it stands alone on its lines.
+    fn comment(&mut self, comment: &str) {
+        let begin = self.line;
+        self.line += lines_in(comment);
+        self.at += comment.len();
+        if !self.line_is_blank {
+            return;
+        }
+        let follows = !self.doc.text.is_empty() && self.doc.end + 1 == begin;
+        if !follows {
+            self.doc.text.clear();
+        }
+        for line in comment_lines(comment) {
+            self.doc.text.push_str(line);
+            self.doc.text.push('\n');
+        }
+        self.doc.end = self.line;
+    }
+
+    fn token(&mut self, rest: &str, length: usize, kind: Kind) -> Token {
+        let span = Span::new(self.file, self.at, self.at + length);
+        let mut doc = None;
+        if !self.doc.text.is_empty() {
+            let near = self.doc.end + 1 >= self.line && kind != Kind::Directive;
+            let text = self.doc.text.trim_end();
+            doc = (near && !text.is_empty()).then(|| Rc::from(text));
+            self.doc.text.clear();
+        }
+        // Words and marks, nearly all there is, have no line ends.
+        if matches!(kind, Kind::Directive | Kind::Bad(_)) {
+            self.line += lines_in(&rest[..length]);
+        }
+        self.line_is_blank = false;
+        self.at += length;
+        Token {
+            kind,
+            span,
+            doc,
+            prefix: Rc::clone(&self.no_prefix),
+        }
+    }
+}
+
+fn lines_in(text: &str) -> usize {
+    text.bytes().filter(|octet| *octet == b'\n').count()
+}
+
+/// The text of a comment without its marks, line by line.
+fn comment_lines(comment: &str) -> impl Iterator<Item = &str> {
+    let body = match comment.strip_prefix("/*") {
+        Some(body) => body
+            .strip_suffix("*/")
+            .unwrap_or(body)
+            .trim_start_matches(['*', '!']),
+        None => comment.trim_start_matches('/').trim_start_matches('!'),
+    };
+    body.lines()
+        .map(|line| line.trim().trim_start_matches('*').trim())
+}
+
+/// How long the comment at the start of `rest` is; `None` when it is never closed.
+fn comment_length(rest: &str) -> Option<usize> {
+    match rest.strip_prefix("/*") {
+        Some(body) => body.find("*/").map(|at| at + 4),
+        None => Some(rest.find('\n').unwrap_or(rest.len())),
+    }
+}
+
+/// How long the directive at the start of `rest` is: to the end of its line, through block comments.
+fn directive_length(rest: &str) -> usize {
+    let octets = rest.as_bytes();
+    let mut at = 0;
+    while let Some(octet) = octets.get(at) {
+        at += match octet {
+            b'\n' => return at,
+            b'/' if rest[at..].starts_with("/*") => {
+                comment_length(&rest[at..]).unwrap_or(rest.len() - at)
+            }
+            b'/' if rest[at..].starts_with("//") => {
+                return at + comment_length(&rest[at..]).unwrap_or_default();
+            }
+            b'"' | b'\'' => closed_quote(&rest[at..]).unwrap_or(1),
+            _ => 1,
+        };
+    }
+    at
+}
+
+/// How long the literal at the start of `rest` is, both its quotes included; `None` when its line ends before it does.
+fn closed_quote(rest: &str) -> Option<usize> {
+    let octets = rest.as_bytes();
+    let quote = octets.first()?;
+    let mut at = 1;
+    loop {
+        match octets.get(at)? {
+            b'\n' => return None,
+            b'\\' => at += 2,
+            octet if octet == quote => return Some(at + 1),
+            _ => at += 1,
+        }
+    }
+}
+
+/// The token at the start of `rest`, and how long it is.
+fn scan(rest: &str, first: u8, words: &mut Words) -> (Kind, usize) {
+    let second = rest.as_bytes().get(1).copied().unwrap_or_default();
+    let parsed = match (first, second) {
+        (b'L', b'"' | b'\'') => wide_literal(rest),
+        (b'"' | b'\'', _) => narrow_literal(rest),
+        (b'0'..=b'9', _) | (b'.', b'0'..=b'9') => number(rest),
+        (b'a'..=b'z' | b'A'..=b'Z' | b'_', _) => return word(rest, words),
+        _ => {
+            if let Some(mark) = PUNCTS.iter().find(|mark| rest.starts_with(**mark)) {
+                return (Kind::Punct(mark), mark.len());
+            }
+            return bad(rest);
+        }
+    };
+    match parsed {
+        Ok((left, kind)) => (kind, rest.len() - left.len()),
+        Err(_) => bad(rest),
+    }
+}
+
+/// Angle brackets stay single, so that `sequence<sequence<long>>` needs no blank; the parser joins the shift operators.
+const PUNCTS: [&str; 27] = [
+    ";", ",", "::", "{", "}", "(", ")", "<", ">", ":", "=", "[", "]", "+", "-", "|", "^", "&", "*",
+    "/", "%", "~", "@", "#", "!", "?", ".",
+];
+
+fn word(rest: &str, words: &mut Words) -> (Kind, usize) {
+    let part = |octet: &u8| octet.is_ascii_alphanumeric() || *octet == b'_';
+    let octets = rest.as_bytes();
+    let mut length = octets
+        .iter()
+        .position(|octet| !part(octet))
+        .unwrap_or(octets.len());
+    // A word with letters that IDL has not is one fault, and not a fault for each letter.
+    if octets.get(length).is_some_and(|octet| !octet.is_ascii()) {
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+        let end = end.unwrap_or(rest.len());
+        if end > length {
+            let message = format!(
+                "`{}` is no name: those have letters from A to Z, digits and `_`",
+                shown(&rest[..end])
+            );
+            return (Kind::Bad(message.into()), end);
+        }
+        length = end;
+    }
+    let text = &rest[..length];
+    if length > MAX_NAME_CHARS {
+        let message = format!("this name is longer than {MAX_NAME_CHARS} characters");
+        return (Kind::Bad(message.into()), length);
+    }
+    let kind = match text.strip_prefix('_') {
+        None => Kind::Word(words.get(text)),
+        Some(name) if name.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+            Kind::Escaped(words.get(name))
+        }
+        // As the name of a macro it may do.
+        Some(_) => {
+            let message = format!("`{text}` is no name: behind one `_` comes a letter");
+            Kind::Bad(message.into())
+        }
+    };
+    (kind, length)
+}
+
+/// Text as a message may quote it.
+fn shown(text: &str) -> String {
+    let mut start: String = text.chars().take(40).collect();
+    if start.len() < text.len() {
+        start.push('\u{2026}');
+    }
+    start
+}
+
+/// What to say about text that is no token, and how much of it to pass over.
+fn bad(rest: &str) -> (Kind, usize) {
+    let wide = usize::from(rest.starts_with("L\"") || rest.starts_with("L'"));
+    let quoted = &rest[wide..];
+    if quoted.starts_with(['"', '\'']) {
+        let string = quoted.starts_with('"');
+        let closed = closed_quote(quoted);
+        let message = match (string, closed) {
+            (true, None) => "this string literal is never closed",
+            (true, Some(_)) => "this string literal has an escape that IDL does not know",
+            (false, None) => "this character literal is never closed",
+            (false, Some(2)) => "this character literal has no character",
+            (false, Some(_)) => "this character literal is not one character",
+        };
+        let line_end = || quoted.find('\n').unwrap_or(quoted.len());
+        let length = wide + closed.unwrap_or_else(line_end);
+        return (Kind::Bad(message.into()), length);
+    }
+    let first = rest.chars().next().unwrap_or_default();
+    if first.is_ascii_digit() || first == '.' {
+        let length = rest
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_')
+            .unwrap_or(rest.len());
+        return (Kind::Bad(bad_number(&rest[..length]).into()), length);
+    }
+    let message = format!("unexpected character `{}`", first.escape_debug());
+    (Kind::Bad(message.into()), first.len_utf8())
+}
+
+fn bad_number(text: &str) -> String {
+    let number = text.trim_end_matches(['u', 'U', 'l', 'L']);
+    let quoted = shown(text);
+    if number.len() < text.len() && number.bytes().all(|octet| octet.is_ascii_digit()) {
+        return format!(
+            "`{quoted}` is no number: IDL has no such suffix, write `{}`",
+            shown(number)
+        );
+    }
+    let digits = text.bytes().all(|octet| octet.is_ascii_digit());
+    if digits && text.starts_with('0') && text.contains(['8', '9']) {
+        return format!(
+            "`{quoted}` is no number: one that begins with 0 is octal, and has digits up to 7"
+        );
+    }
+    format!("`{quoted}` is no number IDL knows, or too large")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(text: &str) -> Vec<Kind> {
+        tokens(text).into_iter().map(|token| token.kind).collect()
+    }
+
+    fn tokens(text: &str) -> Vec<Token> {
+        let range = 0..text.len();
+        lex(
+            FileId::default(),
+            &text.into(),
+            range,
+            &mut Words::default(),
+        )
+    }
+
+    #[test]
+    fn numbers_keep_their_bases() {
+        assert_eq!(kinds("10 012 0xfF 0"), [10, 10, 255, 0].map(Kind::Integer));
+        assert_eq!(kinds("1.5 .5 2. 1e3 3.5d 4D"), {
+            let mut expected = [1.5, 0.5, 2.0, 1000.0].map(Kind::Float).to_vec();
+            expected.extend(["3.5", "4"].map(|text| Kind::Fixed(text.into())));
+            expected
+        });
+    }
+
+    #[test]
+    fn broken_numbers_are_one_bad_token() {
+        for text in ["089", "12abc", "0x", "99999999999999999999", "1e999"] {
+            assert!(
+                matches!(&kinds(text)[..], [Kind::Bad(_)]),
+                "{text}: {:?}",
+                kinds(text)
+            );
+        }
+    }
+
+    #[test]
+    fn literals_know_their_escapes() {
+        assert_eq!(
+            kinds(r"'a' '\n' '\377' '\x41'"),
+            ['a', '\n', '\u{ff}', 'A'].map(Kind::Char)
+        );
+        assert_eq!(
+            kinds(r#""a\"b" L"\u20ac" L'x'"#),
+            [
+                Kind::Str("a\"b".into()),
+                Kind::WideStr("\u{20ac}".into()),
+                Kind::WideChar('x')
+            ]
+        );
+        assert!(matches!(&kinds("'\\777'")[..], [Kind::Bad(_)]));
+        assert!(matches!(
+            &kinds("\"open\n;")[..],
+            [Kind::Bad(_), Kind::Punct(";")]
+        ));
+    }
+
+    #[test]
+    fn a_comment_documents_the_token_below_it_and_no_other() {
+        let text = "// licence\n\n/** Says\n * hello. */\nmodule // trailing\nM; // x\n";
+        let tokens = tokens(text);
+        assert_eq!(tokens[0].doc.as_deref(), Some("Says\nhello."));
+        assert!(tokens[1..].iter().all(|token| token.doc.is_none()));
+    }
+
+    #[test]
+    fn a_directive_is_one_token_to_the_end_of_its_logical_line() {
+        let text = "a\n  #define x y /* z\n */ \"/*\" w\nb # c";
+        let tokens = tokens(text);
+        assert_eq!(tokens[1].kind, Kind::Directive);
+        assert_eq!(tokens[2].kind, Kind::Word("b".into()));
+        assert_eq!(tokens[3].kind, Kind::Punct("#"));
+    }
+
+    #[test]
+    fn what_is_no_token_is_one_bad_token() {
+        for (text, message) in [
+            ("gr\u{f6}\u{df}e", "is no name"),
+            ("__x", "behind one `_` comes a letter"),
+            ("_", "behind one `_` comes a letter"),
+            ("10UL", "write `10`"),
+            ("0190", "octal"),
+            ("\"open", "never closed"),
+            ("\"\\q\"", "an escape"),
+            ("'ab'", "not one character"),
+            ("''", "no character"),
+            ("'a", "never closed"),
+            ("$", "unexpected character `$`"),
+            ("/* x", "never closed"),
+            (&"x".repeat(MAX_NAME_CHARS + 1), "longer than"),
+        ] {
+            match &kinds(text)[..] {
+                [Kind::Bad(said)] => assert!(said.contains(message), "{text}: {said}"),
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn directives_are_found_in_what_is_no_idl() {
+        let text: Rc<str> = "don't /*\n#a\n*/ \"/*\" x\n // #b\n #c\nd".into();
+        let mut lexer = Lexer::new(FileId::default(), Rc::clone(&text), 0..text.len());
+        let found = lexer.next_directive().unwrap();
+        let range = found.span.start as usize..found.span.end as usize;
+        assert_eq!(&text[range], "#c");
+        assert!(lexer.next_directive().is_none());
+    }
+}

@@ -1,0 +1,230 @@
+//! `#define` and `#undef`: the table of macros.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::Preprocessor;
+use super::piece::{Piece, macro_name};
+use crate::diagnostic::Report;
+use crate::lexer::{Kind, Token};
+use crate::source::Span;
+
+/// What a name stands for.
+#[derive(Debug)]
+pub(super) struct Macro {
+    pub(super) name: Rc<str>,
+    /// Where it is defined; nowhere, if by the compiler.
+    pub(super) span: Option<Span>,
+    /// The names of its parameters, if it has parentheses behind its name.
+    pub(super) parameters: Option<Vec<Rc<str>>>,
+    pub(super) body: Body,
+}
+
+#[derive(Debug)]
+pub(super) enum Body {
+    Pieces(Vec<Part>),
+    /// `__LINE__`
+    Line,
+    /// `__FILE__`
+    File,
+    /// `__DATE__` and `__TIME__`: what C says when they are not known. Two builds of one text give one result.
+    Text(&'static str),
+}
+
+/// A piece of the body of a macro, and the parameter that it names.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    pub(super) piece: Piece,
+    pub(super) parameter: Option<usize>,
+}
+
+/// What `-D` calls the text it makes.
+const OPTIONS: &str = "<defines>";
+
+impl Preprocessor<'_> {
+    /// Defines what is always defined, and what the caller wants to be.
+    pub(super) fn predefine(&mut self, defines: &[(String, String)]) {
+        let ours = [
+            ("__LINE__", Body::Line),
+            ("__FILE__", Body::File),
+            ("__DATE__", Body::Text("??? ?? ????")),
+            ("__TIME__", Body::Text("??:??:??")),
+        ];
+        for (name, body) in ours {
+            let name: Rc<str> = name.into();
+            let known = Macro {
+                name: Rc::clone(&name),
+                span: None,
+                parameters: None,
+                body,
+            };
+            self.macros.insert(name, Rc::new(known));
+        }
+        // Each on a line of its own, where an error can show it.
+        let mut text = String::from("#define __ZORB_IDL__ 1\n");
+        for (name, value) in defines {
+            let line = format!("#define {name} {value}").replace(['\n', '\r'], " ");
+            text.push_str(&line);
+            text.push('\n');
+        }
+        let file = self.add(OPTIONS.to_owned(), None, text, false);
+        self.file(file);
+    }
+
+    pub(super) fn define(&mut self, span: Span, args: &[Token]) {
+        let name = args
+            .first()
+            .and_then(|token| macro_name(token, self.sources));
+        let (Some(name), Some(first)) = (name, args.first()) else {
+            return self
+                .sink
+                .report(Report::new(span, "expected a name behind `#define`"));
+        };
+        if &*name == "defined" {
+            let message = "`defined` cannot be the name of a macro";
+            return self.sink.report(Report::new(first.span, message));
+        }
+        let mut rest = &args[1..];
+        let mut parameters = None;
+        // Only a parenthesis that touches the name belongs to it.
+        if let [paren, tail @ ..] = rest
+            && paren.kind == Kind::Punct("(")
+            && paren.span.start == first.span.end
+        {
+            match self.parameters(paren.span, tail) {
+                Ok((names, body)) => {
+                    parameters = Some(names);
+                    rest = body;
+                }
+                Err(report) => return self.lost(report),
+            }
+        }
+        let body = match self.body(rest, parameters.as_deref()) {
+            Ok(body) => body,
+            Err(report) => return self.lost(report),
+        };
+        let new = Macro {
+            name: Rc::clone(&name),
+            span: Some(first.span),
+            parameters,
+            body: Body::Pieces(body),
+        };
+        if let Some(old) = self.macros.get(&name) {
+            if !self.same(old, &new) {
+                let message = format!("`{name}` is defined a second time with another value");
+                let report = Report::new(first.span, message);
+                let report = match old.span {
+                    Some(span) => report.label(span, "first defined here"),
+                    None => report.hint("the compiler itself defines it"),
+                };
+                self.sink.report(report);
+            }
+            return;
+        }
+        self.macros.insert(name, Rc::new(new));
+    }
+
+    pub(super) fn undefine(&mut self, span: Span, args: &[Token]) {
+        match args
+            .first()
+            .and_then(|token| macro_name(token, self.sources))
+        {
+            Some(name) => {
+                self.macros.remove(&name);
+            }
+            None => self
+                .sink
+                .report(Report::new(span, "expected a name behind `#undef`")),
+        }
+    }
+
+    /// The names up to `)`, and what is behind it.
+    fn parameters<'t>(
+        &self,
+        open: Span,
+        mut rest: &'t [Token],
+    ) -> Result<(Vec<Rc<str>>, &'t [Token]), Report> {
+        let mut names: Vec<Rc<str>> = Vec::new();
+        if let [close, body @ ..] = rest
+            && close.kind == Kind::Punct(")")
+        {
+            return Ok((names, body));
+        }
+        loop {
+            let unclosed = || Report::new(open, "the parameters of the macro are never closed");
+            let (name, behind) = rest.split_first().ok_or_else(unclosed)?;
+            if name.kind == Kind::Punct(".") {
+                return Err(Report::unsupported(name.span, "macros with `...`"));
+            }
+            let Some(text) = macro_name(name, self.sources) else {
+                return Err(Report::new(name.span, "expected the name of a parameter"));
+            };
+            if names.contains(&text) {
+                let message = format!("two parameters are called `{text}`");
+                return Err(Report::new(name.span, message));
+            }
+            names.push(text);
+            let (mark, behind) = behind.split_first().ok_or_else(unclosed)?;
+            rest = behind;
+            match mark.kind {
+                Kind::Punct(",") => {}
+                Kind::Punct(")") => return Ok((names, rest)),
+                _ => return Err(Report::new(mark.span, "expected `,` or `)`")),
+            }
+        }
+    }
+
+    /// The replacement: `##` put together, parameters found, operators checked.
+    fn body(&self, tokens: &[Token], parameters: Option<&[Rc<str>]>) -> Result<Vec<Part>, Report> {
+        // A macro may have hundreds of parameters.
+        let numbers: HashMap<&str, usize> = parameters
+            .unwrap_or_default()
+            .iter()
+            .enumerate()
+            .map(|(number, name)| (&**name, number))
+            .collect();
+        let mut parts: Vec<Part> = Vec::new();
+        for piece in Piece::row(tokens.to_vec()) {
+            if let Some(last) = parts.last_mut()
+                && last.piece.is("#")
+                && piece.is("#")
+                && !piece.blank
+            {
+                last.piece.kind = Kind::Punct("##");
+                continue;
+            }
+            let name = piece.macro_name(self.sources);
+            let parameter = name.and_then(|name| numbers.get(&*name).copied());
+            parts.push(Part { piece, parameter });
+        }
+        for edge in [parts.first(), parts.last()].into_iter().flatten() {
+            if edge.piece.is("##") {
+                let message = "`##` needs something on both of its sides";
+                return Err(Report::new(edge.piece.place, message));
+            }
+        }
+        for (at, part) in parts.iter().enumerate() {
+            let follows = parts
+                .get(at + 1)
+                .is_some_and(|next| next.parameter.is_some());
+            if parameters.is_some() && part.piece.is("#") && !follows {
+                let message = "`#` wants a parameter of the macro behind it";
+                return Err(Report::new(part.piece.place, message));
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Whether two definitions say the same, which may be said twice.
+    fn same(&self, old: &Macro, new: &Macro) -> bool {
+        let (Body::Pieces(a), Body::Pieces(b)) = (&old.body, &new.body) else {
+            return false;
+        };
+        old.parameters == new.parameters
+            && a.len() == b.len()
+            && a.iter().zip(b).enumerate().all(|(at, (a, b))| {
+                (at == 0 || a.piece.blank == b.piece.blank)
+                    && a.piece.spelled(self.sources) == b.piece.spelled(self.sources)
+            })
+    }
+}

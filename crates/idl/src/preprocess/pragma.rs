@@ -1,0 +1,103 @@
+//! `#pragma`: repository ids, and `once`.
+
+use std::rc::Rc;
+
+use super::Preprocessor;
+use super::piece::Piece;
+use crate::diagnostic::Report;
+use crate::lexer::{IdPragma, IdSetting, Kind, Prefix, Token};
+use crate::source::Span;
+
+impl Preprocessor<'_> {
+    pub(super) fn pragma(&mut self, span: Span, args: &[Token]) {
+        let Some((word, args)) = args.split_first() else {
+            return;
+        };
+        let Kind::Word(name) = &word.kind else {
+            return;
+        };
+        match &**name {
+            "prefix" => self.prefix_pragma(word.span, args),
+            "ID" | "version" => match id_pragma(name, args, self.last_text(args)) {
+                Some(pragma) => self.emit(Token {
+                    kind: Kind::Pragma(Rc::new(pragma)),
+                    span,
+                    doc: None,
+                    prefix: Rc::clone(&self.no_prefix),
+                }),
+                None => self.sink.report(
+                    Report::new(word.span, format!("malformed `#pragma {name}`"))
+                        .hint("write `#pragma ID name \"IDL:…\"` or `#pragma version name 1.2`"),
+                ),
+            },
+            "once" => {
+                self.once.insert(span.file);
+            }
+            // Pragmas are how every other compiler is told its own things.
+            _ => {}
+        }
+    }
+
+    fn prefix_pragma(&mut self, at: Span, args: &[Token]) {
+        // The prefix of a product is often a macro.
+        let pieces = self.expanded(Piece::row(args.to_vec()));
+        let [one] = pieces.as_slice() else {
+            return self.malformed_prefix(at);
+        };
+        let Kind::Str(text) = &one.kind else {
+            return self.malformed_prefix(at);
+        };
+        let refused = |c: char| c.is_control() || c.is_whitespace() || c == ':';
+        if text.chars().any(refused) {
+            let message = "a prefix cannot contain blanks or colons";
+            return self.sink.report(Report::new(one.place, message));
+        }
+        self.prefix = Rc::new(Prefix {
+            text: text.trim_end_matches('/').to_owned(),
+            depth: self.braces.len(),
+        });
+    }
+
+    fn malformed_prefix(&self, at: Span) {
+        let report = Report::new(at, "malformed `#pragma prefix`");
+        self.sink
+            .report(report.hint("write `#pragma prefix \"example.com\"`"));
+    }
+
+    /// The last token as it was written: version 1.10 is not the number 1.1.
+    fn last_text(&self, args: &[Token]) -> &str {
+        args.last()
+            .map_or("", |token| self.sources.text(token.span))
+    }
+}
+
+fn id_pragma(word: &str, args: &[Token], value_text: &str) -> Option<IdPragma> {
+    let (mut name, mut global, mut at) = (Vec::new(), false, 0);
+    if args.first()?.kind == Kind::Punct("::") {
+        global = true;
+        at = 1;
+    }
+    loop {
+        match &args.get(at)?.kind {
+            Kind::Word(part) | Kind::Escaped(part) => name.push(part.to_string()),
+            _ => return None,
+        }
+        at += 1;
+        match args.get(at)?.kind {
+            Kind::Punct("::") => at += 1,
+            _ => break,
+        }
+    }
+    let [value] = args.get(at..)? else {
+        return None;
+    };
+    let set = match &value.kind {
+        Kind::Str(id) if word == "ID" => IdSetting::Id(id.to_string()),
+        Kind::Float(_) if word == "version" => {
+            let (major, minor) = value_text.split_once('.')?;
+            IdSetting::Version(major.parse().ok()?, minor.parse().ok()?)
+        }
+        _ => return None,
+    };
+    Some(IdPragma { name, global, set })
+}

@@ -1,0 +1,206 @@
+//! The body of a macro with its arguments put in: `#` makes a string of one, `##` one token of two.
+
+use std::rc::Rc;
+
+use super::Preprocessor;
+use super::define::{Body, Macro, Part};
+use super::piece::{Piece, Spelling};
+use crate::diagnostic::Report;
+use crate::lexer::{Kind, lex};
+use crate::limits::MAX_MACRO_TOKENS;
+use crate::source::{FileId, Span};
+
+/// An argument as it was written and, once somebody has asked, with its macros expanded.
+struct Argument {
+    written: Vec<Piece>,
+    expanded: Option<Vec<Piece>>,
+}
+
+impl Preprocessor<'_> {
+    /// What `found`, used at `place`, stands for. Stops where more tokens than macros may make have come about.
+    pub(super) fn substitute(
+        &mut self,
+        found: &Macro,
+        arguments: Vec<Vec<Piece>>,
+        place: Span,
+    ) -> Vec<Piece> {
+        let parts = match &found.body {
+            Body::Pieces(parts) => parts,
+            Body::Line => {
+                let line = self.sources.line(place).0;
+                let kind = Kind::Integer(u64::try_from(line).unwrap_or(u64::MAX));
+                return vec![made(kind, line.to_string(), place)];
+            }
+            Body::File => {
+                let name = self.sources.line(place).1.to_owned();
+                return vec![made_string(&name, place)];
+            }
+            Body::Text(text) => return vec![made_string(text, place)],
+        };
+        let mut arguments: Vec<Argument> = arguments
+            .into_iter()
+            .map(|written| Argument {
+                written,
+                expanded: None,
+            })
+            .collect();
+        let mut out: Vec<Piece> = Vec::new();
+        let mut at = 0;
+        while let Some(part) = parts.get(at) {
+            if out.len() > MAX_MACRO_TOKENS {
+                break;
+            }
+            let pastes = |at: usize| parts.get(at).is_some_and(|part| part.piece.is("##"));
+            if part.piece.is("##") && at > 0 {
+                let (right, taken) = self.operand(parts, at + 1, &arguments, place);
+                self.paste(&mut out, right, place);
+                at += 1 + taken;
+            } else if pastes(at + 1) || is_string(found, part) && pastes(at + 2) {
+                let (mut left, taken) = self.operand(parts, at, &arguments, place);
+                if left.is_empty() {
+                    // So that the operand of `##` is this nothing, and not what stands before it.
+                    left.push(made(Kind::Bad("".into()), String::new(), place));
+                }
+                out.append(&mut left);
+                at += taken;
+            } else if is_string(found, part) {
+                let (mut string, taken) = self.operand(parts, at, &arguments, place);
+                out.append(&mut string);
+                at += taken;
+            } else if let Some(number) = part.parameter {
+                let mut pieces = self.argument(&mut arguments, number);
+                if let Some(first) = pieces.first_mut() {
+                    first.blank = part.piece.blank;
+                }
+                out.append(&mut pieces);
+                at += 1;
+            } else {
+                out.push(at_place(&part.piece, place));
+                at += 1;
+            }
+        }
+        // The nothings that `##` was given.
+        out.retain(|piece| !matches!(&piece.spelling, Spelling::Made(text) if text.is_empty()));
+        out
+    }
+
+    /// The pieces of an operand of `##`, whose macros are not expanded, and how many parts of the body it takes.
+    fn operand(
+        &self,
+        parts: &[Part],
+        at: usize,
+        arguments: &[Argument],
+        place: Span,
+    ) -> (Vec<Piece>, usize) {
+        let written = |part: &Part| {
+            let argument = part.parameter.and_then(|number| arguments.get(number));
+            argument.map(|argument| argument.written.clone())
+        };
+        match (parts.get(at), parts.get(at + 1)) {
+            (Some(hash), Some(name)) if hash.piece.is("#") && name.parameter.is_some() => {
+                let argument = written(name).unwrap_or_default();
+                let mut string = self.stringified(&argument, place);
+                string.blank = hash.piece.blank;
+                (vec![string], 2)
+            }
+            (Some(part), _) => {
+                let pieces = written(part).unwrap_or_else(|| vec![at_place(&part.piece, place)]);
+                (pieces, 1)
+            }
+            (None, _) => (Vec::new(), 1),
+        }
+    }
+
+    fn argument(&mut self, arguments: &mut [Argument], number: usize) -> Vec<Piece> {
+        let Some(argument) = arguments.get_mut(number) else {
+            return Vec::new();
+        };
+        if argument.expanded.is_none() {
+            argument.expanded = Some(self.expanded(argument.written.clone()));
+        }
+        argument.expanded.clone().unwrap_or_default()
+    }
+
+    /// `#argument`: a string literal of its spelling, where any blanks are one.
+    fn stringified(&self, argument: &[Piece], place: Span) -> Piece {
+        let mut text = String::new();
+        for (index, piece) in argument.iter().enumerate() {
+            if piece.blank && index > 0 {
+                text.push(' ');
+            }
+            text.push_str(piece.spelled(self.sources));
+        }
+        made_string(&text, place)
+    }
+
+    /// Joins the last of `out` and the first of `right` to one token.
+    fn paste(&mut self, out: &mut Vec<Piece>, right: Vec<Piece>, place: Span) {
+        let mut right = right.into_iter();
+        let Some(first) = right.next() else {
+            return;
+        };
+        if let Some(last) = out.pop() {
+            let text = [last.spelled(self.sources), first.spelled(self.sources)].concat();
+            let text: Rc<str> = text.into();
+            let tokens = lex(FileId::default(), &text, 0..text.len(), &mut self.words);
+            let joined = match tokens.as_slice() {
+                [] if text.is_empty() => Kind::Bad("".into()),
+                // `_` and `__x` are the beginnings of something, and as such in order.
+                [one] if one.span.end as usize == text.len() && one.kind != Kind::Directive => {
+                    one.kind.clone()
+                }
+                _ => {
+                    let quote = |piece: &Piece| piece.spelled(self.sources).to_owned();
+                    let message = format!(
+                        "`##` cannot make one token of `{}` and `{}`",
+                        quote(&last),
+                        quote(&first)
+                    );
+                    self.lost(Report::new(place, message));
+                    Kind::Bad("".into())
+                }
+            };
+            out.push(Piece {
+                kind: joined,
+                doc: None,
+                place: last.place,
+                spelling: Spelling::Made(text),
+                blank: last.blank,
+                frozen: false,
+            });
+        } else {
+            out.push(first);
+        }
+        out.extend(right);
+    }
+}
+
+/// Whether `part` is the `#` in front of a parameter.
+fn is_string(found: &Macro, part: &Part) -> bool {
+    found.parameters.is_some() && part.piece.is("#")
+}
+
+/// A piece of a body where the macro is used.
+fn at_place(piece: &Piece, place: Span) -> Piece {
+    Piece {
+        place,
+        ..piece.clone()
+    }
+}
+
+fn made(kind: Kind, spelled: String, place: Span) -> Piece {
+    Piece {
+        kind,
+        doc: None,
+        place,
+        spelling: Spelling::Made(spelled.into()),
+        blank: false,
+        frozen: false,
+    }
+}
+
+/// A string literal whose value is `text`.
+fn made_string(text: &str, place: Span) -> Piece {
+    let spelled = format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    made(Kind::Str(text.into()), spelled, place)
+}

@@ -1,0 +1,320 @@
+//! Where text came from: files, and positions in them.
+
+mod text;
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use crate::limits::MAX_SHOWN_CHARS;
+use text::Text;
+pub(crate) use text::{NoText, decode};
+
+/// Index of a file in its [`SourceMap`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub(crate) struct FileId(u32);
+
+/// A run of octets in one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Span {
+    pub(crate) file: FileId,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+impl Span {
+    pub(crate) fn new(file: FileId, start: usize, end: usize) -> Self {
+        // Files are bounded by `MAX_FILE_OCTETS`, so that positions fit.
+        Self {
+            file,
+            start: u32::try_from(start).unwrap_or(u32::MAX),
+            end: u32::try_from(end).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// The zero-width place right behind `self`.
+    pub(crate) fn after(self) -> Self {
+        Self {
+            start: self.end,
+            ..self
+        }
+    }
+
+    /// From the start of `self` to the end of `other`; `self` when they lie in different files.
+    pub(crate) fn to(self, other: Self) -> Self {
+        if self.file == other.file && other.end >= self.start {
+            Self {
+                end: other.end,
+                ..self
+            }
+        } else {
+            self
+        }
+    }
+}
+
+/// One text and where its lines begin.
+#[derive(Debug)]
+pub(crate) struct SourceFile {
+    /// How diagnostics call it.
+    pub(crate) name: String,
+    /// Canonical path; `None` for text that never was a file.
+    pub(crate) path: Option<PathBuf>,
+    text: Text,
+    /// Asked for by name, as opposed to included.
+    pub(crate) main: bool,
+    line_starts: Vec<usize>,
+    /// What `#line` has said, in order.
+    renumbered: Vec<Renumbered>,
+}
+
+/// From `line` on, lines are told as others.
+#[derive(Debug)]
+struct Renumbered {
+    line: usize,
+    told: usize,
+    /// `None` leaves the name as it is.
+    file: Option<String>,
+}
+
+impl SourceFile {
+    /// What spans are positions in.
+    pub(crate) fn text(&self) -> &Rc<str> {
+        &self.text.clean
+    }
+
+    /// The line, from 1, that octet `at` of the original lies on.
+    fn physical_line(&self, at: usize) -> usize {
+        self.line_starts
+            .partition_point(|&start| start <= at)
+            .max(1)
+    }
+
+    /// How `line` is told: its number and the name of its file.
+    fn told_line(&self, line: usize) -> (usize, &str) {
+        let behind = self.renumbered.partition_point(|mark| mark.line <= line);
+        match behind.checked_sub(1).and_then(|at| self.renumbered.get(at)) {
+            Some(mark) => (
+                mark.told.saturating_add(line - mark.line),
+                mark.file.as_deref().unwrap_or(&self.name),
+            ),
+            None => (line, &self.name),
+        }
+    }
+}
+
+/// A position as people count: from 1, columns in characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Location {
+    pub(crate) file: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    /// Characters on that line; at least 1.
+    pub(crate) length: usize,
+    /// The line, or the part of it around the column when it is long.
+    pub(crate) source_line: String,
+    /// The column that `source_line` begins at: 1, unless the line is long.
+    pub(crate) source_column: usize,
+}
+
+/// All texts of one compilation.
+#[derive(Debug, Default)]
+pub(crate) struct SourceMap {
+    files: Vec<SourceFile>,
+}
+
+impl SourceMap {
+    /// Adds a text; the second value is why it cannot be compiled, in which case it counts as empty.
+    pub(crate) fn add(
+        &mut self,
+        name: String,
+        path: Option<PathBuf>,
+        text: String,
+        main: bool,
+    ) -> (FileId, Option<NoText>) {
+        let (text, fault) = Text::new(text);
+        let line_ends = text.original().match_indices('\n');
+        let line_starts = std::iter::once(0)
+            .chain(line_ends.map(|(at, _)| at + 1))
+            .collect();
+        let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
+        self.files.push(SourceFile {
+            name,
+            path,
+            text,
+            main,
+            line_starts,
+            renumbered: Vec::new(),
+        });
+        (id, fault)
+    }
+
+    pub(crate) fn file(&self, id: FileId) -> &SourceFile {
+        &self.files[id.0 as usize]
+    }
+
+    /// Notes that `id` was asked for by name after all.
+    pub(crate) fn make_main(&mut self, id: FileId) {
+        self.files[id.0 as usize].main = true;
+    }
+
+    /// What `span` covers, without line splices.
+    pub(crate) fn text(&self, span: Span) -> &str {
+        let text: &str = self.file(span.file).text();
+        text.get(span.start as usize..span.end as usize)
+            .unwrap_or_default()
+    }
+
+    /// The line behind that of `directive` is told as line `told`, of `file` if that is given.
+    pub(crate) fn renumber(&mut self, directive: Span, told: usize, file: Option<String>) {
+        let source = &mut self.files[directive.file.0 as usize];
+        let line = source.physical_line(source.text.end(directive.end as usize)) + 1;
+        // A file that is read a second time says the same again.
+        if source
+            .renumbered
+            .last()
+            .is_some_and(|last| last.line >= line)
+        {
+            return;
+        }
+        let before = source.renumbered.last().and_then(|last| last.file.clone());
+        source.renumbered.push(Renumbered {
+            line,
+            told,
+            file: file.or(before),
+        });
+    }
+
+    /// Canonical paths of everything that was read from disk, each once, in reading order.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        let mut known = std::collections::HashSet::new();
+        let paths = self.files.iter().filter_map(|file| file.path.as_ref());
+        paths.filter(|path| known.insert(*path)).cloned().collect()
+    }
+
+    /// The number of the line `span` begins on, and the name of its file, as they are told.
+    pub(crate) fn line(&self, span: Span) -> (usize, &str) {
+        let file = self.file(span.file);
+        file.told_line(file.physical_line(file.text.begin(span.start as usize)))
+    }
+
+    pub(crate) fn location(&self, span: Span) -> Location {
+        let file = self.file(span.file);
+        let text = file.text.original();
+        let start = floor_boundary(text, file.text.begin(span.start as usize));
+        let end = floor_boundary(text, file.text.end(span.end as usize)).max(start);
+        let line = file.physical_line(start);
+        let line_start = file.line_starts.get(line - 1).copied().unwrap_or(0);
+        let line_end = text[line_start..]
+            .find('\n')
+            .map_or(text.len(), |at| line_start + at);
+        let source_line = text[line_start..line_end].trim_end_matches('\r');
+        let column = text[line_start..start].chars().count() + 1;
+        let length = text[start..end.min(line_end).max(start)]
+            .chars()
+            .count()
+            .max(1);
+        let (source_column, source_line) = part(source_line, start - line_start, column);
+        let (line, name) = file.told_line(line);
+        Location {
+            file: name.to_owned(),
+            line,
+            column,
+            length,
+            source_line,
+            source_column,
+        }
+    }
+}
+
+/// As much of a line as people like to see, with some of what is before octet `at`, which is character `column`; and
+/// the column it begins at.
+fn part(line: &str, at: usize, column: usize) -> (usize, String) {
+    let (before, behind) = line.split_at(at.min(line.len()));
+    if line.len() <= MAX_SHOWN_CHARS {
+        return (1, line.to_owned());
+    }
+    let context = MAX_SHOWN_CHARS / 3;
+    let kept = before.chars().rev().take(context).map(char::len_utf8);
+    let (kept_chars, kept_octets) = kept.fold((0, 0), |(n, sum), length| (n + 1, sum + length));
+    let shown = before[before.len() - kept_octets..]
+        .chars()
+        .chain(behind.chars());
+    (
+        column.saturating_sub(kept_chars).max(1),
+        shown.take(MAX_SHOWN_CHARS).collect(),
+    )
+}
+
+/// The nearest character boundary at or before `at`.
+fn floor_boundary(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_located_by_line_and_column_in_characters() {
+        let mut map = SourceMap::default();
+        let text = "one\r\n tw\u{f6} x\nthree".to_owned();
+        let (id, _) = map.add("a.idl".into(), None, text, true);
+        let location = map.location(Span::new(id, 11, 12));
+        assert_eq!((location.line, location.column, location.length), (2, 6, 1));
+        assert_eq!(location.source_line, " tw\u{f6} x");
+        let end = map.location(Span::new(id, 400, 500));
+        assert_eq!((end.line, end.column, end.length), (3, 6, 1));
+    }
+
+    #[test]
+    fn an_empty_file_has_a_first_line() {
+        let mut map = SourceMap::default();
+        let (id, _) = map.add("a.idl".into(), None, String::new(), true);
+        let location = map.location(Span::new(id, 0, 0));
+        assert_eq!((location.line, location.column), (1, 1));
+    }
+
+    #[test]
+    fn a_span_across_a_splice_is_located_where_it_begins() {
+        let mut map = SourceMap::default();
+        let text = "a in\\\nter x\nb".to_owned();
+        let (id, _) = map.add("a.idl".into(), None, text, true);
+        let location = map.location(Span::new(id, 2, 7));
+        assert_eq!((location.line, location.column, location.length), (1, 3, 3));
+        let behind = map.location(Span::new(id, 8, 9));
+        assert_eq!((behind.line, behind.column), (2, 5));
+        let next = map.location(Span::new(id, 10, 11));
+        assert_eq!((next.line, next.column), (3, 1));
+    }
+
+    #[test]
+    fn only_a_part_of_a_long_line_is_shown() {
+        let mut map = SourceMap::default();
+        let text = format!("{}\u{e4}here{}", "x".repeat(5000), "y".repeat(5000));
+        let (id, _) = map.add("a.idl".into(), None, text, true);
+        let location = map.location(Span::new(id, 5002, 5006));
+        assert_eq!(location.column, 5002);
+        let shown: String = location
+            .source_line
+            .chars()
+            .skip(location.column - location.source_column)
+            .collect();
+        assert!(shown.starts_with("herey"), "{location:?}");
+        assert_eq!(location.source_line.chars().count(), MAX_SHOWN_CHARS);
+    }
+
+    #[test]
+    fn lines_are_told_as_a_directive_has_numbered_them() {
+        let mut map = SourceMap::default();
+        let text = "#line 100 \"b.idl\"\nx\ny\n".to_owned();
+        let (id, _) = map.add("a.idl".into(), None, text, true);
+        map.renumber(Span::new(id, 0, 17), 100, Some("b.idl".into()));
+        let location = map.location(Span::new(id, 20, 21));
+        assert_eq!((&*location.file, location.line), ("b.idl", 101));
+        assert_eq!(location.source_line, "y");
+    }
+}
