@@ -76,6 +76,7 @@ mod order;
 pub mod serde;
 mod text;
 mod traits;
+mod typecode;
 mod window;
 
 pub use codec::{
@@ -100,5 +101,8 @@ pub use order::{BigEndian, ByteOrder, Endian, LittleEndian, NativeEndian};
 #[cfg(feature = "serde")]
 pub use serde::{from_bytes, to_bytes};
 pub use traits::{Decode, Encode};
+#[doc(hidden)]
+pub use typecode::data::StaticType;
+pub use typecode::{TcKind, TypeCode};
 #[doc(hidden)]
 pub use window::{Window, WindowMut};

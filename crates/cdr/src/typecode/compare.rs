@@ -1,0 +1,99 @@
+//! When two types are the same.
+
+use super::{TcKind, data::TypeRef};
+use alloc::{collections::BTreeSet, vec::Vec};
+
+/// Pairs of types that one comparison looks at. Two types of a thousand parts need about a thousand; two that were made
+/// to be slow, a product of their sizes, and count as different.
+const MAX_PAIRS: usize = 1 << 16;
+
+/// What counts as the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sameness {
+    /// Everything: names and aliases too.
+    Equal,
+    /// What CORBA calls equivalent: aliases and names are nothing, an id says it all.
+    Equivalent,
+    /// That a value of the first can be one of the second: as above, but bounds of strings and sequences are nothing,
+    /// and `string` is `wstring`.
+    Convertible,
+}
+
+/// Whether two types are the same in the sense of `what`.
+pub(crate) fn same(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
+    let mut taken_for_granted = BTreeSet::new();
+    let mut pairs = Vec::new();
+    pairs.push((a, b));
+    // Two types are the same if there is no difference to be found, however often one goes round.
+    while let Some((mut a, mut b)) = pairs.pop() {
+        if what != Sameness::Equal {
+            (a, b) = (a.unaliased(), b.unaliased());
+        }
+        if a.address() == b.address() {
+            continue;
+        }
+        if !same_alone(a, b, what) {
+            return false;
+        }
+        if a.kind().is_simple() || settled_by_id(a, b, what) {
+            continue;
+        }
+        if !taken_for_granted.insert((a.address(), b.address())) {
+            continue;
+        }
+        if taken_for_granted.len() > MAX_PAIRS {
+            return false;
+        }
+        pairs.push((a.content(), b.content()));
+        if a.kind() != TcKind::Enum {
+            let members = a.members().zip(b.members());
+            pairs.extend(members.map(|(a, b)| (a.ty, b.ty)));
+        }
+    }
+    true
+}
+
+/// Whether ids alone say that the types are the same. They differ in no id where both have one.
+fn settled_by_id(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
+    what != Sameness::Equal && !a.id().is_empty() && !b.id().is_empty()
+}
+
+/// Whether types are the same apart from what they refer to.
+fn same_alone(a: TypeRef<'_>, b: TypeRef<'_>, what: Sameness) -> bool {
+    use TcKind::{Alias, Fixed, Sequence, String, Union, WString};
+    let (kind, other) = (a.kind(), b.kind());
+    let text = matches!(kind, String | WString) && matches!(other, String | WString);
+    if what == Sameness::Convertible && text {
+        return true;
+    }
+    if kind != other {
+        return false;
+    }
+    if settled_by_id(a, b, what) {
+        return a.id() == b.id();
+    }
+    if what == Sameness::Equal && a.id_and_name() != b.id_and_name() {
+        return false;
+    }
+    let number = match kind {
+        Sequence => what == Sameness::Convertible || a.number() == b.number(),
+        // Counted for another purpose.
+        Alias => true,
+        _ => a.number() == b.number(),
+    };
+    if !number || a.member_count() != b.member_count() {
+        return false;
+    }
+    match kind {
+        Fixed => a.scale() == b.scale(),
+        _ => a
+            .members()
+            .zip(b.members())
+            .enumerate()
+            .all(|(index, (a_m, b_m))| {
+                let default = kind == Union && i64::try_from(index) == Ok(a.number());
+                (default || a_m.label == b_m.label)
+                    && (what != Sameness::Equal || a_m.name == b_m.name)
+            }),
+    }
+}

@@ -1,0 +1,187 @@
+//! What kinds of type there are.
+
+/// The kind of a [`TypeCode`](crate::TypeCode), with the number it has on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u32)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "CORBA 3 has no others, and adds none"
+)]
+#[doc(alias = "TCKind")]
+#[allow(missing_docs, reason = "each is the IDL keyword it is named after")]
+pub enum TcKind {
+    Null = 0,
+    Void,
+    Short,
+    Long,
+    UShort,
+    ULong,
+    Float,
+    Double,
+    Boolean,
+    Char,
+    Octet,
+    Any,
+    TypeCode,
+    Principal,
+    ObjRef,
+    Struct,
+    Union,
+    Enum,
+    String,
+    Sequence,
+    Array,
+    Alias,
+    Except,
+    LongLong,
+    ULongLong,
+    LongDouble,
+    WChar,
+    WString,
+    Fixed,
+    Value,
+    ValueBox,
+    Native,
+    AbstractInterface,
+    LocalInterface,
+    Component,
+    Home,
+    Event,
+}
+
+/// All kinds by number.
+const KINDS: [TcKind; 37] = {
+    use TcKind::*;
+    [
+        Null,
+        Void,
+        Short,
+        Long,
+        UShort,
+        ULong,
+        Float,
+        Double,
+        Boolean,
+        Char,
+        Octet,
+        Any,
+        TypeCode,
+        Principal,
+        ObjRef,
+        Struct,
+        Union,
+        Enum,
+        String,
+        Sequence,
+        Array,
+        Alias,
+        Except,
+        LongLong,
+        ULongLong,
+        LongDouble,
+        WChar,
+        WString,
+        Fixed,
+        Value,
+        ValueBox,
+        Native,
+        AbstractInterface,
+        LocalInterface,
+        Component,
+        Home,
+        Event,
+    ]
+};
+
+impl TcKind {
+    /// The kind with that number on the wire.
+    #[must_use]
+    pub fn from_number(number: u32) -> Option<Self> {
+        KINDS.get(usize::try_from(number).ok()?).copied()
+    }
+
+    /// The number on the wire.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// Whether types of this kind have a repository id and a name.
+    #[must_use]
+    pub const fn is_named(self) -> bool {
+        use TcKind::*;
+        matches!(
+            self,
+            ObjRef
+                | Struct
+                | Union
+                | Enum
+                | Alias
+                | Except
+                | Value
+                | ValueBox
+                | Native
+                | AbstractInterface
+                | LocalInterface
+                | Component
+                | Home
+                | Event
+        )
+    }
+
+    /// Whether types of this kind may contain themselves without a name in between being complete: what an indirection
+    /// may point to while it is still open.
+    pub(crate) const fn may_recur(self) -> bool {
+        use TcKind::*;
+        matches!(self, Struct | Union | Except | Value | Event)
+    }
+
+    /// Whether the kind alone is the whole type.
+    pub(crate) const fn is_simple(self) -> bool {
+        use TcKind::*;
+        !self.is_named() && !matches!(self, String | WString | Fixed | Sequence | Array)
+    }
+
+    /// The IDL keyword.
+    pub(crate) const fn keyword(self) -> &'static str {
+        use TcKind::*;
+        match self {
+            Null => "null",
+            Void => "void",
+            Short => "short",
+            Long => "long",
+            UShort => "unsigned short",
+            ULong => "unsigned long",
+            Float => "float",
+            Double => "double",
+            Boolean => "boolean",
+            Char => "char",
+            Octet => "octet",
+            Any => "any",
+            TypeCode => "TypeCode",
+            Principal => "Principal",
+            ObjRef => "interface",
+            Struct => "struct",
+            Union => "union",
+            Enum => "enum",
+            String => "string",
+            Sequence => "sequence",
+            Array => "array",
+            Alias => "typedef",
+            Except => "exception",
+            LongLong => "long long",
+            ULongLong => "unsigned long long",
+            LongDouble => "long double",
+            WChar => "wchar",
+            WString => "wstring",
+            Fixed => "fixed",
+            Value | ValueBox => "valuetype",
+            Native => "native",
+            AbstractInterface => "abstract interface",
+            LocalInterface => "local interface",
+            Component => "component",
+            Home => "home",
+            Event => "eventtype",
+        }
+    }
+}

@@ -1,0 +1,554 @@
+//! TypeCodes on the wire: encapsulations within each other, and indirections to what was there before.
+
+use super::{
+    TcKind, TypeCode,
+    build::is_stand_in,
+    data::{Graph, Link, Member, Node, StaticType, TypeRef},
+};
+use crate::{
+    ByteOrder, Char, Decode, DecodeError, DecodeErrorKind, Decoder, EncapsulationVisitor, Encode,
+    EncodeError, EncodeErrorKind, Encoder, WChar,
+};
+use alloc::{boxed::Box, collections::BTreeMap, string::String, sync::Arc, vec::Vec};
+
+/// Stands where a kind does for a type that was begun before.
+const INDIRECTION: u32 = u32::MAX;
+
+/// Aliases of aliases of aliases: whoever looks through them should not have to look long. IDL has two or three.
+const MAX_ALIASES: i64 = 64;
+
+/// Encapsulations within each other that are written. What was read has no more than
+/// [`Limits::DEPTH`](crate::Limits::DEPTH); a part of it, begun in the middle, may have a few more.
+const MAX_WRITTEN_DEPTH: usize = 256;
+
+/// The octets of the least type: a kind.
+const LEAST_TYPE: usize = 4;
+/// The octets of the least name: the length of none.
+const LEAST_NAME: usize = 4;
+
+impl Encode for TypeCode {
+    /// Types within the type that were written before (the type itself, where it is recursive) are written as
+    /// indirections.
+    fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
+        encode_type(self.view(), encoder)
+    }
+}
+
+/// Writes a type.
+pub(crate) fn encode_type<O: ByteOrder>(
+    ty: TypeRef<'_>,
+    encoder: &mut Encoder<O>,
+) -> Result<(), EncodeError> {
+    let mut writer = Writer {
+        written: BTreeMap::new(),
+        depth: 0,
+    };
+    writer.write(ty, encoder)
+}
+
+/// What was written of one outermost TypeCode.
+struct Writer {
+    /// Where the kinds of types stand, by the place of the types in memory.
+    written: BTreeMap<usize, usize>,
+    depth: usize,
+}
+
+impl Writer {
+    fn write<O: ByteOrder>(
+        &mut self,
+        ty: TypeRef<'_>,
+        e: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
+        let kind = ty.kind();
+        e.align(4);
+        match kind {
+            _ if kind.is_simple() => {
+                e.write_u32(kind.number());
+                return Ok(());
+            }
+            TcKind::String | TcKind::WString => {
+                e.write_u32(kind.number());
+                e.write_u32(ty.bound());
+                return Ok(());
+            }
+            TcKind::Fixed => {
+                e.write_u32(kind.number());
+                e.write_u16(u16::try_from(ty.number()).unwrap_or(0));
+                e.write_i16(ty.scale());
+                return Ok(());
+            }
+            _ => {}
+        }
+        let here = e.position();
+        if let Some(there) = self.written.get(&ty.address()) {
+            e.write_u32(INDIRECTION);
+            let offset = e.position().saturating_sub(*there);
+            let offset =
+                i32::try_from(offset).map_err(|_| EncodeErrorKind::TooLong { found: offset })?;
+            e.write_i32(offset.wrapping_neg());
+            return Ok(());
+        }
+        if is_stand_in(ty) {
+            return Err(EncodeErrorKind::Expected(
+                "a recursive TypeCode inside the type it stands for",
+            )
+            .into());
+        }
+        self.written.insert(ty.address(), here);
+        self.depth = self.depth.saturating_add(1);
+        if self.depth > MAX_WRITTEN_DEPTH {
+            return Err(EncodeErrorKind::Expected("a TypeCode of at most 256 levels").into());
+        }
+        e.write_u32(kind.number());
+        e.encapsulation(|e| self.parameters(ty, e))?;
+        self.depth = self.depth.saturating_sub(1);
+        Ok(())
+    }
+
+    fn parameters<O: ByteOrder>(
+        &mut self,
+        ty: TypeRef<'_>,
+        e: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
+        let kind = ty.kind();
+        if kind.is_named() {
+            write_name(ty.id(), e)?;
+            write_name(ty.name(), e)?;
+        }
+        match kind {
+            TcKind::Sequence | TcKind::Array => {
+                self.write(ty.content(), e)?;
+                e.write_u32(ty.bound());
+            }
+            TcKind::Alias | TcKind::ValueBox => self.write(ty.content(), e)?,
+            TcKind::Struct | TcKind::Except => {
+                e.write_count(ty.member_count())?;
+                for member in ty.members() {
+                    write_name(member.name, e)?;
+                    self.write(member.ty, e)?;
+                }
+            }
+            TcKind::Enum => {
+                e.write_count(ty.member_count())?;
+                for member in ty.members() {
+                    write_name(member.name, e)?;
+                }
+            }
+            TcKind::Union => {
+                self.write(ty.content(), e)?;
+                let default = i32::try_from(ty.number()).unwrap_or(-1);
+                e.write_i32(default);
+                e.write_count(ty.member_count())?;
+                let label = ty.content().unaliased().kind();
+                for (index, member) in (0_i64..).zip(ty.members()) {
+                    if index == ty.number() {
+                        e.write_u8(0);
+                    } else {
+                        write_label(label, member.label, e)?;
+                    }
+                    write_name(member.name, e)?;
+                    self.write(member.ty, e)?;
+                }
+            }
+            TcKind::Value | TcKind::Event => {
+                e.write_i16(i16::try_from(ty.number()).unwrap_or(0));
+                self.write(ty.content(), e)?;
+                e.write_count(ty.member_count())?;
+                for member in ty.members() {
+                    write_name(member.name, e)?;
+                    self.write(member.ty, e)?;
+                    e.write_i16(i16::try_from(member.label).unwrap_or(0));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Writes a name or a repository id: ISO 8859-1, whatever text is in.
+fn write_name<O: ByteOrder>(name: &str, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+    if name.is_ascii() {
+        return e.write_raw_string(name.as_bytes());
+    }
+    let octets: Result<Vec<u8>, _> = name
+        .chars()
+        .map(|c| u8::try_from(u32::from(c)).map_err(|_| crate::text::not_in_code_set(c)))
+        .collect();
+    e.write_raw_string(&octets?)
+}
+
+/// Whether a union may be switched over types of that kind.
+pub(super) const fn is_discriminator(kind: TcKind) -> bool {
+    use TcKind::*;
+    matches!(
+        kind,
+        Short
+            | Long
+            | UShort
+            | ULong
+            | Boolean
+            | Char
+            | Octet
+            | Enum
+            | LongLong
+            | ULongLong
+            | WChar
+    )
+}
+
+/// Writes a label, or a discriminator.
+pub(crate) fn write_label<O: ByteOrder>(
+    kind: TcKind,
+    label: i128,
+    e: &mut Encoder<O>,
+) -> Result<(), EncodeError> {
+    const WRONG: EncodeErrorKind = EncodeErrorKind::Expected("a label in the range of its type");
+    macro_rules! number {
+        ($write:ident) => {
+            match label.try_into() {
+                Ok(label) => e.$write(label),
+                Err(_) => return Err(WRONG.into()),
+            }
+        };
+    }
+    match kind {
+        TcKind::Short => number!(write_i16),
+        TcKind::UShort => number!(write_u16),
+        TcKind::Long => number!(write_i32),
+        TcKind::ULong | TcKind::Enum => number!(write_u32),
+        TcKind::LongLong => number!(write_i64),
+        TcKind::ULongLong => number!(write_u64),
+        TcKind::Octet => number!(write_u8),
+        TcKind::Boolean => e.write_bool(label != 0),
+        TcKind::Char => match u8::try_from(label) {
+            Ok(octet) => e.put(&Char(octet))?,
+            Err(_) => return Err(WRONG.into()),
+        },
+        TcKind::WChar => match u16::try_from(label) {
+            Ok(unit) => e.put(&WChar(unit))?,
+            Err(_) => return Err(WRONG.into()),
+        },
+        _ => return Err(EncodeErrorKind::Expected("a type that unions may switch over").into()),
+    }
+    Ok(())
+}
+
+/// Reads a label, or a discriminator.
+pub(crate) fn read_label<O: ByteOrder>(
+    kind: TcKind,
+    d: &mut Decoder<'_, O>,
+) -> Result<i128, DecodeError> {
+    Ok(match kind {
+        TcKind::Short => i128::from(d.read_i16()?),
+        TcKind::UShort => i128::from(d.read_u16()?),
+        TcKind::Long => i128::from(d.read_i32()?),
+        TcKind::ULong | TcKind::Enum => i128::from(d.read_u32()?),
+        TcKind::LongLong => i128::from(d.read_i64()?),
+        TcKind::ULongLong => i128::from(d.read_u64()?),
+        TcKind::Octet => i128::from(d.read_u8()?),
+        TcKind::Boolean => i128::from(d.read_bool()?),
+        TcKind::Char => i128::from(d.get::<Char>()?.0),
+        TcKind::WChar => i128::from(d.get::<WChar>()?.0),
+        _ => {
+            return Err(d.error(DecodeErrorKind::Expected(
+                "a type that unions may switch over",
+            )));
+        }
+    })
+}
+
+impl<'de> Decode<'de> for TypeCode {
+    const MIN_SIZE: usize = LEAST_TYPE;
+
+    /// Allocates for what is not a type without parameters; at most some ten octets for each that came.
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
+        let mut reader = Reader::default();
+        let link = reader.read(decoder)?;
+        Ok(match link {
+            Link::Static(ty) => Self::from_static(ty),
+            Link::Here(index) => {
+                let nodes = reader.nodes;
+                Self::of_graph(Arc::new(Graph { nodes }), index)
+            }
+        })
+    }
+}
+
+/// What was read of one outermost TypeCode.
+#[derive(Default)]
+struct Reader {
+    nodes: Vec<Node>,
+    /// Where kinds stood, in order, since types are noted as they begin.
+    begun: Vec<Begun>,
+}
+
+struct Begun {
+    /// From the start of the outermost frame.
+    position: usize,
+    link: Link,
+    /// Its parameters are still being read.
+    open: bool,
+}
+
+impl Reader {
+    fn read<O: ByteOrder>(&mut self, d: &mut Decoder<'_, O>) -> Result<Link, DecodeError> {
+        let number = d.read_u32()?;
+        if number == INDIRECTION {
+            return self.indirection(d);
+        }
+        let position = d.absolute_position().saturating_sub(4);
+        let Some(kind) = TcKind::from_number(number) else {
+            return Err(d.error_behind(4, DecodeErrorKind::Expected("a kind of TypeCode")));
+        };
+        if let Some(ty) = simple(kind) {
+            self.note(position, Link::Static(ty), false);
+            return Ok(Link::Static(ty));
+        }
+        let index = u32::try_from(self.nodes.len())
+            .map_err(|_| d.error(DecodeErrorKind::Expected("a TypeCode of less parts")))?;
+        let place = self.nodes.len();
+        self.nodes.push(Node::new(kind));
+        let link = Link::Here(index);
+        let begun = self.begun.len();
+        let mut node = Node::new(kind);
+        match kind {
+            TcKind::String | TcKind::WString => {
+                node.number = i64::from(d.read_u32()?);
+                self.note(position, link, false);
+            }
+            TcKind::Fixed => {
+                node.number = i64::from(d.read_u16()?);
+                node.scale = d.read_i16()?;
+                self.note(position, link, false);
+            }
+            _ => {
+                self.note(position, link, true);
+                d.encapsulation(Parameters {
+                    reader: self,
+                    node: &mut node,
+                })?;
+                if let Some(begun) = self.begun.get_mut(begun) {
+                    begun.open = false;
+                }
+            }
+        }
+        if let Some(place) = self.nodes.get_mut(place) {
+            *place = node;
+        }
+        Ok(link)
+    }
+
+    fn note(&mut self, position: usize, link: Link, open: bool) {
+        self.begun.push(Begun {
+            position,
+            link,
+            open,
+        });
+    }
+
+    /// The type that an offset leads back to.
+    fn indirection<O: ByteOrder>(&self, d: &mut Decoder<'_, O>) -> Result<Link, DecodeError> {
+        let offset = d.read_i32()?;
+        let here = d.absolute_position().saturating_sub(4);
+        let back = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
+        let target = (offset < 0).then(|| here.checked_sub(back)).flatten();
+        let found = target.and_then(|target| {
+            let at = self
+                .begun
+                .binary_search_by_key(&target, |begun| begun.position);
+            self.begun.get(at.ok()?)
+        });
+        let wrong = |what| Err(d.error_behind(4, DecodeErrorKind::Expected(what)));
+        match found {
+            None => wrong("an indirection to a TypeCode that was begun before"),
+            // An alias or a sequence of itself has no end.
+            Some(begun) if begun.open && !self.kind(begun.link).may_recur() => {
+                wrong("an indirection to a struct, union or value, if to one that is not complete")
+            }
+            Some(begun) => Ok(begun.link),
+        }
+    }
+
+    fn node(&self, link: Link) -> Option<&Node> {
+        match link {
+            Link::Static(_) => None,
+            Link::Here(index) => self.nodes.get(usize::try_from(index).ok()?),
+        }
+    }
+
+    fn kind(&self, link: Link) -> TcKind {
+        match link {
+            Link::Static(ty) => TypeRef::Static(ty).kind(),
+            Link::Here(_) => self.node(link).map_or(TcKind::Null, |node| node.kind),
+        }
+    }
+
+    fn named<O: ByteOrder>(
+        &mut self,
+        d: &mut Decoder<'_, O>,
+        label: i128,
+    ) -> Result<Member, DecodeError> {
+        Ok(Member {
+            name: read_name(d)?,
+            ty: self.read(d)?,
+            label,
+        })
+    }
+
+    /// Reads the inside of an encapsulation.
+    fn parameters<O: ByteOrder>(
+        &mut self,
+        node: &mut Node,
+        d: &mut Decoder<'_, O>,
+    ) -> Result<(), DecodeError> {
+        if node.kind.is_named() {
+            node.id = read_name(d)?;
+            node.name = read_name(d)?;
+        }
+        match node.kind {
+            TcKind::Sequence | TcKind::Array => {
+                node.content = self.read(d)?;
+                node.number = i64::from(d.read_u32()?);
+            }
+            TcKind::ValueBox => node.content = self.read(d)?,
+            TcKind::Alias => {
+                node.content = self.read(d)?;
+                let inner = self.node(node.content);
+                let inner = inner.filter(|inner| inner.kind == TcKind::Alias);
+                node.number = inner.map_or(1, |inner| inner.number.saturating_add(1));
+                if node.number > MAX_ALIASES {
+                    return Err(d.error(DecodeErrorKind::Expected(
+                        "at most 64 aliases of each other",
+                    )));
+                }
+            }
+            TcKind::Struct | TcKind::Except => {
+                let count = d.read_count(LEAST_NAME.saturating_add(LEAST_TYPE))?;
+                let members = (0..count).map(|_| self.named(d, 0));
+                node.members = members.collect::<Result<_, _>>()?;
+            }
+            TcKind::Enum => {
+                let count = d.read_count(LEAST_NAME)?;
+                let members = (0..count).map(|_| {
+                    Ok(Member {
+                        name: read_name(d)?,
+                        ty: Link::NULL,
+                        label: 0,
+                    })
+                });
+                node.members = members.collect::<Result<_, _>>()?;
+            }
+            TcKind::Union => {
+                node.content = self.read(d)?;
+                let label = self.unaliased_kind(node.content);
+                if !is_discriminator(label) {
+                    return Err(d.error(DecodeErrorKind::Expected(
+                        "a type that unions may switch over",
+                    )));
+                }
+                let default = d.read_i32()?;
+                let count = d.read_count(LEAST_NAME.saturating_add(LEAST_TYPE))?;
+                if i64::from(default) >= i64::try_from(count).unwrap_or(i64::MAX) || default < -1 {
+                    return Err(d.error(DecodeErrorKind::Expected(
+                        "the index of the default among the members of the union",
+                    )));
+                }
+                let members = (0..count).map(|index| {
+                    let label = if usize::try_from(default) == Ok(index) {
+                        i128::from(d.read_u8()?)
+                    } else {
+                        read_label(label, d)?
+                    };
+                    self.named(d, label)
+                });
+                let members = members.collect::<Result<_, _>>()?;
+                node.set_union(default, members);
+            }
+            TcKind::Value | TcKind::Event => {
+                node.number = i64::from(d.read_i16()?);
+                node.content = self.read(d)?;
+                let count = d.read_count(LEAST_NAME.saturating_add(LEAST_TYPE))?;
+                let members = (0..count).map(|_| {
+                    let mut member = self.named(d, 0)?;
+                    member.label = i128::from(d.read_i16()?);
+                    Ok(member)
+                });
+                node.members = members.collect::<Result<_, _>>()?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The kind behind all aliases, of which there are at most so many.
+    fn unaliased_kind(&self, mut link: Link) -> TcKind {
+        while let Some(node) = self.node(link)
+            && node.kind == TcKind::Alias
+        {
+            link = node.content;
+        }
+        self.kind(link)
+    }
+}
+
+/// The inside of the encapsulation of `node`.
+struct Parameters<'a> {
+    reader: &'a mut Reader,
+    node: &'a mut Node,
+}
+
+impl<'de> EncapsulationVisitor<'de> for Parameters<'_> {
+    type Output = ();
+
+    fn visit<O: ByteOrder>(self, decoder: &mut Decoder<'de, O>) -> Result<(), DecodeError> {
+        self.reader.parameters(self.node, decoder)
+    }
+}
+
+/// Reads a name or a repository id: ISO 8859-1, whatever text is in.
+fn read_name<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Box<str>, DecodeError> {
+    let octets = d.read_raw_string()?;
+    Ok(match core::str::from_utf8(octets) {
+        Ok(text) if text.is_ascii() => text.into(),
+        _ => octets
+            .iter()
+            .copied()
+            .map(char::from)
+            .collect::<String>()
+            .into(),
+    })
+}
+
+/// Types without parameters, of which there need be one only.
+fn simple(kind: TcKind) -> Option<&'static StaticType> {
+    use StaticType as S;
+    Some(match kind {
+        TcKind::Null => &S::Null,
+        TcKind::Void => &S::Void,
+        TcKind::Short => &S::Short,
+        TcKind::Long => &S::Long,
+        TcKind::UShort => &S::UShort,
+        TcKind::ULong => &S::ULong,
+        TcKind::Float => &S::Float,
+        TcKind::Double => &S::Double,
+        TcKind::Boolean => &S::Boolean,
+        TcKind::Char => &S::Char,
+        TcKind::Octet => &S::Octet,
+        TcKind::Any => &S::Any,
+        TcKind::TypeCode => &S::TypeCode,
+        TcKind::Principal => &S::Named(TcKind::Principal, "", ""),
+        TcKind::LongLong => &S::LongLong,
+        TcKind::ULongLong => &S::ULongLong,
+        TcKind::LongDouble => &S::LongDouble,
+        TcKind::WChar => &S::WChar,
+        _ => return None,
+    })
+}
+
+impl TcKind {
+    /// The type of a kind that has no parameters.
+    pub(super) fn simple_type(self) -> Option<&'static StaticType> {
+        simple(self)
+    }
+}
