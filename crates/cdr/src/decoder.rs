@@ -4,8 +4,13 @@ use crate::{
     ByteOrder, Decode, DecodeError, DecodeErrorKind, Endian, Frame, Limits, OctetsRef, WireFormat,
     layout::padding,
 };
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
 use core::{any::Any, fmt, marker::PhantomData};
+
+mod value;
+
+pub use value::ValueHead;
+use value::ValueReader;
 
 /// Reads CDR of byte order `O` from a [`Frame`], borrowing from it what can be borrowed.
 ///
@@ -30,7 +35,8 @@ use core::{any::Any, fmt, marker::PhantomData};
 /// A clone reads on from the same position, which is how to look ahead.
 #[derive(Clone)]
 pub struct Decoder<'de, O> {
-    /// All octets up to the end of the current piece: the whole frame, unless it has GIOP 1.1 fragments.
+    /// All octets up to the end of the current piece: the whole frame, unless it has GIOP 1.1 fragments, or this is
+    /// inside a value in chunks.
     piece: &'de [u8],
     /// Next octet, as an index of `piece`.
     pos: usize,
@@ -38,7 +44,7 @@ pub struct Decoder<'de, O> {
     bias: usize,
     /// Octets of all pieces.
     total: usize,
-    /// Where the pieces after this one begin.
+    /// Where the GIOP 1.1 fragments after this one begin.
     later: &'de [usize],
     /// Where index 0 is in the outermost frame, for errors.
     base: usize,
@@ -50,6 +56,8 @@ pub struct Decoder<'de, O> {
     depth: u16,
     limits: Limits,
     format: WireFormat,
+    /// What is known of the values read so far; nothing before the first.
+    values: Option<Box<ValueReader<'de>>>,
     order: PhantomData<O>,
 }
 
@@ -89,6 +97,7 @@ impl<'de, O> Decoder<'de, O> {
             depth: limits.max_depth,
             limits,
             format,
+            values: None,
             order: PhantomData,
         }
     }
@@ -281,6 +290,8 @@ impl<'de, O> Decoder<'de, O> {
             depth: self.depth,
             limits: self.limits,
             format: self.format,
+            // No indirection leads into an encapsulation or out of one.
+            values: None,
             order: PhantomData,
         }
     }
@@ -293,23 +304,34 @@ impl<'de, O> Decoder<'de, O> {
         }
     }
 
-    /// Goes on to the next GIOP 1.1 fragment; false if there is none.
+    /// Goes on to the next chunk of a value, or to the next GIOP 1.1 fragment; false if there is none.
     fn next_piece(&mut self) -> bool {
+        let chunk_end = self.chunk_end();
+        if self.piece.len() >= chunk_end {
+            return self.next_chunk();
+        }
         let (Some(frame), Some((_, later))) = (self.frame, self.later.split_first()) else {
             return false;
         };
         let start = self.piece.len();
         self.later = later;
         self.pos = start;
-        self.piece = frame.octets().get(..self.piece_end()).unwrap_or(self.piece);
+        let end = self.piece_end().min(chunk_end);
+        self.piece = frame.octets().get(..end).unwrap_or(self.piece);
         // Data of a fragment begins behind its header, at index 12.
         self.bias = 12_usize.wrapping_sub(start);
         true
     }
 
-    /// Moves `n` octets on, across pieces.
+    /// Moves `n` octets on, across fragments, within one chunk.
     fn skip(&mut self, n: usize) -> Option<()> {
+        if n != 0 && self.pos >= self.chunk_end() && !self.next_chunk() {
+            return None;
+        }
         let target = self.pos.checked_add(n).filter(|t| *t <= self.total)?;
+        if target > self.chunk_end() {
+            return None;
+        }
         while target > self.piece.len() {
             if !self.next_piece() {
                 return None;
@@ -322,13 +344,12 @@ impl<'de, O> Decoder<'de, O> {
     #[cold]
     #[inline(never)]
     fn take_cold(&mut self, n: usize) -> Result<&'de [u8], DecodeError> {
-        let start = self.pos;
         if self.skip(n).is_none() {
             return Err(self.truncated(n));
         }
         // `skip` has seen to it that the piece goes on to the end of what is taken.
         self.piece
-            .get(start..self.pos)
+            .get(self.pos.wrapping_sub(n)..self.pos)
             .ok_or_else(|| self.truncated(n))
     }
 
@@ -363,7 +384,10 @@ impl<'de, O> Decoder<'de, O> {
                     return Ok(*octets);
                 }
                 // It begins in this piece and does not end there.
-                Some(None) if start < self.piece.len() && !self.later.is_empty() => {
+                Some(None)
+                    if start < self.piece.len()
+                        && (!self.later.is_empty() || self.chunk_end() != usize::MAX) =>
+                {
                     return Err(self.error(DecodeErrorKind::SplitPrimitive));
                 }
                 _ => {}

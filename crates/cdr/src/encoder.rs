@@ -4,8 +4,13 @@ use crate::{
     ByteOrder, CharSet, Encode, EncodeError, EncodeErrorKind, Endian, Gather, WireFormat,
     layout::padding,
 };
+use alloc::boxed::Box;
 use bytes::{Bytes, BytesMut};
 use core::{fmt, marker::PhantomData};
+
+mod value;
+
+use value::ValueWriter;
 
 /// [`Bytes`] of at least this many octets are sent from where they are; smaller ones are copied.
 ///
@@ -44,6 +49,8 @@ pub struct Encoder<O> {
     bias: usize,
     format: WireFormat,
     remembers_runs: bool,
+    /// What is known of the values written so far; nothing before the first.
+    values: Option<Box<ValueWriter>>,
     order: PhantomData<O>,
 }
 
@@ -63,6 +70,7 @@ impl<O: ByteOrder> Encoder<O> {
             bias: 0,
             format,
             remembers_runs: false,
+            values: None,
             order: PhantomData,
         }
     }
@@ -194,8 +202,11 @@ impl<O: ByteOrder> Encoder<O> {
         let outer = self.bias;
         let own = self.out.own().len();
         self.bias = own.wrapping_neg();
+        // No indirection leads into an encapsulation or out of one.
+        let values = self.values.take();
         self.write_bool(O::ENDIAN.is_little());
         f(self)?;
+        self.values = values;
         let len = self.position().wrapping_sub(start);
         // Shared octets inside have moved the bias of the inside; the outside moves by as much.
         let moved = self.bias.wrapping_add(own);

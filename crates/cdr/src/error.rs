@@ -148,9 +148,34 @@ pub enum DecodeErrorKind {
         /// The limit, see [`Limits`](crate::Limits).
         limit: u16,
     },
-    /// A primitive lies across two GIOP 1.1 fragments, which senders must not do.
-    #[error("expected a primitive in one fragment, found it split")]
+    /// A primitive lies across two GIOP 1.1 fragments or two chunks of a value, which senders must not do.
+    #[error("expected a primitive in one fragment or chunk, found it split")]
     SplitPrimitive,
+    /// A value says that it is of types none of which is known here as what is expected.
+    #[error("expected a value whose type is registered with the ORB, found another")]
+    NoValueFactory,
+    /// An indirection leads to where nothing begins, or something else than what is expected.
+    #[error("expected an indirection to an earlier {of}, found one to octet {target}")]
+    BadIndirection {
+        /// What should begin there.
+        of: &'static str,
+        /// Where it leads; modulo the size of the address space.
+        target: usize,
+    },
+    /// A value ends more values than have begun.
+    #[error("expected an end tag of at most {depth} values, found {found}")]
+    BadEndTag {
+        /// Values in chunks that are open.
+        depth: u16,
+        /// How many the tag says.
+        found: u32,
+    },
+    /// More values in a message than there may be.
+    #[error("expected at most {limit} values, found more")]
+    TooManyValues {
+        /// The limit, see [`Limits::VALUES`](crate::Limits::VALUES).
+        limit: u32,
+    },
     /// There is not enough memory for what the message holds.
     #[error("no memory for {count} elements")]
     NoMemory {
@@ -249,6 +274,12 @@ pub enum EncodeErrorKind {
     /// Wide characters on a connection without a code set for them.
     #[error("expected no wide characters on this connection, found some")]
     WideRefused,
+    /// Values within each other beyond the limit.
+    #[error("expected at most {limit} levels of nesting, found more")]
+    TooDeep {
+        /// The limit, see [`Limits::DEPTH`](crate::Limits::DEPTH).
+        limit: u16,
+    },
     /// Something of another layer.
     #[error("expected {0}")]
     Expected(&'static str),

@@ -77,12 +77,13 @@ pub mod serde;
 mod text;
 mod traits;
 mod typecode;
+mod value;
 mod window;
 
 pub use codec::{
     Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Seq, WideStr,
 };
-pub use decoder::Decoder;
+pub use decoder::{Decoder, ValueHead};
 pub use encapsulation::{EncapsulationVisitor, decode_encapsulation, encode_encapsulation};
 pub use encoder::{Encoder, LONG_RUN, SHARE_FROM};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
@@ -104,5 +105,6 @@ pub use traits::{Decode, Encode};
 #[doc(hidden)]
 pub use typecode::data::StaticType;
 pub use typecode::{TcKind, TypeCode};
+pub use value::{AnyDecoder, AnyEncoder, Shared};
 #[doc(hidden)]
 pub use window::{Window, WindowMut};

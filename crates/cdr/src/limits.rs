@@ -25,6 +25,13 @@ impl Limits {
     /// number is generous.
     pub const EMPTY_ELEMENTS: u32 = 1 << 16;
 
+    /// Values (of value types) in a message. The shortest takes 4 octets there and some 200 in memory, so that the
+    /// octets of a message alone would bound too little; a million is far more than anybody sends at once.
+    pub const VALUES: u32 = 1 << 20;
+
+    /// Repository ids that a value may list. They are its type and the bases that it can be truncated to.
+    pub const VALUE_IDS: u32 = 64;
+
     /// The same with another depth.
     #[must_use]
     pub const fn with_max_depth(mut self, max_depth: u16) -> Self {

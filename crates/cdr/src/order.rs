@@ -1,5 +1,6 @@
 //! Byte order, as a value and as a type.
 
+use crate::{AnyDecoder, AnyEncoder, Decoder, Encoder};
 use core::fmt;
 
 mod sealed {
@@ -66,6 +67,12 @@ pub trait ByteOrder: sealed::Sealed + Copy + Default + fmt::Debug + Send + Sync 
     fn store_u32(value: u32) -> [u8; 4];
     /// Stores a number of eight octets.
     fn store_u64(value: u64) -> [u8; 8];
+    /// A decoder of this order as one of either.
+    #[doc(hidden)]
+    fn any_decoder<'a, 'de>(decoder: &'a mut Decoder<'de, Self>) -> AnyDecoder<'a, 'de>;
+    /// An encoder of this order as one of either.
+    #[doc(hidden)]
+    fn any_encoder(encoder: &mut Encoder<Self>) -> AnyEncoder<'_>;
 }
 
 /// Most significant octet first.
@@ -86,7 +93,7 @@ pub type NativeEndian = LittleEndian;
 pub type NativeEndian = BigEndian;
 
 macro_rules! byte_order {
-    ($name:ident, $endian:expr, $from:ident, $to:ident) => {
+    ($name:ident, $endian:expr, $any:ident, $from:ident, $to:ident) => {
         impl sealed::Sealed for $name {}
         impl ByteOrder for $name {
             const ENDIAN: Endian = $endian;
@@ -115,9 +122,21 @@ macro_rules! byte_order {
             fn store_u64(value: u64) -> [u8; 8] {
                 value.$to()
             }
+            fn any_decoder<'a, 'de>(decoder: &'a mut Decoder<'de, Self>) -> AnyDecoder<'a, 'de> {
+                AnyDecoder::$any(decoder)
+            }
+            fn any_encoder(encoder: &mut Encoder<Self>) -> AnyEncoder<'_> {
+                AnyEncoder::$any(encoder)
+            }
         }
     };
 }
 
-byte_order!(BigEndian, Endian::Big, from_be_bytes, to_be_bytes);
-byte_order!(LittleEndian, Endian::Little, from_le_bytes, to_le_bytes);
+byte_order!(BigEndian, Endian::Big, Big, from_be_bytes, to_be_bytes);
+byte_order!(
+    LittleEndian,
+    Endian::Little,
+    Little,
+    from_le_bytes,
+    to_le_bytes
+);

@@ -188,6 +188,8 @@ pub mod minor {
         0x4154_0000 | 19,
         0x4154_0000 | 20,
     ];
+    /// MARSHAL: a value of a type that nobody has registered.
+    pub const NO_VALUE_FACTORY: u32 = OMG | 1;
     /// BAD_PARAM: string_to_object, unknown scheme.
     pub const BAD_SCHEME: u32 = OMG | 7;
     /// BAD_PARAM: string_to_object, bad address.

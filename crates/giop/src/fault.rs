@@ -180,13 +180,16 @@ impl Fault {
             Self::Decode(error) => match error.kind() {
                 DecodeErrorKind::WideInGiop1_0 => (Kind::Marshal, minor::WIDE_OVER_1_0),
                 DecodeErrorKind::WideRefused => (Kind::BadParam, minor::NO_WCHAR_CODE_SET),
+                DecodeErrorKind::NoValueFactory => (Kind::Marshal, minor::NO_VALUE_FACTORY),
                 _ => (Kind::Marshal, 0),
             },
             Self::Encode(error) if error.is_data_conversion() => {
                 (Kind::DataConversion, minor::CHARACTER_NOT_IN_CODE_SET)
             }
             Self::Encode(error) => match error.kind() {
-                EncodeErrorKind::TooLong { .. } => (Kind::Marshal, 0),
+                EncodeErrorKind::TooLong { .. } | EncodeErrorKind::TooDeep { .. } => {
+                    (Kind::Marshal, 0)
+                }
                 EncodeErrorKind::WideInGiop1_0 => (Kind::Marshal, minor::WIDE_OVER_1_0),
                 EncodeErrorKind::WideRefused => (Kind::BadParam, minor::NO_WCHAR_CODE_SET),
                 _ => (Kind::BadParam, 0),

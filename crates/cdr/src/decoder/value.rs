@@ -1,0 +1,498 @@
+//! Reading values (of value types): tags, sharing, chunks.
+//!
+//! While a value in chunks is read, the decoder's piece ends with the chunk, so that reading a primitive costs what it
+//! always does, and what does not fit comes to `next_piece`, which opens the next chunk. Between two chunks the piece
+//! ends at the current position, which has the same effect.
+
+use super::Decoder;
+use crate::{
+    DecodeError, DecodeErrorKind, Frame, Limits,
+    value::{
+        CHUNKED, CODEBASE, ID_LIST, INDIRECTION, KNOWN_FLAGS, LAST_TAG, ONE_ID, Shared, TAG,
+        TYPE_INFO,
+    },
+};
+use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
+use core::fmt;
+
+/// What is not in chunks has no end that would be known beforehand.
+const NO_CHUNK: usize = usize::MAX;
+/// No end tag has been read that would end outer values too.
+const NOT_ENDED: u16 = u16::MAX;
+
+/// What a value says of itself before its state.
+#[derive(Clone, Debug)]
+pub struct ValueHead<'de> {
+    position: usize,
+    ids: Arc<[&'de [u8]]>,
+    chunked: bool,
+}
+
+impl<'de> ValueHead<'de> {
+    /// The repository ids of its type and of the bases it can be truncated to, the most derived first; none if it is
+    /// of the type that is expected.
+    #[must_use]
+    pub fn ids(&self) -> &[&'de [u8]] {
+        &self.ids
+    }
+
+    /// Whether its state is in chunks, so that the rest of it can be skipped.
+    #[must_use]
+    pub const fn is_chunked(&self) -> bool {
+        self.chunked
+    }
+}
+
+/// What is known of the values of a message.
+#[derive(Clone)]
+pub(super) struct ValueReader<'de> {
+    /// All octets of the message, or of the encapsulation.
+    whole: &'de [u8],
+    little: bool,
+    /// By the positions of their tags.
+    values: BTreeMap<usize, Known>,
+    /// Repository ids and codebases, by the positions of their lengths.
+    strings: BTreeMap<usize, &'de [u8]>,
+    /// Lists of repository ids, by the positions of their counts.
+    lists: BTreeMap<usize, Arc<[&'de [u8]]>>,
+    /// Values in chunks that are being read.
+    depth: u16,
+    /// Where the current chunk ends; the current position between two chunks; [`NO_CHUNK`] outside of any.
+    chunk_end: usize,
+    /// The depth of the outermost value that an end tag has ended before it was this value's turn.
+    ended: u16,
+    /// Values that have begun.
+    count: u32,
+}
+
+#[derive(Clone)]
+enum Known {
+    /// Read, or at least begun.
+    Value(Shared),
+    /// Skipped, in so many values in chunks.
+    Skipped(u16),
+}
+
+impl fmt::Debug for ValueReader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ValueReader").finish_non_exhaustive()
+    }
+}
+
+impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
+    /// Reads a value: `None` if it is null, what [`share_value`](Self::share_value) was given if it was read before,
+    /// else what `read` returns.
+    ///
+    /// `read` is given the head and reads the state, or as much of it as it understands: of a value in chunks, the rest
+    /// is skipped. It calls `share_value` before it reads the state, since the state may refer to the value itself.
+    ///
+    /// Reading is recursive, so that values within each other count as [`nested`](Self::nested).
+    ///
+    /// # Errors
+    /// What `read` returns; [`BadIndirection`](DecodeErrorKind::BadIndirection),
+    /// [`BadEndTag`](DecodeErrorKind::BadEndTag), [`TooManyValues`](DecodeErrorKind::TooManyValues),
+    /// [`TooDeep`](DecodeErrorKind::TooDeep), [`Truncated`](DecodeErrorKind::Truncated), and
+    /// [`Expected`](DecodeErrorKind::Expected) for what is no value at all.
+    #[inline(never)]
+    pub fn read_value(
+        &mut self,
+        read: impl FnOnce(&mut Self, &ValueHead<'de>) -> Result<Shared, DecodeError>,
+    ) -> Result<Option<Shared>, DecodeError> {
+        if self.values.is_none() {
+            let little = O::ENDIAN.is_little();
+            self.values = Some(Box::new(ValueReader::new(self.whole(), little)));
+        }
+        let (tag, between) = self.value_tag()?;
+        match tag {
+            0 => {
+                if between {
+                    self.between_chunks();
+                }
+                Ok(None)
+            }
+            INDIRECTION => self.indirect_value(read).map(Some),
+            _ => self.new_value(tag, between, read).map(Some),
+        }
+    }
+
+    /// Notes the value that has begun with `head`, for later references to it.
+    pub fn share_value(&mut self, head: &ValueHead<'de>, value: Shared) {
+        if let Some(values) = &mut self.values {
+            values.values.insert(head.position, Known::Value(value));
+        }
+    }
+
+    fn new_value(
+        &mut self,
+        tag: u32,
+        between: bool,
+        read: impl FnOnce(&mut Self, &ValueHead<'de>) -> Result<Shared, DecodeError>,
+    ) -> Result<Shared, DecodeError> {
+        let depth = self.chunk_depth();
+        if depth > 0 && !between {
+            let kind = DecodeErrorKind::Expected("a value to begin between two chunks");
+            return Err(self.error_behind(4, kind));
+        }
+        let head = self.value_head(tag)?;
+        self.value_body(&head, depth, read)
+    }
+
+    /// Reads what follows the head of a value that is in `depth` values in chunks.
+    fn value_body(
+        &mut self,
+        head: &ValueHead<'de>,
+        depth: u16,
+        read: impl FnOnce(&mut Self, &ValueHead<'de>) -> Result<Shared, DecodeError>,
+    ) -> Result<Shared, DecodeError> {
+        let value = self.nested(|d| {
+            if !head.chunked {
+                return read(d, head);
+            }
+            d.set_depth(depth.saturating_add(1));
+            d.between_chunks();
+            let value = read(d, head)?;
+            d.end_of_value()?;
+            d.set_depth(depth);
+            Ok(value)
+        })?;
+        if depth > 0 {
+            self.between_chunks();
+        } else {
+            self.leave_chunks();
+        }
+        Ok(value)
+    }
+
+    fn indirect_value(
+        &mut self,
+        read: impl FnOnce(&mut Self, &ValueHead<'de>) -> Result<Shared, DecodeError>,
+    ) -> Result<Shared, DecodeError> {
+        let target = self.indirection()?;
+        let known = self
+            .values
+            .as_ref()
+            .and_then(|values| values.values.get(&target).cloned());
+        match known {
+            Some(Known::Value(value)) => Ok(value),
+            // Nobody can go back to an earlier fragment of GIOP 1.1, where alignment was another.
+            Some(Known::Skipped(depth)) if self.later.is_empty() && self.bias == 0 => {
+                let here = (self.pos, self.piece, self.owed);
+                let state = self
+                    .values
+                    .as_ref()
+                    .map(|v| (v.chunk_end, v.depth, v.ended));
+                self.leave_chunks();
+                self.pos = target;
+                self.set_ended(NOT_ENDED);
+                let tag = self.read_u32()?;
+                let head = self.value_head(tag)?;
+                let value = self.value_body(&head, depth, read)?;
+                (self.pos, self.piece, self.owed) = here;
+                if let (Some(values), Some(state)) = (&mut self.values, state) {
+                    (values.chunk_end, values.depth, values.ended) = state;
+                }
+                Ok(value)
+            }
+            _ => Err(self.error_behind(
+                8,
+                DecodeErrorKind::BadIndirection {
+                    of: "value",
+                    target,
+                },
+            )),
+        }
+    }
+}
+
+impl<'de, O> Decoder<'de, O> {
+    /// Where the current chunk ends.
+    #[inline]
+    pub(super) fn chunk_end(&self) -> usize {
+        self.values.as_ref().map_or(NO_CHUNK, |v| v.chunk_end)
+    }
+
+    /// Opens the next chunk; false, and nothing changed, if something else follows.
+    #[cold]
+    pub(super) fn next_chunk(&mut self) -> bool {
+        let chunk_end = self.chunk_end();
+        let open =
+            |v: &ValueReader<'_>| v.depth > 0 && v.ended > v.depth && v.chunk_end != NO_CHUNK;
+        if !self.values.as_deref().is_some_and(open) {
+            return false;
+        }
+        let here = (self.pos, self.piece, self.bias, self.later);
+        self.leave_chunks();
+        self.pos = self.pos.max(chunk_end);
+        if let Ok(size @ 1..TAG) = self.raw_u32()
+            && let Ok(size) = usize::try_from(size)
+            && size <= self.remaining()
+            && let Some(values) = &mut self.values
+        {
+            values.chunk_end = self.pos.saturating_add(size);
+            self.cut_piece();
+            return true;
+        }
+        (self.pos, self.piece, self.bias, self.later) = here;
+        if let Some(values) = &mut self.values {
+            values.chunk_end = chunk_end;
+        }
+        false
+    }
+
+    /// The tag of a value, and whether it stands between two chunks, rather than in one or in no chunk at all.
+    fn value_tag(&mut self) -> Result<(u32, bool), DecodeError> {
+        let Some(values) = &self.values else {
+            return Err(self.truncated(4));
+        };
+        let at_end = self.aligned(4) >= values.chunk_end;
+        if values.depth == 0 || !at_end || values.ended <= values.depth {
+            let tag = self.raw_u32()?;
+            return match tag {
+                0 | INDIRECTION | TAG..=LAST_TAG => Ok((tag, false)),
+                _ => Err(self.error_behind(4, DecodeErrorKind::Expected("a value tag"))),
+            };
+        }
+        if self.next_chunk() {
+            // A value itself is never in a chunk.
+            return match self.raw_u32()? {
+                tag @ (0 | INDIRECTION) => Ok((tag, false)),
+                _ => {
+                    let kind = DecodeErrorKind::Expected("null or an indirection within a chunk");
+                    Err(self.error_behind(4, kind))
+                }
+            };
+        }
+        self.leave_chunks();
+        match self.raw_u32()? {
+            tag @ (0 | TAG..=LAST_TAG) => Ok((tag, true)),
+            _ => Err(self.error_behind(
+                4,
+                DecodeErrorKind::Expected("a value tag or the size of a chunk"),
+            )),
+        }
+    }
+
+    /// What follows a tag: codebase and repository ids.
+    fn value_head(&mut self, tag: u32) -> Result<ValueHead<'de>, DecodeError> {
+        let position = self.pos.wrapping_sub(4);
+        let chunked = tag & CHUNKED != 0;
+        let type_info = tag & TYPE_INFO;
+        if tag & !(TAG | KNOWN_FLAGS) != 0 || !matches!(type_info, 0 | ONE_ID | ID_LIST) {
+            return Err(self.error_behind(4, DecodeErrorKind::Expected("a value tag")));
+        }
+        if self.chunk_depth() > 0 && !chunked {
+            let kind = DecodeErrorKind::Expected("a value in chunks inside of one in chunks");
+            return Err(self.error_behind(4, kind));
+        }
+        if let Some(values) = &mut self.values {
+            values.count = values.count.saturating_add(1);
+            if values.count > Limits::VALUES {
+                let limit = Limits::VALUES;
+                return Err(self.error_behind(4, DecodeErrorKind::TooManyValues { limit }));
+            }
+        }
+        if tag & CODEBASE != 0 {
+            self.shared_string("codebase")?;
+        }
+        let ids: Arc<[&'de [u8]]> = match type_info {
+            ONE_ID => Arc::new([self.shared_string("repository id")?]),
+            ID_LIST => self.id_list()?,
+            _ => Arc::new([]),
+        };
+        Ok(ValueHead {
+            position,
+            ids,
+            chunked,
+        })
+    }
+
+    fn id_list(&mut self) -> Result<Arc<[&'de [u8]]>, DecodeError> {
+        let count = self.raw_u32()?;
+        let at = self.pos.wrapping_sub(4);
+        if count == INDIRECTION {
+            let target = self.indirection()?;
+            let list = self.values.as_ref().and_then(|v| v.lists.get(&target));
+            return list.cloned().ok_or_else(|| {
+                let of = "list of repository ids";
+                self.error_behind(8, DecodeErrorKind::BadIndirection { of, target })
+            });
+        }
+        if count == 0 || count > Limits::VALUE_IDS {
+            let left = self.remaining();
+            return Err(self.error_behind(4, DecodeErrorKind::CountTooLarge { count, left }));
+        }
+        let mut ids = Vec::new();
+        for _ in 0..count {
+            ids.push(self.shared_string("repository id")?);
+        }
+        let ids: Arc<[&'de [u8]]> = ids.into();
+        if let Some(values) = &mut self.values {
+            values.lists.insert(at, Arc::clone(&ids));
+        }
+        Ok(ids)
+    }
+
+    /// A string that may be an indirection to an earlier one.
+    fn shared_string(&mut self, of: &'static str) -> Result<&'de [u8], DecodeError> {
+        let len = self.raw_u32()?;
+        let at = self.pos.wrapping_sub(4);
+        if len == INDIRECTION {
+            let target = self.indirection()?;
+            let string = self.values.as_ref().and_then(|v| v.strings.get(&target));
+            return string.copied().ok_or_else(|| {
+                self.error_behind(8, DecodeErrorKind::BadIndirection { of, target })
+            });
+        }
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        let octets = self.take(len)?;
+        let text = match octets.split_last() {
+            None => octets,
+            Some((0, text)) => text,
+            Some((found, _)) => {
+                return Err(self.error_behind(1, DecodeErrorKind::MissingNul { found: *found }));
+            }
+        };
+        if let Some(values) = &mut self.values {
+            values.strings.insert(at, text);
+        }
+        Ok(text)
+    }
+
+    /// The offset of an indirection, as the position that it leads to. Offsets count from themselves.
+    fn indirection(&mut self) -> Result<usize, DecodeError> {
+        let offset = self.raw_u32()?.cast_signed();
+        let offset = isize::try_from(offset).unwrap_or(isize::MAX);
+        Ok(self.pos.wrapping_sub(4).wrapping_add_signed(offset))
+    }
+
+    /// Skips what is left of a value in chunks, its end tag included.
+    fn end_of_value(&mut self) -> Result<(), DecodeError> {
+        let own = self.chunk_depth();
+        let chunk_end = self.chunk_end();
+        if let Some(values) = &mut self.values
+            && values.ended <= own
+        {
+            // An inner value's end tag was ours as well.
+            if values.ended == own {
+                values.ended = NOT_ENDED;
+            }
+            return Ok(());
+        }
+        if chunk_end > self.pos {
+            self.take(chunk_end.wrapping_sub(self.pos))?;
+        }
+        self.leave_chunks();
+        let mut level = own;
+        loop {
+            let word = self.raw_u32()?;
+            match word {
+                0 => {}
+                1..TAG => {
+                    self.take(usize::try_from(word).unwrap_or(usize::MAX))?;
+                }
+                TAG..=LAST_TAG => {
+                    let position = self.pos.wrapping_sub(4);
+                    self.value_head(word)?;
+                    if let Some(values) = &mut self.values {
+                        let skipped = Known::Skipped(level);
+                        values.values.entry(position).or_insert(skipped);
+                    }
+                    level = level.saturating_add(1);
+                    let limit = self.limits.max_depth;
+                    if level > limit {
+                        return Err(self.error(DecodeErrorKind::TooDeep { limit }));
+                    }
+                }
+                _ => {
+                    let found = word.wrapping_neg();
+                    let tag = u16::try_from(found).ok().filter(|tag| *tag <= level);
+                    let Some(tag) = tag else {
+                        let depth = level;
+                        let kind = DecodeErrorKind::BadEndTag { depth, found };
+                        return Err(self.error_behind(4, kind));
+                    };
+                    if tag < own {
+                        self.set_ended(tag);
+                    }
+                    if tag <= own {
+                        return Ok(());
+                    }
+                    level = tag.saturating_sub(1);
+                }
+            }
+        }
+    }
+
+    fn chunk_depth(&self) -> u16 {
+        self.values.as_ref().map_or(0, |values| values.depth)
+    }
+
+    fn set_depth(&mut self, depth: u16) {
+        if let Some(values) = &mut self.values {
+            values.depth = depth;
+        }
+    }
+
+    fn set_ended(&mut self, ended: u16) {
+        if let Some(values) = &mut self.values {
+            values.ended = ended;
+        }
+    }
+
+    /// From here on, whatever is read is looked for in the next chunk.
+    fn between_chunks(&mut self) {
+        if let Some(values) = &mut self.values {
+            values.chunk_end = self.pos;
+            self.cut_piece();
+        }
+    }
+
+    /// From here on, there are no chunks.
+    fn leave_chunks(&mut self) {
+        if let Some(values) = &mut self.values {
+            values.chunk_end = NO_CHUNK;
+            self.cut_piece();
+        }
+    }
+
+    /// Has the piece end with the chunk, or with the GIOP 1.1 fragment.
+    fn cut_piece(&mut self) {
+        let end = self.piece_end().min(self.chunk_end());
+        if let Some(values) = &self.values {
+            self.piece = values.whole.get(..end).unwrap_or(self.piece);
+        }
+    }
+
+    /// All octets that positions count in. Called while the piece is not cut to a chunk.
+    fn whole(&self) -> &'de [u8] {
+        match self.frame.map(Frame::octets) {
+            Some(octets) if !self.later.is_empty() => octets,
+            _ => self.piece,
+        }
+    }
+
+    /// An unsigned long, from wherever one can be read now.
+    fn raw_u32(&mut self) -> Result<u32, DecodeError> {
+        let octets = self.primitive::<4>()?;
+        Ok(match &self.values {
+            Some(values) if values.little => u32::from_le_bytes(octets),
+            _ => u32::from_be_bytes(octets),
+        })
+    }
+}
+
+impl<'de> ValueReader<'de> {
+    fn new(whole: &'de [u8], little: bool) -> Self {
+        Self {
+            whole,
+            little,
+            values: BTreeMap::new(),
+            strings: BTreeMap::new(),
+            lists: BTreeMap::new(),
+            depth: 0,
+            chunk_end: NO_CHUNK,
+            ended: NOT_ENDED,
+            count: 0,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Writing values (of value types): tags, sharing, chunks.
+//!
+//! A chunk is whatever stands between two nested values: its size is filled in when it ends, so primitives know nothing
+//! of it.
+
+use super::Encoder;
+use crate::{
+    ByteOrder, EncodeError, EncodeErrorKind, Limits,
+    value::{CHUNKED, ID_LIST, INDIRECTION, ONE_ID, Shared, TAG},
+};
+use alloc::{boxed::Box, collections::BTreeMap, sync::Arc};
+use core::fmt;
+
+/// What is known of the values of a message.
+#[derive(Default)]
+pub(super) struct ValueWriter {
+    /// Where values begin, by where they are in memory. They are kept, so that their places are not used again.
+    values: BTreeMap<usize, (usize, Shared)>,
+    /// Where repository ids begin.
+    ids: BTreeMap<Box<str>, usize>,
+    /// Where lists of them begin, by their first.
+    lists: BTreeMap<Box<str>, usize>,
+    /// Values that are being written.
+    levels: u16,
+    /// Of those, values in chunks.
+    depth: u16,
+    /// Where the octets of the current chunk begin.
+    chunk: usize,
+}
+
+impl fmt::Debug for ValueWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ValueWriter").finish_non_exhaustive()
+    }
+}
+
+impl<O: ByteOrder> Encoder<O> {
+    /// Writes the null value.
+    pub fn write_null_value(&mut self) {
+        self.write_u32(0);
+    }
+
+    /// Writes a value whose state `state` writes, or where it was written before if it was.
+    ///
+    /// `ids` are its type's repository id and those of the bases that it may be truncated to, the most derived first.
+    /// It is written in chunks if there are several, if `custom`, or if it is in a value that is.
+    ///
+    /// # Errors
+    /// What `state` returns; [`TooDeep`](EncodeErrorKind::TooDeep) for values within each other beyond
+    /// [`Limits::DEPTH`]; [`TooLong`](EncodeErrorKind::TooLong) for a chunk of almost 2 GiB.
+    #[inline(never)]
+    pub fn write_value(
+        &mut self,
+        value: &Shared,
+        ids: &[&str],
+        custom: bool,
+        state: impl FnOnce(&mut Self) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
+        let key = Arc::as_ptr(value).addr();
+        let values = self.values.get_or_insert_with(Box::default);
+        if let Some((target, _)) = values.values.get(&key) {
+            let target = *target;
+            return self.write_indirection(target);
+        }
+        if values.levels >= Limits::DEPTH {
+            let limit = Limits::DEPTH;
+            return Err(EncodeErrorKind::TooDeep { limit }.into());
+        }
+        values.levels = values.levels.saturating_add(1);
+        let outer = values.depth;
+        let chunked = custom || ids.len() > 1 || outer > 0;
+        if outer > 0 {
+            self.end_chunk()?;
+        }
+        let type_info = match ids {
+            [] => 0,
+            [_] => ONE_ID,
+            _ => ID_LIST,
+        };
+        self.write_u32(TAG | type_info | if chunked { CHUNKED } else { 0 });
+        let position = self.position().wrapping_sub(4);
+        let values = self.values.get_or_insert_with(Box::default);
+        values.values.insert(key, (position, Arc::clone(value)));
+        self.write_ids(ids)?;
+        if chunked {
+            let depth = outer.saturating_add(1);
+            self.set_chunk_depth(depth);
+            self.begin_chunk();
+            state(self)?;
+            self.end_chunk()?;
+            self.write_i32(i32::from(depth).wrapping_neg());
+            self.set_chunk_depth(outer);
+            if outer > 0 {
+                self.begin_chunk();
+            }
+        } else {
+            state(self)?;
+        }
+        if let Some(values) = &mut self.values {
+            values.levels = values.levels.saturating_sub(1);
+        }
+        Ok(())
+    }
+
+    fn write_ids(&mut self, ids: &[&str]) -> Result<(), EncodeError> {
+        let [first, _, ..] = ids else {
+            return ids.iter().try_for_each(|id| self.write_id(id));
+        };
+        if let Some(target) = self.values.as_ref().and_then(|v| v.lists.get(*first)) {
+            let target = *target;
+            return self.write_indirection(target);
+        }
+        self.write_count(ids.len())?;
+        let position = self.position().wrapping_sub(4);
+        if let Some(values) = &mut self.values {
+            values.lists.insert((*first).into(), position);
+        }
+        ids.iter().try_for_each(|id| self.write_id(id))
+    }
+
+    fn write_id(&mut self, id: &str) -> Result<(), EncodeError> {
+        if let Some(target) = self.values.as_ref().and_then(|v| v.ids.get(id)) {
+            let target = *target;
+            return self.write_indirection(target);
+        }
+        self.align(4);
+        let position = self.position();
+        if let Some(values) = &mut self.values {
+            values.ids.insert(id.into(), position);
+        }
+        self.write_raw_string(id.as_bytes())
+    }
+
+    /// Offsets count from themselves.
+    fn write_indirection(&mut self, target: usize) -> Result<(), EncodeError> {
+        self.write_u32(INDIRECTION);
+        let back = self.position().saturating_sub(target);
+        let offset = i32::try_from(back).map_err(|_| EncodeErrorKind::TooLong { found: back })?;
+        self.write_i32(offset.wrapping_neg());
+        Ok(())
+    }
+
+    fn set_chunk_depth(&mut self, depth: u16) {
+        if let Some(values) = &mut self.values {
+            values.depth = depth;
+        }
+    }
+
+    fn begin_chunk(&mut self) {
+        self.write_u32(0);
+        let start = self.position();
+        if let Some(values) = &mut self.values {
+            values.chunk = start;
+        }
+    }
+
+    /// Fills in the size of the current chunk, or takes it back if nothing is in it.
+    fn end_chunk(&mut self) -> Result<(), EncodeError> {
+        let start = self.values.as_ref().map_or(0, |values| values.chunk);
+        let size = self.position().wrapping_sub(start);
+        let place = start.wrapping_sub(4);
+        match u32::try_from(size) {
+            Ok(0) => self.truncate(place),
+            Ok(size @ 1..TAG) => self.patch_u32(place, size),
+            _ => return Err(EncodeErrorKind::TooLong { found: size }.into()),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,60 @@
+//! What reading and writing values (of value types) share: tags, and readers and writers of either byte order.
+//!
+//! ```text
+//! value      | tag | codebase? | ids? | state                                    |
+//! in chunks  | tag | codebase? | ids? | size | octets… | nested value | size | octets… | -depth |
+//! null       | 0 |
+//! again      | 0xffffffff | offset to the tag of an earlier value |
+//! ```
+
+use crate::{BigEndian, Decoder, Encoder, LittleEndian};
+use alloc::sync::Arc;
+use core::any::Any;
+
+/// A value that may stand in a message more than once: whatever its owner keeps values in.
+pub type Shared = Arc<dyn Any + Send + Sync>;
+
+/// The lowest value tag; the flags are added to it.
+pub(crate) const TAG: u32 = 0x7fff_ff00;
+/// The highest.
+pub(crate) const LAST_TAG: u32 = 0x7fff_ffff;
+/// Flag: the URL of a codebase follows.
+pub(crate) const CODEBASE: u32 = 1;
+/// The two flags that say what is told of the type.
+pub(crate) const TYPE_INFO: u32 = 6;
+/// Of those: one repository id.
+pub(crate) const ONE_ID: u32 = 2;
+/// Of those: a list of repository ids, the most derived first.
+pub(crate) const ID_LIST: u32 = 6;
+/// Flag: the state is in chunks.
+pub(crate) const CHUNKED: u32 = 8;
+/// What may be set in a tag.
+pub(crate) const KNOWN_FLAGS: u32 = CODEBASE | TYPE_INFO | CHUNKED;
+/// Stands where a value, a repository id or a list of those was written before; its offset follows.
+pub(crate) const INDIRECTION: u32 = 0xffff_ffff;
+
+/// A decoder of either byte order, for what is called through a pointer and cannot be generic over the order.
+#[derive(Debug)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "CDR knows two byte orders and one flag bit"
+)]
+pub enum AnyDecoder<'a, 'de> {
+    /// Of a message in big endian.
+    Big(&'a mut Decoder<'de, BigEndian>),
+    /// Of a message in little endian.
+    Little(&'a mut Decoder<'de, LittleEndian>),
+}
+
+/// An encoder of either byte order, for what is called through a pointer and cannot be generic over the order.
+#[derive(Debug)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "CDR knows two byte orders and one flag bit"
+)]
+pub enum AnyEncoder<'a> {
+    /// Of a message in big endian.
+    Big(&'a mut Encoder<BigEndian>),
+    /// Of a message in little endian.
+    Little(&'a mut Encoder<LittleEndian>),
+}
