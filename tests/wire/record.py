@@ -296,10 +296,11 @@ def write(name, lines):
 
 
 class Server:
-    def __init__(self, build, folder, args):
+    def __init__(self, build, folder, args, kind=""):
         self.ior = os.path.join(folder, "ior")
-        self.command = ["server", "--ior", "IOR"] + args
-        real = [os.path.join(build, "server"), "--ior", self.ior] + args
+        self.kind = kind
+        self.command = [kind + "server", "--ior", "IOR"] + args
+        real = [os.path.join(build, kind + "server"), "--ior", self.ior] + args
         self.process = subprocess.Popen(real, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 10
         while not os.path.exists(self.ior):
@@ -312,22 +313,23 @@ class Server:
             return f.read().strip()
 
     def end(self, build):
-        subprocess.run([os.path.join(build, "client"), "--ior", self.ior, "--op", "shutdown"], check=False)
+        client = os.path.join(build, self.kind + "client")
+        subprocess.run([client, "--ior", self.ior, "--op", "shutdown"], check=False)
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:
             self.process.kill()
 
 
-def converse(build, name, what, client_args, turn=False, server_args=()):
-    """One server, one client through the proxy; writes NAME.hex."""
+def converse(build, name, what, client_args, turn=False, server_args=(), kind=""):
+    """One server, one client through the proxy; writes NAME.hex. `kind` stands before the programs' names."""
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
         args = ["-ORBendPoint", "giop:tcp:127.0.0.1:%d" % port, "-ORBendPointPublish",
                 "giop:tcp:127.0.0.1:%d" % PROXY_PORT] + list(server_args)
         proxy = Proxy(port, turn)
-        server = Server(build, folder, args)
-        command = [os.path.join(build, "client"), "--ior", server.ior] + client_args
+        server = Server(build, folder, args, kind)
+        command = [os.path.join(build, kind + "client"), "--ior", server.ior] + client_args
         done = subprocess.run(command, capture_output=True, text=True)
         proxy.close()
         if "shutdown" in client_args:
@@ -339,7 +341,7 @@ def converse(build, name, what, client_args, turn=False, server_args=()):
             again.close()
         if done.returncode:
             sys.exit("record.py: %s: %s%s" % (name, done.stdout, done.stderr))
-        shown = [" ".join(server.command), " ".join(["client", "--ior", "IOR"] + client_args)]
+        shown = [" ".join(server.command), " ".join([kind + "client", "--ior", "IOR"] + client_args)]
         shown[0] = shown[0].replace(str(port), "PORT")
         if turn:
             what += "; every message turned into big-endian between the two programs"
@@ -583,6 +585,9 @@ def main():
                  server_args=utf8)
     if wanted("giop1.2-wide"):
         converse(build, "giop1.2-wide", "Cell record_wide", ["--cell", "record_wide"])
+    for cell in ("unions", "fixed", "anys", "types", "values"):
+        if wanted("giop1.2-" + cell):
+            converse(build, "giop1.2-" + cell, "Cell record_%s of rich.idl" % cell, ["--cell", "record_" + cell], kind="rich_")
     if wanted("odd-requests"):
         odd_requests(build)
     if wanted("mapper"):
