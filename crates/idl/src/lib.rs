@@ -59,6 +59,7 @@ mod options;
 mod parser;
 mod preprocess;
 mod resolve;
+mod selection;
 mod source;
 
 pub use compile::{Output, check_files, check_str, compile_files, compile_str};

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 
 use crate::diagnostic::{Report, Sink};
-use crate::model::{DefId, DefKind, Interface, Model, Operation, Role, ScopeId};
+use crate::model::{DefId, DefKind, Interface, Model, Operation, Role, ScopeId, Struct, Union};
+use crate::selection::Selection;
 use crate::source::Span;
 
 /// Rust names, and the names of what is generated beside them.
@@ -73,12 +74,21 @@ fn method_name(idl: &str) -> String {
     }
 }
 
+/// The variant of a union in which no member is.
+pub(crate) const UNSET: &str = "Unset";
+
 fn by_rule(model: &Model, id: DefId) -> String {
     let idl = &*model.def(id).name;
+    let in_union = || {
+        let owner = model.scope(model.def(id).scope).owner;
+        owner.is_some_and(|owner| matches!(model.def(owner).kind, DefKind::Union(_)))
+    };
     match model.def(id).kind {
         DefKind::Module(_) => module_name(idl),
         DefKind::Enumerator(_) | DefKind::Bit(_) => escape(idl.to_upper_camel_case()),
         DefKind::Const(..) => escape(idl.to_shouty_snake_case()),
+        // A variant.
+        DefKind::Member if in_union() => escape(idl.to_upper_camel_case()),
         DefKind::Member => value_name(idl),
         DefKind::Operation | DefKind::Factory => method_name(idl),
         _ => type_name(idl),
@@ -294,34 +304,11 @@ impl Clashes<'_> {
                 self.take(taken, Space::Type, name, id, None);
                 self.enumerators(id);
             }
-            DefKind::Struct(body) | DefKind::Exception(body) => {
+            DefKind::Struct(Struct { scope, .. })
+            | DefKind::Exception(Struct { scope, .. })
+            | DefKind::Union(Union { scope, .. }) => {
                 self.take(taken, Space::Type, name, id, None);
-                let inner = self.model.scope(body.scope).order.iter();
-                if inner
-                    .clone()
-                    .any(|&inner| !matches!(self.model.def(inner).kind, DefKind::Member))
-                {
-                    let what = format!("the module of what is declared inside `{idl}`");
-                    self.take(
-                        taken,
-                        Space::Type,
-                        self.names.inner_module(id),
-                        id,
-                        Some(what),
-                    );
-                }
-                let mut fields = Taken::new();
-                for &member in
-                    inner.filter(|&&inner| matches!(self.model.def(inner).kind, DefKind::Member))
-                {
-                    self.take(
-                        &mut fields,
-                        Space::Value,
-                        self.names.of(member).to_owned(),
-                        member,
-                        None,
-                    );
-                }
+                self.composite(taken, id, *scope);
             }
             DefKind::Interface(_) => {
                 let generated = [
@@ -352,8 +339,7 @@ impl Clashes<'_> {
                 self.take(taken, Space::Type, name, id, None);
             }
             DefKind::Const(..) => self.take(taken, Space::Value, name, id, None),
-            DefKind::Union(_)
-            | DefKind::Value(_)
+            DefKind::Value(_)
             | DefKind::ValueBox(_)
             | DefKind::Bitset(_)
             | DefKind::Bitmask(_)
@@ -365,6 +351,31 @@ impl Clashes<'_> {
             | DefKind::Factory
             | DefKind::Bit(_)
             | DefKind::Unsupported => {}
+        }
+    }
+
+    /// What has members: their names, and that of the module of what is declared inside.
+    fn composite(&self, taken: &mut Taken, id: DefId, scope: ScopeId) {
+        let is_member = |&&inner: &&DefId| matches!(self.model.def(inner).kind, DefKind::Member);
+        let inner = self.model.scope(scope).order.iter();
+        if !inner.clone().all(|inner| is_member(&inner)) {
+            let what = format!(
+                "the module of what is declared inside `{}`",
+                self.model.def(id).name
+            );
+            let module = self.names.inner_module(id);
+            self.take(taken, Space::Type, module, id, Some(what));
+        }
+        let mut fields = Taken::new();
+        for &member in inner.filter(is_member) {
+            let name = self.names.of(member).to_owned();
+            self.take(&mut fields, Space::Value, name, member, None);
+        }
+        if let DefKind::Union(union) = &self.model.def(id).kind
+            && Selection::of(self.model, union).unset.is_some()
+        {
+            let what = "the variant for no member".to_owned();
+            self.take(&mut fields, Space::Value, UNSET.to_owned(), id, Some(what));
         }
     }
 

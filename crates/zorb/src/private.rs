@@ -6,7 +6,7 @@ pub use crate::poa::InterfaceSkeleton;
 pub use phf;
 pub use zorb_cdr::{
     Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Octets,
-    OctetsRef, Seq, WideStr, cdr_enum, cdr_struct,
+    OctetsRef, Seq, WideStr, cdr_enum, cdr_struct, cdr_union,
 };
 pub use zorb_giop::{OperationError, UserException};
 pub use zorb_idl_macros::idl_tokens;

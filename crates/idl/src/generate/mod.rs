@@ -13,6 +13,7 @@ mod skeleton;
 mod stub;
 pub(crate) mod support;
 mod types;
+mod unions;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
@@ -63,6 +64,7 @@ impl Generator<'_> {
             DefKind::Module(scope) => self.module(id, *scope),
             DefKind::Interface(interface) if interface.defined => self.interface(id, interface),
             DefKind::Struct(body) => self.with_inner(id, body.scope, self.structure(id, body)),
+            DefKind::Union(union) => self.with_inner(id, union.scope, self.union(id, union)),
             DefKind::Exception(body) => self.with_inner(id, body.scope, self.exception(id, body)),
             DefKind::Enum(enumerators) => self.enumeration(id, enumerators),
             DefKind::Typedef(ty) => self.typedef(id, ty),

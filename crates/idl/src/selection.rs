@@ -1,0 +1,134 @@
+//! Which values of its discriminator select which member of a union.
+
+use std::collections::HashSet;
+
+use crate::model::{Basic, Case, DefId, DefKind, Model, Type, Union, Value};
+
+/// What a union can be.
+#[derive(Debug)]
+pub(crate) struct Selection<'a> {
+    /// One for each member, in the order of the text.
+    pub(crate) members: Vec<(&'a Case, Selector)>,
+    /// What is left selects no member.
+    pub(crate) unset: Option<Unset>,
+}
+
+/// What selects a member.
+#[derive(Debug)]
+pub(crate) enum Selector {
+    /// This value alone.
+    One(Value),
+    /// These, at least two.
+    Several(Vec<Value>),
+    /// Every value that selects no other.
+    Others,
+}
+
+/// What selects no member.
+#[derive(Debug)]
+pub(crate) enum Unset {
+    /// This value alone.
+    One(Value),
+    /// There are too many of them to name.
+    Others,
+}
+
+impl<'a> Selection<'a> {
+    pub(crate) fn of(model: &Model, union: &'a Union) -> Self {
+        let mut left = Left::of(model, &union.discriminator);
+        for case in union.cases.iter().filter(|case| !case.default) {
+            for label in &case.labels {
+                left.take(label);
+            }
+        }
+        let members = union.cases.iter().map(|case| {
+            let selector = match (case.default, &case.labels[..]) {
+                (true, _) => match left.only() {
+                    Some(value) => Selector::One(value),
+                    None => Selector::Others,
+                },
+                (false, [one]) => Selector::One(one.clone()),
+                (false, several) => Selector::Several(several.to_vec()),
+            };
+            (case, selector)
+        });
+        let members = members.collect();
+        let unset = if left.is_empty() || union.cases.iter().any(|case| case.default) {
+            None
+        } else {
+            Some(left.only().map_or(Unset::Others, Unset::One))
+        };
+        Self { members, unset }
+    }
+}
+
+/// The values that no label has.
+enum Left {
+    /// Of a boolean or an enum.
+    Named(Vec<Value>),
+    /// Of a number or character: how many there are, and which of them have been taken.
+    Counted(u128, HashSet<i128>),
+}
+
+impl Left {
+    fn of(model: &Model, discriminator: &Type) -> Self {
+        match model.unaliased(discriminator) {
+            Type::Basic(Basic::Boolean) => {
+                Self::Named(vec![Value::Boolean(false), Value::Boolean(true)])
+            }
+            Type::Named(id) => Self::Named(enumerators(model, *id)),
+            Type::Basic(basic) => {
+                let bits = match basic {
+                    Basic::Octet | Basic::Int8 | Basic::Char => 8,
+                    Basic::Short | Basic::UShort | Basic::WideChar => 16,
+                    Basic::Long | Basic::ULong => 32,
+                    _ => 64,
+                };
+                Self::Counted(1 << bits, HashSet::new())
+            }
+            // Reported already.
+            _ => Self::Named(Vec::new()),
+        }
+    }
+
+    fn take(&mut self, label: &Value) {
+        match self {
+            Self::Named(values) => values.retain(|value| value != label),
+            Self::Counted(_, taken) => {
+                taken.extend(match label {
+                    Value::Integer(number) => Some(*number),
+                    Value::Char(c) | Value::WideChar(c) => Some(i128::from(u32::from(*c))),
+                    _ => None,
+                });
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Named(values) => values.is_empty(),
+            Self::Counted(count, taken) => taken.len() as u128 >= *count,
+        }
+    }
+
+    /// The value, if there is a single one and it has a name.
+    fn only(&self) -> Option<Value> {
+        match self {
+            Self::Named(values) => match &values[..] {
+                [one] => Some(one.clone()),
+                _ => None,
+            },
+            Self::Counted(..) => None,
+        }
+    }
+}
+
+fn enumerators(model: &Model, id: DefId) -> Vec<Value> {
+    match &model.def(id).kind {
+        DefKind::Enum(enumerators) => enumerators
+            .iter()
+            .map(|&it| Value::Enumerator(it))
+            .collect(),
+        _ => Vec::new(),
+    }
+}

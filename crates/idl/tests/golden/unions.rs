@@ -1,0 +1,373 @@
+/** Every shape that a union can have.
+
+ Module `IDL:Unions:1.0`.*/
+pub mod unions {
+    /// Enum `IDL:Unions/Suit:1.0`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Suit {
+        /// Enumerator `clubs`.
+        Clubs,
+        /// Enumerator `diamonds`.
+        Diamonds,
+        /// Enumerator `hearts`.
+        Hearts,
+        /// Enumerator `spades`.
+        Spades,
+    }
+    ::zorb::__private::cdr_enum!(Suit { Clubs, Diamonds, Hearts, Spades });
+    /// Typedef `IDL:Unions/Colour:1.0`.
+    pub type Colour = Suit;
+    /** One label, several, default.
+
+ Union `IDL:Unions/ByLong:1.0`.*/
+    #[derive(Debug, Clone, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "members are as large as the IDL has them"
+    )]
+    pub enum ByLong {
+        /// Member `text`, selected by `1`, `-7`.
+        Text {
+            /// What selects it.
+            discriminator: i32,
+            /// The member.
+            value: ::std::string::String,
+        },
+        /// Member `at`, selected by `100`.
+        At(::zorb::Bytes),
+        /// Member `other`, selected by whatever selects no other.
+        Other {
+            /// What selects it.
+            discriminator: i32,
+            /// The member.
+            value: u8,
+        },
+    }
+    ::zorb::__private::cdr_union!(
+        ByLong : i32 { one { At(::zorb::Bytes) = [100] } several {
+        Text(::zorb::__private::BoundedStr < 8 >) = [1] [- 7] } default Other(u8); }
+    );
+    /** Nothing for most values.
+
+ Union `IDL:Unions/ByShort:1.0`.*/
+    #[derive(Debug, Clone, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "members are as large as the IDL has them"
+    )]
+    pub enum ByShort {
+        /// Member `real`, selected by `-3`.
+        Real(f64),
+        /// No member.
+        Unset(i16),
+    }
+    ::zorb::__private::cdr_union!(
+        ByShort : i16 { one { Real(f64) = [- 3] } several {} unset Unset; }
+    );
+    /// Union `IDL:Unions/ByBig:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "members are as large as the IDL has them"
+    )]
+    pub enum ByBig {
+        /// Member `far_`, selected by `18364758544493064720`.
+        Far(::std::string::String),
+        /// No member.
+        Unset(u64),
+    }
+    ::zorb::__private::cdr_union!(
+        ByBig : u64 { one { Far(::zorb::__private::WideStr) = [18364758544493064720] }
+        several {} unset Unset; }
+    );
+    /// Union `IDL:Unions/ByChar:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "members are as large as the IDL has them"
+    )]
+    pub enum ByChar {
+        /// Member `small`, selected by `'a'`.
+        Small(i32),
+        /// Member `last`, selected by `'z'`, `'\''`.
+        Last {
+            /// What selects it.
+            discriminator: ::zorb::Char,
+            /// The member.
+            value: f64,
+        },
+        /// No member.
+        Unset(::zorb::Char),
+    }
+    ::zorb::__private::cdr_union!(
+        ByChar : ::zorb::Char { one { Small(i32) = [::zorb::Char(97)] } several {
+        Last(f64) = [::zorb::Char(122)] [::zorb::Char(39)] } unset Unset; }
+    );
+    /// Union `IDL:Unions/ByBoolean:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "members are as large as the IDL has them"
+    )]
+    pub enum ByBoolean {
+        /// Member `yes`, selected by `TRUE`.
+        Yes(::std::string::String),
+        /// Member `no`, selected by `FALSE`.
+        No(::core::option::Option<::zorb::ObjectRef>),
+    }
+    ::zorb::__private::cdr_union!(
+        ByBoolean : bool { one { Yes(::std::string::String) = [true],
+        No(::zorb::__private::RefCodec < ::zorb::ObjectRef >) = [false] } several {} }
+    );
+    /** Nothing for FALSE.
+
+ Union `IDL:Unions/Maybe:1.0`.*/
+    #[derive(Debug, Clone, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "members are as large as the IDL has them"
+    )]
+    pub enum Maybe {
+        /// Member `truth`, selected by `TRUE`.
+        Truth(i32),
+        /// No member.
+        Unset,
+    }
+    ::zorb::__private::cdr_union!(
+        Maybe : bool { one { Truth(i32) = [true] } several {} last Unset = [false]; }
+    );
+    /** \`default\` is spades alone.
+
+ Union `IDL:Unions/BySuit:1.0`.*/
+    #[derive(Debug, Clone, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "members are as large as the IDL has them"
+    )]
+    pub enum BySuit {
+        /// Member `black`, selected by `clubs`, `diamonds`.
+        Black {
+            /// What selects it.
+            discriminator: Suit,
+            /// The member.
+            value: u8,
+        },
+        /// Member `heart`, selected by `hearts`.
+        Heart(ByLong),
+        /// Member `rest`, selected by `spades`.
+        Rest(Maybe),
+    }
+    ::zorb::__private::cdr_union!(
+        BySuit : Suit { one { Heart(ByLong) = [Suit::Hearts], Rest(Maybe) =
+        [Suit::Spades] } several { Black(u8) = [Suit::Clubs] [Suit::Diamonds] } }
+    );
+    /// What is declared inside `Unions::self`.
+    pub mod self_ {
+        /// Enum `IDL:Unions/self/Own:1.0`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Own {
+            /// Enumerator `mine`.
+            Mine,
+            /// Enumerator `yours`.
+            Yours,
+        }
+        ::zorb::__private::cdr_enum!(Own { Mine, Yours });
+        /// Struct `IDL:Unions/self/Inner:1.0`.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Inner {
+            /// Member `here`.
+            pub here: i16,
+        }
+        ::zorb::__private::cdr_struct!(Inner { here : i16 });
+    }
+    /** Types of its own, and a name that Rust keeps.
+
+ Union `IDL:Unions/self:1.0`.*/
+    #[derive(Debug, Clone, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "members are as large as the IDL has them"
+    )]
+    pub enum Self_ {
+        /// Member `type`, selected by `mine`.
+        Type(self_::Inner),
+        /// Member `grid`, selected by `yours`.
+        Grid([[i32; 3]; 2]),
+    }
+    ::zorb::__private::cdr_union!(
+        Self_ : self_::Own { one { Type(self_::Inner) = [self_::Own::Mine], Grid([[i32;
+        3]; 2]) = [self_::Own::Yours] } several {} }
+    );
+    /// Union `IDL:Unions/ByWide:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "members are as large as the IDL has them"
+    )]
+    pub enum ByWide {
+        /// Member `euro`, selected by `'€'`.
+        Euro(i32),
+        /// No member.
+        Unset(::zorb::WChar),
+    }
+    ::zorb::__private::cdr_union!(
+        ByWide : ::zorb::WChar { one { Euro(i32) = [::zorb::WChar(8364)] } several {}
+        unset Unset; }
+    );
+    /// Union `IDL:Unions/ByOctet:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "members are as large as the IDL has them"
+    )]
+    pub enum ByOctet {
+        /// Member `most`, selected by `255`.
+        Most(i32),
+        /// Member `less`, selected by whatever selects no other.
+        Less {
+            /// What selects it.
+            discriminator: u8,
+            /// The member.
+            value: i32,
+        },
+    }
+    ::zorb::__private::cdr_union!(
+        ByOctet : u8 { one { Most(i32) = [255] } several {} default Less(i32); }
+    );
+    /// Union `IDL:Unions/Expr:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "members are as large as the IDL has them"
+    )]
+    pub enum Expr {
+        /// Member `number`, selected by `0`.
+        Number(f64),
+        /// Member `operands`, selected by `1`, `2`.
+        Operands {
+            /// What selects it.
+            discriminator: i32,
+            /// The member.
+            value: ::std::vec::Vec<Expr>,
+        },
+        /// No member.
+        Unset(i32),
+    }
+    ::zorb::__private::cdr_union!(
+        Expr : i32 { one { Number(f64) = [0] } several { Operands(::std::vec::Vec < Expr
+        >) = [1] [2] } unset Unset; }
+    );
+    /// Typedef `IDL:Unions/ExprSeq:1.0`.
+    pub type ExprSeq = ::std::vec::Vec<Expr>;
+    /// What a servant of interface `IDL:Unions/Calculator:1.0` implements, with `async fn`s.
+    pub trait Calculator: ::core::marker::Send + ::core::marker::Sync + 'static {
+        /// Operation `simplify`. Gives back the result, `maybe`.
+        fn simplify(
+            &self,
+            it: &Expr,
+            maybe: &Maybe,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(Expr, Maybe), ::zorb::SystemException>,
+        > + ::core::marker::Send;
+    }
+    /// A reference to an object of interface `IDL:Unions/Calculator:1.0`.
+    #[derive(Clone)]
+    pub struct CalculatorRef {
+        object: ::zorb::ObjectRef,
+    }
+    ::zorb::__private::interface_ref!(
+        CalculatorRef, "IDL:Unions/Calculator:1.0", bases : []
+    );
+    impl CalculatorRef {
+        /// Operation `simplify`. Gives back the result, `maybe`.
+        pub async fn simplify(
+            &self,
+            it: &Expr,
+            maybe: &Maybe,
+        ) -> ::core::result::Result<(Expr, Maybe), ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "simplify",
+            );
+            self.object
+                .invoke::<
+                    _,
+                    (Expr, Maybe),
+                    ::zorb::SystemException,
+                >(&OPERATION, (it, maybe))
+                .await
+        }
+    }
+    /// Serves interface `IDL:Unions/Calculator:1.0` with a [`Calculator`].
+    #[derive(Debug)]
+    pub struct CalculatorServant<T> {
+        servant: ::std::sync::Arc<T>,
+    }
+    impl<T: Calculator> CalculatorServant<T> {
+        /// A skeleton that owns its servant.
+        pub fn new(servant: T) -> Self {
+            Self {
+                servant: ::std::sync::Arc::new(servant),
+            }
+        }
+        /// A skeleton that shares its servant with whoever else holds it.
+        pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
+            Self { servant }
+        }
+    }
+    impl<T> ::core::clone::Clone for CalculatorServant<T> {
+        fn clone(&self) -> Self {
+            Self {
+                servant: ::std::sync::Arc::clone(&self.servant),
+            }
+        }
+    }
+    impl<T: Calculator> ::zorb::__private::InterfaceSkeleton for CalculatorServant<T> {
+        type Ref = CalculatorRef;
+    }
+    impl<T: Calculator> ::zorb::__private::Skeleton for CalculatorServant<T> {
+        fn repository_id(&self) -> &'static str {
+            "IDL:Unions/Calculator:1.0"
+        }
+        fn is_a(&self, repository_id: &str) -> bool {
+            ::core::matches!(repository_id, "IDL:Unions/Calculator:1.0")
+        }
+        fn start(
+            &self,
+            request: ::zorb::__private::Request,
+        ) -> ::zorb::__private::Upcall {
+            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
+                key: 16287231350648472473,
+                disps: &[(0, 0)],
+                entries: &[(&[115, 105, 109, 112, 108, 105, 102, 121], 0)],
+            };
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            match OPERATIONS.get(request.operation()).copied() {
+                ::core::option::Option::Some(0) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        let arguments = match request.arguments::<(Expr, Maybe)>() {
+                            ::core::result::Result::Ok(arguments) => arguments,
+                            ::core::result::Result::Err(error) => {
+                                return request.system_exception(&error);
+                            }
+                        };
+                        match <T as Calculator>::simplify(
+                                &servant,
+                                &arguments.0,
+                                &arguments.1,
+                            )
+                            .await
+                        {
+                            ::core::result::Result::Ok((result0, result1)) => {
+                                request.reply((result0, result1))
+                            }
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                _ => request.unknown_operation(),
+            }
+        }
+    }
+}
