@@ -125,7 +125,12 @@ pub(crate) enum DefinitionKind {
     },
     /// In a value type only.
     Factory(Factory),
-    Pragma(Rc<IdPragma>),
+    /// The name of the definition itself is empty.
+    Pragma {
+        pragma: Rc<IdPragma>,
+        /// The type in whose braces it stands, which has members and not definitions there.
+        within: Option<Ident>,
+    },
     /// `typeid name "id"`; the name of the definition itself is empty.
     TypeId {
         of: ScopedName,

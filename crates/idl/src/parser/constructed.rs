@@ -7,7 +7,7 @@ use nom::combinator::{cut, opt};
 use nom::sequence::{delimited, preceded};
 
 use super::annotations::{Start, start};
-use super::declarations::body;
+use super::declarations::{body, inner_pragma};
 use super::expressions::{bound, const_expr};
 use super::input::{
     Parsed, Tokens, commas, expected, head, keyword, nested, punct, scoped_name, semicolon,
@@ -113,6 +113,9 @@ fn discriminator<'a>(i: Tokens<'a>) -> Parsed<'a, crate::ast::TypeSpec> {
 
 /// case: case_label+ type_spec declarator ";"
 fn case<'a>(i: Tokens<'a>, out: &mut Vec<Case>) -> Parsed<'a, ()> {
+    if let Some(rest) = inner_pragma(i) {
+        return Ok((rest, ()));
+    }
     // A comment in front of `case` is about the member, unless the member has its own.
     let (mut i, outer) = start(i)?;
     let mut labels = Vec::new();

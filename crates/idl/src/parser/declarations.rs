@@ -78,6 +78,7 @@ fn type_or_constant<'a>(
         "struct" | "enum" | "union" => match constructed(i, start) {
             Ok((i, definition)) => {
                 out.push(definition);
+                place_pragmas(i, out);
                 semicolon(i)
             }
             Err(error) => Err(error),
@@ -202,9 +203,41 @@ fn import<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
 
 fn pragma<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     if let Kind::Pragma(pragma) = &i.first().kind {
-        out.push(nameless(i, DefinitionKind::Pragma(Rc::clone(pragma))));
+        let kind = DefinitionKind::Pragma {
+            pragma: Rc::clone(pragma),
+            within: None,
+        };
+        out.push(nameless(i, kind));
     }
     Ok((i.advance(), ()))
+}
+
+/// Where members stand, there is no place in the tree for a pragma: it moves behind the type.
+pub(super) fn inner_pragma(i: Tokens<'_>) -> Option<Tokens<'_>> {
+    let mut moved = Vec::new();
+    match &i.first().kind {
+        Kind::Pragma(_) => {
+            let (rest, ()) = pragma(i, &mut moved).ok()?;
+            i.context.pragmas.borrow_mut().append(&mut moved);
+            Some(rest)
+        }
+        _ => None,
+    }
+}
+
+/// Puts the pragmas from within the types of the last definition behind it.
+fn place_pragmas(i: Tokens<'_>, out: &mut Vec<Definition>) {
+    let mut pragmas = i.context.pragmas.take();
+    if pragmas.is_empty() {
+        return;
+    }
+    let around = out.last().map(|last| last.head.name.clone());
+    for definition in &mut pragmas {
+        if let DefinitionKind::Pragma { within, .. } = &mut definition.kind {
+            within.clone_from(&around);
+        }
+    }
+    out.append(&mut pragmas);
 }
 
 /// module: "module" identifier "{" definition+ "}"
@@ -302,6 +335,7 @@ fn typedef<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parse
         };
         out.push(Definition { head, kind });
     }
+    place_pragmas(i, out);
     semicolon(i)
 }
 
@@ -330,6 +364,7 @@ fn exception<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Par
             head,
             kind: DefinitionKind::Exception(members),
         });
+        place_pragmas(i, out);
         semicolon(i)
     })
 }

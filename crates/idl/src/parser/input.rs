@@ -1,6 +1,6 @@
 //! Tokens as an input of nom, the error type, and the parsers of single tokens.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::iter::Enumerate;
 use std::rc::Rc;
 use std::slice::Iter;
@@ -12,7 +12,7 @@ use nom::sequence::preceded;
 use nom::{IResult, Input, Needed, Parser};
 
 use super::annotations::Start;
-use crate::ast::{Head, Ident, ScopedName};
+use crate::ast::{Definition, Head, Ident, ScopedName};
 use crate::diagnostic::{Report, Sink};
 use crate::lexer::{Kind, Token};
 use crate::limits::MAX_NESTING;
@@ -24,6 +24,8 @@ pub(crate) struct Context<'a> {
     /// Something was no IDL: what the tree says of the rest is not to be trusted.
     pub(crate) failed: Cell<bool>,
     depth: Cell<usize>,
+    /// Pragmas from within the type that is being read; they go behind it.
+    pub(crate) pragmas: RefCell<Vec<Definition>>,
     /// Between the angle brackets of a type, where `>>` closes two of them and is no shift.
     pub(crate) in_angles: Cell<bool>,
 }
@@ -34,6 +36,7 @@ impl<'a> Context<'a> {
             sink,
             failed: Cell::new(false),
             depth: Cell::new(0),
+            pragmas: RefCell::default(),
             in_angles: Cell::new(false),
         }
     }

@@ -7,7 +7,7 @@ use nom::combinator::{cut, opt};
 use nom::sequence::{delimited, preceded};
 
 use super::annotations::{Start, start};
-use super::declarations::text_literal;
+use super::declarations::{inner_pragma, text_literal};
 use super::input::{
     Parsed, Tokens, commas, expected, head, keyword, punct, refused, scoped_name, semicolon,
 };
@@ -20,6 +20,9 @@ use crate::diagnostic::Report;
 
 /// member: type_spec declarator { "," declarator }* ";"
 pub(super) fn members<'a>(i: Tokens<'a>, out: &mut Vec<Member>) -> Parsed<'a, ()> {
+    if let Some(rest) = inner_pragma(i) {
+        return Ok((rest, ()));
+    }
     let (i, start) = start(i)?;
     let (i, ty) = type_spec(i)?;
     let (i, declarators) = cut(commas(declarator(&start))).parse(i)?;

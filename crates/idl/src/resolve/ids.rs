@@ -1,16 +1,51 @@
-//! Repository ids: what pragmas and declarations set.
+//! Repository ids: what the text around a definition makes of its name, and what pragmas and declarations set.
 
 use std::rc::Rc;
 
 use super::Resolver;
-use crate::ast::{Ident, ScopedName, Text};
+use crate::ast::{Head, Ident, ScopedName, Text};
 use crate::diagnostic::Report;
 use crate::lexer::{IdPragma, IdSetting};
 use crate::model::{DefId, DefKind, ScopeId};
 use crate::source::Span;
 
+/// What has been said of a definition's repository id.
+pub(super) struct SetId {
+    span: Span,
+    what: What,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    /// `#pragma version`: the rest is as it would be.
+    Version,
+    /// `#pragma ID`.
+    Id,
+    /// `typeid`, which may be said once, even with the same id.
+    TypeId,
+}
+
 impl Resolver<'_> {
-    pub(super) fn pragma(&mut self, scope: ScopeId, span: Span, pragma: &IdPragma) {
+    /// `IDL:` prefix, the names around it as far as the prefix leaves them, its own, `:1.0`.
+    pub(super) fn repository_id(&self, scope: ScopeId, head: &Head) -> String {
+        let path = self.model.path(scope);
+        let mut parts: Vec<&str> = Vec::new();
+        if !head.prefix.text.is_empty() {
+            parts.push(&head.prefix.text);
+        }
+        parts.extend(path.iter().skip(head.prefix.depth).map(|part| &**part));
+        parts.push(&head.name.text);
+        format!("IDL:{}:1.0", parts.join("/"))
+    }
+
+    /// `within` is the type in whose braces the pragma stands, where that is no scope of definitions.
+    pub(super) fn pragma(
+        &mut self,
+        scope: ScopeId,
+        span: Span,
+        pragma: &IdPragma,
+        within: Option<&Ident>,
+    ) {
         let parts = pragma.name.iter().map(|part| Ident {
             text: Rc::from(part.as_str()),
             span,
@@ -19,80 +54,107 @@ impl Resolver<'_> {
             global: pragma.global,
             parts: parts.collect(),
         };
-        let Some(id) = self.lookup(scope, &name) else {
+        let inner = within.and_then(|within| {
+            let key = within.text.to_lowercase();
+            let id = self.model.scope(scope).names.get(&key)?;
+            self.model.own_scope(*id)
+        });
+        let Some(id) = self.lookup(inner.unwrap_or(scope), &name) else {
             return;
         };
-        let repository_id = match &pragma.set {
-            IdSetting::Id(id) => id.clone(),
+        match &pragma.set {
+            IdSetting::Id(text) => {
+                if self.check_id(text, span) {
+                    self.set_id(id, span, What::Id, text.clone());
+                }
+            }
             IdSetting::Version(major, minor) => {
                 let old = &self.model.def(id).repository_id;
                 let stem = old.rsplit_once(':').map_or(old.as_str(), |(stem, _)| stem);
-                format!("{stem}:{major}.{minor}")
+                let new = format!("{stem}:{major}.{minor}");
+                self.set_id(id, span, What::Version, new);
             }
-        };
-        if let Some(before) = self.versioned.insert(id, span)
-            && self.model.def(id).repository_id != repository_id
-        {
-            let message = format!(
-                "`{}` has been given another repository id",
-                self.model.scoped_name(id)
-            );
-            self.report(Report::new(span, message).label(before, "first given here"));
         }
-        self.model.defs[id.0].repository_id = repository_id;
     }
 
-    /// `typeid`: at most once for a name, whatever the id.
+    /// `typeid`.
     pub(super) fn type_id(&mut self, scope: ScopeId, of: &ScopedName, text: &Text) {
         let Some(id) = self.lookup(scope, of) else {
             return;
         };
-        if let Some(before) = self.versioned.insert(id, text.span) {
-            let message = format!(
-                "`{}` has been given a repository id already",
-                self.model.scoped_name(id)
-            );
-            self.report(Report::new(text.span, message).label(before, "given here"));
-            return;
+        if self.check_id(&text.text, text.span) {
+            self.set_id(id, text.span, What::TypeId, text.text.to_string());
         }
-        self.model.defs[id.0].repository_id = text.text.to_string();
+    }
+
+    fn set_id(&mut self, id: DefId, span: Span, what: What, repository_id: String) {
+        let before = self.ids.insert(id, SetId { span, what });
+        if let Some(before) = before {
+            let once = what == What::TypeId || before.what == What::TypeId;
+            if once || self.model.def(id).repository_id != repository_id {
+                let message = format!(
+                    "`{}` has been given a repository id already",
+                    self.model.scoped_name(id)
+                );
+                self.report(Report::new(span, message).label(before.span, "given here"));
+                // The first counts.
+                self.ids.insert(id, before);
+                return;
+            }
+        }
+        self.model.defs[id.0].repository_id = repository_id;
+    }
+
+    /// A format, a colon, and something behind it.
+    fn check_id(&self, id: &str, span: Span) -> bool {
+        let formed = id.split_once(':').is_some_and(|(format, rest)| {
+            !format.is_empty() && !rest.is_empty() && is_plain(format) && is_plain(rest)
+        });
+        if !formed {
+            let report = Report::new(span, "this is no repository id");
+            self.report(report.hint("write `IDL:example.com/Module/Name:1.0`, for example"));
+        }
+        formed
     }
 
     /// `typeprefix`: for everything in a scope, wherever it stands, hence put off to [`Self::apply_prefixes`].
     pub(super) fn type_prefix(&mut self, scope: ScopeId, of: &ScopedName, prefix: &Text) {
-        let id = match of.parts.is_empty() {
-            true => None,
-            false => match self.lookup(scope, of) {
-                Some(id) => Some(id),
-                None => return,
-            },
-        };
-        let prefixed = match id {
-            None => Some(ScopeId::ROOT),
-            Some(id) => self.model.own_scope(id),
-        };
-        let Some(prefixed) = prefixed else {
-            let Some(id) = id else { return };
-            let def = self.model.def(id);
-            if !matches!(def.kind, DefKind::Unsupported) {
-                let message = format!(
-                    "`{}` is {}, and a prefix is for what has names inside",
-                    def.name,
-                    self.model.noun(id)
-                );
-                self.report(Report::new(of.span(), message).label(def.span, "declared here"));
+        if !is_plain(&prefix.text) || prefix.text.contains(':') {
+            let message = "a prefix cannot contain blanks or colons";
+            return self.report(Report::new(prefix.span, message));
+        }
+        let prefixed = match of.parts.is_empty() {
+            true => ScopeId::ROOT,
+            false => {
+                let Some(id) = self.lookup(scope, of) else {
+                    return;
+                };
+                let Some(prefixed) = self.model.own_scope(id) else {
+                    let def = self.model.def(id);
+                    if !matches!(def.kind, DefKind::Unsupported) {
+                        let message = format!(
+                            "`{}` is {}, and a prefix is for what has names inside",
+                            def.name,
+                            self.model.noun(id)
+                        );
+                        let report = Report::new(of.span(), message);
+                        self.report(report.label(def.span, "declared here"));
+                    }
+                    return;
+                };
+                prefixed
             }
-            return;
         };
-        let text = Rc::from(prefix.text.trim_end_matches('/'));
-        if let Some((other, before)) = self.prefixes.insert(prefixed, (text, prefix.span))
-            && self
-                .prefixes
-                .get(&prefixed)
-                .is_some_and(|(text, _)| *text != other)
-        {
-            let message = "this scope has been given another prefix";
-            self.report(Report::new(prefix.span, message).label(before, "first given here"));
+        let text: Rc<str> = Rc::from(prefix.text.trim_end_matches('/'));
+        match self.prefixes.get(&prefixed) {
+            Some((other, before)) if *other != text => {
+                let message = "this scope has been given another prefix";
+                self.report(Report::new(prefix.span, message).label(*before, "given here"));
+            }
+            Some(_) => {}
+            None => {
+                self.prefixes.insert(prefixed, (text, prefix.span));
+            }
         }
     }
 
@@ -103,16 +165,18 @@ impl Resolver<'_> {
         }
         for index in 0..self.model.defs.len() {
             let id = DefId(index);
-            if self.versioned.contains_key(&id) {
+            let set = self.ids.get(&id).map(|set| set.what);
+            if matches!(set, Some(What::Id | What::TypeId)) {
                 continue;
             }
             let def = self.model.def(id);
             let mut at = self.model.own_scope(id).or(Some(def.scope));
             while let Some(scope) = at {
                 if let Some((prefix, _)) = self.prefixes.get(&scope) {
+                    let version = def.repository_id.rsplit(':').next().unwrap_or("1.0");
                     let path = self.model.scoped_name(id).replace("::", "/");
                     let slash = if prefix.is_empty() { "" } else { "/" };
-                    let repository_id = format!("IDL:{prefix}{slash}{path}:1.0");
+                    let repository_id = format!("IDL:{prefix}{slash}{path}:{version}");
                     self.model.defs[index].repository_id = repository_id;
                     break;
                 }
@@ -120,4 +184,9 @@ impl Resolver<'_> {
             }
         }
     }
+}
+
+/// Nothing that would be invisible.
+fn is_plain(text: &str) -> bool {
+    !text.chars().any(|c| c.is_control() || c.is_whitespace())
 }

@@ -84,7 +84,9 @@ impl Resolver<'_> {
             }
             InterfaceKind::Local => self.feature(Feature::LocalInterface, head.name.span, scope),
         }
+        let written = bases.len();
         let bases = self.bases(scope, id, kind, bases);
+        self.note_broken(id, bases.len() < written, &bases);
         let mut ancestors = self.with_ancestors(&bases);
         self.check_ancestors(head, &mut ancestors);
         let Some(inner) = self.model.own_scope(id) else {
@@ -96,6 +98,19 @@ impl Resolver<'_> {
             interface.ancestors = ancestors;
         }
         self.definitions(inner, body);
+    }
+
+    /// Notes when not all of what `id` inherits from is known.
+    pub(super) fn note_broken(&mut self, id: DefId, missing: bool, bases: &[DefId]) {
+        let is_broken = |base: &DefId| {
+            let scope = self.model.own_scope(*base);
+            scope.is_some_and(|scope| self.broken.contains(&scope))
+        };
+        if (missing || bases.iter().any(is_broken))
+            && let Some(scope) = self.model.own_scope(id)
+        {
+            self.broken.insert(scope);
+        }
     }
 
     /// `bases` and all they inherit from, each once, nearer ones first.

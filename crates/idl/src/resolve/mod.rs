@@ -21,6 +21,7 @@ use crate::model::{
     Def, DefId, DefKind, Feature, Member, Model, Scope, ScopeId, Struct, Type, Union, Value,
 };
 use crate::source::{SourceMap, Span};
+use ids::SetId;
 
 /// Resolves `definitions`; what is wrong goes to `sink`, and what remains is sound enough to be looked at further.
 pub(crate) fn resolve(
@@ -48,8 +49,9 @@ pub(crate) fn resolve(
         model,
         sink,
         forward_uses: HashMap::new(),
-        versioned: HashMap::new(),
+        ids: HashMap::new(),
         prefixes: HashMap::new(),
+        broken: HashSet::new(),
         unknown: HashSet::new(),
     };
     resolver.definitions(ScopeId::ROOT, definitions);
@@ -66,9 +68,11 @@ struct Resolver<'a> {
     /// What was used while only declared, and where first.
     forward_uses: HashMap<DefId, Span>,
     /// Definitions whose repository id a pragma or `typeid` has set.
-    versioned: HashMap<DefId, Span>,
+    ids: HashMap<DefId, SetId>,
     /// What `typeprefix` has set for a scope.
     prefixes: HashMap<ScopeId, (Rc<str>, Span)>,
+    /// Scopes that inherit from something that is faulty: nobody knows what names they have.
+    broken: HashSet<ScopeId>,
     /// Names that were reported as unknown: said once per scope.
     unknown: HashSet<(ScopeId, String)>,
 }
@@ -158,7 +162,9 @@ impl Resolver<'_> {
             }
             DefinitionKind::Operation(operation) => self.operation(scope, head, operation),
             DefinitionKind::Attribute(attribute) => self.attribute(scope, head, attribute),
-            DefinitionKind::Pragma(pragma) => self.pragma(scope, head.name.span, pragma),
+            DefinitionKind::Pragma { pragma, within } => {
+                self.pragma(scope, head.name.span, pragma, within.as_ref());
+            }
             DefinitionKind::TypeId { of, id } => self.type_id(scope, of, id),
             DefinitionKind::TypePrefix { of, prefix } => self.type_prefix(scope, of, prefix),
             // What is imported is there already, or cannot be found.
@@ -371,18 +377,6 @@ impl Resolver<'_> {
             introduced: HashMap::new(),
         });
         ScopeId(self.model.scopes.len() - 1)
-    }
-
-    /// `IDL:` prefix, the names around it as far as the prefix leaves them, its own, `:1.0`.
-    fn repository_id(&self, scope: ScopeId, head: &Head) -> String {
-        let path = self.model.path(scope);
-        let mut parts: Vec<&str> = Vec::new();
-        if !head.prefix.text.is_empty() {
-            parts.push(&head.prefix.text);
-        }
-        parts.extend(path.iter().skip(head.prefix.depth).map(|part| &**part));
-        parts.push(&head.name.text);
-        format!("IDL:{}:1.0", parts.join("/"))
     }
 
     fn new_def(&mut self, scope: ScopeId, head: &Head, kind: DefKind) -> DefId {

@@ -113,7 +113,7 @@ impl Resolver<'_> {
     pub(super) fn check_same_id(&self, id: DefId, head: &Head) {
         let first = self.model.def(id);
         let here = self.repository_id(first.scope, head);
-        if first.repository_id != here && !self.versioned.contains_key(&id) {
+        if first.repository_id != here && !self.ids.contains_key(&id) {
             let message = format!(
                 "the prefix makes this `{here}`, declared as `{}` before",
                 first.repository_id
@@ -138,7 +138,9 @@ impl Resolver<'_> {
             false => self.search(scope, &key, name)?,
         };
         let Some((mut id, found_in)) = found else {
-            self.unknown(scope, name, 0);
+            if name.global || !self.is_broken(scope) {
+                self.unknown(scope, name, 0);
+            }
             return None;
         };
         self.check_use(id, &first.text, first.span);
@@ -161,7 +163,9 @@ impl Resolver<'_> {
             match self.member(inner, &part.text.to_lowercase(), name)? {
                 Some(next) => id = next,
                 None => {
-                    self.unknown(scope, name, index + 1);
+                    if !self.broken.contains(&inner) {
+                        self.unknown(scope, name, index + 1);
+                    }
                     return None;
                 }
             }
@@ -286,6 +290,18 @@ impl Resolver<'_> {
             scope.introduced.entry(key.to_owned()).or_insert((span, id));
             at = scope.parent;
         }
+    }
+
+    /// Whether a base of a scope around `scope` could not be found, and with it perhaps a name.
+    fn is_broken(&self, scope: ScopeId) -> bool {
+        let mut at = Some(scope);
+        while let Some(scope) = at {
+            if self.broken.contains(&scope) {
+                return true;
+            }
+            at = self.model.scope(scope).parent;
+        }
+        false
     }
 
     fn unknown(&mut self, scope: ScopeId, name: &ScopedName, part: usize) {

@@ -62,6 +62,8 @@ impl Resolver<'_> {
         let bases = self.value_bases(scope, id, value);
         let supports = self.supported(scope, &value.supports);
         self.check_supported(head, &bases, &supports);
+        let missing = bases.len() < value.bases.len() || supports.len() < value.supports.len();
+        self.note_broken(id, missing, &[&bases[..], &supports].concat());
         let mut ancestors = self.with_ancestors(&bases);
         let interfaces = self.with_ancestors(&supports);
         ancestors.extend(interfaces);
