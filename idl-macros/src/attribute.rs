@@ -16,6 +16,7 @@ use crate::errors::{compile_error, drawn};
 struct Arguments {
     files: Vec<LitStr>,
     include: Vec<LitStr>,
+    defines: Vec<(LitStr, Option<LitStr>)>,
     externs: Vec<(LitStr, syn::Path)>,
     renames: Vec<(LitStr, LitStr)>,
     orb: Option<syn::Path>,
@@ -50,10 +51,10 @@ impl Arguments {
             self.orb = Some(input.parse::<LitStr>()?.parse()?);
             return Ok(());
         }
-        let known = ["include", "extern", "rename"];
+        let known = ["include", "define", "extern", "rename"];
         if !known.iter().any(|known| name == known) {
             let message = format!(
-                "no option `{name}`: there are a path, `include`, `extern`, `rename`, `crate`"
+                "no option `{name}`: there are a path, `include`, `define`, `extern`, `rename`, `crate`"
             );
             return Err(syn::Error::new(name.span(), message));
         }
@@ -63,6 +64,15 @@ impl Arguments {
             let first: LitStr = list.parse()?;
             if name == "include" {
                 self.include.push(first);
+            } else if name == "define" {
+                let value = match list.peek(Token![=]) {
+                    true => {
+                        list.parse::<Token![=]>()?;
+                        Some(list.parse()?)
+                    }
+                    false => None,
+                };
+                self.defines.push((first, value));
             } else {
                 list.parse::<Token![=]>()?;
                 match name == "extern" {
@@ -85,6 +95,15 @@ impl Arguments {
             .include
             .iter()
             .map(|dir| root.join(dir.value()))
+            .collect();
+        options.defines = self
+            .defines
+            .iter()
+            .map(|(name, value)| {
+                // As `-D NAME` does it.
+                let value = value.as_ref().map_or_else(|| "1".to_owned(), LitStr::value);
+                (name.value(), value)
+            })
             .collect();
         options.externs = self
             .externs
@@ -229,7 +248,7 @@ mod tests {
         let files = [
             (
                 "a.idl",
-                "#include \"b.idl\"\nmodule A { interface I : B::Base { B::S f(); }; };",
+                "#include \"b.idl\"\n#if ON && TWO == 2\nmodule A { interface I : B::Base { B::S f(); }; };\n#endif",
             ),
             (
                 "b.idl",
@@ -240,7 +259,7 @@ mod tests {
             &files,
             |dir| {
                 format!(
-                    "\"{dir}/a.idl\", extern(\"B\" = crate::b), rename(\"A::I::f\" = \"g\"), crate = \"crate\""
+                    "\"{dir}/a.idl\", define(\"ON\", \"TWO\" = \"2\"), extern(\"B\" = crate::b), rename(\"A::I::f\" = \"g\"), crate = \"crate\""
                 )
             },
             "mod m {}",

@@ -86,6 +86,7 @@ pub fn idl_tokens(input: TokenStream) -> TokenStream {
 /// |---|---|---|
 /// | `"path.idl"` | a file to compile; at least one | – |
 /// | `include("dir", …)` | where `#include` looks, after the directory of the including file | nowhere |
+/// | `define("X", "Y" = "2", …)` | macros of the preprocessor; without a value one stands for 1 | none |
 /// | `extern("Module" = path, …)` | the IDL module has been compiled by another annotation and is found at `path`: its definitions get no code, references to them use the path | none |
 /// | `rename("A::b" = "c", …)` | the Rust name of an IDL definition, member or parameter | by rule |
 /// | `crate = "path"` | the path of the ORB in generated code | `::zorb` |

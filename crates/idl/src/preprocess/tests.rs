@@ -376,10 +376,13 @@ fn what_the_compiler_defines_is_there() {
 
 #[test]
 fn what_the_caller_defines_is_there() {
-    let mut options = Options::default();
-    options.defines = [("A", "1"), ("F(x)", "[x]"), ("EMPTY", "")]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .to_vec();
+    let defines = [("A", "1"), ("F(x)", "[x]"), ("EMPTY", "")];
+    let mut options = Options {
+        defines: defines
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec(),
+        ..Options::default()
+    };
     assert_eq!(with(&options, "A F(2) EMPTY").as_deref(), Ok("1 [ 2 ]"));
     options.defines = vec![("1x".to_owned(), String::new())];
     assert!(with(&options, "").unwrap_err().contains("expected a name"));
