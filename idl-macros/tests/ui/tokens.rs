@@ -29,6 +29,11 @@ mod syntax {
             interface I { void f(in long); void g(int x); };
             const long X = 1 +;
         };
+    }
+}
+
+mod conditional {
+    idl! {
         #ifdef NOT_CLOSED
     }
 }
