@@ -63,6 +63,10 @@ impl Generator<'_> {
         match &self.model.def(id).kind {
             DefKind::Module(scope) => self.module(id, *scope),
             DefKind::Interface(interface) if interface.defined => self.interface(id, interface),
+            // What it can do is not known here; that it is an object is.
+            DefKind::Interface(interface) if self.model.forward_uses.contains_key(&id) => {
+                self.reference(id, interface)
+            }
             DefKind::Struct(body) => self.with_inner(id, body.scope, self.structure(id, body)),
             DefKind::Union(union) => self.with_inner(id, union.scope, self.union(id, union)),
             DefKind::Exception(body) => self.with_inner(id, body.scope, self.exception(id, body)),

@@ -1,7 +1,7 @@
 //! What the language has and code generation does not know yet: said where it stands, once, when code is asked for.
 
 use crate::diagnostic::{Report, Sink};
-use crate::model::{DefKind, Feature, Interface, Model, ValueType};
+use crate::model::{DefKind, Feature, Model, ValueType};
 
 /// What `feature` is called in a message if no code can be made of it.
 fn missing(feature: Feature) -> Option<&'static str> {
@@ -41,19 +41,15 @@ pub(crate) fn check(model: &Model, sink: &Sink) {
     undefined(model, sink);
 }
 
-/// Interfaces and value types that are used, and declared only: IDL can live with that, Rust needs the type.
+/// Value types that are used, and declared only: IDL can live with that, Rust needs the type.
 fn undefined(model: &Model, sink: &Sink) {
     for (&id, &used) in &model.forward_uses {
         let def = model.def(id);
-        let noun = match &def.kind {
-            DefKind::Interface(Interface { defined: false, .. }) => "interface",
-            DefKind::Value(ValueType { defined: false, .. }) => "value type",
-            _ => continue,
-        };
-        if model.is_extern(def.scope) {
+        let undefined = matches!(def.kind, DefKind::Value(ValueType { defined: false, .. }));
+        if !undefined || model.is_extern(def.scope) {
             continue;
         }
-        let message = format!("{noun} `{}` is declared but never defined", def.name);
+        let message = format!("value type `{}` is declared but never defined", def.name);
         let report = Report::new(def.span, message).label(used, "used here");
         sink.report(report.hint("include the file that defines it"));
     }

@@ -334,10 +334,30 @@ const KEYWORDS: [&str; 48] = [
     "wstring",
 ];
 
+/// Whether it is one of them to the letter.
+pub(crate) fn is_exact_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word)
+}
+
 pub(crate) fn is_keyword(word: &str) -> bool {
     KEYWORDS
         .iter()
         .any(|keyword| keyword.eq_ignore_ascii_case(word))
+}
+
+/// A name that is no keyword, at its use. One that differs from a keyword only in case can have been declared, with an
+/// underscore in front.
+fn used<'a>(i: Tokens<'a>) -> Parsed<'a, Ident> {
+    match &i.first().kind {
+        Kind::Word(text) if !is_exact_keyword(text) => Ok((
+            i.advance(),
+            Ident {
+                text: Rc::clone(text),
+                span: i.first().span,
+            },
+        )),
+        _ => ident(i),
+    }
 }
 
 /// A name that is no keyword.
@@ -394,9 +414,9 @@ pub(super) fn head<'a>(start: &Start) -> impl Fn(Tokens<'a>) -> Parsed<'a, Head>
 
 pub(crate) fn scoped_name<'a>(i: Tokens<'a>) -> Parsed<'a, ScopedName> {
     let (i, global) = opt(punct("::")).parse(i)?;
-    let (i, first) = ident(i)?;
+    let (i, first) = used(i)?;
     // Behind `::` there is no way back.
-    let (i, rest) = many0(preceded(punct("::"), cut(ident))).parse(i)?;
+    let (i, rest) = many0(preceded(punct("::"), cut(used))).parse(i)?;
     let parts = std::iter::once(first).chain(rest).collect();
     Ok((
         i,

@@ -78,6 +78,7 @@ pub(crate) fn preprocess(
         prefix: Rc::default(),
         no_prefix: Rc::default(),
         braces: Vec::new(),
+        file_depth: 0,
         out: Vec::new(),
         whole: true,
         full: false,
@@ -131,6 +132,8 @@ struct Preprocessor<'a> {
     no_prefix: Rc<Prefix>,
     /// The prefix in force outside of each open brace.
     braces: Vec<Rc<Prefix>>,
+    /// How many braces were open where the file began that is being read.
+    file_depth: usize,
     out: Vec<Token>,
     /// Nothing is missing so far.
     whole: bool,
@@ -232,7 +235,12 @@ impl Preprocessor<'_> {
         if self.once.contains(&file) {
             return;
         }
-        let outer_prefix = std::mem::replace(&mut self.prefix, Rc::clone(&self.no_prefix));
+        let outer_prefix = Rc::clone(&self.prefix);
+        // What is included inside of a module is a part of that module, prefix and all.
+        if self.braces.is_empty() {
+            self.prefix = Rc::clone(&self.no_prefix);
+        }
+        let outer_depth = std::mem::replace(&mut self.file_depth, self.braces.len());
         self.open_files.push(file);
         let text = Rc::clone(self.sources.file(file).text());
         let range = 0..text.len();
@@ -259,6 +267,7 @@ impl Preprocessor<'_> {
         }
         self.open_files.pop();
         self.prefix = outer_prefix;
+        self.file_depth = outer_depth;
     }
 
     /// The next token of a file that counts, with every directive before it obeyed. `caller` is the macro whose

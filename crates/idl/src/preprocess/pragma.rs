@@ -41,8 +41,11 @@ impl Preprocessor<'_> {
     fn prefix_pragma(&mut self, at: Span, args: &[Token]) {
         // The prefix of a product is often a macro.
         let pieces = self.expanded(Piece::row(args.to_vec()));
-        let [one] = pieces.as_slice() else {
-            return self.malformed_prefix(at);
+        // A semicolon behind it is a habit of people who write IDL.
+        let one = match pieces.as_slice() {
+            [one] => one,
+            [one, end] if end.kind == Kind::Punct(";") => one,
+            _ => return self.malformed_prefix(at),
         };
         let Kind::Str(text) = &one.kind else {
             return self.malformed_prefix(at);
@@ -54,7 +57,11 @@ impl Preprocessor<'_> {
         }
         self.prefix = Rc::new(Prefix {
             text: text.trim_end_matches('/').to_owned(),
-            depth: self.braces.len(),
+            // Outside of everything in its own file, it is about whole names, wherever the file is included.
+            depth: match self.braces.len() {
+                depth if depth == self.file_depth => 0,
+                depth => depth,
+            },
         });
     }
 

@@ -123,9 +123,15 @@ impl Resolver<'_> {
             let message = "a prefix cannot contain blanks or colons";
             return self.report(Report::new(prefix.span, message));
         }
-        let prefixed = match of.parts.is_empty() {
-            true => ScopeId::ROOT,
-            false => {
+        let prefixed = match &of.parts[..] {
+            [] => ScopeId::ROOT,
+            // The OMG's own files say it before they open the module.
+            [name] if !self.declared(scope, &name.text) => {
+                self.early_prefixes
+                    .push((scope, of.clone(), prefix.clone()));
+                return;
+            }
+            _ => {
                 let Some(id) = self.lookup(scope, of) else {
                     return;
                 };
@@ -160,6 +166,12 @@ impl Resolver<'_> {
 
     /// Gives every definition that has no id of its own the one that the nearest `typeprefix` around it makes.
     pub(super) fn apply_prefixes(&mut self) {
+        for (scope, of, prefix) in std::mem::take(&mut self.early_prefixes) {
+            match self.declared(scope, &of.parts[0].text) {
+                true => self.type_prefix(scope, &of, &prefix),
+                false => drop(self.lookup(scope, &of)),
+            }
+        }
         if self.prefixes.is_empty() {
             return;
         }

@@ -14,7 +14,9 @@ mod values;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use crate::ast::{Definition, DefinitionKind, Head, Member as AstMember, ScopedName, TypeKind};
+use crate::ast::{
+    Definition, DefinitionKind, Head, Member as AstMember, ScopedName, Text, TypeKind,
+};
 use crate::diagnostic::{Report, Sink};
 use crate::limits::MAX_BASES;
 use crate::model::{
@@ -51,6 +53,7 @@ pub(crate) fn resolve(
         forward_uses: HashMap::new(),
         ids: HashMap::new(),
         prefixes: HashMap::new(),
+        early_prefixes: Vec::new(),
         broken: HashSet::new(),
         unknown: HashSet::new(),
     };
@@ -71,6 +74,8 @@ struct Resolver<'a> {
     ids: HashMap<DefId, SetId>,
     /// What `typeprefix` has set for a scope.
     prefixes: HashMap<ScopeId, (Rc<str>, Span)>,
+    /// Each `typeprefix` whose scope is declared later: where it stands, what it names, the prefix.
+    early_prefixes: Vec<(ScopeId, ScopedName, Text)>,
     /// Scopes that inherit from something that is faulty: nobody knows what names they have.
     broken: HashSet<ScopeId>,
     /// Names that were reported as unknown: said once per scope.

@@ -111,6 +111,11 @@ impl Resolver<'_> {
         let Some(id) = self.lookup(scope, name) else {
             return Type::Error;
         };
+        // The OMG's own files declare it as if it were an interface.
+        if self.model.scoped_name(id) == "CORBA::TypeCode" {
+            self.feature(Feature::TypeCode, name.span(), scope);
+            return Type::TypeCode;
+        }
         match &self.model.def(id).kind {
             DefKind::Struct(_)
             | DefKind::Union(_)
@@ -150,7 +155,7 @@ impl Resolver<'_> {
             ["uint64"] => Basic::ULongLong,
             ["int8"] => Basic::Int8,
             ["CORBA", "TypeCode"] | ["TypeCode"] | ["CORBA", "Principal"] => {
-                if self.declared(scope, text[0]) {
+                if self.has_its_own(scope, &text) {
                     return None;
                 }
                 let (feature, ty) = match text[text.len() - 1] {
@@ -171,7 +176,21 @@ impl Resolver<'_> {
         Some(Type::Basic(basic))
     }
 
-    fn declared(&self, scope: ScopeId, word: &str) -> bool {
+    /// Whether the file declares what the CORBA module has anyway. A file may reopen that module for other things.
+    fn has_its_own(&self, scope: ScopeId, name: &[&str]) -> bool {
+        let corba = self.model.scope(ScopeId::ROOT).names.get("corba");
+        let inner = corba.and_then(|&id| self.model.own_scope(id));
+        match (name, inner) {
+            ([_, word], Some(inner)) => {
+                let key = word.to_lowercase();
+                self.model.scope(inner).names.contains_key(&key)
+            }
+            _ => self.declared(scope, name[0]),
+        }
+    }
+
+    /// Whether `word`, in whatever case, means something in `scope`.
+    pub(super) fn declared(&self, scope: ScopeId, word: &str) -> bool {
         let key = word.to_lowercase();
         let mut at = Some(scope);
         while let Some(scope) = at {
