@@ -5,13 +5,14 @@
 
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 
+#[path = "support/rustc.rs"]
+mod compiler;
 #[allow(dead_code, reason = "each test uses a part of it")]
 mod support;
 
-use std::collections::HashMap;
+use compiler::rustc;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use support::{Running, have, passed};
 use tempfile::TempDir;
 use zorb_giop::Ior;
@@ -33,7 +34,9 @@ impl Page {
             let source = folder.path().join(format!("program{n}.rs"));
             std::fs::write(&source, program).expect("written");
             let built = folder.path().join(format!("program{n}"));
-            let compiler = Running::command(rustc(&source, &built));
+            let mut compiler = rustc(&source);
+            compiler.arg("--crate-type=bin").arg("-o").arg(&built);
+            let compiler = Running::command(compiler);
             building.push((compiler, built));
         }
         let programs = building.into_iter().map(|(compiler, built)| {
@@ -73,49 +76,6 @@ fn shown<'a>(page: &'a str, heading: &str) -> Vec<&'a str> {
     let (_, block) = above.rsplit_once("\n```text\n").expect("a block");
     let (block, _) = block.split_once("\n```").expect("its end");
     block.lines().collect()
-}
-
-/// The compiler on a program that depends on zorb and tokio, as this test does. A warning is an
-/// error: a page should not show what one would have to mend.
-fn rustc(source: &Path, built: &Path) -> Command {
-    let libraries = libraries();
-    let mut command = Command::new(Path::new(env!("CARGO")).with_file_name("rustc"));
-    command.args(["--edition=2024", "--crate-type=bin", "-Dwarnings"]);
-    for name in ["zorb", "tokio"] {
-        let library = libraries.get(name);
-        let library = library.unwrap_or_else(|| panic!("cargo tells of no library {name}"));
-        let folder = library.parent().expect("a folder").display();
-        let dependencies = format!("dependency={folder}/deps");
-        command.args(["-L", &format!("dependency={folder}"), "-L", &dependencies]);
-        command.args(["--extern", &format!("{name}={}", library.display())]);
-    }
-    command.arg("-o").arg(built).arg(source);
-    command
-}
-
-/// Where cargo has the libraries that the examples are linked from.
-fn libraries() -> &'static HashMap<String, PathBuf> {
-    static LIBRARIES: OnceLock<HashMap<String, PathBuf>> = OnceLock::new();
-    LIBRARIES.get_or_init(|| {
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--examples", "--message-format=json"]);
-        build.current_dir(env!("CARGO_MANIFEST_DIR"));
-        let built = build.output().expect("cargo is there");
-        let said = String::from_utf8_lossy(&built.stderr);
-        assert!(built.status.success(), "{said}");
-        cargo_metadata::Message::parse_stream(built.stdout.as_slice())
-            .filter_map(|message| match message.expect("cargo speaks JSON") {
-                cargo_metadata::Message::CompilerArtifact(artifact) => {
-                    let library = |file: &&_| {
-                        AsRef::<Path>::as_ref(*file).extension() == Some("rlib".as_ref())
-                    };
-                    let library = artifact.filenames.iter().find(library)?;
-                    Some((artifact.target.name, library.clone().into_std_path_buf()))
-                }
-                _ => None,
-            })
-            .collect()
-    })
 }
 
 const README: &str = include_str!("../README.md");
