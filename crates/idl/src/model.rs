@@ -46,6 +46,7 @@ pub(crate) enum Feature {
     Bitset,
     Bitmask,
     Native,
+    NativeException,
     Value,
     ValueBox,
     ValueBase,

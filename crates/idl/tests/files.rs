@@ -270,3 +270,39 @@ fn macros_can_be_defined_from_outside() {
         "{said}"
     );
 }
+
+#[test]
+fn an_import_reads_the_file_that_is_named_like_the_module() {
+    let (dir, paths) = tree(&[
+        (
+            "a.idl",
+            "import ::Other;\nimport CORBA::Inner;\nmodule A { typedef Other::T T; typedef CORBA::Inner::U U; };",
+        ),
+        (
+            "inc/Other.idl",
+            "import ::CORBA;\nmodule Other { typedef long T; };",
+        ),
+        (
+            "inc/orb.idl",
+            "#ifndef O\n#define O\nmodule CORBA { module Inner { typedef short U; }; };\n#endif",
+        ),
+    ]);
+    let mut options = Options::default();
+    options.include_dirs = vec![dir.path().join("inc")];
+    let output = compile_files(&paths[..1], &options).unwrap();
+    assert_eq!(output.dependencies.len(), 3, "{:?}", output.dependencies);
+}
+
+#[test]
+fn an_import_that_finds_nothing_is_one_error_whatever_needed_it() {
+    let text = "import ::Other;\nmodule A { typedef Other::T T; struct S { Other::U u; }; };";
+    let diagnostics = compile_str("a.idl", text, &Options::default()).unwrap_err();
+    assert_eq!(diagnostics.len(), 1, "{diagnostics}");
+    assert!(
+        diagnostics.to_string().contains("cannot find `Other`"),
+        "{diagnostics}"
+    );
+    // What is declared already needs no file.
+    let text = "module Other { typedef long T; };\nimport Other;\ntypedef Other::T T;";
+    compile_str("a.idl", text, &Options::default()).unwrap();
+}

@@ -1,12 +1,13 @@
 //! Repository ids: what prefixes, pragmas and declarations make of them, read from the code that comes out.
 
 use std::collections::BTreeMap;
+use std::fs;
 
-use zorb_idl::{Options, compile_str};
+use zorb_idl::{Diagnostics, Options, Output, compile_files, compile_str};
 
-/// The ids of the exceptions `text` declares, less `IDL:`, in the order of the code: a module is in one piece there.
-fn ids(text: &str) -> Vec<String> {
-    let output = match compile_str("ids.idl", text, &Options::default()) {
+/// The ids of the exceptions the IDL declares, less `IDL:`, in the order of the code: a module is in one piece there.
+fn ids(output: Result<Output, Diagnostics>) -> Vec<String> {
+    let output = match output {
         Ok(output) => output,
         Err(diagnostics) => panic!("{diagnostics}"),
     };
@@ -24,7 +25,8 @@ fn ids(text: &str) -> Vec<String> {
 }
 
 fn check(text: &str, expected: &[&str]) {
-    assert_eq!(ids(text), expected, "{text}");
+    let output = compile_str("ids.idl", text, &Options::default());
+    assert_eq!(ids(output), expected, "{text}");
 }
 
 #[test]
@@ -143,5 +145,44 @@ exception E {};",
     check(
         "module A { exception X {}; }; typeprefix :: \"p\";",
         &["p/A/X:1.0"],
+    );
+}
+
+#[test]
+fn a_file_has_a_prefix_of_its_own_and_one_inside_of_a_module_that_of_the_module() {
+    let dir = tempfile::tempdir().unwrap();
+    let files = [
+        (
+            "main.idl",
+            "#pragma prefix \"p\"
+#include \"plain.idl\"
+module M {
+  #include \"inner.idl\"
+  #include \"prefixed.idl\"
+  exception E {};
+};
+exception F {};",
+        ),
+        ("plain.idl", "exception A {};"),
+        ("inner.idl", "exception B {};"),
+        (
+            "prefixed.idl",
+            "#pragma prefix \"q\"\nexception C {}; module N { exception D {}; };",
+        ),
+    ];
+    for (name, text) in files {
+        fs::write(dir.path().join(name), text).unwrap();
+    }
+    let output = compile_files(&[dir.path().join("main.idl")], &Options::default());
+    assert_eq!(
+        ids(output),
+        [
+            "A:1.0",
+            "p/M/B:1.0",
+            "q/M/C:1.0",
+            "q/M/N/D:1.0",
+            "p/M/E:1.0",
+            "p/F:1.0"
+        ]
     );
 }

@@ -15,6 +15,7 @@ fn missing(feature: Feature) -> Option<&'static str> {
         Feature::Map => "maps",
         Feature::Bitset => "bitsets",
         Feature::Bitmask => "bitmasks",
+        Feature::NativeException => "native exceptions",
         Feature::Native => "native types",
         Feature::Value => "value types",
         Feature::ValueBox => "value boxes",

@@ -164,11 +164,11 @@ fn type_id<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
         false => DefinitionKind::TypePrefix { of, prefix: text },
     };
     out.push(nameless(from, kind));
-    // The OMG's own files lack the semicolon.
-    match from.is_word("typeprefix") && !i.is_punct(";") {
-        true => Ok((i, ())),
-        false => semicolon(i),
+    // The CORBA module as JacORB ships it has none behind a prefix.
+    if from.is_word("typeprefix") && !i.is_punct(";") {
+        return Ok((i, ()));
     }
+    semicolon(i)
 }
 
 /// string_literal, in one or several pieces.

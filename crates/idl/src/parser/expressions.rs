@@ -5,7 +5,7 @@ use std::rc::Rc;
 use nom::Parser;
 use nom::combinator::cut;
 
-use super::input::{Parsed, Tokens, expected, is_exact_keyword, nested, punct, scoped_name};
+use super::input::{Parsed, Tokens, expected, is_keyword, nested, punct, scoped_name};
 use crate::ast::{BinaryOp, Expr, ExprKind};
 use crate::lexer::Kind;
 
@@ -127,7 +127,7 @@ fn primary<'a>(i: Tokens<'a>) -> Parsed<'a, Expr> {
         Kind::Fixed(text) => simple(ExprKind::Fixed(Rc::clone(text))),
         Kind::Word(word) if &**word == "TRUE" => simple(ExprKind::Boolean(true)),
         Kind::Word(word) if &**word == "FALSE" => simple(ExprKind::Boolean(false)),
-        Kind::Word(word) if is_exact_keyword(word) => expected(i, "a value"),
+        Kind::Word(word) if is_keyword(word) => expected(i, "a value"),
         Kind::Word(_) | Kind::Escaped(_) | Kind::Punct("::") => {
             let (rest, name) = scoped_name(i)?;
             Ok((

@@ -282,9 +282,9 @@ pub(crate) fn keyword<'a>(word: &'static str) -> impl Fn(Tokens<'a>) -> Parsed<'
     }
 }
 
-/// The words of CORBA 2. Later words (`component`, `port`, `map`, …) are names in too many files to be reserved.
-const KEYWORDS: [&str; 48] = [
-    "abstract",
+/// The words of CORBA 2.0, which no name may resemble, whatever the case. Later words (`component`, `port`, `map`, …) are
+/// names in too many files to be reserved.
+const KEYWORDS: [&str; 34] = [
     "any",
     "attribute",
     "boolean",
@@ -292,72 +292,57 @@ const KEYWORDS: [&str; 48] = [
     "char",
     "const",
     "context",
-    "custom",
     "default",
     "double",
     "enum",
     "exception",
-    "factory",
     "FALSE",
-    "fixed",
     "float",
     "in",
     "inout",
     "interface",
-    "local",
     "long",
     "module",
-    "native",
     "Object",
     "octet",
     "oneway",
     "out",
-    "private",
-    "public",
     "raises",
     "readonly",
     "sequence",
     "short",
     "string",
     "struct",
-    "supports",
     "switch",
     "TRUE",
-    "truncatable",
     "typedef",
     "union",
     "unsigned",
+    "void",
+];
+
+/// The words that CORBA 2.1 to 2.4 added. The services of the OMG itself have a `Factory` and a `ValueType`, which were
+/// good names when they were written, so that only the very word is reserved.
+const EXACT_KEYWORDS: [&str; 14] = [
+    "abstract",
+    "custom",
+    "factory",
+    "fixed",
+    "local",
+    "native",
+    "private",
+    "public",
+    "supports",
+    "truncatable",
     "ValueBase",
     "valuetype",
-    "void",
     "wchar",
     "wstring",
 ];
 
-/// Whether it is one of them to the letter.
-pub(crate) fn is_exact_keyword(word: &str) -> bool {
-    KEYWORDS.contains(&word)
-}
-
 pub(crate) fn is_keyword(word: &str) -> bool {
-    KEYWORDS
-        .iter()
-        .any(|keyword| keyword.eq_ignore_ascii_case(word))
-}
-
-/// A name that is no keyword, at its use. One that differs from a keyword only in case can have been declared, with an
-/// underscore in front.
-fn used<'a>(i: Tokens<'a>) -> Parsed<'a, Ident> {
-    match &i.first().kind {
-        Kind::Word(text) if !is_exact_keyword(text) => Ok((
-            i.advance(),
-            Ident {
-                text: Rc::clone(text),
-                span: i.first().span,
-            },
-        )),
-        _ => ident(i),
-    }
+    let resembles = |keyword: &&str| keyword.eq_ignore_ascii_case(word);
+    KEYWORDS.iter().any(resembles) || EXACT_KEYWORDS.contains(&word)
 }
 
 /// A name that is no keyword.
@@ -372,7 +357,7 @@ pub(crate) fn ident<'a>(i: Tokens<'a>) -> Parsed<'a, Ident> {
             },
         )),
         Kind::Word(text) if is_keyword(text) => {
-            let message = match KEYWORDS.contains(&&**text) {
+            let message = match KEYWORDS.contains(&&**text) || EXACT_KEYWORDS.contains(&&**text) {
                 true => format!("expected a name, found the keyword `{text}`"),
                 false => format!("`{text}` differs only in case from a keyword"),
             };
@@ -414,9 +399,9 @@ pub(super) fn head<'a>(start: &Start) -> impl Fn(Tokens<'a>) -> Parsed<'a, Head>
 
 pub(crate) fn scoped_name<'a>(i: Tokens<'a>) -> Parsed<'a, ScopedName> {
     let (i, global) = opt(punct("::")).parse(i)?;
-    let (i, first) = used(i)?;
+    let (i, first) = ident(i)?;
     // Behind `::` there is no way back.
-    let (i, rest) = many0(preceded(punct("::"), cut(used))).parse(i)?;
+    let (i, rest) = many0(preceded(punct("::"), cut(ident))).parse(i)?;
     let parts = std::iter::once(first).chain(rest).collect();
     Ok((
         i,

@@ -8,7 +8,7 @@ use nom::sequence::{delimited, preceded};
 use super::annotations::{Start, start};
 use super::constructed::constructed;
 use super::expressions::{bound, const_expr};
-use super::input::{Parsed, Tokens, expected, head, is_exact_keyword, nested, punct, scoped_name};
+use super::input::{Parsed, Tokens, expected, head, is_keyword, nested, punct, scoped_name};
 use crate::ast::{Basic, Expr, Head, TypeKind, TypeSpec};
 use crate::lexer::Kind;
 
@@ -44,7 +44,7 @@ fn kind<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
         (Some("fixed"), _) => fixed(i.advance()),
         (Some("map"), _) if matches!(i.nth(1).kind, Kind::Punct("<")) => nested(i.advance(), map),
         (Some("void"), _) => expected(i, "a type"),
-        (Some(word), _) if is_exact_keyword(word) => expected(i, "a type"),
+        (Some(word), _) if is_keyword(word) => expected(i, "a type"),
         (Some(_), _) | (_, Kind::Escaped(_) | Kind::Punct("::")) => {
             scoped_name.map(TypeKind::Named).parse(i)
         }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::Preprocessor;
 use super::piece::{Piece, macro_name};
@@ -42,6 +43,67 @@ impl Preprocessor<'_> {
                 self.lost(Report::new(place, message));
             }
         }
+    }
+
+    /// Behind a `;`: if it ends `import ::Name`, reads the file that the OMG keeps module `Name` in, in front of the
+    /// statement. Where there is none, the module may have come from elsewhere, which is the resolver's to say.
+    pub(super) fn import(&mut self) {
+        let Some((start, name)) = self.imported() else {
+            return;
+        };
+        let name = match &*name {
+            "CORBA" => "orb.idl".to_owned(),
+            name => format!("{name}.idl"),
+        };
+        let statement = self.out.split_off(start);
+        if let Some(word) = statement.first() {
+            let place = word.span;
+            let candidates = self.candidates(place.file, &name, true);
+            if let Some(path) = candidates.iter().find(|path| path.is_file())
+                && !self.is_known(path)
+            {
+                match self.read_file(path, false) {
+                    Ok(file) => self.enter(place, file),
+                    Err(cause) => {
+                        let message = format!("cannot read `{}`: {cause}", path.display());
+                        self.lost(Report::new(place, message));
+                    }
+                }
+            }
+        }
+        self.out.extend(statement);
+    }
+
+    /// Where the statement begins whose `;` is the last token, and the first name in it, if it is an import.
+    fn imported(&self) -> Option<(usize, Rc<str>)> {
+        let mut at = self.out.len().checked_sub(2)?;
+        let mut first = None;
+        // Names and `::` in turn, from the end.
+        loop {
+            match &self.out.get(at)?.kind {
+                Kind::Word(word) if first.is_some() && &**word == "import" => break,
+                Kind::Word(word) | Kind::Escaped(word) => first = Some(Rc::clone(word)),
+                _ => return None,
+            }
+            at = at.checked_sub(1)?;
+            match &self.out.get(at)?.kind {
+                Kind::Punct("::") => at = at.checked_sub(1)?,
+                Kind::Word(word) if &**word == "import" => break,
+                _ => return None,
+            }
+        }
+        let before = at.checked_sub(1).and_then(|at| self.out.get(at));
+        let begins = matches!(
+            before.map(|token| &token.kind),
+            None | Some(Kind::Punct(";" | "}") | Kind::Pragma(_))
+        );
+        Some((at, first?)).filter(|_| begins)
+    }
+
+    /// Whether the file at `path` has been read already.
+    fn is_known(&self, path: &Path) -> bool {
+        let canonical = path.canonicalize();
+        canonical.is_ok_and(|path| self.known.contains_key(&path))
     }
 
     /// What is to be included: as it is written, or as what macros make of it.

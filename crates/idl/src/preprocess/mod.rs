@@ -70,6 +70,7 @@ pub(crate) fn preprocess(
         macro_tokens: 0,
         in_condition: false,
         open_files: Vec::new(),
+        bases: Vec::new(),
         once: HashSet::new(),
         known: HashMap::new(),
         guards: HashMap::new(),
@@ -78,7 +79,6 @@ pub(crate) fn preprocess(
         prefix: Rc::default(),
         no_prefix: Rc::default(),
         braces: Vec::new(),
-        file_depth: 0,
         out: Vec::new(),
         whole: true,
         full: false,
@@ -120,6 +120,8 @@ struct Preprocessor<'a> {
     /// What is expanded stands behind `#if`, where `defined` is an operator.
     in_condition: bool,
     open_files: Vec<FileId>,
+    /// How many braces were open when each of them began.
+    bases: Vec<usize>,
     /// Files that are not to be entered again.
     once: HashSet<FileId>,
     /// What has been read, by canonical path.
@@ -132,8 +134,6 @@ struct Preprocessor<'a> {
     no_prefix: Rc<Prefix>,
     /// The prefix in force outside of each open brace.
     braces: Vec<Rc<Prefix>>,
-    /// How many braces were open where the file began that is being read.
-    file_depth: usize,
     out: Vec<Token>,
     /// Nothing is missing so far.
     whole: bool,
@@ -236,11 +236,12 @@ impl Preprocessor<'_> {
             return;
         }
         let outer_prefix = Rc::clone(&self.prefix);
-        // What is included inside of a module is a part of that module, prefix and all.
-        if self.braces.is_empty() {
+        let base = self.braces.len();
+        // The OMG puts module `CORBA` together from files without a prefix: what stands in a module, has its prefix.
+        if base == 0 {
             self.prefix = Rc::clone(&self.no_prefix);
         }
-        let outer_depth = std::mem::replace(&mut self.file_depth, self.braces.len());
+        self.bases.push(base);
         self.open_files.push(file);
         let text = Rc::clone(self.sources.file(file).text());
         let range = 0..text.len();
@@ -266,8 +267,8 @@ impl Preprocessor<'_> {
             self.guards.insert(file, name);
         }
         self.open_files.pop();
+        self.bases.pop();
         self.prefix = outer_prefix;
-        self.file_depth = outer_depth;
     }
 
     /// The next token of a file that counts, with every directive before it obeyed. `caller` is the macro whose
@@ -299,7 +300,12 @@ impl Preprocessor<'_> {
             _ => true,
         };
         if plain {
-            return self.emit(token);
+            let ends_statement = token.kind == Kind::Punct(";");
+            self.emit(token);
+            if ends_statement && self.braces.is_empty() {
+                self.import();
+            }
+            return;
         }
         self.expand(Piece::of(token, blank), reader);
     }

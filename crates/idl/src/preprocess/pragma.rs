@@ -41,10 +41,10 @@ impl Preprocessor<'_> {
     fn prefix_pragma(&mut self, at: Span, args: &[Token]) {
         // The prefix of a product is often a macro.
         let pieces = self.expanded(Piece::row(args.to_vec()));
-        // A semicolon behind it is a habit of people who write IDL.
         let one = match pieces.as_slice() {
             [one] => one,
-            [one, end] if end.kind == Kind::Punct(";") => one,
+            // As some people end all that they write.
+            [one, end] if end.is(";") => one,
             _ => return self.malformed_prefix(at),
         };
         let Kind::Str(text) = &one.kind else {
@@ -55,13 +55,14 @@ impl Preprocessor<'_> {
             let message = "a prefix cannot contain blanks or colons";
             return self.sink.report(Report::new(one.place, message));
         }
+        let depth = match self.bases.last() {
+            // A file that stands in a module: its own prefix leaves the names of that as they are.
+            Some(&base) if base > 0 && base == self.braces.len() => self.prefix.depth,
+            _ => self.braces.len(),
+        };
         self.prefix = Rc::new(Prefix {
             text: text.trim_end_matches('/').to_owned(),
-            // Outside of everything in its own file, it is about whole names, wherever the file is included.
-            depth: match self.braces.len() {
-                depth if depth == self.file_depth => 0,
-                depth => depth,
-            },
+            depth,
         });
     }
 

@@ -117,21 +117,20 @@ impl Resolver<'_> {
         formed
     }
 
-    /// `typeprefix`: for everything in a scope, wherever it stands, hence put off to [`Self::apply_prefixes`].
+    /// `typeprefix`: for everything in a scope, also for what stands before, and people write it even in front of the
+    /// module that it names. Hence it is put off to the end.
     pub(super) fn type_prefix(&mut self, scope: ScopeId, of: &ScopedName, prefix: &Text) {
+        self.put_off.push((scope, of.clone(), prefix.clone()));
+    }
+
+    fn set_prefix(&mut self, scope: ScopeId, of: &ScopedName, prefix: &Text) {
         if !is_plain(&prefix.text) || prefix.text.contains(':') {
             let message = "a prefix cannot contain blanks or colons";
             return self.report(Report::new(prefix.span, message));
         }
-        let prefixed = match &of.parts[..] {
-            [] => ScopeId::ROOT,
-            // The OMG's own files say it before they open the module.
-            [name] if !self.declared(scope, &name.text) => {
-                self.early_prefixes
-                    .push((scope, of.clone(), prefix.clone()));
-                return;
-            }
-            _ => {
+        let prefixed = match of.parts.is_empty() {
+            true => ScopeId::ROOT,
+            false => {
                 let Some(id) = self.lookup(scope, of) else {
                     return;
                 };
@@ -164,13 +163,27 @@ impl Resolver<'_> {
         }
     }
 
+    /// `import`: what is imported is there already, or cannot be found.
+    pub(super) fn import(&mut self, scope: ScopeId, name: &ScopedName) {
+        let first = name.parts.first().map(|part| part.text.to_lowercase());
+        let Some(key) = first else { return };
+        if self.model.scope(ScopeId::ROOT).names.contains_key(&key) {
+            self.lookup(scope, name);
+        } else if self.missing_imports.insert(key) {
+            let written: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
+            let message = format!(
+                "cannot find `{}`, which is to be imported",
+                written.join("::")
+            );
+            let report = Report::new(name.span(), message);
+            self.report(report.hint("`#include` the file that defines it"));
+        }
+    }
+
     /// Gives every definition that has no id of its own the one that the nearest `typeprefix` around it makes.
     pub(super) fn apply_prefixes(&mut self) {
-        for (scope, of, prefix) in std::mem::take(&mut self.early_prefixes) {
-            match self.declared(scope, &of.parts[0].text) {
-                true => self.type_prefix(scope, &of, &prefix),
-                false => drop(self.lookup(scope, &of)),
-            }
+        for (scope, of, prefix) in std::mem::take(&mut self.put_off) {
+            self.set_prefix(scope, &of, &prefix);
         }
         if self.prefixes.is_empty() {
             return;

@@ -77,6 +77,13 @@ impl Resolver<'_> {
         let Some(id) = self.interface_entry(scope, head, kind, true) else {
             return;
         };
+        let written = bases.len();
+        let bases = self.bases(scope, id, kind, bases);
+        self.note_broken(id, bases.len() < written, &bases);
+        let kind = match bases.iter().any(|&base| self.is_local(base)) {
+            true => InterfaceKind::Local,
+            false => kind,
+        };
         match kind {
             InterfaceKind::Plain => {}
             InterfaceKind::Abstract => {
@@ -84,15 +91,13 @@ impl Resolver<'_> {
             }
             InterfaceKind::Local => self.feature(Feature::LocalInterface, head.name.span, scope),
         }
-        let written = bases.len();
-        let bases = self.bases(scope, id, kind, bases);
-        self.note_broken(id, bases.len() < written, &bases);
         let mut ancestors = self.with_ancestors(&bases);
         self.check_ancestors(head, &mut ancestors);
         let Some(inner) = self.model.own_scope(id) else {
             return;
         };
         if let DefKind::Interface(interface) = &mut self.model.defs[id.0].kind {
+            interface.kind = kind;
             interface.defined = true;
             interface.bases = bases;
             interface.ancestors = ancestors;
@@ -164,10 +169,14 @@ impl Resolver<'_> {
                     format!("`{}` is named twice as a base", def.name)
                 }
                 DefKind::Interface(base) => match (kind, base.kind) {
-                    (InterfaceKind::Plain, InterfaceKind::Local) => format!(
-                        "`{}` is local, and only a local interface can inherit from it",
-                        def.name
-                    ),
+                    // `CORBA::Current` and `CORBA::Policy` became local when there was IDL already that inherits from
+                    // them: that is local, too.
+                    (InterfaceKind::Plain, InterfaceKind::Local) if !self.is_of_corba(id) => {
+                        format!(
+                            "`{}` is local, and only a local interface can inherit from it",
+                            def.name
+                        )
+                    }
                     (InterfaceKind::Abstract, InterfaceKind::Plain | InterfaceKind::Local) => {
                         format!(
                             "`{}` is not abstract, and an abstract interface cannot inherit from it",
@@ -188,6 +197,21 @@ impl Resolver<'_> {
             self.report(Report::new(name.span(), message).label(def.span, "declared here"));
         }
         bases
+    }
+
+    fn is_local(&self, id: DefId) -> bool {
+        let interface = self.model.interface(id);
+        interface.is_some_and(|interface| interface.kind == InterfaceKind::Local)
+    }
+
+    /// Whether `id` stands in module `CORBA`, or inherits from what does, and is local for that.
+    fn is_of_corba(&self, id: DefId) -> bool {
+        let ancestors = self.model.ancestors(id).unwrap_or_default();
+        std::iter::once(&id).chain(ancestors).any(|&id| {
+            let around = self.model.scope(self.model.def(id).scope);
+            let module = around.owner.map(|owner| &*self.model.def(owner).name);
+            self.is_local(id) && around.parent == Some(ScopeId::ROOT) && module == Some("CORBA")
+        })
     }
 
     /// Two bases may not bring two operations of one name.
@@ -391,6 +415,8 @@ impl Resolver<'_> {
                     ));
                 }
                 DefKind::Exception(_) => raises.push(id),
+                // The languages that have native exceptions can say so.
+                DefKind::Native => self.feature(Feature::NativeException, name.span(), scope),
                 DefKind::Unsupported => {}
                 _ => {
                     let message = format!(

@@ -53,7 +53,8 @@ pub(crate) fn resolve(
         forward_uses: HashMap::new(),
         ids: HashMap::new(),
         prefixes: HashMap::new(),
-        early_prefixes: Vec::new(),
+        put_off: Vec::new(),
+        missing_imports: HashSet::new(),
         broken: HashSet::new(),
         unknown: HashSet::new(),
     };
@@ -74,8 +75,10 @@ struct Resolver<'a> {
     ids: HashMap<DefId, SetId>,
     /// What `typeprefix` has set for a scope.
     prefixes: HashMap<ScopeId, (Rc<str>, Span)>,
-    /// Each `typeprefix` whose scope is declared later: where it stands, what it names, the prefix.
-    early_prefixes: Vec<(ScopeId, ScopedName, Text)>,
+    /// `typeprefix` declarations, until everything is there that they may mean.
+    put_off: Vec<(ScopeId, ScopedName, Text)>,
+    /// What was imported in vain, by lower-case name: it is not missed a second time.
+    missing_imports: HashSet<String>,
     /// Scopes that inherit from something that is faulty: nobody knows what names they have.
     broken: HashSet<ScopeId>,
     /// Names that were reported as unknown: said once per scope.
@@ -172,10 +175,7 @@ impl Resolver<'_> {
             }
             DefinitionKind::TypeId { of, id } => self.type_id(scope, of, id),
             DefinitionKind::TypePrefix { of, prefix } => self.type_prefix(scope, of, prefix),
-            // What is imported is there already, or cannot be found.
-            DefinitionKind::Import(name) => {
-                self.lookup(scope, name);
-            }
+            DefinitionKind::Import(name) => self.import(scope, name),
             DefinitionKind::Unsupported => {
                 let key = head.name.text.to_lowercase();
                 let known = self.model.scope(scope).names.get(&key).copied();

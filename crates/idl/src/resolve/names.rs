@@ -138,7 +138,8 @@ impl Resolver<'_> {
             false => self.search(scope, &key, name)?,
         };
         let Some((mut id, found_in)) = found else {
-            if name.global || !self.is_broken(scope) {
+            let imported = self.missing_imports.contains(&key);
+            if !imported && (name.global || !self.is_broken(scope)) {
                 self.unknown(scope, name, 0);
             }
             return None;

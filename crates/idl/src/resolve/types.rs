@@ -111,11 +111,6 @@ impl Resolver<'_> {
         let Some(id) = self.lookup(scope, name) else {
             return Type::Error;
         };
-        // The OMG's own files declare it as if it were an interface.
-        if self.model.scoped_name(id) == "CORBA::TypeCode" {
-            self.feature(Feature::TypeCode, name.span(), scope);
-            return Type::TypeCode;
-        }
         match &self.model.def(id).kind {
             DefKind::Struct(_)
             | DefKind::Union(_)
@@ -125,6 +120,10 @@ impl Resolver<'_> {
             | DefKind::Native
             | DefKind::ValueBox(_)
             | DefKind::Typedef(_) => Type::Named(id),
+            DefKind::Interface(_) if self.is_type_code(id) => {
+                self.feature(Feature::TypeCode, name.span(), scope);
+                Type::TypeCode
+            }
             DefKind::Interface(Interface { defined, .. })
             | DefKind::Value(ValueType { defined, .. }) => {
                 if !defined {
@@ -154,17 +153,7 @@ impl Resolver<'_> {
             ["uint32"] => Basic::ULong,
             ["uint64"] => Basic::ULongLong,
             ["int8"] => Basic::Int8,
-            ["CORBA", "TypeCode"] | ["TypeCode"] | ["CORBA", "Principal"] => {
-                if self.has_its_own(scope, &text) {
-                    return None;
-                }
-                let (feature, ty) = match text[text.len() - 1] {
-                    "TypeCode" => (Feature::TypeCode, Type::TypeCode),
-                    _ => (Feature::Principal, Type::Error),
-                };
-                self.feature(feature, name.span(), scope);
-                return Some(ty);
-            }
+            [.., "TypeCode" | "Principal"] => return self.built_in(scope, name),
             _ => return None,
         };
         if self.declared(scope, text[0]) {
@@ -176,21 +165,43 @@ impl Resolver<'_> {
         Some(Type::Basic(basic))
     }
 
-    /// Whether the file declares what the CORBA module has anyway. A file may reopen that module for other things.
-    fn has_its_own(&self, scope: ScopeId, name: &[&str]) -> bool {
-        let corba = self.model.scope(ScopeId::ROOT).names.get("corba");
-        let inner = corba.and_then(|&id| self.model.own_scope(id));
-        match (name, inner) {
-            ([_, word], Some(inner)) => {
-                let key = word.to_lowercase();
-                self.model.scope(inner).names.contains_key(&key)
-            }
-            _ => self.declared(scope, name[0]),
+    /// `CORBA::TypeCode` and `CORBA::Principal`, which everybody has without declaring them.
+    fn built_in(&mut self, scope: ScopeId, name: &ScopedName) -> Option<Type> {
+        let text: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
+        let missing = match text[..] {
+            [word] => word == "TypeCode" && !self.declared(scope, word),
+            // A file may open the module and not declare them there.
+            ["CORBA", word] => match self.model.scope(ScopeId::ROOT).names.get("corba") {
+                None => !self.declared(scope, "CORBA"),
+                Some(&module) => self.model.own_scope(module).is_some_and(|inner| {
+                    let names = &self.model.scope(inner).names;
+                    !names.contains_key(&word.to_lowercase())
+                }),
+            },
+            _ => false,
+        };
+        if !missing {
+            return None;
         }
+        let (feature, ty) = match text.last() {
+            Some(&"TypeCode") => (Feature::TypeCode, Type::TypeCode),
+            _ => (Feature::Principal, Type::Error),
+        };
+        self.feature(feature, name.span(), scope);
+        Some(ty)
     }
 
-    /// Whether `word`, in whatever case, means something in `scope`.
-    pub(super) fn declared(&self, scope: ScopeId, word: &str) -> bool {
+    /// Whether `id` is what the OMG's own files declare as `interface TypeCode` in module `CORBA`.
+    fn is_type_code(&self, id: DefId) -> bool {
+        let def = self.model.def(id);
+        let around = self.model.scope(def.scope);
+        let module = around.owner.map(|owner| self.model.def(owner));
+        *def.name == *"TypeCode"
+            && around.parent == Some(ScopeId::ROOT)
+            && module.is_some_and(|module| *module.name == *"CORBA")
+    }
+
+    fn declared(&self, scope: ScopeId, word: &str) -> bool {
         let key = word.to_lowercase();
         let mut at = Some(scope);
         while let Some(scope) = at {
