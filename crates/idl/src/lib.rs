@@ -32,8 +32,8 @@
 //! No text makes it panic, run for ever or exhaust the stack: [`limits`] names every bound.
 //!
 //! # What it does not know yet
-//! It reads, resolves and checks all of CORBA 3 and most of IDL 4, but components, homes, event types and template
-//! modules. It cannot make code of unions, `any`, `TypeCode`, `fixed`, `long double`, value types,
+//! It reads, resolves and checks all of CORBA 3 and most of IDL 4. The component model and template modules it reads, and
+//! refuses. It cannot make code of unions, `any`, `TypeCode`, `fixed`, `long double`, value types,
 //! abstract and local interfaces, `native`, context clauses, and of what is new in IDL 4. Each is one diagnostic that
 //! says so, where it stands; [`check_str`] and [`check_files`] ask for no code and have none of these.
 //!

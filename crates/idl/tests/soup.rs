@@ -113,7 +113,7 @@ const WORDS: [&str; 94] = [
 ];
 
 /// Pieces that are IDL by themselves, so that whole modules come about and the later stages are reached.
-const PIECES: [&str; 38] = [
+const PIECES: [&str; 42] = [
     "struct S { long s_; };",
     "typedef sequence<S> Ss;",
     "interface I;",
@@ -151,6 +151,10 @@ const PIECES: [&str; 38] = [
     "@bit_bound(N) bitmask BM { @position(N) bm_, bn_ };",
     "typedef map<string, map<long, S>, N> Mp;",
     "const fixed Fx = 1.5d; typedef fixed<N, 1> Fy;",
+    "component Cp supports I { provides I p_; uses multiple Object u_; };",
+    "home Hm manages Cp { factory make(in long n_); finder find(); };",
+    "module Tm<typename T> { typedef T Of; }; module Tm<long> Tl;",
+    "eventtype Ev : V { public long e_; };",
     "typeid S \"IDL:x:1.0\"; typeprefix M \"y\"; import M;",
 ];
 

@@ -7,7 +7,6 @@ use nom::combinator::cut;
 
 use super::expressions::const_expr;
 use super::input::{Parsed, Tokens, expected, ident, punct, scoped_name};
-use super::skip::skip_group;
 use crate::ast::{Annotation, Expr, Ident};
 use crate::lexer::Kind;
 
@@ -123,4 +122,23 @@ pub(super) fn is_definition(i: Tokens<'_>) -> bool {
 /// annotation_dcl: passed over, since annotations of other people mean nothing here.
 pub(super) fn definition(i: Tokens<'_>) -> Tokens<'_> {
     skip_group(i.advance().advance().advance(), "{", "}")
+}
+
+/// Behind the bracket that closes the one at `i`.
+pub(super) fn skip_group<'a>(mut i: Tokens<'a>, open: &str, close: &str) -> Tokens<'a> {
+    let mut depth = 0_usize;
+    while !i.at_end() {
+        if i.is_punct(open) {
+            depth += 1;
+        } else if i.is_punct(close) {
+            depth -= 1;
+            if depth == 0 {
+                return i.advance();
+            }
+        } else if i.is_punct(";") && open != "{" {
+            return i;
+        }
+        i = i.advance();
+    }
+    i
 }

@@ -7,6 +7,7 @@ use nom::combinator::{cut, opt};
 use nom::sequence::preceded;
 
 use super::annotations::{Start, is_definition, start};
+use super::components::{component_model, template};
 use super::constructed::{bitmask, bitset, constructed};
 use super::expressions::const_expr;
 use super::input::{
@@ -14,7 +15,6 @@ use super::input::{
 };
 use super::list;
 use super::members::{attribute, members, operation};
-use super::skip::{reject, unsupported, unsupported_construct};
 use super::types::{declarator, type_spec};
 use super::values::value;
 use crate::ast::{Definition, DefinitionKind, Head, InterfaceKind, ScopedName, Text};
@@ -52,10 +52,9 @@ pub(super) fn definition<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed
         (Some("typeid" | "typeprefix"), _) => type_id(i, out),
         (Some(word), _) => match type_or_constant(i, word, &start, out) {
             Some(parsed) => parsed,
-            None => match unsupported_construct(i, word) {
-                Some(what) => unsupported(i, &start, what, out),
-                None => expected(i, "a definition"),
-            },
+            None => {
+                component_model(i, word, &start, out).unwrap_or_else(|| expected(i, "a definition"))
+            }
         },
         _ => expected(i, "a definition"),
     }
@@ -248,10 +247,13 @@ fn place_pragmas(i: Tokens<'_>, out: &mut Vec<Definition>) {
 fn module<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let from = i.first();
     let i = i.advance();
-    // `module Generic<long> Name;` makes one of a template.
-    let (i, head) = cut(head(start)).parse(i)?;
+    let (mut i, head) = cut(head(start)).parse(i)?;
+    // `module Scope::Generic<long> Name;` makes one of a template.
+    while i.is_punct("::") {
+        (i, _) = cut(super::input::ident).parse(i.advance())?;
+    }
     if i.is_punct("<") {
-        return reject(i, from.span, "template modules", Some(head), out);
+        return template(i, from.span, head, out);
     }
     nested(i, |i| {
         let (i, body) = body(i, definition)?;

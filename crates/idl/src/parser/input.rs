@@ -1,6 +1,7 @@
 //! Tokens as an input of nom, the error type, and the parsers of single tokens.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::iter::Enumerate;
 use std::rc::Rc;
 use std::slice::Iter;
@@ -24,6 +25,10 @@ pub(crate) struct Context<'a> {
     /// Something was no IDL: what the tree says of the rest is not to be trusted.
     pub(crate) failed: Cell<bool>,
     depth: Cell<usize>,
+    /// In the middle of what has been refused, or is going to be.
+    pub(crate) refused_inside: Cell<bool>,
+    /// Lower-case names of what has been refused.
+    pub(crate) refused: RefCell<HashSet<String>>,
     /// Pragmas from within the type that is being read; they go behind it.
     pub(crate) pragmas: RefCell<Vec<Definition>>,
     /// Between the angle brackets of a type, where `>>` closes two of them and is no shift.
@@ -36,6 +41,8 @@ impl<'a> Context<'a> {
             sink,
             failed: Cell::new(false),
             depth: Cell::new(0),
+            refused_inside: Cell::new(false),
+            refused: RefCell::default(),
             pragmas: RefCell::default(),
             in_angles: Cell::new(false),
         }
@@ -44,11 +51,6 @@ impl<'a> Context<'a> {
     pub(crate) fn error(&self, report: Report) {
         self.failed.set(true);
         self.sink.report(report);
-    }
-
-    /// What IDL has and we do not: the tree is sound all the same.
-    pub(crate) fn unsupported(&self, span: Span, what: &str) {
-        self.sink.report(Report::unsupported(span, what));
     }
 }
 

@@ -5,12 +5,12 @@
 //! on behind its `;` or `}`.
 
 mod annotations;
+mod components;
 mod constructed;
 mod declarations;
 mod expressions;
 mod input;
 mod members;
-mod skip;
 mod types;
 mod values;
 

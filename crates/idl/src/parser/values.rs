@@ -18,12 +18,22 @@ use crate::source::Span;
 
 /// value: [ "abstract" | "custom" ] "valuetype" identifier …
 pub(super) fn value<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
+    value_of(i, "valuetype", start, out)
+}
+
+/// A value type that is declared by `word`.
+pub(super) fn value_of<'a>(
+    i: Tokens<'a>,
+    word: &'static str,
+    start: &Start,
+    out: &mut Vec<Definition>,
+) -> Parsed<'a, ()> {
     let (i, kind) = match i.word() {
         Some("abstract") => (i.advance(), ValueKind::Abstract),
         Some("custom") => (i.advance(), ValueKind::Custom),
         _ => (i, ValueKind::Stateful),
     };
-    let (i, head) = cut(preceded(keyword("valuetype"), head(start))).parse(i)?;
+    let (i, head) = cut(preceded(keyword(word), head(start))).parse(i)?;
     if i.is_punct(";") {
         let kind = DefinitionKind::ValueForward(kind);
         out.push(Definition { head, kind });
