@@ -161,7 +161,7 @@ impl Resolver<'_> {
         annotation: &str,
     ) -> Option<(u32, &'a Expr)> {
         let (_, expr) = head.annotation(annotation)?.values.first()?;
-        match self.constant(scope, &Type::Basic(Basic::ULong), expr) {
+        match self.constant(scope, &Type::Basic(Basic::ULong), None, expr) {
             Value::Integer(number) => u32::try_from(number).ok().map(|number| (number, expr)),
             _ => None,
         }

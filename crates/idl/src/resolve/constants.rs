@@ -1,33 +1,12 @@
 //! Constant expressions, evaluated as IDL says: in 32 or 64 bits according to the target, every step checked.
 
 use super::Resolver;
+use super::arithmetic::{Refusal, Width, binary, is_number, noun, symbol, unary};
+use super::decimal::{Decimal, MAX_DIGITS};
 use crate::ast::{Basic, BinaryOp, Expr, ExprKind, ScopedName};
 use crate::diagnostic::Report;
-use crate::limits::MAX_FIXED_DIGITS;
-use crate::model::{DefKind, ScopeId, Type, Value};
+use crate::model::{DefId, DefKind, ScopeId, Type, Value};
 use crate::source::Span;
-
-/// What an expression is evaluated for.
-#[derive(Clone, Copy)]
-enum Target {
-    /// Width in octets, and whether it has a sign.
-    Integer {
-        octets: u32,
-        signed: bool,
-    },
-    Float,
-    Other,
-}
-
-impl Target {
-    /// What every step of an integer expression must lie in: unsigned, or signed if negative.
-    fn range(octets: u32) -> (i128, i128) {
-        match octets {
-            8 => (i128::from(i64::MIN), i128::from(u64::MAX)),
-            _ => (i128::from(i32::MIN), i128::from(u32::MAX)),
-        }
-    }
-}
 
 /// What the target itself can hold, and its name.
 fn limits(basic: Basic) -> Option<(i128, i128, &'static str)> {
@@ -44,172 +23,146 @@ fn limits(basic: Basic) -> Option<(i128, i128, &'static str)> {
     })
 }
 
-fn target(basic: Basic) -> Target {
-    let integer = |octets, signed| Target::Integer { octets, signed };
-    match basic {
-        Basic::Octet => integer(1, false),
-        Basic::Int8 => integer(1, true),
-        Basic::Short => integer(2, true),
-        Basic::UShort => integer(2, false),
-        Basic::Long => integer(4, true),
-        Basic::ULong => integer(4, false),
-        Basic::LongLong => integer(8, true),
-        Basic::ULongLong => integer(8, false),
-        Basic::Float | Basic::Double | Basic::LongDouble => Target::Float,
-        Basic::Boolean | Basic::Char | Basic::WideChar => Target::Other,
+/// The width that whole numbers are computed in for a constant of that type.
+fn width(ty: &Type) -> Width {
+    let (octets, signed) = match ty {
+        Type::Basic(Basic::Octet) => (1, false),
+        Type::Basic(Basic::Int8) => (1, true),
+        Type::Basic(Basic::Short) => (2, true),
+        Type::Basic(Basic::UShort) => (2, false),
+        Type::Basic(Basic::Long) => (4, true),
+        Type::Basic(Basic::ULong) => (4, false),
+        Type::Basic(Basic::ULongLong) => (8, false),
+        // Of all other types, none is a whole number: the widest will do to find that out.
+        _ => (8, true),
+    };
+    Width { octets, signed }
+}
+
+/// Whether no operator has been at work: a literal or a name, perhaps with a sign.
+fn is_plain(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Chain(..) => false,
+        ExprKind::Unary(_, operand) => is_plain(operand),
+        _ => true,
     }
 }
 
 impl Resolver<'_> {
-    /// The value of `expr` as a `ty`; `Value::Error` when that has been reported.
-    pub(super) fn constant(&mut self, scope: ScopeId, ty: &Type, expr: &Expr) -> Value {
+    /// The value of `expr` as a `ty`, written at `written` if anywhere; `Value::Error` when that has been reported.
+    pub(super) fn constant(
+        &mut self,
+        scope: ScopeId,
+        ty: &Type,
+        written: Option<Span>,
+        expr: &Expr,
+    ) -> Value {
         let ty = self.model.unaliased(ty).clone();
-        let for_target = match &ty {
-            Type::Basic(basic) => target(*basic),
+        match &ty {
             Type::Error => return Value::Error,
-            _ => Target::Other,
-        };
-        if let Type::Named(id) = ty
-            && let DefKind::Enum(_) = self.model.def(id).kind
-        {
-            return self.enumerator(scope, id, expr);
+            Type::Basic(_) | Type::Str { .. } | Type::Fixed { .. } => {}
+            Type::Named(id) if matches!(self.model.def(*id).kind, DefKind::Enum(_)) => {
+                return self.enumerator(scope, *id, expr);
+            }
+            _ => {
+                let report = Report::new(
+                    written.unwrap_or(expr.span),
+                    "a constant cannot have this type",
+                )
+                .hint("numbers, characters, booleans, strings and enums can be constants");
+                self.report(report);
+                return Value::Error;
+            }
         }
-        let Some(value) = self.evaluate(scope, expr, for_target) else {
+        let Some(value) = self.evaluate(scope, expr, width(&ty)) else {
             return Value::Error;
         };
-        match self.fit(&ty, value, expr.span) {
+        match fit(&ty, value, expr, written) {
             Ok(value) => value,
             Err(report) => {
-                self.report(report);
+                self.report(*report);
                 Value::Error
             }
         }
     }
 
-    /// The positive number that bounds a string, a sequence or an array; 1 when there is none and that was reported.
-    pub(super) fn bound(&mut self, scope: ScopeId, expr: &Expr) -> u32 {
-        let value = self.evaluate(scope, expr, target(Basic::ULong));
-        match value {
-            None => 1,
-            Some(Value::Integer(number)) if number >= 1 => u32::try_from(number).unwrap_or(1),
-            Some(_) => {
-                self.report(Report::new(
-                    expr.span,
-                    "a bound must be a whole number of at least 1",
-                ));
-                1
+    /// The value of `expr` for a constant that is only called `fixed`, at `written`: its type follows from the value.
+    pub(super) fn fixed_constant(&mut self, scope: ScopeId, written: Span, expr: &Expr) -> Value {
+        let roomy = Type::Fixed {
+            digits: u8::MAX,
+            scale: u8::MAX,
+        };
+        match self.evaluate(scope, expr, width(&roomy)) {
+            Some(value @ Value::Fixed { .. }) => value,
+            Some(value) => {
+                self.report(mismatch(&roomy, &value, expr, Some(written)));
+                Value::Error
             }
+            None => Value::Error,
         }
     }
 
-    fn enumerator(&mut self, scope: ScopeId, of: crate::model::DefId, expr: &Expr) -> Value {
+    fn fixed_literal(&self, text: &str, span: Span) -> Option<Value> {
+        if let Ok(Decimal { unscaled, scale }) = Decimal::parse(text) {
+            return Some(Value::Fixed { unscaled, scale });
+        }
+        let message = format!("a fixed-point number has at most {MAX_DIGITS} digits");
+        self.report(Report::new(span, message));
+        None
+    }
+
+    /// The positive number that bounds a string, a sequence or an array; 1 when there is none and that was reported.
+    pub(super) fn bound(&mut self, scope: ScopeId, expr: &Expr) -> u32 {
+        let Some(value) = self.evaluate(scope, expr, width(&Type::Basic(Basic::ULong))) else {
+            return 1;
+        };
+        let message = match value {
+            Value::Integer(number) if number < 1 => {
+                format!("a bound is at least 1, and this is {number}")
+            }
+            Value::Integer(number) => match u32::try_from(number) {
+                Ok(number) => return number,
+                Err(_) => format!("a bound is at most {}", u32::MAX),
+            },
+            value => format!("a bound is a whole number, and this is {}", noun(&value)),
+        };
+        self.report(Report::new(expr.span, message));
+        1
+    }
+
+    fn enumerator(&mut self, scope: ScopeId, of: DefId, expr: &Expr) -> Value {
+        let mut found = None;
         if let ExprKind::Named(name) = &expr.kind {
             let Some(id) = self.lookup(scope, name) else {
                 return Value::Error;
             };
-            match &self.model.def(id).kind {
-                DefKind::Enumerator(parent) if *parent == of => return Value::Enumerator(id),
-                DefKind::Const(_, Value::Enumerator(value)) => {
-                    let value = *value;
-                    if matches!(self.model.def(value).kind, DefKind::Enumerator(parent) if parent == of)
-                    {
-                        return Value::Enumerator(value);
-                    }
+            let enumerator = match &self.model.def(id).kind {
+                DefKind::Const(_, Value::Error) | DefKind::Unsupported => return Value::Error,
+                DefKind::Const(_, Value::Enumerator(value)) => *value,
+                _ => id,
+            };
+            if let DefKind::Enumerator(parent) = self.model.def(enumerator).kind {
+                if parent == of {
+                    return Value::Enumerator(enumerator);
                 }
-                DefKind::Unsupported | DefKind::Const(_, Value::Error) => return Value::Error,
-                _ => {}
+                found = Some(format!("one of `{}`", self.model.def(parent).name));
+            } else {
+                found = Some(self.model.noun(id).to_owned());
             }
         }
-        let message = format!("expected an enumerator of `{}`", self.model.def(of).name);
-        self.report(Report::new(expr.span, message));
+        let of = self.model.def(of);
+        let mut message = format!("expected an enumerator of `{}`", of.name);
+        if let Some(found) = found {
+            message += &format!(", found {found}");
+        }
+        self.report(Report::new(expr.span, message).label(of.span, "the enum is declared here"));
         Value::Error
     }
 
-    fn fit(&self, ty: &Type, value: Value, span: Span) -> Result<Value, Report> {
-        let mismatch = |what: &str| Err(Report::new(span, format!("expected {what}")));
-        match (ty, value) {
-            (Type::Basic(basic), Value::Integer(number))
-                if let Some((least, most, name)) = limits(*basic) =>
-            {
-                if (least..=most).contains(&number) {
-                    return Ok(Value::Integer(number));
-                }
-                Err(Report::new(
-                    span,
-                    format!("{number} does not fit into {name} ({least} to {most})"),
-                ))
-            }
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "the narrowing is what is checked"
-            )]
-            (Type::Basic(Basic::Float), Value::Float(number)) if (number as f32).is_infinite() => {
-                Err(Report::new(
-                    span,
-                    format!("{number:e} does not fit into float"),
-                ))
-            }
-            (
-                Type::Basic(Basic::Float | Basic::Double | Basic::LongDouble),
-                value @ Value::Float(_),
-            )
-            | (Type::Basic(Basic::Boolean), value @ Value::Boolean(_)) => Ok(value),
-            (Type::Basic(Basic::WideChar), Value::WideChar(c)) if c.len_utf16() > 1 => {
-                Err(Report::new(
-                    span,
-                    "a wchar is one unit of UTF-16, and this character takes two",
-                ))
-            }
-            (Type::Basic(Basic::WideChar), value @ Value::WideChar(_)) => Ok(value),
-            (Type::Basic(Basic::Char), Value::Char(c)) => {
-                match u32::from(c) <= 0xff {
-                    true => Ok(Value::Char(c)),
-                    false => Err(Report::new(span, "a char is one character of ISO 8859-1")
-                        .hint("use wchar")),
-                }
-            }
-            (Type::Fixed { .. }, value @ Value::Fixed { .. }) => Ok(value),
-            (Type::Fixed { .. }, _) => mismatch("a fixed-point number such as `1.5d`"),
-            (Type::Str { wide, bound }, Value::Str(text) | Value::WideStr(text))
-                if text.contains('\0')
-                    || bound.is_some_and(|bound| text.chars().count() > bound as usize) =>
-            {
-                let _ = wide;
-                Err(match bound {
-                    Some(bound) if !text.contains('\0') => Report::new(
-                        span,
-                        format!("this string is longer than its bound of {bound}"),
-                    ),
-                    _ => Report::new(span, "a string cannot contain the character of code 0"),
-                })
-            }
-            (Type::Str { wide: false, .. }, value @ Value::Str(_))
-            | (Type::Str { wide: true, .. }, value @ Value::WideStr(_)) => Ok(value),
-            (Type::Basic(basic), _) => mismatch(match basic {
-                Basic::Boolean => "`TRUE` or `FALSE`",
-                Basic::Char => "a character literal",
-                Basic::WideChar => "a wide character literal such as `L'x'`",
-                Basic::Float | Basic::Double | Basic::LongDouble => "a number",
-                _ => "a whole number",
-            }),
-            (Type::Str { wide: false, .. }, _) => mismatch("a string literal"),
-            (Type::Str { wide: true, .. }, _) => mismatch("a wide string literal such as `L\"x\"`"),
-            _ => Err(Report::new(span, "a constant cannot have this type")
-                .hint("numbers, characters, booleans, strings and enums can be constants")),
-        }
-    }
-
     /// `None` when a fault was reported.
-    fn evaluate(&mut self, scope: ScopeId, expr: &Expr, target: Target) -> Option<Value> {
-        let value = match &expr.kind {
-            ExprKind::Integer(number) => match target {
-                #[expect(
-                    clippy::cast_precision_loss,
-                    reason = "a literal for a float is rounded, as any"
-                )]
-                Target::Float => Value::Float(*number as f64),
-                _ => Value::Integer((*number).into()),
-            },
+    fn evaluate(&mut self, scope: ScopeId, expr: &Expr, width: Width) -> Option<Value> {
+        Some(match &expr.kind {
+            ExprKind::Integer(number) => Value::Integer((*number).into()),
             ExprKind::Float(number) => Value::Float(*number),
             ExprKind::Fixed(text) => self.fixed_literal(text, expr.span)?,
             ExprKind::Boolean(value) => Value::Boolean(*value),
@@ -217,179 +170,315 @@ impl Resolver<'_> {
             ExprKind::WideChar(c) => Value::WideChar(*c),
             ExprKind::Str(text) => Value::Str(text.clone()),
             ExprKind::WideStr(text) => Value::WideStr(text.clone()),
-            ExprKind::Named(name) => self.named_constant(scope, name, target)?,
+            ExprKind::Named(name) => self.named_constant(scope, name)?,
             ExprKind::Unary(op, operand) => {
-                let value = self.evaluate(scope, operand, target)?;
-                self.unary(*op, value, expr.span, target)?
+                let value = self.evaluate(scope, operand, width)?;
+                match unary(*op, value.clone(), width) {
+                    Ok(value) => value,
+                    Err(_) => {
+                        let only = if is_number(&value) {
+                            "whole numbers"
+                        } else {
+                            "numbers"
+                        };
+                        let message = format!("`{op}` is for {only} only");
+                        let what = format!("this is {}", noun(&value));
+                        self.report(Report::new(expr.span, message).label(operand.span, what));
+                        return None;
+                    }
+                }
             }
             ExprKind::Chain(first, rest) => {
-                let mut left = self.evaluate(scope, first, target)?;
+                let mut left = self.part(scope, first, width)?;
+                let mut left_span = first.span;
                 for (op, operand) in rest {
-                    let right = self.evaluate(scope, operand, target)?;
-                    let span = expr.span.to(operand.span);
-                    left = self.binary(*op, left, right, span, operand.span)?;
-                    left = self.checked(left, span, target)?;
+                    let right = self.part(scope, operand, width)?;
+                    let span = first.span.to(operand.span);
+                    left = match binary(*op, &left, &right) {
+                        Ok(value) => value,
+                        Err(refusal) => {
+                            let operands = [(&left, left_span), (&right, operand.span)];
+                            self.report(refused(*op, &refusal, operands, span));
+                            return None;
+                        }
+                    };
+                    self.in_range(&left, span, width)?;
+                    left_span = span;
                 }
                 left
             }
             ExprKind::Unsupported => return None,
-        };
-        self.checked(value, expr.span, target)
+        })
     }
 
-    /// Zeros in front and behind do not count.
-    fn fixed_literal(&self, text: &str, span: Span) -> Option<Value> {
-        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-        let fraction = fraction.trim_end_matches('0');
-        let digits = [whole, fraction].concat();
-        let digits = digits.trim_start_matches('0');
-        let unscaled = match digits {
-            "" => Some(0),
-            digits if digits.len() <= usize::from(MAX_FIXED_DIGITS) => digits.parse().ok(),
-            _ => None,
-        };
-        let scale = u8::try_from(fraction.len()).ok();
-        match (unscaled, scale.filter(|scale| *scale <= MAX_FIXED_DIGITS)) {
-            (Some(unscaled), Some(scale)) => Some(Value::Fixed { unscaled, scale }),
-            _ => {
-                let message = format!("a fixed-point number has at most {MAX_FIXED_DIGITS} digits");
-                self.report(Report::new(span, message));
-                None
-            }
-        }
+    /// What an operator is applied to: in the range of the expression.
+    fn part(&mut self, scope: ScopeId, expr: &Expr, width: Width) -> Option<Value> {
+        let value = self.evaluate(scope, expr, width)?;
+        self.in_range(&value, expr.span, width)?;
+        Some(value)
     }
 
     /// Every step must fit the width it is computed in.
-    fn checked(&self, value: Value, span: Span, target: Target) -> Option<Value> {
-        let message = match (&value, target) {
-            (Value::Integer(number), Target::Integer { octets, .. }) => {
-                let (least, most) = Target::range(octets);
-                if (least..=most).contains(number) {
-                    return Some(value);
-                }
-                format!("{number} is out of range in this expression ({least} to {most})")
+    fn in_range(&self, value: &Value, span: Span, width: Width) -> Option<()> {
+        let (least, most) = width.range();
+        match value {
+            Value::Integer(number) if !(least..=most).contains(number) => {
+                let message = format!("{number} is out of range in this expression");
+                let bits = if width.octets == 8 { 64 } else { 32 };
+                let hint =
+                    format!("every step of it is computed in {bits} bits: {least} to {most}");
+                self.report(Report::new(span, message).hint(hint));
+                None
             }
-            (Value::Float(number), _) if !number.is_finite() => {
-                "this number is too large".to_owned()
-            }
-            _ => return Some(value),
+            _ => Some(()),
+        }
+    }
+
+    fn named_constant(&mut self, scope: ScopeId, name: &ScopedName) -> Option<Value> {
+        let id = self.lookup(scope, name)?;
+        let def = self.model.def(id);
+        let hint = match &def.kind {
+            DefKind::Const(_, Value::Error) | DefKind::Unsupported => return None,
+            DefKind::Const(_, value) => return Some(value.clone()),
+            DefKind::Enumerator(_) => Some(
+                "enumerators have no numbers: one stands for itself where its enum is asked for",
+            ),
+            _ => None,
         };
-        self.report(Report::new(span, message));
+        let message = format!("`{}` is {}, not a constant", def.name, self.model.noun(id));
+        let mut report = Report::new(name.span(), message).label(def.span, "declared here");
+        if let Some(hint) = hint {
+            report = report.hint(hint);
+        }
+        self.report(report);
         None
     }
+}
 
-    fn named_constant(
-        &mut self,
-        scope: ScopeId,
-        name: &ScopedName,
-        target: Target,
-    ) -> Option<Value> {
-        let id = self.lookup(scope, name)?;
-        match (&self.model.def(id).kind, target) {
-            (DefKind::Const(_, Value::Error) | DefKind::Unsupported, _) => None,
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "a whole number for a float is rounded, as any"
-            )]
-            (DefKind::Const(_, Value::Integer(number)), Target::Float) => {
-                Some(Value::Float(*number as f64))
-            }
-            (DefKind::Const(_, value), _) => Some(value.clone()),
-            _ => {
-                let def = self.model.def(id);
-                let message = format!("`{}` is {}, not a constant", def.name, self.model.noun(id));
-                self.report(Report::new(name.span(), message).label(def.span, "declared here"));
-                None
+/// What to say of an operator that does not do.
+fn refused(
+    op: BinaryOp,
+    refusal: &Refusal,
+    [(left, left_span), (right, right_span)]: [(&Value, Span); 2],
+    span: Span,
+) -> Report {
+    let symbol = symbol(op);
+    let label = |report: Report, value: &Value, span| {
+        report.label(span, format!("this is {}", noun(value)))
+    };
+    match refusal {
+        Refusal::DivisionByZero => Report::new(right_span, "division by zero"),
+        Refusal::ShiftCount(count) => Report::new(
+            right_span,
+            format!("a shift is by 0 to 63 bits, not by {count}"),
+        ),
+        Refusal::TooLarge => Report::new(span, "the result is too large"),
+        Refusal::WholeOnly => {
+            let report = Report::new(span, format!("`{symbol}` is for whole numbers only"));
+            match left {
+                Value::Integer(_) => label(report, right, right_span),
+                _ => label(report, left, left_span),
             }
         }
-    }
-
-    fn unary(&self, op: char, value: Value, span: Span, target: Target) -> Option<Value> {
-        match (op, value) {
-            ('+', value @ (Value::Integer(_) | Value::Float(_) | Value::Fixed { .. })) => {
-                Some(value)
-            }
-            ('-', Value::Integer(number)) => Some(Value::Integer(-number)),
-            ('-', Value::Fixed { unscaled, scale }) => Some(Value::Fixed {
-                unscaled: -unscaled,
-                scale,
-            }),
-            ('-', Value::Float(number)) => Some(Value::Float(-number)),
-            ('~', Value::Integer(number)) => Some(Value::Integer(match target {
-                Target::Integer {
-                    octets,
-                    signed: false,
-                } => (1 << (octets * 8)) - 1 - number,
-                _ => -(number + 1),
-            })),
-            (op, _) => {
-                self.report(Report::new(
-                    span,
-                    format!("`{op}` cannot be applied to this value"),
-                ));
-                None
+        Refusal::NumbersOnly => {
+            let report = Report::new(span, format!("`{symbol}` is for numbers only"));
+            let text = |value| matches!(value, &Value::Str(_) | &Value::WideStr(_));
+            let glue = op == BinaryOp::Add && text(left) && text(right);
+            let (value, at) = match is_number(left) {
+                true => (right, right_span),
+                false => (left, left_span),
+            };
+            let report = label(report, value, at);
+            match glue {
+                true => report.hint("leave it out: string literals that touch are one"),
+                false => report,
             }
         }
-    }
-
-    fn binary(
-        &self,
-        op: BinaryOp,
-        left: Value,
-        right: Value,
-        span: Span,
-        right_span: Span,
-    ) -> Option<Value> {
-        let result = match (left, right) {
-            (Value::Integer(left), Value::Integer(right)) => {
-                integers(op, left, right).map(Value::Integer)
-            }
-            (Value::Float(left), Value::Float(right)) => match op {
-                BinaryOp::Add => Ok(Value::Float(left + right)),
-                BinaryOp::Subtract => Ok(Value::Float(left - right)),
-                BinaryOp::Multiply => Ok(Value::Float(left * right)),
-                BinaryOp::Divide if right == 0.0 => Err("division by zero"),
-                BinaryOp::Divide => Ok(Value::Float(left / right)),
-                _ => Err("this operator is for whole numbers only"),
-            },
-            _ => Err("these two values cannot be combined"),
-        };
-        match result {
-            Ok(value) => Some(value),
-            Err(message) => {
-                let at = if message == "division by zero" {
-                    right_span
-                } else {
-                    span
-                };
-                self.report(Report::new(at, message));
-                None
+        Refusal::Mixed => {
+            let message = format!(
+                "`{symbol}` cannot combine {} and {}",
+                noun(left),
+                noun(right)
+            );
+            let report = Report::new(span, message);
+            match (left, right) {
+                (Value::Integer(_), other) | (other, Value::Integer(_)) => {
+                    let example = match other {
+                        Value::Float(_) => "with a point, as in `1.0`",
+                        _ => "with a `d` behind it, as in `1d`",
+                    };
+                    report.hint(format!("write the whole number {example}"))
+                }
+                _ => report,
             }
         }
     }
 }
 
-/// Operands lie within 64 bits, so that nothing overflows 128 but a product, which is checked, and a shift, whose count
-/// is.
-fn integers(op: BinaryOp, left: i128, right: i128) -> Result<i128, &'static str> {
-    let shift = || {
-        u32::try_from(right)
-            .ok()
-            .filter(|&count| count < 64)
-            .ok_or("a shift is by 0 to 63 bits")
+/// `value`, which `expr` has given, as a `ty`, which is written at `written`.
+fn fit(ty: &Type, value: Value, expr: &Expr, written: Option<Span>) -> Result<Value, Box<Report>> {
+    let refuse = |message: String| Err(Box::new(Report::new(expr.span, message)));
+    match (ty, value) {
+        (Type::Basic(basic), Value::Integer(number)) if let Some(limits) = limits(*basic) => {
+            let (least, most, name) = limits;
+            if (least..=most).contains(&number) {
+                return Ok(Value::Integer(number));
+            }
+            refuse(format!(
+                "{number} does not fit into {name} ({least} to {most})"
+            ))
+        }
+        // Neither rounding nor a division can surprise anybody here.
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a whole number for a float is rounded, as any"
+        )]
+        (Type::Basic(Basic::Float | Basic::Double | Basic::LongDouble), Value::Integer(number))
+            if is_plain(expr) =>
+        {
+            Ok(Value::Float(number as f64))
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "the narrowing is what is checked"
+        )]
+        (Type::Basic(Basic::Float), Value::Float(number)) if (number as f32).is_infinite() => {
+            refuse(format!("{number:e} does not fit into float"))
+        }
+        (
+            Type::Basic(Basic::Float | Basic::Double | Basic::LongDouble),
+            value @ Value::Float(_),
+        )
+        | (Type::Basic(Basic::Boolean), value @ Value::Boolean(_)) => Ok(value),
+        (Type::Basic(Basic::WideChar), Value::WideChar(c)) if c.len_utf16() > 1 => {
+            refuse("a wchar is one unit of UTF-16, and this character takes two".to_owned())
+        }
+        (Type::Basic(Basic::WideChar), value @ Value::WideChar(_)) => Ok(value),
+        (Type::Basic(Basic::Char), Value::Char(c)) if u32::from(c) > 0xff => {
+            let report = Report::new(expr.span, "a char is one character of ISO 8859-1");
+            Err(Box::new(
+                labelled(report, written, "the type is given here")
+                    .hint(format!("`wchar` has it: `L'{c}'`")),
+            ))
+        }
+        (Type::Basic(Basic::Char), value @ Value::Char(_)) => Ok(value),
+        (Type::Str { wide: false, bound }, Value::Str(text)) => {
+            text_fits(&text, *bound, expr, written)?;
+            Ok(Value::Str(text))
+        }
+        (Type::Str { wide: true, bound }, Value::WideStr(text)) => {
+            text_fits(&text, *bound, expr, written)?;
+            Ok(Value::WideStr(text))
+        }
+        (
+            &Type::Fixed { digits, scale },
+            Value::Fixed {
+                unscaled,
+                scale: behind,
+            },
+        ) => {
+            let number = Decimal {
+                unscaled,
+                scale: behind,
+            };
+            let fitting = number.cut(scale);
+            if fitting.whole_digits() <= digits.saturating_sub(scale) {
+                return Ok(Value::Fixed {
+                    unscaled: fitting.unscaled,
+                    scale: fitting.scale,
+                });
+            }
+            let whole = digits.saturating_sub(scale);
+            let message = format!("{number} does not fit into fixed<{digits}, {scale}>");
+            let label = format!("{whole} digits in front of the point by this type");
+            Err(Box::new(labelled(
+                Report::new(expr.span, message),
+                written,
+                &label,
+            )))
+        }
+        (ty, value) => Err(Box::new(mismatch(ty, &value, expr, written))),
+    }
+}
+
+/// With a label at `written`, if that is anywhere.
+fn labelled(report: Report, written: Option<Span>, text: &str) -> Report {
+    match written {
+        Some(span) => report.label(span, text),
+        None => report,
+    }
+}
+
+fn text_fits(
+    text: &str,
+    bound: Option<u32>,
+    expr: &Expr,
+    written: Option<Span>,
+) -> Result<(), Box<Report>> {
+    if text.contains('\0') {
+        let message = "a string cannot contain the character of code 0";
+        return Err(Box::new(Report::new(expr.span, message)));
+    }
+    let length = text.chars().count();
+    match bound {
+        Some(bound) if length > bound as usize => {
+            let message = format!("this string of {length} characters is longer than its bound");
+            let report = Report::new(expr.span, message);
+            let bound = format!("at most {bound} by this type");
+            Err(Box::new(labelled(report, written, &bound)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `value` is of another kind than `ty` asks for.
+fn mismatch(ty: &Type, value: &Value, expr: &Expr, written: Option<Span>) -> Report {
+    let wanted = match ty {
+        Type::Basic(Basic::Boolean) => "`TRUE` or `FALSE`",
+        Type::Basic(Basic::Char) => "a character",
+        Type::Basic(Basic::WideChar) => "a wide character",
+        Type::Basic(Basic::Float | Basic::Double | Basic::LongDouble) => "a floating-point number",
+        Type::Fixed { .. } => "a fixed-point number",
+        Type::Str { wide: false, .. } => "a string",
+        Type::Str { wide: true, .. } => "a wide string",
+        _ => "a whole number",
     };
-    Ok(match op {
-        BinaryOp::Or => left | right,
-        BinaryOp::Xor => left ^ right,
-        BinaryOp::And => left & right,
-        BinaryOp::ShiftLeft => left
-            .checked_mul(1_i128 << shift()?)
-            .ok_or("this number is too large")?,
-        BinaryOp::ShiftRight => left >> shift()?,
-        BinaryOp::Add => left + right,
-        BinaryOp::Subtract => left - right,
-        BinaryOp::Multiply => left.checked_mul(right).ok_or("this number is too large")?,
-        BinaryOp::Divide => left.checked_div(right).ok_or("division by zero")?,
-        BinaryOp::Remainder => left.checked_rem(right).ok_or("division by zero")?,
-    })
+    let found = noun(value);
+    let report = Report::new(expr.span, format!("expected {wanted}, found {found}"));
+    let report = labelled(report, written, "this type asks for it");
+    let hint = match (ty, value) {
+        (Type::Basic(Basic::Boolean), Value::Integer(0)) => "write `FALSE`".to_owned(),
+        (Type::Basic(Basic::Boolean), Value::Integer(1)) => "write `TRUE`".to_owned(),
+        (Type::Basic(Basic::WideChar), Value::Char(_))
+        | (Type::Str { wide: true, .. }, Value::Str(_)) => {
+            "put an `L` in front of the quotes".to_owned()
+        }
+        (Type::Basic(Basic::Char), Value::WideChar(_))
+        | (Type::Str { wide: false, .. }, Value::WideStr(_)) => "leave the `L` out".to_owned(),
+        (Type::Basic(Basic::Char), Value::Str(text)) if text.chars().count() == 1 => {
+            "a character stands in single quotes".to_owned()
+        }
+        (Type::Str { wide: false, .. }, Value::Char(_)) => {
+            "a string stands in double quotes".to_owned()
+        }
+        (Type::Fixed { .. }, Value::Integer(_) | Value::Float(_)) => {
+            "put a `d` behind the number, as in `1.5d`".to_owned()
+        }
+        (Type::Basic(basic), Value::Fixed { .. })
+            if limits(*basic).is_none() && matches!(wanted, "a floating-point number") =>
+        {
+            "leave the `d` out".to_owned()
+        }
+        (Type::Basic(Basic::Float | Basic::Double | Basic::LongDouble), Value::Integer(_)) => {
+            "give the numbers a point, as in `1.0`: a division of whole numbers drops the rest"
+                .to_owned()
+        }
+        (Type::Basic(basic), Value::Float(number))
+            if limits(*basic).is_some() && number.fract() == 0.0 && number.abs() < 1e15 =>
+        {
+            format!("write `{number:.0}`")
+        }
+        _ => return report,
+    };
+    report.hint(hint)
 }

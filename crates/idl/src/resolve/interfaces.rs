@@ -216,16 +216,17 @@ impl Resolver<'_> {
 
     /// Two bases may not bring two operations of one name.
     fn check_bases_agree(&self, head: &Head, ancestors: &[DefId]) {
-        let mut seen: HashMap<&str, DefId> = HashMap::new();
+        let mut seen: HashMap<String, DefId> = HashMap::new();
         for scope in ancestors
             .iter()
             .filter_map(|&base| self.model.own_scope(base))
         {
-            for (key, &id) in &self.model.scope(scope).names {
-                if !matches!(self.model.def(id).kind, DefKind::Operation) {
+            for &id in &self.model.scope(scope).order {
+                let def = self.model.def(id);
+                if !matches!(def.kind, DefKind::Operation) {
                     continue;
                 }
-                if let Some(other) = seen.insert(key, id) {
+                if let Some(other) = seen.insert(def.name.to_lowercase(), id) {
                     let (first, second) = (self.model.def(other), self.model.def(id));
                     let message = format!(
                         "`{}` inherits `{}` from two bases",
@@ -248,7 +249,7 @@ impl Resolver<'_> {
             ty
         });
         let def = self.declare(scope, head, DefKind::Operation);
-        let parameters = self.parameters(scope, &operation.parameters);
+        let parameters = self.parameters(scope, def, &operation.parameters);
         let raises = self.raises(scope, &operation.raises);
         let given_back = parameters
             .iter()
@@ -305,11 +306,15 @@ impl Resolver<'_> {
         }
     }
 
+    /// The parameters of `owner`. Their list is a scope of its own, as far as the use of names is concerned.
     pub(super) fn parameters(
         &mut self,
         scope: ScopeId,
+        owner: DefId,
         written: &[AstParameter],
     ) -> Vec<Parameter> {
+        let scope = self.new_scope(scope);
+        self.model.scopes[scope.0].owner = Some(owner);
         let mut parameters: Vec<Parameter> = Vec::new();
         for parameter in written {
             self.check_named(&parameter.ty);
@@ -320,9 +325,16 @@ impl Resolver<'_> {
                 .iter()
                 .find(|other| other.name.eq_ignore_ascii_case(name))
             {
-                let message = format!("two parameters are called `{name}`");
+                let message = match other.name == *name {
+                    true => format!("two parameters are called `{name}`"),
+                    false => format!("`{name}` and `{}` differ only in case", other.name),
+                };
                 self.report(Report::new(span, message).label(other.span, "the first is here"));
                 continue;
+            }
+            let used = &self.model.scope(scope).introduced;
+            if let Some(&(used, meaning)) = used.get(&name.to_lowercase()) {
+                self.report(self.used_before(&parameter.head, used, meaning));
             }
             parameters.push(Parameter {
                 name: name.clone(),
@@ -393,6 +405,7 @@ impl Resolver<'_> {
 
     pub(super) fn raises(&mut self, scope: ScopeId, names: &[ScopedName]) -> Vec<DefId> {
         let mut raises = Vec::new();
+        let mut spans: HashMap<DefId, Span> = HashMap::new();
         for name in names {
             if let [module, exception] = &name.parts[..]
                 && *module.text == *"CORBA"
@@ -408,13 +421,14 @@ impl Resolver<'_> {
             };
             let def = self.model.def(id);
             match &def.kind {
-                DefKind::Exception(_) if raises.contains(&id) => {
-                    self.report(Report::new(
-                        name.span(),
-                        format!("`{}` is named twice", def.name),
-                    ));
-                }
-                DefKind::Exception(_) => raises.push(id),
+                DefKind::Exception(_) => match spans.insert(id, name.span()) {
+                    Some(first) => {
+                        let message = format!("`{}` is named twice", def.name);
+                        let report = Report::new(name.span(), message);
+                        self.report(report.label(first, "first named here"));
+                    }
+                    None => raises.push(id),
+                },
                 // The languages that have native exceptions can say so.
                 DefKind::Native => self.feature(Feature::NativeException, name.span(), scope),
                 DefKind::Unsupported => {}

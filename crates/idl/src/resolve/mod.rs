@@ -1,12 +1,15 @@
 //! From the syntax tree to the [`Model`]: declares, looks up, checks and evaluates in one pass over the text, as IDL
 //! wants every name declared before its use.
 
+mod arithmetic;
 mod bits;
 mod constants;
+mod decimal;
 mod ids;
 mod interfaces;
 mod local;
 mod names;
+mod suggest;
 mod types;
 mod unions;
 mod values;
@@ -15,7 +18,8 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::ast::{
-    Definition, DefinitionKind, Head, Member as AstMember, ScopedName, Text, TypeKind,
+    Definition, DefinitionKind, Expr, Head, Member as AstMember, ScopedName, Text, TypeKind,
+    TypeSpec,
 };
 use crate::diagnostic::{Report, Sink};
 use crate::limits::MAX_BASES;
@@ -57,12 +61,14 @@ pub(crate) fn resolve(
         missing_imports: HashSet::new(),
         broken: HashSet::new(),
         unknown: HashSet::new(),
+        unknowns: Vec::new(),
     };
     resolver.definitions(ScopeId::ROOT, definitions);
     resolver.apply_prefixes();
     resolver.externs(externs, sources, options_span);
     resolver.unfinished();
     resolver.check_local();
+    resolver.report_unknown();
     resolver.model
 }
 
@@ -81,8 +87,9 @@ struct Resolver<'a> {
     missing_imports: HashSet<String>,
     /// Scopes that inherit from something that is faulty: nobody knows what names they have.
     broken: HashSet<ScopeId>,
-    /// Names that were reported as unknown: said once per scope.
-    unknown: HashSet<(ScopeId, String)>,
+    /// Names that were not found, and in which scope: said once per scope, and when all else is known.
+    unknown: HashSet<(ScopeId, Option<DefId>, Rc<str>)>,
+    unknowns: Vec<suggest::Unknown>,
 }
 
 impl Resolver<'_> {
@@ -160,12 +167,7 @@ impl Resolver<'_> {
                 self.declare(scope, head, DefKind::Typedef(ty));
             }
             DefinitionKind::Const { ty, value } => {
-                let bare = matches!(ty.kind, TypeKind::Fixed(None));
-                let mut ty = self.type_spec(scope, ty, true);
-                let value = self.constant(scope, &ty, value);
-                if let (true, Value::Fixed { unscaled, scale }) = (bare, &value) {
-                    ty = fixed_type(*unscaled, *scale);
-                }
+                let (ty, value) = self.typed_constant(scope, ty, value);
                 self.declare(scope, head, DefKind::Const(ty, value));
             }
             DefinitionKind::Operation(operation) => self.operation(scope, head, operation),
@@ -184,6 +186,29 @@ impl Resolver<'_> {
                 {
                     self.declare(scope, head, DefKind::Unsupported);
                 }
+            }
+        }
+    }
+
+    /// The type and the value of a constant.
+    fn typed_constant(&mut self, scope: ScopeId, spec: &TypeSpec, expr: &Expr) -> (Type, Value) {
+        if let TypeKind::Fixed(_) = spec.kind {
+            self.feature(Feature::Fixed, spec.span, scope);
+        }
+        match &spec.kind {
+            TypeKind::Fixed(None) => match self.fixed_constant(scope, spec.span, expr) {
+                value @ Value::Fixed { unscaled, scale } => (fixed_type(unscaled, scale), value),
+                value => (Type::Error, value),
+            },
+            TypeKind::Fixed(Some(_)) => {
+                let message = "the digits of a fixed constant follow from its value";
+                self.report(Report::new(spec.span, message).hint("write `fixed` alone"));
+                (Type::Error, Value::Error)
+            }
+            _ => {
+                let ty = self.type_spec(scope, spec, true);
+                let value = self.constant(scope, &ty, Some(spec.span), expr);
+                (ty, value)
             }
         }
     }
@@ -229,8 +254,10 @@ impl Resolver<'_> {
 
     /// A forward declaration, or what it announced: the same in everything.
     fn redeclared(&mut self, id: DefId, head: &Head, define: bool) {
-        self.check_spelling(id, head);
-        self.check_same_id(id, head);
+        // Another spelling makes another id, which is no second fault.
+        if self.check_spelling(id, head) {
+            self.check_same_id(id, head);
+        }
         if define {
             let def = &mut self.model.defs[id.0];
             def.doc = head.doc.clone().or_else(|| def.doc.take());

@@ -6,6 +6,7 @@ use super::Resolver;
 use crate::ast::{Head, ScopedName};
 use crate::diagnostic::Report;
 use crate::model::{DefId, DefKind, ScopeId};
+use crate::source::Span;
 
 impl Resolver<'_> {
     /// What already has the name of `head` in `scope`, whatever the case.
@@ -62,13 +63,33 @@ impl Resolver<'_> {
             }
         }
         let (used, meaning) = self.model.scope(scope).introduced.get(key)?;
-        let message = format!("`{name}` has been used in this scope with another meaning");
-        let meant = self.model.def(*meaning).span;
-        Some(
-            Report::new(span, message)
-                .label(*used, "used here")
-                .label(meant, "to mean this"),
-        )
+        Some(self.used_before(head, *used, *meaning))
+    }
+
+    /// `head` would give a name a second meaning in a scope that has used it.
+    pub(super) fn used_before(&self, head: &Head, used: Span, meaning: DefId) -> Report {
+        let name = &head.name.text;
+        let meant = self.model.def(meaning);
+        let report = match meant.name == *name {
+            true => Report::new(
+                head.name.span,
+                format!("`{name}` has been used in this scope with another meaning"),
+            ),
+            false => Report::new(
+                head.name.span,
+                format!(
+                    "`{name}` differs only in case from `{}`, which has been used in this scope",
+                    meant.name
+                ),
+            ),
+        };
+        let scoped = self.model.scoped_name(meaning);
+        report
+            .label(used, "used here")
+            .label(meant.span, "to mean this")
+            .hint(format!(
+                "choose another name, or write `::{scoped}` where it is used"
+            ))
     }
 
     /// The interface or value type that opens `scope`.
@@ -96,9 +117,11 @@ impl Resolver<'_> {
         })
     }
 
-    pub(super) fn check_spelling(&self, id: DefId, head: &Head) {
+    /// Whether `head` spells its name as it was declared; reported if not.
+    pub(super) fn check_spelling(&self, id: DefId, head: &Head) -> bool {
         let first = self.model.def(id);
-        if first.name != head.name.text {
+        let same = first.name == head.name.text;
+        if !same {
             let message = format!(
                 "`{}` and `{}` differ only in case",
                 head.name.text, first.name
@@ -107,6 +130,7 @@ impl Resolver<'_> {
                 Report::new(head.name.span, message).label(first.span, "first declared here"),
             );
         }
+        same
     }
 
     /// A forward declaration and the definition must agree about the repository id.
@@ -140,7 +164,7 @@ impl Resolver<'_> {
         let Some((mut id, found_in)) = found else {
             let imported = self.missing_imports.contains(&key);
             if !imported && (name.global || !self.is_broken(scope)) {
-                self.unknown(scope, name, 0);
+                self.unknown(scope, None, first);
             }
             return None;
         };
@@ -148,7 +172,7 @@ impl Resolver<'_> {
         if !name.global {
             self.introduce(scope, found_in, &key, first.span, id);
         }
-        for (index, part) in rest.iter().enumerate() {
+        for part in rest {
             if matches!(self.model.def(id).kind, DefKind::Unsupported) {
                 return Some(id);
             }
@@ -165,7 +189,7 @@ impl Resolver<'_> {
                 Some(next) => id = next,
                 None => {
                     if !self.broken.contains(&inner) {
-                        self.unknown(scope, name, index + 1);
+                        self.unknown(scope, Some(id), part);
                     }
                     return None;
                 }
@@ -176,7 +200,7 @@ impl Resolver<'_> {
     }
 
     /// From `scope` outwards. `None` outside when it is ambiguous, which has been reported.
-    fn search(
+    pub(super) fn search(
         &self,
         scope: ScopeId,
         key: &str,
@@ -255,7 +279,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn check_use(&self, id: DefId, text: &str, span: crate::source::Span) {
+    pub(super) fn check_use(&self, id: DefId, text: &str, span: Span) {
         let def = self.model.def(id);
         if *def.name != *text {
             let message = format!("`{text}` is spelled `{}` where it is declared", def.name);
@@ -265,12 +289,12 @@ impl Resolver<'_> {
 
     /// Using an outer name pins its meaning in this scope, and in the scopes around it out to the outermost that is no
     /// module.
-    fn introduce(
+    pub(super) fn introduce(
         &mut self,
         scope: ScopeId,
         found_in: ScopeId,
         key: &str,
-        span: crate::source::Span,
+        span: Span,
         id: DefId,
     ) {
         let mut at = Some(scope);
@@ -303,30 +327,5 @@ impl Resolver<'_> {
             at = self.model.scope(scope).parent;
         }
         false
-    }
-
-    fn unknown(&mut self, scope: ScopeId, name: &ScopedName, part: usize) {
-        let Some(ident) = name.parts.get(part) else {
-            return;
-        };
-        let written: Vec<&str> = name
-            .parts
-            .iter()
-            .take(part + 1)
-            .map(|part| &*part.text)
-            .collect();
-        let written = written.join("::");
-        if !self.unknown.insert((scope, written.clone())) {
-            return;
-        }
-        let message = match part {
-            0 => format!("cannot find `{written}` in this scope"),
-            _ => format!(
-                "cannot find `{}` in `{}`",
-                ident.text,
-                name.parts[part - 1].text
-            ),
-        };
-        self.report(Report::new(ident.span, message));
     }
 }

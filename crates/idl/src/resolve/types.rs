@@ -41,7 +41,7 @@ impl Resolver<'_> {
             }
             TypeKind::Fixed(size) => {
                 self.feature(Feature::Fixed, spec.span, scope);
-                self.fixed(scope, size.as_deref())
+                self.fixed(scope, spec.span, size.as_deref())
             }
             TypeKind::Any => {
                 self.feature(Feature::Any, spec.span, scope);
@@ -68,17 +68,16 @@ impl Resolver<'_> {
         }
     }
 
-    /// `fixed<digits, scale>`, or the bare word, which takes what a constant's value needs.
-    fn fixed(&mut self, scope: ScopeId, size: Option<&(Expr, Expr)>) -> Type {
+    /// `fixed<digits, scale>`; only a constant can do without them.
+    fn fixed(&mut self, scope: ScopeId, span: Span, size: Option<&(Expr, Expr)>) -> Type {
         let Some((digits_expr, scale_expr)) = size else {
-            return Type::Fixed {
-                digits: MAX_FIXED_DIGITS,
-                scale: MAX_FIXED_DIGITS,
-            };
+            let message = "`fixed` without digits is the type of constants only";
+            self.report(Report::new(span, message).hint("write `fixed<9, 2>`, for example"));
+            return Type::Error;
         };
         let long = Type::Basic(Basic::ULong);
-        let digits = self.constant(scope, &long, digits_expr);
-        let scale = self.constant(scope, &long, scale_expr);
+        let digits = self.constant(scope, &long, None, digits_expr);
+        let scale = self.constant(scope, &long, None, scale_expr);
         let (Value::Integer(digits), Value::Integer(scale)) = (digits, scale) else {
             return Type::Error;
         };

@@ -1,10 +1,22 @@
 //! Unions: their discriminator and their labels.
 
+use std::collections::HashMap;
+
 use super::Resolver;
-use crate::ast::{Basic, Head, Label, Union as AstUnion};
+use crate::ast::{Basic, Expr, ExprKind, Head, Label, ScopedName, Union as AstUnion};
 use crate::diagnostic::Report;
-use crate::model::{Case, DefId, DefKind, Feature, Member, ScopeId, Type, Union};
+use crate::model::{Case, DefId, DefKind, Feature, Member, ScopeId, Type, Union, Value};
 use crate::source::Span;
+
+/// The labels of a union so far.
+#[derive(Default)]
+struct Labels {
+    /// By the number that each stands for.
+    values: HashMap<i128, Span>,
+    default: Option<Span>,
+    /// One of them is unknown, which has been reported.
+    faulty: bool,
+}
 
 impl Resolver<'_> {
     /// The union `head` names, made or found; `None` when it cannot be filled.
@@ -41,10 +53,11 @@ impl Resolver<'_> {
         let Some(inner) = self.model.own_scope(id) else {
             return;
         };
+        let written = union.discriminator.span;
         let discriminator = self.type_spec(inner, &union.discriminator, true);
-        let discriminator = self.discriminator(discriminator, union.discriminator.span);
+        let discriminator = self.discriminator(discriminator, written);
+        let mut seen = Labels::default();
         let mut cases = Vec::new();
-        let mut first_default: Option<Span> = None;
         for case in &union.cases {
             let mut labels = Vec::new();
             let mut default = false;
@@ -52,16 +65,12 @@ impl Resolver<'_> {
                 match label {
                     Label::Default(span) => {
                         default = true;
-                        match first_default {
-                            None => first_default = Some(*span),
-                            Some(first) => {
-                                let report = Report::new(*span, "this union has a default already");
-                                self.report(report.label(first, "the first is here"));
-                            }
-                        }
+                        self.default(&mut seen, *span);
                     }
-                    Label::Value(value) => {
-                        labels.push(self.constant(inner, &discriminator, value));
+                    Label::Value(expr) => {
+                        let value = self.label(inner, &discriminator, written, expr);
+                        self.distinct(&mut seen, &value, expr.span);
+                        labels.push(value);
                     }
                 }
             }
@@ -73,6 +82,7 @@ impl Resolver<'_> {
                 member,
             });
         }
+        self.check_default(&seen, &discriminator, written);
         if let DefKind::Union(union) = &mut self.model.defs[id.0].kind {
             union.discriminator = discriminator;
             union.cases = cases;
@@ -94,5 +104,102 @@ impl Resolver<'_> {
         let report = Report::new(span, "this type cannot tell the members of a union apart");
         self.report(report.hint("a whole number, a character, a boolean or an enum can"));
         Type::Error
+    }
+
+    fn label(&mut self, scope: ScopeId, ty: &Type, written: Span, expr: &Expr) -> Value {
+        if let (Type::Named(id), ExprKind::Named(name)) = (self.model.unaliased(ty), &expr.kind)
+            && let Some(enumerator) = self.enumerator_of(*id, scope, name)
+        {
+            return Value::Enumerator(enumerator);
+        }
+        self.constant(scope, ty, Some(written), expr)
+    }
+
+    /// What `name` alone is among the enumerators of `of`, unless it means something of that enum where it stands
+    /// anyway: the labels of a union know the enumerators of its discriminator, wherever the enum is declared.
+    fn enumerator_of(&mut self, of: DefId, scope: ScopeId, name: &ScopedName) -> Option<DefId> {
+        let [part] = &name.parts[..] else {
+            return None;
+        };
+        if name.global {
+            return None;
+        }
+        let key = part.text.to_lowercase();
+        if let Some(Some((found, _))) = self.search(scope, &key, name) {
+            let of_enum = match &self.model.def(found).kind {
+                DefKind::Enumerator(parent) => *parent == of,
+                DefKind::Const(_, Value::Enumerator(value)) => {
+                    matches!(self.model.def(*value).kind, DefKind::Enumerator(parent) if parent == of)
+                }
+                _ => false,
+            };
+            if of_enum {
+                return None;
+            }
+        }
+        let DefKind::Enum(enumerators) = &self.model.def(of).kind else {
+            return None;
+        };
+        let known = enumerators
+            .iter()
+            .copied()
+            .find(|&id| self.model.def(id).name.eq_ignore_ascii_case(&part.text))?;
+        self.check_use(known, &part.text, part.span);
+        self.introduce(scope, self.model.def(known).scope, &key, part.span, known);
+        Some(known)
+    }
+
+    fn distinct(&self, seen: &mut Labels, value: &Value, span: Span) {
+        let (key, shown) = match value {
+            Value::Integer(number) => (*number, number.to_string()),
+            Value::Char(c) => (u32::from(*c).into(), format!("{c:?}")),
+            Value::WideChar(c) => (u32::from(*c).into(), format!("L{c:?}")),
+            Value::Boolean(true) => (1, "TRUE".to_owned()),
+            Value::Boolean(false) => (0, "FALSE".to_owned()),
+            Value::Enumerator(id) => {
+                let key = i128::try_from(id.0).unwrap_or(i128::MAX);
+                (key, self.model.def(*id).name.to_string())
+            }
+            _ => return seen.faulty = true,
+        };
+        if let Some(&first) = seen.values.get(&key) {
+            let message = format!("two labels of this union are `{shown}`");
+            self.report(Report::new(span, message).label(first, "the first is here"));
+        } else {
+            seen.values.insert(key, span);
+        }
+    }
+
+    fn default(&self, seen: &mut Labels, span: Span) {
+        match seen.default {
+            Some(first) => {
+                let report = Report::new(span, "a union has one `default`");
+                self.report(report.label(first, "the first is here"));
+            }
+            None => seen.default = Some(span),
+        }
+    }
+
+    /// Where the labels cover every value, `default` means nothing.
+    fn check_default(&self, seen: &Labels, discriminator: &Type, written: Span) {
+        let values: u64 = match self.model.unaliased(discriminator) {
+            Type::Basic(Basic::Boolean) => 2,
+            Type::Basic(Basic::Char | Basic::Octet | Basic::Int8) => 1 << 8,
+            Type::Basic(Basic::Short | Basic::UShort | Basic::WideChar) => 1 << 16,
+            Type::Named(id) => match &self.model.def(*id).kind {
+                DefKind::Enum(enumerators) => enumerators.len() as u64,
+                _ => return,
+            },
+            // Nobody writes that many labels.
+            _ => return,
+        };
+        if let Some(span) = seen.default
+            && !seen.faulty
+            && seen.values.len() as u64 >= values
+        {
+            let report = Report::new(span, "no value is left for this `default`");
+            let report = report.label(written, format!("the labels cover all {values} values"));
+            self.report(report.hint("leave it out"));
+        }
     }
 }

@@ -321,7 +321,7 @@ impl Resolver<'_> {
                 self.report(Report::new(parameter.head.name.span, message));
             }
         }
-        let parameters = self.parameters(scope, &factory.parameters);
+        let parameters = self.parameters(scope, def, &factory.parameters);
         let raises = self.raises(scope, &factory.raises);
         if let DefKind::Value(value) = &mut self.model.defs[owner.0].kind {
             value.factories.push(Factory {

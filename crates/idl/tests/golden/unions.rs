@@ -261,11 +261,11 @@ pub mod unions {
     pub type ExprSeq = ::std::vec::Vec<Expr>;
     /// What a servant of interface `IDL:Unions/Calculator:1.0` implements, with `async fn`s.
     pub trait Calculator: ::core::marker::Send + ::core::marker::Sync + 'static {
-        /// Operation `simplify`. Gives back the result, `maybe`.
+        /// Operation `simplify`. Gives back the result, `other`.
         fn simplify(
             &self,
             it: &Expr,
-            maybe: &Maybe,
+            other: &Maybe,
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<(Expr, Maybe), ::zorb::SystemException>,
         > + ::core::marker::Send;
@@ -279,11 +279,11 @@ pub mod unions {
         CalculatorRef, "IDL:Unions/Calculator:1.0", bases : []
     );
     impl CalculatorRef {
-        /// Operation `simplify`. Gives back the result, `maybe`.
+        /// Operation `simplify`. Gives back the result, `other`.
         pub async fn simplify(
             &self,
             it: &Expr,
-            maybe: &Maybe,
+            other: &Maybe,
         ) -> ::core::result::Result<(Expr, Maybe), ::zorb::SystemException> {
             static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
                 "simplify",
@@ -293,7 +293,7 @@ pub mod unions {
                     _,
                     (Expr, Maybe),
                     ::zorb::SystemException,
-                >(&OPERATION, (it, maybe))
+                >(&OPERATION, (it, other))
                 .await
         }
     }
