@@ -1,0 +1,120 @@
+//! The rules of IDL, one small file each, compiled alone: those in `rules/legal` compile, and those in
+//! `rules/illegal` give exactly the diagnostics beside them. Every file begins with the rule it is about.
+//!
+//! `UPDATE_GOLDEN=1 cargo test -p zorb-idl --test rules` writes the diagnostics anew; read the difference.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use zorb_idl::{Diagnostics, Options, check_files, compile_files};
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/rules")
+        .join(name)
+}
+
+/// Every file of a folder, sorted. There is nothing in it but what has one of `extensions`.
+fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    for file in &files {
+        let extension = file
+            .extension()
+            .and_then(|it| it.to_str())
+            .unwrap_or_default();
+        assert!(
+            extensions.contains(&extension),
+            "{} has no business here",
+            file.display()
+        );
+    }
+    assert!(files.len() > 30, "{} has lost its files", folder.display());
+    files
+}
+
+/// The rule a file is about.
+fn rule(file: &Path) -> String {
+    let text = String::from_utf8_lossy(&fs::read(file).unwrap()).into_owned();
+    let first = text.lines().next().unwrap_or_default();
+    first.strip_prefix("// ").map_or_else(
+        || panic!("{} does not begin with its rule", file.display()),
+        str::to_owned,
+    )
+}
+
+/// Whether it is right, and whether code can be made of it as far as the language is supported at all.
+fn compile(file: &Path) -> Result<(), Diagnostics> {
+    let (files, options) = ([file.to_path_buf()], Options::default());
+    check_files(&files, &options)?;
+    match compile_files(&files, &options) {
+        Err(diagnostics)
+            if !diagnostics
+                .iter()
+                .all(|fault| fault.message.ends_with("not supported yet")) =>
+        {
+            Err(diagnostics)
+        }
+        _ => Ok(()),
+    }
+}
+
+#[test]
+fn what_is_legal_compiles() {
+    let folder = folder("legal");
+    let mut refused = Vec::new();
+    for file in files(&folder, &["idl"]) {
+        let rule = rule(&file);
+        if let Err(diagnostics) = compile(&file) {
+            refused.push(format!("{}: {rule}\n{diagnostics}", file.display()));
+        }
+    }
+    assert!(refused.is_empty(), "refused:\n{}", refused.join("\n\n"));
+}
+
+#[test]
+fn what_is_illegal_is_refused_as_reviewed() {
+    let folder = folder("illegal");
+    let here = format!("{}/", folder.display());
+    let update = std::env::var_os("UPDATE_GOLDEN").is_some();
+    let files = files(&folder, &["idl", "txt"]);
+    let stems = |extension: &str| -> BTreeSet<PathBuf> {
+        files
+            .iter()
+            .filter(|file| file.extension().is_some_and(|it| it == extension))
+            .map(|file| file.with_extension(""))
+            .collect()
+    };
+    let (sources, reviewed) = (stems("idl"), stems("txt"));
+    let strays: Vec<_> = reviewed.difference(&sources).collect();
+    assert!(strays.is_empty(), "diagnostics of no IDL: {strays:?}");
+    let mut different = Vec::new();
+    for stem in &sources {
+        let file = stem.with_extension("idl");
+        let rule = rule(&file);
+        let found = match compile(&file) {
+            Ok(()) => {
+                different.push(format!("{} is accepted: {rule}", file.display()));
+                continue;
+            }
+            Err(diagnostics) => diagnostics.to_string().replace(&here, ""),
+        };
+        let golden = stem.with_extension("txt");
+        if update {
+            fs::write(&golden, &found).unwrap();
+        } else if !reviewed.contains(stem) {
+            different.push(format!("{} does not exist:\n{found}", golden.display()));
+        } else if fs::read_to_string(&golden).unwrap() != found {
+            different.push(format!("{}: {rule}\n{found}", golden.display()));
+        }
+    }
+    assert!(
+        different.is_empty(),
+        "not as reviewed (UPDATE_GOLDEN=1 accepts it):\n{}",
+        different.join("\n\n")
+    );
+}
