@@ -24,7 +24,7 @@ zorb::idl! {
             /// How many characters there are in it.
             long characters(in string text);
             long add(in long a, in long b);
-            void swallow(in Blob blob);
+            void swallow(in Blob food);
             /// Never returns.
             void wait();
         };
