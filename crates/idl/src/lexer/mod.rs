@@ -2,6 +2,7 @@
 //! is one token with all of its logical line. Line splices are gone already.
 
 mod literals;
+mod malformed;
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -388,17 +389,9 @@ fn bad(rest: &str) -> (Kind, usize) {
     let wide = usize::from(rest.starts_with("L\"") || rest.starts_with("L'"));
     let quoted = &rest[wide..];
     if quoted.starts_with(['"', '\'']) {
-        let string = quoted.starts_with('"');
-        let closed = closed_quote(quoted);
-        let message = match (string, closed) {
-            (true, None) => "this string literal is never closed",
-            (true, Some(_)) => "this string literal has an escape that IDL does not know",
-            (false, None) => "this character literal is never closed",
-            (false, Some(2)) => "this character literal has no character",
-            (false, Some(_)) => "this character literal is not one character",
-        };
         let line_end = || quoted.find('\n').unwrap_or(quoted.len());
-        let length = wide + closed.unwrap_or_else(line_end);
+        let length = wide + closed_quote(quoted).unwrap_or_else(line_end);
+        let message = malformed::quoted(&rest[wide..length], wide > 0);
         return (Kind::Bad(message.into()), length);
     }
     let first = rest.chars().next().unwrap_or_default();
@@ -421,13 +414,7 @@ fn bad_number(text: &str) -> String {
             shown(number)
         );
     }
-    let digits = text.bytes().all(|octet| octet.is_ascii_digit());
-    if digits && text.starts_with('0') && text.contains(['8', '9']) {
-        return format!(
-            "`{quoted}` is no number: one that begins with 0 is octal, and has digits up to 7"
-        );
-    }
-    format!("`{quoted}` is no number IDL knows, or too large")
+    malformed::number(&quoted)
 }
 
 #[cfg(test)]
@@ -516,9 +503,9 @@ mod tests {
             ("10UL", "write `10`"),
             ("0190", "octal"),
             ("\"open", "never closed"),
-            ("\"\\q\"", "an escape"),
-            ("'ab'", "not one character"),
-            ("''", "no character"),
+            ("\"\\q\"", "no escape"),
+            ("'ab'", "one character"),
+            ("''", "empty"),
             ("'a", "never closed"),
             ("$", "unexpected character `$`"),
             ("/* x", "never closed"),

@@ -7,6 +7,7 @@ use nom::combinator::cut;
 
 use super::input::{Parsed, Tokens, expected, is_keyword, nested, punct, scoped_name};
 use crate::ast::{BinaryOp, Expr, ExprKind};
+use crate::diagnostic::Report;
 use crate::lexer::Kind;
 
 /// const_expr: or_expr. The levels, loosest first, and their operators.
@@ -158,6 +159,15 @@ fn strings(i: Tokens<'_>, wide: bool) -> (Tokens<'_>, Expr) {
         text.push_str(part);
         end = i.first().span;
         i = i.advance();
+    }
+    if let Kind::Str(_) | Kind::WideStr(_) = &i.first().kind {
+        let message = "a wide string and a narrow one do not make one string";
+        let report = Report::new(i.first().span, message).label(start, "it begins here");
+        i.context
+            .error(report.hint("put an `L` in front of all its parts, or of none"));
+        while let Kind::Str(_) | Kind::WideStr(_) = &i.first().kind {
+            i = i.advance();
+        }
     }
     let kind = if wide {
         ExprKind::WideStr(Rc::from(text))

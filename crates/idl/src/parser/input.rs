@@ -347,6 +347,14 @@ pub(crate) fn is_keyword(word: &str) -> bool {
     KEYWORDS.iter().any(resembles) || EXACT_KEYWORDS.contains(&word)
 }
 
+/// The keyword that `word` is, or would be in another case.
+pub(crate) fn keyword_meant(word: &str) -> Option<&'static str> {
+    KEYWORDS
+        .iter()
+        .copied()
+        .find(|keyword| keyword.eq_ignore_ascii_case(word))
+}
+
 /// A name that is no keyword.
 pub(crate) fn ident<'a>(i: Tokens<'a>) -> Parsed<'a, Ident> {
     let token = i.first();

@@ -18,6 +18,7 @@ use crate::ast::Definition;
 use crate::diagnostic::{Report, Sink};
 use crate::lexer::{Kind, Token};
 use crate::limits::MAX_DIAGNOSTICS;
+pub(crate) use input::keyword_meant;
 use input::{Context, Fault, Parsed, Tokens, describe};
 
 /// The definitions in `tokens`, which end in [`Kind::End`]; and whether all of it was IDL.
@@ -93,13 +94,59 @@ fn report(i: Tokens<'_>, fault: Fault) {
     let report = match (fault.report, &fault.expected[..]) {
         (Some(report), _) => *report,
         (None, []) => Report::new(token.span, format!("unexpected {found}")),
-        (None, [one]) => Report::new(token.span, format!("expected {one}, found {found}")),
+        (None, [one]) => {
+            let report = Report::new(token.span, format!("expected {one}, found {found}"));
+            let previous = fault
+                .at
+                .checked_sub(i.index() + 1)
+                .map(|ahead| i.nth(ahead));
+            match hint(previous.or_else(|| i.previous()), token, one) {
+                Some(hint) => report.hint(hint),
+                None => report,
+            }
+        }
         (None, [most @ .., last]) => Report::new(
             token.span,
             format!("expected {} or {last}, found {found}", most.join(", ")),
         ),
     };
     i.context.error(report);
+}
+
+/// What is probably meant where `found` stands and something else is expected.
+fn hint(previous: Option<&Token>, found: &Token, expected: &str) -> Option<String> {
+    let behind = |mark| {
+        previous.is_some_and(|token| matches!(token.kind, Kind::Punct(found) if found == mark))
+    };
+    let hint = match (expected, &found.kind) {
+        (_, Kind::Punct("}" | ")" | ";")) if behind(",") => "leave out the `,` before this",
+        ("`(`", Kind::Punct(";" | "," | "[")) => {
+            "an attribute begins with `attribute`, the state of a value type with `public` or `private`"
+        }
+        ("a type" | "a value" | "a definition", Kind::Word(word))
+            if keyword_meant(word).is_some_and(|keyword| *keyword != **word) =>
+        {
+            return keyword_meant(word).map(|keyword| format!("the keyword is `{keyword}`"));
+        }
+        ("a value", Kind::Punct("]")) => "an array has a size; without one it is a `sequence`",
+        ("a name", Kind::Punct("(")) => "an operation without a result begins with `void`",
+        ("`in`, `out` or `inout`", Kind::Word(word)) if &**word == "void" => {
+            "an empty list is written `()`"
+        }
+        ("`in`, `out` or `inout`", Kind::Word(_) | Kind::Escaped(_) | Kind::Punct("::")) => {
+            "say which way the parameter goes, as in `in long x`"
+        }
+        ("`,` or `)`", Kind::Punct("[")) => {
+            "give the array a name with `typedef`, and use that as the type"
+        }
+        ("a definition", Kind::Word(word))
+            if ["void", "attribute", "readonly", "oneway"].contains(&&**word) =>
+        {
+            "operations and attributes stand inside an interface or a value type"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
 }
 
 /// Past the item that begins at `i` and went wrong at token `at`: behind its `;` or its closing brace, but never past

@@ -269,7 +269,7 @@ impl Resolver<'_> {
             .oneway
             .or_else(|| annotated.map(|found| found.name.span()));
         if let Some(oneway) = oneway {
-            self.check_oneway(oneway, result.is_some(), given_back > 0, !raises.is_empty());
+            self.check_oneway(oneway, operation);
         }
         if let Some(first) = operation.context.first() {
             self.feature(Feature::Context, first.span, scope);
@@ -346,17 +346,22 @@ impl Resolver<'_> {
         parameters
     }
 
-    fn check_oneway(&self, oneway: Span, result: bool, out: bool, raises: bool) {
-        let what = match (result, out, raises) {
-            (true, ..) => "have a result",
-            (_, true, _) => "have `out` or `inout` parameters",
-            (_, _, true) => "raise exceptions",
-            _ => return,
+    fn check_oneway(&self, oneway: Span, operation: &AstOperation) {
+        let given_back = operation
+            .parameters
+            .iter()
+            .find(|parameter| parameter.direction != Direction::In);
+        let (what, culprit) = if let Some(result) = &operation.result {
+            ("have a result", result.span)
+        } else if let Some(parameter) = given_back {
+            ("have `out` or `inout` parameters", parameter.head.name.span)
+        } else if let Some(raised) = operation.raises.first() {
+            ("raise exceptions", raised.span())
+        } else {
+            return;
         };
-        self.report(Report::new(
-            oneway,
-            format!("a oneway operation cannot {what}: nothing comes back from it"),
-        ));
+        let message = format!("a oneway operation cannot {what}: nothing comes back from it");
+        self.report(Report::new(culprit, message).label(oneway, "declared oneway here"));
     }
 
     pub(super) fn attribute(&mut self, scope: ScopeId, head: &Head, attribute: &AstAttribute) {

@@ -60,6 +60,7 @@ pub(crate) fn resolve(
         put_off: Vec::new(),
         missing_imports: HashSet::new(),
         broken: HashSet::new(),
+        contested: HashSet::new(),
         unknown: HashSet::new(),
         unknowns: Vec::new(),
     };
@@ -87,6 +88,8 @@ struct Resolver<'a> {
     missing_imports: HashSet<String>,
     /// Scopes that inherit from something that is faulty: nobody knows what names they have.
     broken: HashSet<ScopeId>,
+    /// Definitions whose names something else wanted too, which has been reported.
+    contested: HashSet<DefId>,
     /// Names that were not found, and in which scope: said once per scope, and when all else is known.
     unknown: HashSet<(ScopeId, Option<DefId>, Rc<str>)>,
     unknowns: Vec<suggest::Unknown>,
@@ -480,7 +483,7 @@ impl Resolver<'_> {
                 }) => "union",
                 _ => continue,
             };
-            if self.model.is_extern(def.scope) {
+            if self.model.is_extern(def.scope) || self.contested.contains(&DefId(index)) {
                 continue;
             }
             let message = format!("{noun} `{}` is declared but never defined", def.name);

@@ -23,6 +23,9 @@ impl Resolver<'_> {
         let (name, span) = (Rc::clone(&head.name.text), head.name.span);
         let key = name.to_lowercase();
         let fault = self.clash(scope, head, &key);
+        if let (Some(_), Some(other)) = (&fault, self.existing(scope, head)) {
+            self.contested.insert(other);
+        }
         let id = self.new_def(scope, head, kind);
         match fault {
             Some(report) => self.report(report),
@@ -39,8 +42,11 @@ impl Resolver<'_> {
     fn clash(&self, scope: ScopeId, head: &Head, key: &str) -> Option<Report> {
         let (name, span) = (&head.name.text, head.name.span);
         if let Some(other) = self.existing(scope, head) {
+            let noun = self.model.noun(other);
+            let only_forward = self.is_only_forward(other);
             let other = self.model.def(other);
             let message = match other.name == *name {
+                true if only_forward => format!("`{name}` was declared as {noun} before"),
                 true => format!("`{name}` is declared twice in this scope"),
                 false => format!("`{name}` and `{}` differ only in case", other.name),
             };
@@ -64,6 +70,17 @@ impl Resolver<'_> {
         }
         let (used, meaning) = self.model.scope(scope).introduced.get(key)?;
         Some(self.used_before(head, *used, *meaning))
+    }
+
+    /// Whether `id` has been announced, and not defined yet.
+    pub(super) fn is_only_forward(&self, id: DefId) -> bool {
+        match &self.model.def(id).kind {
+            DefKind::Struct(body) => !body.complete,
+            DefKind::Union(union) => !union.complete,
+            DefKind::Interface(interface) => !interface.defined,
+            DefKind::Value(value) => !value.defined,
+            _ => false,
+        }
     }
 
     /// `head` would give a name a second meaning in a scope that has used it.

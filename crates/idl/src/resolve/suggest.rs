@@ -7,6 +7,7 @@ use crate::ast::Ident;
 use crate::diagnostic::Report;
 use crate::limits::MAX_DIAGNOSTICS;
 use crate::model::{DefId, DefKind, ScopeId};
+use crate::parser::keyword_meant;
 
 /// How many names are compared with one that was not found. Nobody waits for a suggestion.
 const MAX_CANDIDATES: usize = 10_000;
@@ -133,6 +134,11 @@ impl Resolver<'_> {
                 _ => "move its definition up: a name is declared before it is used".to_owned(),
             };
             return report.label(def.span, "declared only here").hint(hint);
+        }
+        if unknown.within.is_none()
+            && let Some(keyword) = keyword_meant(name)
+        {
+            return report.hint(format!("the keyword is `{keyword}`"));
         }
         if unknown.within.is_none()
             && let Some((_, idl)) = FOREIGN.iter().find(|(foreign, _)| **foreign == *key)

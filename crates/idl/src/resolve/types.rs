@@ -5,7 +5,7 @@ use crate::ast::{Basic, Expr, ScopedName, TypeKind, TypeSpec};
 use crate::diagnostic::Report;
 use crate::limits::{MAX_FIXED_DIGITS, MAX_TYPE_DEPTH};
 use crate::model::{
-    DefId, DefKind, Feature, Interface, ScopeId, Struct, Type, Union, Value, ValueType,
+    Def, DefId, DefKind, Feature, Interface, ScopeId, Struct, Type, Union, Value, ValueType,
 };
 use crate::source::Span;
 
@@ -237,14 +237,17 @@ impl Resolver<'_> {
         while let Type::Array(element, _) = ty {
             ty = self.model.unaliased(element);
         }
-        if let Some(name) = self.incomplete(ty) {
-            let message = match within.is_some_and(|id| *ty == Type::Named(id)) {
-                true => format!("`{name}` would contain itself"),
-                false => format!("`{name}` is not complete here"),
+        if let Some(def) = self.incomplete(ty) {
+            let name = &def.name;
+            let (message, label) = match within.is_some_and(|id| *ty == Type::Named(id)) {
+                true => (format!("`{name}` would contain itself"), "it begins here"),
+                false => (
+                    format!("`{name}` is not complete here"),
+                    "declared here, and not defined so far",
+                ),
             };
-            self.report(
-                Report::new(span, message).hint(format!("a `sequence<{name}>` is possible")),
-            );
+            let report = Report::new(span, message).label(def.span, label);
+            self.report(report.hint(format!("a `sequence<{name}>` is possible")));
         }
     }
 
@@ -256,17 +259,20 @@ impl Resolver<'_> {
             sequence |= matches!(inner, Type::Sequence(..));
             inner = self.model.unaliased(element);
         }
-        if let Some(name) = self.incomplete(inner) {
+        if let Some(def) = self.incomplete(inner) {
+            let name = &def.name;
             let message = match sequence {
                 true => format!("`{name}` is not complete here, and neither is a sequence of it"),
                 false => format!("`{name}` is not complete here"),
             };
-            self.report(Report::new(span, message).hint(format!("define `{name}` before this")));
+            let report = Report::new(span, message);
+            let report = report.label(def.span, "declared here, and not defined so far");
+            self.report(report.hint(format!("define `{name}` before this")));
         }
     }
 
-    /// The name of a struct or union that is only declared so far.
-    fn incomplete(&self, ty: &Type) -> Option<&str> {
+    /// A struct or union that is only declared so far.
+    fn incomplete(&self, ty: &Type) -> Option<&Def> {
         let Type::Named(id) = ty else { return None };
         let def = self.model.def(*id);
         match &def.kind {
@@ -275,7 +281,7 @@ impl Resolver<'_> {
             })
             | DefKind::Union(Union {
                 complete: false, ..
-            }) => Some(&def.name),
+            }) => Some(def),
             _ => None,
         }
     }
@@ -321,7 +327,7 @@ impl Resolver<'_> {
         let what = match &spec.kind {
             TypeKind::Sequence { .. } => "a sequence",
             TypeKind::Map { .. } => "a map",
-            TypeKind::Fixed(_) => "a fixed",
+            TypeKind::Fixed(Some(_)) => "a fixed",
             TypeKind::Inline(_) => "a type definition",
             _ => return,
         };

@@ -1,0 +1,154 @@
+//! What is wrong with a literal that is none, in words.
+
+/// Why `text`, which begins like a number, is none.
+pub(super) fn number(text: &str) -> String {
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return if digits.is_empty() {
+            format!("`{text}` has no digits")
+        } else if digits.bytes().all(|c| c.is_ascii_hexdigit()) {
+            format!("`{text}` is too large: a whole number has at most 64 bits")
+        } else {
+            format!("`{text}` is no hexadecimal number")
+        };
+    }
+    if is_digits(text) {
+        return if text.starts_with('0') && text.contains(['8', '9']) {
+            format!("`{text}` is octal, as it begins with 0, and has digits that are not")
+        } else {
+            format!("`{text}` is too large: a whole number has at most 64 bits")
+        };
+    }
+    match text.split_once(['e', 'E']) {
+        Some((number, exponent)) if is_digits(exponent) && is_digits(&number.replace('.', "")) => {
+            format!("`{text}` is too large for a floating-point number")
+        }
+        _ => format!("`{text}` is no number, and no name as it begins with a digit"),
+    }
+}
+
+/// Why `text`, up to the quote that closes it or to the end of its line, is no character or string. `wide` if there is
+/// an `L` in front of it, which is not part of `text`.
+pub(super) fn quoted(text: &str, wide: bool) -> String {
+    let quote = if text.starts_with('"') { '"' } else { '\'' };
+    let body = text.strip_prefix(quote).unwrap_or(text);
+    let (body, closed) = match body.strip_suffix(quote) {
+        Some(inner) if !ends_in_backslash(inner) => (inner, true),
+        _ => (body, false),
+    };
+    if let Some(fault) = escape(body, wide) {
+        return fault;
+    }
+    match (quote, closed) {
+        ('"', _) => "this string literal is never closed: it ends where its line does".to_owned(),
+        (_, false) => "this character literal is never closed".to_owned(),
+        _ if body.is_empty() => "this character literal is empty".to_owned(),
+        _ => "a character literal holds one character: a string stands in double quotes".to_owned(),
+    }
+}
+
+/// Whether the quote behind `text` is escaped.
+fn ends_in_backslash(text: &str) -> bool {
+    let backslashes = text.len() - text.trim_end_matches('\\').len();
+    backslashes % 2 == 1
+}
+
+/// What is wrong with the first escape that is none.
+fn escape(body: &str, wide: bool) -> Option<String> {
+    let mut rest = body;
+    while let Some(at) = rest.find('\\') {
+        let behind = &rest[at + 1..];
+        let first = behind.chars().next()?;
+        let run = |digit: fn(&char) -> bool, most: usize| -> String {
+            behind
+                .chars()
+                .skip(usize::from(first == 'x' || first == 'u'))
+                .take_while(digit)
+                .take(most)
+                .collect()
+        };
+        match first {
+            'n' | 't' | 'v' | 'b' | 'r' | 'f' | 'a' | '\\' | '?' | '\'' | '"' => {}
+            '0'..='7' => {
+                let digits = run(|c| c.is_digit(8), 3);
+                if u32::from_str_radix(&digits, 8).is_ok_and(|code| code > 0xff) && !wide {
+                    return Some(format!(
+                        "`\\{digits}` is more than an octet: the last is `\\377`"
+                    ));
+                }
+            }
+            'x' if run(char::is_ascii_hexdigit, 2).is_empty() => {
+                return Some("`\\x` needs one or two hexadecimal digits".to_owned());
+            }
+            'x' => {}
+            'u' if !wide => {
+                return Some(
+                    "`\\u` is for wide literals: put an `L` in front of the quotes".to_owned(),
+                );
+            }
+            'u' => {
+                let digits = run(char::is_ascii_hexdigit, 4);
+                let code = u32::from_str_radix(&digits, 16);
+                match code.map(char::from_u32) {
+                    Ok(Some(_)) => {}
+                    Ok(None) => {
+                        return Some(format!(
+                            "`\\u{digits}` is one half of a character, and needs the other"
+                        ));
+                    }
+                    Err(_) => return Some("`\\u` needs one to four hexadecimal digits".to_owned()),
+                }
+            }
+            other => {
+                return Some(format!(
+                    "`\\{}` is no escape that IDL knows",
+                    other.escape_debug()
+                ));
+            }
+        }
+        rest = &behind[first.len_utf8()..];
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_told_apart() {
+        for (text, says) in [
+            ("0x", "no digits"),
+            ("0x10000000000000000", "too large"),
+            ("0xfg", "hexadecimal"),
+            ("089", "octal"),
+            ("99999999999999999999", "64 bits"),
+            ("1e999", "floating-point"),
+            ("1.5e999", "floating-point"),
+            ("12abc", "no name"),
+        ] {
+            let found = number(text);
+            assert!(found.contains(says), "{text}: {found}");
+        }
+    }
+
+    #[test]
+    fn quoted_literals_are_told_apart() {
+        for (text, wide, says) in [
+            ("''", false, "empty"),
+            ("'ab'", false, "double quotes"),
+            ("'a", false, "never closed"),
+            ("\"a", false, "never closed"),
+            ("\"a\\\"", false, "never closed"),
+            ("'\\400'", false, "octet"),
+            ("'\\u0041'", false, "wide literals"),
+            ("'\\ud800'", true, "half"),
+            ("\"\\x\"", true, "hexadecimal"),
+            ("\"\\\\q\\q\"", true, "`\\q`"),
+            ("'\\'", false, "never closed"),
+        ] {
+            let found = quoted(text, wide);
+            assert!(found.contains(says), "{text}: {found}");
+        }
+    }
+}
