@@ -1,8 +1,9 @@
-//! `zorb`: what a CORBA person does from a shell. It explains references, pings objects and looks
-//! after names.
+//! `zorb`: what a CORBA person does from a shell. It explains references, pings objects, looks
+//! after names and compiles IDL.
 
 #![forbid(unsafe_code)]
 
+mod idl;
 mod ior;
 mod names;
 mod orb;
@@ -19,7 +20,7 @@ use zorb::{Builder, Orb};
 /// The level from which on omniORB traces messages.
 const OMNIORB_TRACES_MESSAGES: u32 = 25;
 
-/// The command line of zorb: explain references, ping objects, look after names
+/// The command line of zorb: explain references, ping objects, look after names, check IDL
 #[derive(Debug, Parser)]
 #[command(name = "zorb", version, propagate_version = true, after_help = EXAMPLES)]
 struct Cli {
@@ -47,6 +48,7 @@ Examples:
   zorb ping account.ior                     whether the object is there
   zorb names list -r                        what a naming service has
   zorb names --trace resolve bank/account   every message of that
+  zorb idl check bank.idl                   what is wrong with IDL
 
 All commands that call know the -ORB… options: -ORBInitRef, -ORBclientCallTimeOutPeriod, ….";
 
@@ -57,6 +59,7 @@ enum Command {
     Ping(ping::Options),
     #[command(alias = "nameclt")]
     Names(names::Options),
+    Idl(idl::Options),
 }
 
 fn main() -> ExitCode {
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
     let paint = Paint::new();
     let done = match &cli.command {
         Command::Ior(options) => ior::run(options, &paint),
+        Command::Idl(options) => idl::run(options, &paint),
         command => call(
             command,
             builder,
@@ -124,6 +128,7 @@ fn call(
     runtime.block_on(async {
         match command {
             Command::Ior(options) => ior::run(options, &environment.paint),
+            Command::Idl(options) => idl::run(options, &environment.paint),
             Command::Ping(options) => ping::run(options, builder, environment).await,
             Command::Names(options) => names::run(options, builder, environment).await,
         }

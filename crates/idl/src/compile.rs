@@ -58,6 +58,21 @@ pub fn check_files(files: &[PathBuf], options: &Options) -> Result<(), Diagnosti
     analyse(&inputs(files), options, false).map(drop)
 }
 
+/// Every file that compiling `files` would read, canonical, each once, in reading order. Nothing but the preprocessor
+/// runs: what it passes on need not be IDL.
+///
+/// # Errors
+/// A file cannot be read, or the preprocessor is at fault with it; [`Diagnostics::dependencies`] has what was read.
+pub fn dependencies(files: &[PathBuf], options: &Options) -> Result<Vec<PathBuf>, Diagnostics> {
+    let mut sources = SourceMap::default();
+    let sink = Sink::default();
+    let stream = preprocess(&inputs(files), options, &mut sources, &sink);
+    match stream.whole {
+        true => Ok(sources.paths()),
+        false => Err(failure(sink, &sources)),
+    }
+}
+
 fn inputs(files: &[PathBuf]) -> Vec<Input<'_>> {
     files.iter().map(|path| Input::File(path)).collect()
 }

@@ -52,9 +52,38 @@ pub struct Label {
     pub source_column: usize,
 }
 
+/// What a piece of a drawn [`Diagnostic`] is, for whoever wants to give it a colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Part {
+    /// The word "error".
+    Severity,
+    /// What is wrong.
+    Message,
+    /// Line numbers, bars and arrows.
+    Frame,
+    /// The text of the IDL, and blanks.
+    Source,
+    /// What underlines the fault.
+    Mark,
+    /// What underlines another place, and is said of it.
+    OtherMark,
+    /// The hint, and a name of a file.
+    Note,
+}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "error: {}", self.message)?;
+        let mut result = Ok(());
+        self.draw(|_, text| result = result.and_then(|()| f.write_str(text)));
+        result
+    }
+}
+
+impl Diagnostic {
+    /// Draws as [`Display`](fmt::Display) does, and says of every piece of text what it is. Line ends are pieces, or in
+    /// them.
+    pub fn draw(&self, mut put: impl FnMut(Part, &str)) {
         let widest = self
             .labels
             .iter()
@@ -64,61 +93,90 @@ impl fmt::Display for Diagnostic {
             .unwrap_or(1);
         let gutter = widest.to_string().len();
         let blank = " ".repeat(gutter);
-        writeln!(f, "{blank}--> {}:{}:{}", self.file, self.line, self.column)?;
-        let place = (self.line, self.column, self.length);
-        let source = (&*self.source_line, self.source_column);
-        snippet(f, gutter, place, source, '^', "")?;
+        put(Part::Severity, "error");
+        put(Part::Message, &format!(": {}", self.message));
+        put(Part::Frame, &format!("\n{blank}--> "));
+        let place = format!("{}:{}:{}\n", self.file, self.line, self.column);
+        put(Part::Note, &place);
+        Snippet {
+            gutter,
+            place: (self.line, self.column, self.length),
+            source: &self.source_line,
+            source_column: self.source_column,
+            mark: '^',
+            note: "",
+        }
+        .draw(&mut put);
         for label in &self.labels {
-            writeln!(
-                f,
-                "{blank}::: {}:{}:{}",
-                label.file, label.line, label.column
-            )?;
-            let place = (label.line, label.column, label.length);
-            let source = (&*label.source_line, label.source_column);
-            snippet(f, gutter, place, source, '-', &label.message)?;
+            put(Part::Frame, &format!("{blank}::: "));
+            let place = format!("{}:{}:{}\n", label.file, label.line, label.column);
+            put(Part::Note, &place);
+            Snippet {
+                gutter,
+                place: (label.line, label.column, label.length),
+                source: &label.source_line,
+                source_column: label.source_column,
+                mark: '-',
+                note: &label.message,
+            }
+            .draw(&mut put);
         }
         if let Some(hint) = &self.hint {
-            writeln!(f, "{blank} = help: {hint}")?;
+            put(Part::Frame, &format!("{blank} = "));
+            put(Part::Note, &format!("help: {hint}\n"));
         }
-        Ok(())
     }
 }
 
-fn snippet(
-    f: &mut fmt::Formatter<'_>,
+/// A line of IDL with something underlined.
+struct Snippet<'a> {
     gutter: usize,
-    (line, column, length): (usize, usize, usize),
-    (source, source_column): (&str, usize),
+    /// Line, column and length.
+    place: (usize, usize, usize),
+    source: &'a str,
+    source_column: usize,
     mark: char,
-    note: &str,
-) -> fmt::Result {
-    // An option, or a file that could not be read: there is nothing to show.
-    if source.is_empty() {
-        return Ok(());
+    note: &'a str,
+}
+
+impl Snippet<'_> {
+    fn draw(&self, put: &mut impl FnMut(Part, &str)) {
+        // An option, or a file that could not be read: there is nothing to show.
+        if self.source.is_empty() {
+            return;
+        }
+        let (line, column, length) = self.place;
+        let gutter = self.gutter;
+        let blank = " ".repeat(gutter);
+        let shown = self.source.chars().count();
+        // One column per character, whatever the terminal thinks of tabs; and nothing a terminal would obey.
+        let clean = self
+            .source
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c });
+        let more = |there: bool| there.then_some('\u{2026}');
+        let begin = more(self.source_column > 1);
+        let end = more(shown >= MAX_SHOWN_CHARS);
+        let source: String = begin.into_iter().chain(clean).chain(end).collect();
+        put(Part::Frame, &format!("{blank} |\n"));
+        let source = source.trim_end();
+        let bar = if source.is_empty() { " |" } else { " | " };
+        put(Part::Frame, &format!("{line:>gutter$}{bar}"));
+        put(Part::Source, &format!("{source}\n"));
+        let before = column.saturating_sub(self.source_column).min(shown);
+        let length = length.min(shown.saturating_sub(before).max(1));
+        let indent = " ".repeat(before + usize::from(begin.is_some()));
+        put(Part::Frame, &format!("{blank} | "));
+        put(Part::Source, &indent);
+        let marks: String = std::iter::repeat_n(self.mark, length).collect();
+        let part = match self.mark {
+            '^' => Part::Mark,
+            _ => Part::OtherMark,
+        };
+        let text = format!("{marks} {}", self.note);
+        put(part, text.trim_end());
+        put(Part::Source, "\n");
     }
-    let blank = " ".repeat(gutter);
-    let shown = source.chars().count();
-    // One column per character, whatever the terminal thinks of tabs; and nothing a terminal would obey.
-    let clean = source.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let begin = if source_column > 1 { "\u{2026}" } else { "" };
-    let end = if shown >= MAX_SHOWN_CHARS {
-        "\u{2026}"
-    } else {
-        ""
-    };
-    let source: String = begin.chars().chain(clean).chain(end.chars()).collect();
-    let before = column.saturating_sub(source_column).min(shown);
-    let indent = " ".repeat(before + begin.chars().count());
-    let length = length.min(shown.saturating_sub(before).max(1));
-    let marks: String = std::iter::repeat_n(mark, length).collect();
-    writeln!(f, "{blank} |")?;
-    writeln!(f, "{}", format!("{line:>gutter$} | {source}").trim_end())?;
-    writeln!(
-        f,
-        "{}",
-        format!("{blank} | {indent}{marks} {note}").trim_end()
-    )
 }
 
 /// Everything that is wrong with one compilation, in the order of the text; never empty.

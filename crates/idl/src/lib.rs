@@ -42,6 +42,7 @@
 #![forbid(unsafe_code)]
 
 mod ast;
+mod build;
 mod compile;
 mod diagnostic;
 #[cfg(feature = "format")]
@@ -62,8 +63,9 @@ mod resolve;
 mod selection;
 mod source;
 
-pub use compile::{Output, check_files, check_str, compile_files, compile_str};
-pub use diagnostic::{Diagnostic, Diagnostics, Label};
+pub use build::{Build, BuildError};
+pub use compile::{Output, check_files, check_str, compile_files, compile_str, dependencies};
+pub use diagnostic::{Diagnostic, Diagnostics, Label, Part};
 #[cfg(feature = "format")]
 pub use format::format;
 pub use options::Options;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use tempfile::TempDir;
-use zorb_idl::{Options, check_files, compile_files, compile_str};
+use zorb_idl::{Options, check_files, compile_files, compile_str, dependencies};
 
 fn tree(files: &[(&str, &str)]) -> (TempDir, Vec<PathBuf>) {
     let dir = tempfile::tempdir().unwrap();
@@ -305,4 +305,15 @@ fn an_import_that_finds_nothing_is_one_error_whatever_needed_it() {
     // What is declared already needs no file.
     let text = "module Other { typedef long T; };\nimport Other;\ntypedef Other::T T;";
     compile_str("a.idl", text, &Options::default()).unwrap();
+}
+
+#[test]
+fn what_is_read_can_be_asked_of_what_is_no_idl() {
+    let (_dir, paths) = tree(&[
+        ("a.idl", "#include \"b.idl\"\nthis is no IDL"),
+        ("b.idl", "}"),
+    ]);
+    let read = dependencies(&paths[..1], &Options::default()).unwrap();
+    assert_eq!(read.len(), 2);
+    assert!(dependencies(&[PathBuf::from("/nowhere.idl")], &Options::default()).is_err());
 }

@@ -1,0 +1,249 @@
+//! For build scripts: a file of Rust, and cargo told when to make it anew.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::{env, fmt, fs};
+
+use proc_macro2::TokenStream;
+
+use crate::compile::compile_files;
+use crate::diagnostic::Diagnostics;
+use crate::options::Options;
+
+/// IDL files that a build script compiles: what the annotations of `zorb` do, written into a file.
+///
+/// ```no_run
+/// // build.rs, with zorb-idl among the build-dependencies
+/// fn main() -> Result<(), zorb_idl::BuildError> {
+///     zorb_idl::Build::new()
+///         .file("idl/bank.idl")
+///         .include("idl/vendor")
+///         .compile("bank.rs")?;
+///     Ok(())
+/// }
+/// ```
+///
+/// ```text
+/// // src/lib.rs
+/// pub mod bank {
+///     include!(concat!(env!("OUT_DIR"), "/bank.rs"));
+/// }
+/// ```
+///
+/// Cargo is told of every file that was read, those that were included among them, so that the script runs again when
+/// one of them changes and not otherwise. Paths are relative to the directory of the package, where cargo starts build
+/// scripts.
+#[derive(Debug, Clone, Default)]
+#[must_use = "`compile` does it"]
+pub struct Build {
+    files: Vec<PathBuf>,
+    options: Options,
+    out_dir: Option<PathBuf>,
+}
+
+/// Why a [`Build`] came to nothing.
+///
+/// `Debug` is written as `Display`, so that a `main` which returns one shows people what they can read.
+pub struct BuildError(Cause);
+
+enum Cause {
+    Idl(Diagnostics),
+    NoOutDir,
+    Write(PathBuf, io::Error),
+}
+
+impl Build {
+    /// With no files yet, and the options of [`Options::default`].
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file; several are compiled as one, as [`compile_files`] says.
+    pub fn file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.files.push(path.into());
+        self
+    }
+
+    /// Adds a directory that `#include` looks in.
+    pub fn include(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.options.include_dirs.push(dir.into());
+        self
+    }
+
+    /// Defines a macro of the preprocessor.
+    pub fn define(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.options.defines.push((name.into(), value.into()));
+        self
+    }
+
+    /// Says where the Rust module of an IDL module is that another expansion makes: [`Options::externs`].
+    pub fn external(mut self, module: impl Into<String>, path: impl Into<String>) -> Self {
+        self.options.externs.push((module.into(), path.into()));
+        self
+    }
+
+    /// Gives something another Rust name: [`Options::renames`].
+    pub fn rename(mut self, idl: impl Into<String>, rust: impl Into<String>) -> Self {
+        self.options.renames.push((idl.into(), rust.into()));
+        self
+    }
+
+    /// Sets the path of the ORB in generated code: [`Options::crate_path`].
+    pub fn crate_path(mut self, path: TokenStream) -> Self {
+        self.options.crate_path = path;
+        self
+    }
+
+    /// Writes into this directory, and not into the one that cargo gives in `OUT_DIR`.
+    pub fn out_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.out_dir = Some(dir.into());
+        self
+    }
+
+    /// Compiles, writes `name` into the directory, and tells cargo on standard output which files it depends on. Gives
+    /// the path that was written.
+    ///
+    /// With the feature `format` the file is for people to read; without it, it is one long line.
+    ///
+    /// # Errors
+    /// The IDL is faulty, the file cannot be written, or there is no `OUT_DIR`. A script that fails runs again anyway.
+    pub fn compile(self, name: impl AsRef<Path>) -> Result<PathBuf, BuildError> {
+        let out_dir = self
+            .out_dir
+            .clone()
+            .or_else(|| env::var_os("OUT_DIR").map(PathBuf::from));
+        let out_dir = out_dir.ok_or(BuildError(Cause::NoOutDir))?;
+        self.compile_to(&out_dir.join(name), &mut io::stdout().lock())
+    }
+
+    fn compile_to(self, path: &Path, cargo: &mut impl Write) -> Result<PathBuf, BuildError> {
+        let output = compile_files(&self.files, &self.options);
+        let dependencies = match &output {
+            Ok(output) => output.dependencies.as_slice(),
+            Err(diagnostics) => diagnostics.dependencies(),
+        };
+        let failed = |error| BuildError(Cause::Write(path.to_path_buf(), error));
+        for file in dependencies {
+            writeln!(cargo, "cargo:rerun-if-changed={}", file.display()).map_err(failed)?;
+        }
+        let output = output.map_err(|diagnostics| BuildError(Cause::Idl(diagnostics)))?;
+        fs::write(path, written(output.tokens)).map_err(failed)?;
+        Ok(path.to_path_buf())
+    }
+}
+
+#[cfg(feature = "format")]
+fn written(tokens: TokenStream) -> String {
+    crate::format::format(tokens)
+}
+
+#[cfg(not(feature = "format"))]
+fn written(tokens: TokenStream) -> String {
+    tokens.to_string()
+}
+
+impl BuildError {
+    /// What is wrong with the IDL, if that is what it is.
+    #[must_use]
+    pub fn diagnostics(&self) -> Option<&Diagnostics> {
+        match &self.0 {
+            Cause::Idl(diagnostics) => Some(diagnostics),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Cause::Idl(diagnostics) => write!(f, "the IDL has errors\n\n{diagnostics}"),
+            Cause::NoOutDir => f.write_str("OUT_DIR is not set: this is for build scripts"),
+            Cause::Write(path, error) => write!(f, "cannot write {}: {error}", path.display()),
+        }
+    }
+}
+
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0 {
+            Cause::Write(_, error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory with two files, one of which includes the other.
+    fn tree(a: &str) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("inc")).unwrap();
+        fs::write(dir.path().join("a.idl"), a).unwrap();
+        fs::write(dir.path().join("unread.idl"), "").unwrap();
+        fs::write(
+            dir.path().join("inc/b.idl"),
+            "module B { struct T { long x; }; };",
+        )
+        .unwrap();
+        dir
+    }
+
+    fn compiled(dir: &Path) -> (Result<PathBuf, BuildError>, String) {
+        let mut cargo = Vec::new();
+        let build = Build::new()
+            .file(dir.join("a.idl"))
+            .include(dir.join("inc"));
+        let result = build
+            .define("N", "7")
+            .external("B", "crate::b")
+            .rename("A::C", "D")
+            .compile_to(&dir.join("out.rs"), &mut cargo);
+        let root = dir.canonicalize().unwrap();
+        let told = String::from_utf8(cargo).unwrap();
+        (result, told.replace(root.to_str().unwrap(), "ROOT"))
+    }
+
+    #[test]
+    fn the_file_is_written_and_cargo_told_of_what_was_read() {
+        let dir = tree("#include <b.idl>\nmodule A { struct C { B::T list[N]; }; };");
+        let (result, told) = compiled(dir.path());
+        let text = fs::read_to_string(result.unwrap()).unwrap();
+        assert!(
+            text.contains("struct D") && text.contains("[crate::b::T; 7]"),
+            "{text}"
+        );
+        assert_eq!(
+            told,
+            "cargo:rerun-if-changed=ROOT/a.idl\ncargo:rerun-if-changed=ROOT/inc/b.idl\n"
+        );
+    }
+
+    #[test]
+    fn a_fault_is_shown_as_people_read_it_and_its_files_are_watched() {
+        let dir = tree("#include <b.idl>\nmodule A { const B::U C = N; };");
+        let (result, told) = compiled(dir.path());
+        let error = result.unwrap_err();
+        assert!(error.diagnostics().is_some());
+        assert!(format!("{error:?}").contains("^"), "{error:?}");
+        assert_eq!(told.lines().count(), 2, "{told}");
+        assert!(!dir.path().join("out.rs").exists());
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_named() {
+        let dir = tree("const long C = 1;");
+        let build = Build::new().file(dir.path().join("a.idl"));
+        let error = build
+            .compile_to(&dir.path().join("no/where.rs"), &mut Vec::new())
+            .unwrap_err();
+        assert!(error.to_string().contains("no/where.rs"), "{error}");
+    }
+}
