@@ -1,0 +1,12 @@
+zorb::idl! {
+    module Shapes {
+        component Shape {
+            attribute double radius;
+        };
+        interface Canvas {
+            void draw(in Object what);
+        };
+    };
+}
+
+fn main() {}
