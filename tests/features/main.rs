@@ -2,5 +2,6 @@
 
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 
+mod numbers;
 mod unions;
 mod world;

@@ -69,6 +69,17 @@ impl<const D: u8, const S: u8> Fixed<D, S> {
         }
     }
 
+    /// As [`from_unscaled`](Self::from_unscaled), for constants in generated code: too many digits do not compile.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn constant(units: i128) -> Self {
+        assert!(
+            units.unsigned_abs() < Self::LIMIT.unsigned_abs(),
+            "the constant has more digits than its type"
+        );
+        Self(units)
+    }
+
     /// The number in units of 10⁻ˢ: 1999 for 19.99.
     #[inline]
     #[must_use]

@@ -109,7 +109,13 @@ impl Generator<'_> {
                 if resembles_a_known_constant(*number) {
                     allow = quote!(#[allow(clippy::approx_constant, reason = "the value the IDL gives")]);
                 }
-                float(*number, matches!(ty, Type::Basic(Basic::Float)))
+                match ty {
+                    Type::Basic(Basic::LongDouble) => {
+                        let number = float(*number, false);
+                        quote!(#orb::LongDouble::from_f64(#number))
+                    }
+                    _ => float(*number, matches!(ty, Type::Basic(Basic::Float))),
+                }
             }
             Value::Boolean(value) => quote!(#value),
             Value::Char(c) => {
@@ -129,10 +135,30 @@ impl Generator<'_> {
                 let variant = ident(self.names.of(*enumerator));
                 quote!(#rust_type::#variant)
             }
-            // Nothing is generated from a model with errors, nor, yet, for `fixed`.
-            Value::Error | Value::Fixed { .. } => return TokenStream::new(),
+            Value::Fixed { unscaled, scale } => {
+                let of_type = match ty {
+                    Type::Fixed { scale, .. } => *scale,
+                    _ => *scale,
+                };
+                let units = rescale(*unscaled, *scale, of_type);
+                let sign = (units < 0).then(|| quote!(-));
+                let units = Literal::u128_unsuffixed(units.unsigned_abs());
+                quote!(#orb::Fixed::constant(#sign #units))
+            }
+            // Nothing is generated from a model with errors.
+            Value::Error => return TokenStream::new(),
         };
         quote! { #doc #allow pub const #name: #rust_type = #literal; }
+    }
+}
+
+/// A number of that many digits behind the point with as many as its type has; surplus ones are dropped, as IDL has it.
+fn rescale(unscaled: i128, scale: u8, of_type: u8) -> i128 {
+    let power = 10_i128.saturating_pow(u32::from(scale.abs_diff(of_type)));
+    if of_type >= scale {
+        unscaled.saturating_mul(power)
+    } else {
+        unscaled / power
     }
 }
 

@@ -9,9 +9,6 @@ fn missing(feature: Feature) -> Option<&'static str> {
         Feature::Any => "`any`",
         Feature::TypeCode => "`TypeCode`",
         Feature::Principal => "`Principal`",
-        Feature::Fixed => "`fixed`",
-        Feature::LongDouble => "`long double`",
-        Feature::Int8 => "`int8`",
         Feature::Map => "maps",
         Feature::Bitset => "bitsets",
         Feature::Bitmask => "bitmasks",
@@ -25,7 +22,7 @@ fn missing(feature: Feature) -> Option<&'static str> {
         Feature::Context => "context clauses",
         Feature::StructInheritance => "struct inheritance",
         Feature::EmptyStruct => "empty structs",
-        Feature::Union => return None,
+        Feature::Union | Feature::Fixed | Feature::LongDouble | Feature::Int8 => return None,
     })
 }
 

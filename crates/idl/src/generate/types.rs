@@ -44,11 +44,22 @@ impl Generator<'_> {
 
     /// Types that a servant can borrow from the message as `[T]`.
     fn is_numeric(&self, ty: &Type) -> bool {
-        use Basic::{Double, Float, Long, LongLong, Short, ULong, ULongLong, UShort};
+        use Basic::{Double, Float, Int8, Long, LongLong, Short, ULong, ULongLong, UShort};
         matches!(
             self.model.unaliased(ty),
-            Type::Basic(Short | UShort | Long | ULong | LongLong | ULongLong | Float | Double)
+            Type::Basic(
+                Int8 | Short | UShort | Long | ULong | LongLong | ULongLong | Float | Double
+            )
         )
+    }
+
+    /// Types that are handed over as they are: small, and without anything behind them.
+    fn is_by_value(&self, ty: &Type) -> bool {
+        match self.model.unaliased(ty) {
+            Type::Basic(_) | Type::Fixed { .. } => true,
+            Type::Named(id) => matches!(self.model.def(*id).kind, DefKind::Enum(_)),
+            _ => false,
+        }
     }
 
     fn basic(&self, basic: Basic) -> TokenStream {
@@ -67,8 +78,7 @@ impl Generator<'_> {
             Basic::ULongLong => quote!(u64),
             Basic::Float => quote!(f32),
             Basic::Double => quote!(f64),
-            // No code is generated for it: `support` sees to that.
-            Basic::LongDouble => quote!(()),
+            Basic::LongDouble => quote!(#orb::LongDouble),
         }
     }
 
@@ -106,11 +116,16 @@ impl Generator<'_> {
                     (self.value(from, element), Literal::u32_unsuffixed(*length));
                 quote!([#element; #length])
             }
+            Type::Fixed { digits, scale } => {
+                let orb = &self.orb;
+                let [digits, scale] = [*digits, *scale].map(Literal::u8_unsuffixed);
+                quote!(#orb::Fixed<#digits, #scale>)
+            }
             Type::Named(id) => self.path_to(from, *id),
             // Nothing is generated from a model with errors.
             Type::Object | Type::Error => quote!(()),
             // No code is generated for these: `support` sees to that.
-            Type::Any | Type::TypeCode | Type::ValueBase | Type::Fixed { .. } | Type::Map(..) => {
+            Type::Any | Type::TypeCode | Type::ValueBase | Type::Map(..) => {
                 quote!(())
             }
         }
@@ -219,8 +234,7 @@ impl Generator<'_> {
         }
         let value = self.value(from, ty);
         Some(match ty {
-            Type::Basic(_) => value,
-            Type::Named(id) if matches!(self.model.def(*id).kind, DefKind::Enum(_)) => value,
+            _ if self.is_by_value(ty) => value,
             Type::Str { .. } => quote!(&str),
             Type::Sequence(element, _) => {
                 let element = self.value(from, element);
@@ -232,7 +246,7 @@ impl Generator<'_> {
 
     pub(super) fn stub_parameter(&self, from: ScopeId, ty: &Type, name: &Ident) -> StubParameter {
         let (orb, codec) = (&self.orb, self.codec(from, ty));
-        let by_value = matches!(self.model.unaliased(ty), Type::Basic(_));
+        let by_value = self.is_by_value(ty);
         if let Some(ty) = self.common_parameter(from, ty) {
             let argument = self.encoded(&codec, &quote!(#name), !by_value);
             return StubParameter {
@@ -279,9 +293,7 @@ impl Generator<'_> {
         } else {
             place.clone()
         };
-        let by_value = self.model.is_reference(ty)
-            || matches!(ty, Type::Basic(_))
-            || matches!(ty, Type::Named(id) if matches!(self.model.def(*id).kind, DefKind::Enum(_)));
+        let by_value = self.model.is_reference(ty) || self.is_by_value(ty);
         match ty {
             _ if by_value => ServantArgument {
                 decoded,

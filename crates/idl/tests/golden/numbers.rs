@@ -1,0 +1,293 @@
+/** Decimal numbers, long doubles and the small integers of IDL 4.
+
+ Module `IDL:Numbers:1.0`.*/
+pub mod numbers {
+    /// Typedef `IDL:Numbers/Price:1.0`.
+    pub type Price = ::zorb::Fixed<5, 2>;
+    /// Typedef `IDL:Numbers/Huge:1.0`.
+    pub type Huge = ::zorb::Fixed<31, 10>;
+    /// Constant `Numbers::VAT`.
+    pub const VAT: ::zorb::Fixed<3, 1> = ::zorb::Fixed::constant(195);
+    /// Constant `Numbers::MINUS`.
+    pub const MINUS: ::zorb::Fixed<3, 3> = ::zorb::Fixed::constant(-1);
+    /// Constant `Numbers::SHIPPING`.
+    pub const SHIPPING: ::zorb::Fixed<5, 2> = ::zorb::Fixed::constant(490);
+    /// Typedef `IDL:Numbers/Exact:1.0`.
+    pub type Exact = ::zorb::LongDouble;
+    /// Constant `Numbers::THIRD`.
+    pub const THIRD: ::zorb::LongDouble = ::zorb::LongDouble::from_f64(0.25);
+    /// Constant `Numbers::BIG`.
+    pub const BIG: ::zorb::LongDouble = ::zorb::LongDouble::from_f64(
+        -1000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000.0,
+    );
+    /// Constant `Numbers::LEAST`.
+    pub const LEAST: i8 = -128;
+    /// Constant `Numbers::MOST`.
+    pub const MOST: u8 = 255;
+    /// Typedef `IDL:Numbers/Levels:1.0`.
+    pub type Levels = ::std::vec::Vec<i8>;
+    /// Struct `IDL:Numbers/Bill:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Bill {
+        /// Member `cost`.
+        pub cost: ::zorb::Fixed<5, 2>,
+        /// Member `tip`.
+        pub tip: ::zorb::Fixed<4, 2>,
+        /// Member `more`.
+        pub more: ::std::vec::Vec<::zorb::Fixed<31, 10>>,
+        /// Member `exact`.
+        pub exact: ::zorb::LongDouble,
+        /// Member `curve`.
+        pub curve: ::std::vec::Vec<::zorb::LongDouble>,
+        /// Member `level`.
+        pub level: i8,
+        /// Member `all_levels`.
+        pub all_levels: ::std::vec::Vec<i8>,
+        /// Member `data`.
+        pub data: [u8; 4],
+    }
+    ::zorb::__private::cdr_struct!(
+        Bill { cost : ::zorb::Fixed < 5, 2 >, tip : ::zorb::Fixed < 4, 2 >, more :
+        ::std::vec::Vec < ::zorb::Fixed < 31, 10 > >, exact : ::zorb::LongDouble, curve :
+        ::std::vec::Vec < ::zorb::LongDouble >, level : i8, all_levels : ::std::vec::Vec
+        < i8 >, data : [u8; 4] }
+    );
+    /// Union `IDL:Numbers/ByLevel:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "members are as large as the IDL has them"
+    )]
+    pub enum ByLevel {
+        /// Member `low`, selected by `-1`.
+        Low(::zorb::Fixed<5, 2>),
+        /// Member `rest`, selected by whatever selects no other.
+        Rest {
+            /// What selects it.
+            discriminator: i8,
+            /// The member.
+            value: ::zorb::LongDouble,
+        },
+    }
+    ::zorb::__private::cdr_union!(
+        ByLevel : i8 { one { Low(::zorb::Fixed < 5, 2 >) = [- 1] } several {} default
+        Rest(::zorb::LongDouble); }
+    );
+    /// What a servant of interface `IDL:Numbers/Till:1.0` implements, with `async fn`s.
+    pub trait Till: ::core::marker::Send + ::core::marker::Sync + 'static {
+        /// Operation `add`. Gives back the result, `b`, `d`.
+        #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
+        fn add(
+            &self,
+            a: ::zorb::Fixed<5, 2>,
+            b: ::zorb::Fixed<5, 2>,
+            c: ::zorb::LongDouble,
+            e: i8,
+            f: &[i8],
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                (::zorb::Fixed<5, 2>, ::zorb::Fixed<5, 2>, ::zorb::LongDouble),
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send;
+        /// Reads attribute `balance`.
+        fn balance(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<::zorb::Fixed<5, 2>, ::zorb::SystemException>,
+        > + ::core::marker::Send;
+        /// Writes attribute `balance`.
+        fn set_balance(
+            &self,
+            value: ::zorb::Fixed<5, 2>,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send;
+    }
+    /// A reference to an object of interface `IDL:Numbers/Till:1.0`.
+    #[derive(Clone)]
+    pub struct TillRef {
+        object: ::zorb::ObjectRef,
+    }
+    ::zorb::__private::interface_ref!(TillRef, "IDL:Numbers/Till:1.0", bases : []);
+    impl TillRef {
+        /// Operation `add`. Gives back the result, `b`, `d`.
+        #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
+        pub async fn add(
+            &self,
+            a: ::zorb::Fixed<5, 2>,
+            b: ::zorb::Fixed<5, 2>,
+            c: ::zorb::LongDouble,
+            e: i8,
+            f: &[i8],
+        ) -> ::core::result::Result<
+            (::zorb::Fixed<5, 2>, ::zorb::Fixed<5, 2>, ::zorb::LongDouble),
+            ::zorb::SystemException,
+        > {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "add",
+            );
+            self.object
+                .invoke::<
+                    _,
+                    (::zorb::Fixed<5, 2>, ::zorb::Fixed<5, 2>, ::zorb::LongDouble),
+                    ::zorb::SystemException,
+                >(&OPERATION, (a, b, c, e, f))
+                .await
+        }
+        /// Reads attribute `balance`.
+        pub async fn balance(
+            &self,
+        ) -> ::core::result::Result<::zorb::Fixed<5, 2>, ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "_get_balance",
+            );
+            let (result,) = self
+                .object
+                .invoke::<
+                    _,
+                    (::zorb::Fixed<5, 2>,),
+                    ::zorb::SystemException,
+                >(&OPERATION, ())
+                .await?;
+            ::core::result::Result::Ok(result)
+        }
+        /// Writes attribute `balance`.
+        pub async fn set_balance(
+            &self,
+            value: ::zorb::Fixed<5, 2>,
+        ) -> ::core::result::Result<(), ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "_set_balance",
+            );
+            self.object
+                .invoke::<_, (), ::zorb::SystemException>(&OPERATION, (value,))
+                .await
+        }
+    }
+    /// Serves interface `IDL:Numbers/Till:1.0` with a [`Till`].
+    #[derive(Debug)]
+    pub struct TillServant<T> {
+        servant: ::std::sync::Arc<T>,
+    }
+    impl<T: Till> TillServant<T> {
+        /// A skeleton that owns its servant.
+        pub fn new(servant: T) -> Self {
+            Self {
+                servant: ::std::sync::Arc::new(servant),
+            }
+        }
+        /// A skeleton that shares its servant with whoever else holds it.
+        pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
+            Self { servant }
+        }
+    }
+    impl<T> ::core::clone::Clone for TillServant<T> {
+        fn clone(&self) -> Self {
+            Self {
+                servant: ::std::sync::Arc::clone(&self.servant),
+            }
+        }
+    }
+    impl<T: Till> ::zorb::__private::InterfaceSkeleton for TillServant<T> {
+        type Ref = TillRef;
+    }
+    impl<T: Till> ::zorb::__private::Skeleton for TillServant<T> {
+        fn repository_id(&self) -> &'static str {
+            "IDL:Numbers/Till:1.0"
+        }
+        fn is_a(&self, repository_id: &str) -> bool {
+            ::core::matches!(repository_id, "IDL:Numbers/Till:1.0")
+        }
+        fn start(
+            &self,
+            request: ::zorb::__private::Request,
+        ) -> ::zorb::__private::Upcall {
+            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
+                key: 16287231350648472473,
+                disps: &[(2, 0)],
+                entries: &[
+                    (&[95, 103, 101, 116, 95, 98, 97, 108, 97, 110, 99, 101], 1),
+                    (&[95, 115, 101, 116, 95, 98, 97, 108, 97, 110, 99, 101], 2),
+                    (&[97, 100, 100], 0),
+                ],
+            };
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            match OPERATIONS.get(request.operation()).copied() {
+                ::core::option::Option::Some(0) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        let arguments = match request
+                            .arguments::<
+                                (
+                                    ::zorb::Fixed<5, 2>,
+                                    ::zorb::Fixed<5, 2>,
+                                    ::zorb::LongDouble,
+                                    i8,
+                                    ::std::borrow::Cow<'_, [i8]>,
+                                ),
+                            >()
+                        {
+                            ::core::result::Result::Ok(arguments) => arguments,
+                            ::core::result::Result::Err(error) => {
+                                return request.system_exception(&error);
+                            }
+                        };
+                        match <T as Till>::add(
+                                &servant,
+                                arguments.0,
+                                arguments.1,
+                                arguments.2,
+                                arguments.3,
+                                &arguments.4,
+                            )
+                            .await
+                        {
+                            ::core::result::Result::Ok((result0, result1, result2)) => {
+                                request.reply((result0, result1, result2))
+                            }
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                ::core::option::Option::Some(1) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        if let ::core::result::Result::Err(error) = request
+                            .arguments::<()>()
+                        {
+                            return request.system_exception(&error);
+                        }
+                        match <T as Till>::balance(&servant).await {
+                            ::core::result::Result::Ok(result) => {
+                                request.reply((result,))
+                            }
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                ::core::option::Option::Some(2) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        let arguments = match request
+                            .arguments::<(::zorb::Fixed<5, 2>,)>()
+                        {
+                            ::core::result::Result::Ok(arguments) => arguments,
+                            ::core::result::Result::Err(error) => {
+                                return request.system_exception(&error);
+                            }
+                        };
+                        match <T as Till>::set_balance(&servant, arguments.0).await {
+                            ::core::result::Result::Ok(()) => request.reply(()),
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                _ => request.unknown_operation(),
+            }
+        }
+    }
+}
