@@ -19,6 +19,7 @@ struct Arguments {
     defines: Vec<(LitStr, Option<LitStr>)>,
     externs: Vec<(LitStr, syn::Path)>,
     renames: Vec<(LitStr, LitStr)>,
+    natives: Vec<(LitStr, syn::Path)>,
     orb: Option<syn::Path>,
 }
 
@@ -51,10 +52,10 @@ impl Arguments {
             self.orb = Some(input.parse::<LitStr>()?.parse()?);
             return Ok(());
         }
-        let known = ["include", "define", "extern", "rename"];
+        let known = ["include", "define", "extern", "rename", "native"];
         if !known.iter().any(|known| name == known) {
             let message = format!(
-                "no option `{name}`: there are a path, `include`, `define`, `extern`, `rename`, `crate`"
+                "no option `{name}`: there are a path, `include`, `define`, `extern`, `rename`, `native`, `crate`"
             );
             return Err(syn::Error::new(name.span(), message));
         }
@@ -75,11 +76,13 @@ impl Arguments {
                 self.defines.push((first, value));
             } else {
                 list.parse::<Token![=]>()?;
-                match name == "extern" {
-                    true => self
-                        .externs
-                        .push((first, list.call(syn::Path::parse_mod_style)?)),
-                    false => self.renames.push((first, list.parse()?)),
+                if name == "rename" {
+                    self.renames.push((first, list.parse()?));
+                } else if name == "extern" {
+                    let path = list.call(syn::Path::parse_mod_style)?;
+                    self.externs.push((first, path));
+                } else {
+                    self.natives.push((first, list.parse()?));
                 }
             }
             if !list.is_empty() {
@@ -114,6 +117,11 @@ impl Arguments {
             .renames
             .iter()
             .map(|(idl, rust)| (idl.value(), rust.value()))
+            .collect();
+        options.natives = self
+            .natives
+            .iter()
+            .map(|(idl, path)| (idl.value(), quote!(#path).to_string()))
             .collect();
         if let Some(path) = &self.orb {
             options.crate_path = quote!(#path);

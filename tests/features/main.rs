@@ -2,6 +2,8 @@
 
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 
+mod local;
 mod numbers;
+mod structs;
 mod unions;
 mod world;

@@ -176,6 +176,9 @@ pub enum DecodeErrorKind {
         /// The limit, see [`Limits::VALUES`](crate::Limits::VALUES).
         limit: u32,
     },
+    /// A type whose values never leave their process, such as a local interface.
+    #[error("expected a type that travels, found a local one")]
+    Local,
     /// There is not enough memory for what the message holds.
     #[error("no memory for {count} elements")]
     NoMemory {
@@ -280,6 +283,9 @@ pub enum EncodeErrorKind {
         /// The limit, see [`Limits::DEPTH`](crate::Limits::DEPTH).
         limit: u16,
     },
+    /// A value of a type whose values never leave their process, such as a local interface.
+    #[error("expected a value that can leave its process, found a local one")]
+    Local,
     /// Something of another layer.
     #[error("expected {0}")]
     Expected(&'static str),

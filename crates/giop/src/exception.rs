@@ -226,6 +226,8 @@ pub mod minor {
     pub const ENUM_OUT_OF_RANGE: u32 = OMG | 25;
     /// BAD_PARAM: a nil reference cannot be registered as an initial reference.
     pub const NIL_INITIAL_REFERENCE: u32 = OMG | 27;
+    /// MARSHAL: a local object, or something else that never leaves its process.
+    pub const LOCAL_OBJECT: u32 = OMG | 4;
     /// MARSHAL: wide data over GIOP 1.0, sent by the client.
     pub const WIDE_OVER_1_0: u32 = OMG | 5;
     /// MARSHAL: wide data over GIOP 1.0, returned by the server.

@@ -179,6 +179,7 @@ impl Fault {
             }
             Self::Decode(error) => match error.kind() {
                 DecodeErrorKind::WideInGiop1_0 => (Kind::Marshal, minor::WIDE_OVER_1_0),
+                DecodeErrorKind::Local => (Kind::Marshal, minor::LOCAL_OBJECT),
                 DecodeErrorKind::WideRefused => (Kind::BadParam, minor::NO_WCHAR_CODE_SET),
                 DecodeErrorKind::NoValueFactory => (Kind::Marshal, minor::NO_VALUE_FACTORY),
                 _ => (Kind::Marshal, 0),
@@ -191,6 +192,7 @@ impl Fault {
                     (Kind::Marshal, 0)
                 }
                 EncodeErrorKind::WideInGiop1_0 => (Kind::Marshal, minor::WIDE_OVER_1_0),
+                EncodeErrorKind::Local => (Kind::Marshal, minor::LOCAL_OBJECT),
                 EncodeErrorKind::WideRefused => (Kind::BadParam, minor::NO_WCHAR_CODE_SET),
                 _ => (Kind::BadParam, 0),
             },

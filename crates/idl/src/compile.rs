@@ -105,9 +105,11 @@ fn analyse(
     if inputs.is_empty() {
         return Err(Diagnostics::of_option("no IDL file is named", None));
     }
-    for (name, path) in &options.externs {
+    let externs = options.externs.iter().map(|option| ("extern", option));
+    let natives = options.natives.iter().map(|option| ("native", option));
+    for (option, (name, path)) in externs.chain(natives) {
         if path.trim().is_empty() || path.parse::<TokenStream>().is_err() {
-            let message = format!("the option extern(\"{name}\" = …) does not give a Rust path");
+            let message = format!("the option {option}(\"{name}\" = …) does not give a Rust path");
             return Err(Diagnostics::of_option(
                 message,
                 Some("write `crate::common`, for example".to_owned()),
@@ -141,7 +143,13 @@ fn analyse(
     if !sink.is_empty() {
         return Err(failure(sink, &sources));
     }
-    let names = assign(&model, &options.renames, options_span, &sink);
+    let names = assign(
+        &model,
+        &options.renames,
+        &options.natives,
+        options_span,
+        &sink,
+    );
     match sink.finish(&sources) {
         Some(diagnostics) => Err(diagnostics),
         None => Ok(Analysis {

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 
 use crate::diagnostic::{Report, Sink};
-use crate::model::{DefId, DefKind, Interface, Model, Operation, Role, ScopeId, Struct, Union};
+use crate::model::{
+    DefId, DefKind, Interface, InterfaceKind, Model, Operation, Role, ScopeId, Struct, Union,
+};
 use crate::selection::Selection;
 use crate::source::Span;
 
@@ -15,6 +17,8 @@ pub(crate) struct Names {
     names: HashMap<DefId, String>,
     /// Renamed parameters; the others follow the rule.
     parameters: HashMap<(DefId, String), String>,
+    /// The Rust paths of native types that have one.
+    natives: HashMap<DefId, String>,
     /// The type parameter of skeletons: `T`, unless the IDL has a type of that name.
     pub(crate) servant: &'static str,
 }
@@ -74,6 +78,9 @@ fn method_name(idl: &str) -> String {
     }
 }
 
+/// The member of a struct that holds what it inherits.
+pub(crate) const BASE: &str = "base";
+
 /// The variant of a union in which no member is.
 pub(crate) const UNSET: &str = "Unset";
 
@@ -110,6 +117,7 @@ fn is_identifier(name: &str) -> bool {
 pub(crate) fn assign(
     model: &Model,
     renames: &[(String, String)],
+    natives: &[(String, String)],
     options_span: Span,
     sink: &Sink,
 ) -> Names {
@@ -138,6 +146,22 @@ pub(crate) fn assign(
             )),
         }
     }
+    let natives =
+        natives.iter().filter_map(
+            |(idl, path)| match find(model, idl.trim_start_matches("::")) {
+                Some((id, None)) if matches!(model.def(id).kind, DefKind::Native) => {
+                    Some((id, path.clone()))
+                }
+                _ => {
+                    let message = format!(
+                        "the option native(\"{idl}\" = …) names no native type of this IDL"
+                    );
+                    sink.report(Report::new(options_span, message));
+                    None
+                }
+            },
+        );
+    let natives = natives.collect();
     let servant = if names.values().any(|name| name == "T") {
         "T_"
     } else {
@@ -146,6 +170,7 @@ pub(crate) fn assign(
     let names = Names {
         names,
         parameters,
+        natives,
         servant,
     };
     Clashes {
@@ -201,6 +226,11 @@ impl Names {
     /// The name of a type, module, constant, member, enumerator or method.
     pub(crate) fn of(&self, id: DefId) -> &str {
         self.names.get(&id).map_or("", String::as_str)
+    }
+
+    /// The Rust path of native type `id`, as the option gave it.
+    pub(crate) fn native(&self, id: DefId) -> Option<&str> {
+        self.natives.get(&id).map(String::as_str)
     }
 
     pub(crate) fn parameter(&self, operation: DefId, idl: &str) -> String {
@@ -310,8 +340,8 @@ impl Clashes<'_> {
                 self.take(taken, Space::Type, name, id, None);
                 self.composite(taken, id, *scope);
             }
-            DefKind::Interface(_) => {
-                let generated = [
+            DefKind::Interface(interface) => {
+                let mut generated = vec![
                     (
                         self.names.reference(id),
                         format!("the reference of interface `{idl}`"),
@@ -325,6 +355,10 @@ impl Clashes<'_> {
                         format!("the module of interface `{idl}`"),
                     ),
                 ];
+                // A local interface has no reference and no skeleton.
+                if interface.kind == InterfaceKind::Local {
+                    generated.drain(..2);
+                }
                 self.take(taken, Space::Type, name, id, None);
                 for (name, what) in generated {
                     self.take(taken, Space::Type, name, id, Some(what));
@@ -370,6 +404,10 @@ impl Clashes<'_> {
         for &member in inner.filter(is_member) {
             let name = self.names.of(member).to_owned();
             self.take(&mut fields, Space::Value, name, member, None);
+        }
+        if let DefKind::Struct(Struct { base: Some(_), .. }) = &self.model.def(id).kind {
+            let what = "the member for what is inherited".to_owned();
+            self.take(&mut fields, Space::Value, BASE.to_owned(), id, Some(what));
         }
         if let DefKind::Union(union) = &self.model.def(id).kind
             && Selection::of(self.model, union).unset.is_some()

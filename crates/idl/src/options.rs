@@ -20,6 +20,9 @@ pub struct Options {
     /// Scoped IDL name (`"Bank::Account::self"`, operation parameters and struct members included) and the Rust name it
     /// gets instead of the one the rules give it. Default: none.
     pub renames: Vec<(String, String)>,
+    /// Scoped IDL name of a `native` type (`"PortableServer::Servant"`) and the Rust path of the type it stands for.
+    /// Default: none, native types are `zorb::Native`.
+    pub natives: Vec<(String, String)>,
     /// The path of the ORB in generated code. Default: `::zorb`.
     pub crate_path: TokenStream,
 }
@@ -31,6 +34,7 @@ impl Default for Options {
             defines: Vec::new(),
             externs: Vec::new(),
             renames: Vec::new(),
+            natives: Vec::new(),
             crate_path: quote!(::zorb),
         }
     }

@@ -19,6 +19,7 @@ fn compile(path: &Path) -> Result<Output, Diagnostics> {
         let (name, value) = option.split_once(" = ").unwrap();
         match name.split_once(' ') {
             Some(("extern", module)) => options.externs.push((module.to_owned(), value.to_owned())),
+            Some(("native", idl)) => options.natives.push((idl.to_owned(), value.to_owned())),
             Some(("rename", idl)) => options.renames.push((idl.to_owned(), value.to_owned())),
             _ => panic!("{}: unknown option {option}", path.display()),
         }

@@ -2,6 +2,7 @@
 
 pub use crate::interface::RefCodec;
 pub use crate::invoke::Operation;
+pub use crate::local::LocalCodec;
 pub use crate::poa::InterfaceSkeleton;
 pub use phf;
 pub use zorb_cdr::{
@@ -181,6 +182,25 @@ macro_rules! __interface_ref {
     };
 }
 
+/// What types with references to local objects in them need of those: they are equal if they are the same one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __local_interface {
+    ($name:ident) => {
+        impl ::core::fmt::Debug for dyn $name {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.write_str(::core::stringify!($name))
+            }
+        }
+
+        impl ::core::cmp::PartialEq for dyn $name {
+            fn eq(&self, other: &Self) -> bool {
+                ::core::ptr::addr_eq(self, other)
+            }
+        }
+    };
+}
+
 /// The ways from a derived reference to those of its bases.
 #[doc(hidden)]
 #[macro_export]
@@ -218,5 +238,6 @@ macro_rules! __upcasts {
 
 pub use crate::{
     __exception as exception, __interface_ref as interface_ref,
-    __operation_error as operation_error, __upcasts as upcasts,
+    __local_interface as local_interface, __operation_error as operation_error,
+    __upcasts as upcasts,
 };

@@ -12,10 +12,11 @@ impl Generator<'_> {
         let name = ident(self.names.of(id));
         let doc = self.doc(id, "Struct");
         let (fields, codecs) = self.fields(id, body);
+        let shape = shape(&fields);
         quote! {
             #doc
             #[derive(Debug, Clone, PartialEq)]
-            pub struct #name { #(#fields)* }
+            pub struct #name #shape
             #private::cdr_struct!(#name { #(#codecs),* });
         }
     }
@@ -26,11 +27,7 @@ impl Generator<'_> {
         let doc = self.doc(id, "Exception");
         let repository_id = &self.model.def(id).repository_id;
         let (fields, codecs) = self.fields(id, body);
-        let shape = if fields.is_empty() {
-            quote!(;)
-        } else {
-            quote!({ #(#fields)* })
-        };
+        let shape = shape(&fields);
         quote! {
             #doc
             #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +49,15 @@ impl Generator<'_> {
             let codec = self.codec(from, &member.ty).tokens;
             (quote!(#doc pub #name: #value,), quote!(#name: #codec))
         });
-        members.unzip()
+        let inherited = body.base.map(|base| {
+            let doc = format!(
+                " What is inherited from `{}`.",
+                self.model.scoped_name(base)
+            );
+            let (name, ty) = (ident(crate::names::BASE), self.path_to(from, base));
+            (quote!(#[doc = #doc] pub #name: #ty,), quote!(#name: #ty))
+        });
+        inherited.into_iter().chain(members).unzip()
     }
 
     pub(super) fn enumeration(&self, id: DefId, enumerators: &[DefId]) -> TokenStream {
@@ -149,6 +154,14 @@ impl Generator<'_> {
             Value::Error => return TokenStream::new(),
         };
         quote! { #doc #allow pub const #name: #rust_type = #literal; }
+    }
+}
+
+/// The body of a struct: nothing at all where it has no members.
+fn shape(fields: &[TokenStream]) -> TokenStream {
+    match fields {
+        [] => quote!(;),
+        fields => quote!({ #(#fields)* }),
     }
 }
 

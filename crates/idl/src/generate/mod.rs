@@ -7,6 +7,7 @@
 mod data;
 mod dispatch;
 mod docs;
+mod local;
 mod operations;
 mod paths;
 mod skeleton;
@@ -18,7 +19,7 @@ mod unions;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
-use crate::model::{DefId, DefKind, Interface, Model, ScopeId};
+use crate::model::{DefId, DefKind, Interface, InterfaceKind, Model, ScopeId};
 use crate::names::Names;
 
 /// Everything that is declared and not mapped elsewhere, as items for any module.
@@ -65,8 +66,12 @@ impl Generator<'_> {
             DefKind::Interface(interface) if interface.defined => self.interface(id, interface),
             // What it can do is not known here; that it is an object is.
             DefKind::Interface(interface) if self.model.forward_uses.contains_key(&id) => {
-                self.reference(id, interface)
+                match interface.kind {
+                    InterfaceKind::Local => self.local_contract(id, interface),
+                    _ => self.reference(id, interface),
+                }
             }
+            DefKind::Native => self.native(id),
             DefKind::Struct(body) => self.with_inner(id, body.scope, self.structure(id, body)),
             DefKind::Union(union) => self.with_inner(id, union.scope, self.union(id, union)),
             DefKind::Exception(body) => self.with_inner(id, body.scope, self.exception(id, body)),
@@ -109,6 +114,10 @@ impl Generator<'_> {
             );
             quote! { #[doc = #doc] pub mod #name { #nested #errors } }
         });
+        if interface.kind == InterfaceKind::Local {
+            let contract = self.local_contract(id, interface);
+            return quote! { #module #contract };
+        }
         let contract = self.contract(id, interface);
         let reference = self.reference(id, interface);
         let skeleton = self.skeleton(id, interface);

@@ -65,6 +65,12 @@ impl Generator<'_> {
         }
     }
 
+    /// A path that an option gave, from scope `from`.
+    pub(super) fn outer_path(&self, from: ScopeId, path: &str) -> TokenStream {
+        let (_, here) = self.segments(from);
+        self.base(path, here.len())
+    }
+
     /// The path from scope `from` to the type that definition `id` became.
     pub(super) fn path_to(&self, from: ScopeId, id: DefId) -> TokenStream {
         self.path(from, self.model.def(id).scope, &ident(self.names.of(id)))

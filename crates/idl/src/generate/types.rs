@@ -84,6 +84,10 @@ impl Generator<'_> {
 
     /// The type of an object reference that is not nil.
     pub(super) fn reference_type(&self, from: ScopeId, ty: &Type) -> TokenStream {
+        if let Some(id) = self.local_interface(ty) {
+            let contract = self.path_to(from, id);
+            return quote!(::std::sync::Arc<dyn #contract>);
+        }
         match self.model.unaliased(ty) {
             Type::Named(id) => self.path_to_reference(from, *id),
             _ => {
@@ -139,6 +143,10 @@ impl Generator<'_> {
             special: true,
         };
         let bound = |bound: u32| Literal::u32_unsuffixed(bound);
+        if self.is_home_bound(ty) {
+            let value = self.value(from, ty);
+            return special(quote!(#private::LocalCodec<#value>));
+        }
         if self.model.is_reference(ty) {
             let reference = self.reference_type(from, ty);
             return special(quote!(#private::RefCodec<#reference>));

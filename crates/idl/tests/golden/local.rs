@@ -1,0 +1,349 @@
+/** What stays in its process.
+ option: native Here::Cookie = crate::Cookie
+ option: native Here::Inner::Token = self::Token
+
+ Module `IDL:Here:1.0`.*/
+pub mod here {
+    /// Native type `IDL:Here/Cookie:1.0`.
+    pub type Cookie = crate::Cookie;
+    /// Native type `IDL:Here/Servant:1.0`.
+    pub type Servant = ::zorb::Native;
+    /// Module `IDL:Here/Inner:1.0`.
+    pub mod inner {
+        /// Native type `IDL:Here/Inner/Token:1.0`.
+        pub type Token = super::super::Token;
+    }
+    /// Typedef `IDL:Here/ObjectId:1.0`.
+    pub type ObjectId = ::zorb::Bytes;
+    /// Exception `IDL:Here/ForwardRequest:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct ForwardRequest {
+        /// Member `forward_reference`.
+        pub forward_reference: ::core::option::Option<::zorb::ObjectRef>,
+    }
+    ::zorb::__private::exception!(
+        ForwardRequest, "IDL:Here/ForwardRequest:1.0", { forward_reference :
+        ::zorb::__private::RefCodec < ::zorb::ObjectRef > }
+    );
+    /// What a servant of interface `IDL:Here/Plain:1.0` implements, with `async fn`s.
+    pub trait Plain: ::core::marker::Send + ::core::marker::Sync + 'static {
+        /// Operation `ping`.
+        fn ping(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send;
+        /// Reads attribute `name`.
+        fn name(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                ::std::string::String,
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send;
+        /// Writes attribute `name`.
+        fn set_name(
+            &self,
+            value: &str,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send;
+    }
+    /// A reference to an object of interface `IDL:Here/Plain:1.0`.
+    #[derive(Clone)]
+    pub struct PlainRef {
+        object: ::zorb::ObjectRef,
+    }
+    ::zorb::__private::interface_ref!(PlainRef, "IDL:Here/Plain:1.0", bases : []);
+    impl PlainRef {
+        /// Operation `ping`.
+        pub async fn ping(&self) -> ::core::result::Result<(), ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "ping",
+            );
+            self.object.invoke::<_, (), ::zorb::SystemException>(&OPERATION, ()).await
+        }
+        /// Reads attribute `name`.
+        pub async fn name(
+            &self,
+        ) -> ::core::result::Result<::std::string::String, ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "_get_name",
+            );
+            let (result,) = self
+                .object
+                .invoke::<
+                    _,
+                    (::std::string::String,),
+                    ::zorb::SystemException,
+                >(&OPERATION, ())
+                .await?;
+            ::core::result::Result::Ok(result)
+        }
+        /// Writes attribute `name`.
+        pub async fn set_name(
+            &self,
+            value: &str,
+        ) -> ::core::result::Result<(), ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "_set_name",
+            );
+            self.object
+                .invoke::<_, (), ::zorb::SystemException>(&OPERATION, (value,))
+                .await
+        }
+    }
+    /// Serves interface `IDL:Here/Plain:1.0` with a [`Plain`].
+    #[derive(Debug)]
+    pub struct PlainServant<T> {
+        servant: ::std::sync::Arc<T>,
+    }
+    impl<T: Plain> PlainServant<T> {
+        /// A skeleton that owns its servant.
+        pub fn new(servant: T) -> Self {
+            Self {
+                servant: ::std::sync::Arc::new(servant),
+            }
+        }
+        /// A skeleton that shares its servant with whoever else holds it.
+        pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
+            Self { servant }
+        }
+    }
+    impl<T> ::core::clone::Clone for PlainServant<T> {
+        fn clone(&self) -> Self {
+            Self {
+                servant: ::std::sync::Arc::clone(&self.servant),
+            }
+        }
+    }
+    impl<T: Plain> ::zorb::__private::InterfaceSkeleton for PlainServant<T> {
+        type Ref = PlainRef;
+    }
+    impl<T: Plain> ::zorb::__private::Skeleton for PlainServant<T> {
+        fn repository_id(&self) -> &'static str {
+            "IDL:Here/Plain:1.0"
+        }
+        fn is_a(&self, repository_id: &str) -> bool {
+            ::core::matches!(repository_id, "IDL:Here/Plain:1.0")
+        }
+        fn start(
+            &self,
+            request: ::zorb::__private::Request,
+        ) -> ::zorb::__private::Upcall {
+            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
+                key: 16287231350648472473,
+                disps: &[(0, 0)],
+                entries: &[
+                    (&[112, 105, 110, 103], 0),
+                    (&[95, 103, 101, 116, 95, 110, 97, 109, 101], 1),
+                    (&[95, 115, 101, 116, 95, 110, 97, 109, 101], 2),
+                ],
+            };
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            match OPERATIONS.get(request.operation()).copied() {
+                ::core::option::Option::Some(0) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        if let ::core::result::Result::Err(error) = request
+                            .arguments::<()>()
+                        {
+                            return request.system_exception(&error);
+                        }
+                        match <T as Plain>::ping(&servant).await {
+                            ::core::result::Result::Ok(()) => request.reply(()),
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                ::core::option::Option::Some(1) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        if let ::core::result::Result::Err(error) = request
+                            .arguments::<()>()
+                        {
+                            return request.system_exception(&error);
+                        }
+                        match <T as Plain>::name(&servant).await {
+                            ::core::result::Result::Ok(result) => {
+                                request.reply((result,))
+                            }
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                ::core::option::Option::Some(2) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        let arguments = match request
+                            .arguments::<(::std::borrow::Cow<'_, str>,)>()
+                        {
+                            ::core::result::Result::Ok(arguments) => arguments,
+                            ::core::result::Result::Err(error) => {
+                                return request.system_exception(&error);
+                            }
+                        };
+                        match <T as Plain>::set_name(&servant, &arguments.0).await {
+                            ::core::result::Result::Ok(()) => request.reply(()),
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                _ => request.unknown_operation(),
+            }
+        }
+    }
+    /// What is declared inside interface `Here::Manager`, and what its operations raise.
+    pub mod manager {
+        /// Enum `IDL:Here/Manager/State:1.0`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum State {
+            /// Enumerator `idle`.
+            Idle,
+            /// Enumerator `active`.
+            Active,
+        }
+        ::zorb::__private::cdr_enum!(State { Idle, Active });
+        /// What `incarnate` raises.
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub enum IncarnateError {
+            /// `IDL:Here/ForwardRequest:1.0`.
+            ForwardRequest(super::ForwardRequest),
+            /// `IDL:Here/Spoilt:1.0`.
+            Spoilt(super::Spoilt),
+            /// A system exception.
+            System(::zorb::SystemException),
+        }
+        ::zorb::__private::operation_error!(
+            IncarnateError { ForwardRequest(super::ForwardRequest), Spoilt(super::Spoilt)
+            }
+        );
+    }
+    /** Hands out servants.
+
+ Local interface `IDL:Here/Manager:1.0`.*/
+    pub trait Manager: ::core::marker::Send + ::core::marker::Sync + 'static {
+        /// Operation `incarnate`. Gives back the result, `the_cookie`.
+        fn incarnate(
+            &self,
+            id: &[u8],
+            adapter: ::core::option::Option<PlainRef>,
+            the_cookie: &Cookie,
+        ) -> ::core::result::Result<(Servant, Cookie), manager::IncarnateError>;
+        /// Reads attribute `current`.
+        fn current(
+            &self,
+        ) -> ::core::result::Result<manager::State, ::zorb::SystemException>;
+        /// Reads attribute `parent`.
+        fn parent(
+            &self,
+        ) -> ::core::result::Result<
+            ::core::option::Option<::std::sync::Arc<dyn Manager>>,
+            ::zorb::SystemException,
+        >;
+        /// Writes attribute `parent`.
+        fn set_parent(
+            &self,
+            value: ::core::option::Option<::std::sync::Arc<dyn Manager>>,
+        ) -> ::core::result::Result<(), ::zorb::SystemException>;
+        /// Operation `find`. Gives back the result, `all`.
+        fn find(
+            &self,
+            key: &str,
+            like: &Entry,
+        ) -> ::core::result::Result<
+            (
+                Entry,
+                ::std::vec::Vec<::core::option::Option<::std::sync::Arc<dyn Manager>>>,
+            ),
+            ::zorb::SystemException,
+        >;
+    }
+    ::zorb::__private::local_interface!(Manager);
+    /// Typedef `IDL:Here/Managers:1.0`.
+    pub type Managers = ::std::vec::Vec<
+        ::core::option::Option<::std::sync::Arc<dyn Manager>>,
+    >;
+    /// Typedef `IDL:Here/Boss:1.0`.
+    pub type BossRef = ::std::sync::Arc<dyn Manager>;
+    /// Struct `IDL:Here/Entry:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Entry {
+        /// Member `key`.
+        pub key: ::std::string::String,
+        /// Member `value`.
+        pub value: ::core::option::Option<::std::sync::Arc<dyn Manager>>,
+        /// Member `it`.
+        pub it: Servant,
+    }
+    ::zorb::__private::cdr_struct!(
+        Entry { key : ::std::string::String, value : ::zorb::__private::LocalCodec <
+        ::core::option::Option < ::std::sync::Arc < dyn Manager > > >, it :
+        ::zorb::__private::LocalCodec < Servant > }
+    );
+    /// Union `IDL:Here/Either:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "members are as large as the IDL has them"
+    )]
+    pub enum Either {
+        /// Member `many`, selected by `TRUE`.
+        Many(::std::vec::Vec<::core::option::Option<::std::sync::Arc<dyn Manager>>>),
+        /// Member `one`, selected by `FALSE`.
+        One(Cookie),
+    }
+    ::zorb::__private::cdr_union!(
+        Either : bool { one { Many(::zorb::__private::Seq < ::zorb::__private::LocalCodec
+        < ::core::option::Option < ::std::sync::Arc < dyn Manager > > > >) = [true],
+        One(::zorb::__private::LocalCodec < Cookie >) = [false] } several {} }
+    );
+    /// Exception `IDL:Here/Spoilt:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Spoilt {
+        /// Member `what`.
+        pub what: Entry,
+    }
+    ::zorb::__private::exception!(Spoilt, "IDL:Here/Spoilt:1.0", { what : Entry });
+    /// Local interface `IDL:Here/Special:1.0`.
+    pub trait Special: Manager {
+        /// Operation `ping`.
+        fn ping(&self) -> ::core::result::Result<(), ::zorb::SystemException>;
+        /// Reads attribute `name`.
+        fn name(
+            &self,
+        ) -> ::core::result::Result<::std::string::String, ::zorb::SystemException>;
+        /// Writes attribute `name`.
+        fn set_name(
+            &self,
+            value: &str,
+        ) -> ::core::result::Result<(), ::zorb::SystemException>;
+        /// Operation `count`.
+        fn count(
+            &self,
+            t: &inner::Token,
+        ) -> ::core::result::Result<i32, ::zorb::SystemException>;
+    }
+    ::zorb::__private::local_interface!(Special);
+    /// Local interface `IDL:Here/Most:1.0`.
+    pub trait Most: Special {}
+    ::zorb::__private::local_interface!(Most);
+}
+/// Local interface `IDL:Unseen:1.0`.
+pub trait Unseen: ::core::marker::Send + ::core::marker::Sync + 'static {}
+::zorb::__private::local_interface!(Unseen);
+/// Struct `IDL:Sees:1.0`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sees {
+    /// Member `it`.
+    pub it: ::core::option::Option<::std::sync::Arc<dyn Unseen>>,
+}
+::zorb::__private::cdr_struct!(
+    Sees { it : ::zorb::__private::LocalCodec < ::core::option::Option < ::std::sync::Arc
+    < dyn Unseen > > > }
+);

@@ -1,0 +1,73 @@
+//! What never leaves its process: local objects, and values of the application's that IDL knows by name only.
+
+use core::any::Any;
+use core::fmt;
+use core::marker::PhantomData;
+use std::sync::Arc;
+use zorb_cdr::{
+    ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
+    Layout,
+};
+
+/// A value of an IDL `native` type: whatever the application puts in.
+///
+/// It is shared by its clones, and `==` says whether two are the same one. It stays in its process: to send it is MARSHAL.
+/// Where one Rust type is all that an IDL type ever holds, `native("M::X" = path)` of
+/// [`idl_file`](macro@crate::idl_file) puts that type in its place.
+///
+/// ```
+/// use zorb::Native;
+///
+/// let cookie = Native::new(7_u32);
+/// assert_eq!(cookie.downcast_ref::<u32>(), Some(&7));
+/// assert_eq!(cookie.downcast_ref::<String>(), None);
+/// assert!(cookie == cookie.clone() && cookie != Native::new(7_u32));
+/// ```
+#[derive(Clone)]
+pub struct Native(Arc<dyn Any + Send + Sync>);
+
+impl Native {
+    /// Holds `value`. Allocates.
+    pub fn new<T: Any + Send + Sync>(value: T) -> Self {
+        Self(Arc::new(value))
+    }
+
+    /// What is inside, if it is a `T`.
+    #[must_use]
+    pub fn downcast_ref<T: Any>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+}
+
+impl fmt::Debug for Native {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Native").finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Native {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Native {}
+
+/// How values that stay in their process do not travel: so that what holds one is a type like others.
+#[derive(Debug)]
+pub struct LocalCodec<T>(PhantomData<fn() -> T>);
+
+impl<T> Codec for LocalCodec<T> {
+    type Value = T;
+    type Borrowed = T;
+    const MIN_SIZE: usize = 1;
+    const LAYOUT: Layout = Layout::VARIABLE;
+
+    fn encode<O: ByteOrder>(_: &T, _: &mut Encoder<O>) -> Result<(), EncodeError> {
+        Err(EncodeErrorKind::Local.into())
+    }
+
+    fn decode<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<T, DecodeError> {
+        Err(d.error(DecodeErrorKind::Local))
+    }
+}
