@@ -402,6 +402,27 @@ impl Model {
         }
     }
 
+    /// Whether `ty` is a value type or a value box, under whatever name.
+    pub(crate) fn is_value(&self, ty: &Type) -> bool {
+        match self.unaliased(ty) {
+            Type::ValueBase => true,
+            Type::Named(id) => {
+                matches!(self.def(*id).kind, DefKind::Value(_) | DefKind::ValueBox(_))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether `ty` is an abstract interface, under whatever name.
+    pub(crate) fn is_abstract(&self, ty: &Type) -> bool {
+        match self.unaliased(ty) {
+            Type::Named(id) => self
+                .interface(*id)
+                .is_some_and(|interface| interface.kind == InterfaceKind::Abstract),
+            _ => false,
+        }
+    }
+
     /// Whether `scope` lies in a module that another expansion has compiled.
     pub(crate) fn is_extern(&self, scope: ScopeId) -> bool {
         let mut at = Some(scope);

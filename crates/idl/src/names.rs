@@ -7,6 +7,7 @@ use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 use crate::diagnostic::{Report, Sink};
 use crate::model::{
     DefId, DefKind, Interface, InterfaceKind, Model, Operation, Role, ScopeId, Struct, Union,
+    ValueType,
 };
 use crate::selection::Selection;
 use crate::source::Span;
@@ -268,6 +269,20 @@ impl Names {
         format!("{}Ref", self.stem(id))
     }
 
+    /// The trait of the operations of a value type.
+    pub(crate) fn value_operations(&self, id: DefId) -> String {
+        format!("{}Operations", self.stem(id))
+    }
+
+    /// The member of a value type's state that is the state of its base.
+    pub(crate) fn base_member(&self, value: &ValueType) -> &'static str {
+        let mut members = value.members.iter();
+        match members.any(|member| self.of(member.def) == "base") {
+            true => "base_",
+            false => "base",
+        }
+    }
+
     /// The skeleton of an interface.
     pub(crate) fn skeleton(&self, id: DefId) -> String {
         format!("{}Servant", self.stem(id))
@@ -307,11 +322,19 @@ impl Clashes<'_> {
         for &id in &self.model.scope(scope).order {
             self.definition(&mut taken, id);
         }
-        let Some(interface) = owner.and_then(|owner| self.model.interface(owner)) else {
+        let Some(owner) = owner else {
             return;
         };
-        for operation in interface
-            .operations
+        if let Some(value) = self.model.value_type(owner) {
+            let mut fields = Taken::new();
+            for member in &value.members {
+                let name = self.names.of(member.def).to_owned();
+                self.take(&mut fields, Space::Value, name, member.def, None);
+            }
+        }
+        for operation in self
+            .model
+            .operations(owner)
             .iter()
             .filter(|operation| !operation.raises.is_empty())
         {
@@ -324,7 +347,9 @@ impl Clashes<'_> {
                 Some(what),
             );
         }
-        self.methods(interface);
+        if let Some(interface) = self.model.interface(owner) {
+            self.methods(interface);
+        }
     }
 
     fn definition(&self, taken: &mut Taken, id: DefId) {
@@ -373,11 +398,25 @@ impl Clashes<'_> {
                 self.take(taken, Space::Type, name, id, None);
             }
             DefKind::Const(..) => self.take(taken, Space::Value, name, id, None),
-            DefKind::Value(_)
-            | DefKind::ValueBox(_)
-            | DefKind::Bitset(_)
-            | DefKind::Bitmask(_)
-            | DefKind::Native => self.take(taken, Space::Type, name, id, None),
+            DefKind::Value(_) => {
+                let generated = [
+                    (
+                        self.names.value_operations(id),
+                        format!("the operations of value type `{idl}`"),
+                    ),
+                    (
+                        self.names.inner_module(id),
+                        format!("the module of value type `{idl}`"),
+                    ),
+                ];
+                self.take(taken, Space::Type, name, id, None);
+                for (name, what) in generated {
+                    self.take(taken, Space::Type, name, id, Some(what));
+                }
+            }
+            DefKind::ValueBox(_) | DefKind::Bitset(_) | DefKind::Bitmask(_) | DefKind::Native => {
+                self.take(taken, Space::Type, name, id, None)
+            }
             // Enumerators live in their enum, members in their struct, operations in their trait.
             DefKind::Enumerator(_)
             | DefKind::Member

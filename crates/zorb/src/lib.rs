@@ -21,6 +21,7 @@ mod object;
 mod options;
 mod orb;
 mod poa;
+mod value;
 mod wire;
 
 pub use builder::Builder;
@@ -33,6 +34,10 @@ pub use object::ObjectRef;
 pub use options::OptionError;
 pub use orb::Orb;
 pub use poa::Poa;
+pub use value::{
+    Abstract, Concrete, CustomMarshal, DataInput, DataOutput, Derives, MarshalError, Value,
+    ValueBase, ValueRead, ValueState, ValueType, ValueWrite,
+};
 
 pub use bytes::Bytes;
 pub use zorb_cdr::{

@@ -8,6 +8,7 @@ use crate::interface::Interface;
 use crate::keys::Keys;
 use crate::options::{OptionError, Source};
 use crate::poa::Poa;
+use crate::value::{Concrete, Values};
 use crate::wire::{
     Acceptor, Cache, CacheKey, Candidate, ClientConnection, ConnectError, Connecting, Published,
     ServerConnection, Silent, candidates, make_ior,
@@ -79,6 +80,7 @@ pub(crate) struct OrbInner {
     serving: Mutex<Serving>,
     /// Registered at run time. As they travel: a reference of ours would keep the ORB alive.
     initial_references: Mutex<BTreeMap<String, Ior>>,
+    values: Values,
 }
 
 #[derive(Default)]
@@ -126,6 +128,7 @@ impl Orb {
             connections: Arc::new(Semaphore::new(settings.max_connections)),
             serving: Mutex::default(),
             initial_references: Mutex::default(),
+            values: Values::default(),
             settings,
         };
         let orb = Self(Arc::new_cyclic(|handles| {
@@ -178,6 +181,14 @@ impl Orb {
     #[must_use]
     pub fn connections_served(&self) -> usize {
         self.inner().serving().connections.len()
+    }
+
+    /// Has this ORB read values of type `T`: those with operations or custom marshalling, which are MARSHAL (minor
+    /// 1) otherwise, and those that come where their IDL does not show that they may: as a `ValueBase`, through an
+    /// abstract interface, or as a value of a base that is declared in IDL which was compiled elsewhere.
+    #[doc(alias = "register_value_factory")]
+    pub fn register_value<T: Concrete>(&self) {
+        self.inner().values().register::<T>();
     }
 
     /// Writes a reference as text that every ORB reads: `IOR:…`.
@@ -257,6 +268,11 @@ async fn warn_of_doubts(listening: &[Endpoint], published: &[Endpoint]) {
 }
 
 impl OrbInner {
+    /// The value types that were registered.
+    pub(crate) fn values(&self) -> &Values {
+        &self.values
+    }
+
     /// A clone of the ORB. Upcalls in progress get one even when the last has been dropped: the
     /// references that they are given need one.
     pub(crate) fn handle(&self) -> Option<Orb> {

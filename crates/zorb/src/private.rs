@@ -4,6 +4,7 @@ pub use crate::interface::RefCodec;
 pub use crate::invoke::Operation;
 pub use crate::local::LocalCodec;
 pub use crate::poa::InterfaceSkeleton;
+pub use crate::value::{AbstractCodec, Behaviour, Caster, State, ValueCodec, ValueInfo};
 pub use phf;
 pub use zorb_cdr::{
     Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Octets,
@@ -236,8 +237,197 @@ macro_rules! __upcasts {
     };
 }
 
+/// The ways from a reference to the abstract interfaces that it is one of.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __abstract_upcasts {
+    ($derived:ty => [$($base:ty),* $(,)?]) => {
+        $(
+            impl<'a> ::core::convert::From<&'a $derived>
+                for ::core::option::Option<$crate::Abstract<$base>>
+            {
+                fn from(reference: &'a $derived) -> Self {
+                    ::core::option::Option::Some($crate::Abstract::Object(
+                        <$base as $crate::Interface>::unchecked_narrow(
+                            ::core::clone::Clone::clone(&reference.object),
+                        ),
+                    ))
+                }
+            }
+        )*
+    };
+}
+
+/// A value type. `kind` is `plain`, `operations` with the traits that have to be implemented for it, the same with
+/// `custom`, or `abstract`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __value_type {
+    (
+        $name:ident, $idl:literal, [$id:literal $(, $truncated:literal)*],
+        base: [$($base:ident)?],
+        derives: [$($ancestor:ty),* $(,)?],
+        known: [$($known:ty),* $(,)?],
+        $kind:ident [$($operations:path),* $(,)?]
+    ) => {
+        impl $crate::ValueType for $name {
+            const REPOSITORY_ID: &'static str = $id;
+
+            fn info() -> &'static $crate::__private::ValueInfo {
+                static INFO: $crate::__private::ValueInfo = $crate::__private::ValueInfo {
+                    name: $idl,
+                    ids: &[$id $(, $truncated)*],
+                    is: &[
+                        ::core::any::TypeId::of::<$name>(),
+                        $(::core::any::TypeId::of::<$ancestor>(),)*
+                        ::core::any::TypeId::of::<$crate::ValueBase>(),
+                    ],
+                    known: &[$(<$known as $crate::ValueType>::info),*],
+                    behaviour: $crate::__value_behaviour!($kind $name),
+                };
+                &INFO
+            }
+        }
+
+        impl $crate::Derives<$name> for $name {}
+        impl $crate::Derives<$crate::ValueBase> for $name {}
+        $(impl $crate::Derives<$ancestor> for $name {})*
+
+        $crate::__value_state!($kind $name [$($base)?] [$($operations),*]);
+    };
+}
+
+/// What is known of how values of a type behave before anybody has implemented anything.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __value_behaviour {
+    (plain $name:ident) => {
+        ::core::option::Option::Some(&const { $crate::__private::Behaviour::plain::<$name>() })
+    };
+    ($kind:ident $name:ident) => {
+        ::core::option::Option::None
+    };
+}
+
+/// The state of a value type, and how it behaves.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __value_state {
+    (abstract $name:ident [] [$($operations:path),*]) => {};
+    ($kind:ident $name:ident [$($base:ident)?] [$($operations:path),*]) => {
+        impl $crate::ValueState for $name {}
+
+        impl $crate::__private::State for $name {
+            fn part(
+                &self,
+                id: ::core::any::TypeId,
+            ) -> ::core::option::Option<&dyn ::core::any::Any> {
+                if id == ::core::any::TypeId::of::<Self>() {
+                    return ::core::option::Option::Some(self);
+                }
+                $(return $crate::__private::State::part(&self.$base, id);)?
+                #[allow(unreachable_code, reason = "not every value type has a base with state")]
+                ::core::option::Option::None
+            }
+
+            fn part_mut(
+                &mut self,
+                id: ::core::any::TypeId,
+            ) -> ::core::option::Option<&mut dyn ::core::any::Any> {
+                if id == ::core::any::TypeId::of::<Self>() {
+                    return ::core::option::Option::Some(self);
+                }
+                $(return $crate::__private::State::part_mut(&mut self.$base, id);)?
+                #[allow(unreachable_code, reason = "not every value type has a base with state")]
+                ::core::option::Option::None
+            }
+
+            fn as_any(&self) -> &dyn ::core::any::Any {
+                self
+            }
+
+            fn as_any_mut(&mut self) -> &mut dyn ::core::any::Any {
+                self
+            }
+        }
+
+        $crate::__value_concrete!($kind $name [$($operations),*]);
+    };
+}
+
+/// How values of a type behave, as soon as what has to be implemented is.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __value_concrete {
+    (plain $name:ident []) => {
+        impl $crate::Concrete for $name {
+            fn behaviour() -> &'static $crate::__private::Behaviour {
+                &const { $crate::__private::Behaviour::plain::<$name>() }
+            }
+        }
+    };
+    (operations $name:ident [$($operations:path),*]) => {
+        $crate::__value_concrete!(@ with_operations $name [] [$($operations),*]);
+    };
+    (custom $name:ident [$($operations:path),*]) => {
+        $crate::__value_concrete!(@ custom $name [$crate::CustomMarshal +] [$($operations),*]);
+    };
+    (@ $make:ident $name:ident [$($custom:tt)*] [$($operations:path),*]) => {
+        const _: () = {
+            // Whether somebody has implemented it is asked only where a value is made or registered: a bound without
+            // a lifetime would have to hold here.
+            #[diagnostic::on_unimplemented(
+                message = "not all is implemented that the IDL wants of value type `{Self}`",
+                note = ::core::concat!(
+                    "the traits are: ", ::core::stringify!($($custom)* $($operations +)* Sized),
+                ),
+            )]
+            pub trait __Implemented<'a>: $($custom)* $($operations +)* Sized {}
+            impl<'a, __T: $($custom)* $($operations +)* Sized> __Implemented<'a> for __T {}
+
+            impl $crate::Concrete for $name
+            where
+                for<'a> $name: __Implemented<'a>,
+            {
+                fn behaviour() -> &'static $crate::__private::Behaviour {
+                    &const {
+                        $crate::__private::Behaviour::$make::<$name>(|id| {
+                            $(if id == ::core::any::TypeId::of::<
+                                $crate::__private::Caster<dyn $operations>,
+                            >() {
+                                return ::core::option::Option::Some(&const {
+                                    $crate::__private::Caster::<dyn $operations> {
+                                        shared: |state| match state.downcast_ref::<$name>() {
+                                            ::core::option::Option::Some(state) => {
+                                                ::core::option::Option::Some(state)
+                                            }
+                                            ::core::option::Option::None => {
+                                                ::core::option::Option::None
+                                            }
+                                        },
+                                        exclusive: |state| match state.downcast_mut::<$name>() {
+                                            ::core::option::Option::Some(state) => {
+                                                ::core::option::Option::Some(state)
+                                            }
+                                            ::core::option::Option::None => {
+                                                ::core::option::Option::None
+                                            }
+                                        },
+                                    }
+                                });
+                            })*
+                            let _ = id;
+                            ::core::option::Option::None
+                        })
+                    }
+                }
+            }
+        };
+    };
+}
+
 pub use crate::{
-    __exception as exception, __interface_ref as interface_ref,
-    __local_interface as local_interface, __operation_error as operation_error,
-    __upcasts as upcasts,
+    __abstract_upcasts as abstract_upcasts, __exception as exception,
+    __interface_ref as interface_ref, __local_interface as local_interface,
+    __operation_error as operation_error, __upcasts as upcasts, __value_type as value_type,
 };

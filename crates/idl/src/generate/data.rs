@@ -88,6 +88,9 @@ impl Generator<'_> {
         // Whoever writes the name of a typedef of an interface means the reference; nil is said with `Option`.
         let (name, target) = match self.model.is_reference(ty) {
             true => (self.reference_name(id), self.reference_type(from, ty)),
+            false if self.model.is_value(ty) => {
+                (ident(self.names.of(id)), self.value_state(from, ty))
+            }
             false => (ident(self.names.of(id)), self.value(from, ty)),
         };
         quote! { #doc pub type #name = #target; }

@@ -15,6 +15,7 @@ mod stub;
 pub(crate) mod support;
 mod types;
 mod unions;
+mod values;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
@@ -75,6 +76,8 @@ impl Generator<'_> {
             DefKind::Struct(body) => self.with_inner(id, body.scope, self.structure(id, body)),
             DefKind::Union(union) => self.with_inner(id, union.scope, self.union(id, union)),
             DefKind::Exception(body) => self.with_inner(id, body.scope, self.exception(id, body)),
+            DefKind::Value(value) if value.defined => self.value_type(id, value),
+            DefKind::ValueBox(ty) => self.value_box(id, ty),
             DefKind::Enum(enumerators) => self.enumeration(id, enumerators),
             DefKind::Typedef(ty) => self.typedef(id, ty),
             DefKind::Const(ty, value) => self.constant(id, ty, value),
@@ -120,7 +123,9 @@ impl Generator<'_> {
         }
         let contract = self.contract(id, interface);
         let reference = self.reference(id, interface);
-        let skeleton = self.skeleton(id, interface);
+        // What supports an abstract interface is a value, or an object of an interface that is derived from it.
+        let skeleton =
+            (interface.kind != InterfaceKind::Abstract).then(|| self.skeleton(id, interface));
         quote! { #module #contract #reference #skeleton }
     }
 

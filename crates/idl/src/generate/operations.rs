@@ -61,11 +61,21 @@ impl Generator<'_> {
         owner: &Interface,
         operation: &Operation,
     ) -> TokenStream {
+        self.error_in(from, owner.scope, operation)
+    }
+
+    /// The same, for an operation that is declared in scope `owner`.
+    pub(super) fn error_in(
+        &self,
+        from: ScopeId,
+        owner: ScopeId,
+        operation: &Operation,
+    ) -> TokenStream {
         if operation.raises.is_empty() {
             let orb = &self.orb;
             return quote!(#orb::SystemException);
         }
-        self.path(from, owner.scope, &ident(&self.names.error_enum(operation)))
+        self.path(from, owner, &ident(&self.names.error_enum(operation)))
     }
 
     pub(super) fn parameter_name(&self, operation: &Operation, parameter: &Parameter) -> Ident {
@@ -99,12 +109,16 @@ impl Generator<'_> {
 
     /// The error enums of all operations that raise something.
     pub(super) fn operation_errors(&self, interface: &Interface) -> TokenStream {
-        let raising = interface
-            .operations
+        self.errors_of(interface.scope, &interface.operations)
+    }
+
+    /// The same, for operations that are declared in `scope`.
+    pub(super) fn errors_of(&self, scope: ScopeId, operations: &[Operation]) -> TokenStream {
+        let raising = operations
             .iter()
             .filter(|operation| !operation.raises.is_empty());
         raising
-            .map(|operation| self.operation_error(interface.scope, operation))
+            .map(|operation| self.operation_error(scope, operation))
             .collect()
     }
 

@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 
 use super::operations::lints;
 use super::{Generator, ident};
-use crate::model::{DefId, Interface, Operation, ScopeId};
+use crate::model::{DefId, Interface, InterfaceKind, Operation, ScopeId};
 
 impl Generator<'_> {
     pub(super) fn reference(&self, id: DefId, interface: &Interface) -> TokenStream {
@@ -21,6 +21,16 @@ impl Generator<'_> {
             .collect();
         let upcasts =
             (!bases.is_empty()).then(|| quote!(#private::upcasts!(#name => [#(#bases),*]);));
+        let lineage_ids = [id].into_iter().chain(interface.ancestors.iter().copied());
+        let abstracts: Vec<_> = lineage_ids
+            .filter(|&base| {
+                let base = self.model.interface(base);
+                base.is_some_and(|base| base.kind == InterfaceKind::Abstract)
+            })
+            .map(|base| self.path_to_reference(from, base))
+            .collect();
+        let abstracts = (!abstracts.is_empty())
+            .then(|| quote!(#private::abstract_upcasts!(#name => [#(#abstracts),*]);));
         let base_ids = interface
             .ancestors
             .iter()
@@ -42,6 +52,7 @@ impl Generator<'_> {
             pub struct #name { object: #orb::ObjectRef }
             #private::interface_ref!(#name, #repository_id, bases: [#(#base_ids),*]);
             #upcasts
+            #abstracts
             #methods
         }
     }

@@ -13,14 +13,13 @@ fn missing(feature: Feature) -> Option<&'static str> {
         Feature::Bitset => "bitsets",
         Feature::Bitmask => "bitmasks",
         Feature::NativeException => "native exceptions",
-        Feature::Value => "value types",
-        Feature::ValueBox => "value boxes",
-        Feature::ValueBase => "`ValueBase`",
-        Feature::AbstractInterface => "abstract interfaces",
         Feature::Context => "context clauses",
         Feature::Native | Feature::LocalInterface => return None,
         Feature::StructInheritance | Feature::EmptyStruct => return None,
         Feature::Union | Feature::Fixed | Feature::LongDouble | Feature::Int8 => return None,
+        Feature::Value | Feature::ValueBox | Feature::ValueBase | Feature::AbstractInterface => {
+            return None;
+        }
     })
 }
 

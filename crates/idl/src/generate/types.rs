@@ -97,12 +97,36 @@ impl Generator<'_> {
         }
     }
 
+    /// The type of a value that is not null: what its state is called.
+    pub(super) fn value_state(&self, from: ScopeId, ty: &Type) -> TokenStream {
+        match self.model.unaliased(ty) {
+            Type::Named(id) => self.path_to(from, *id),
+            _ => {
+                let orb = &self.orb;
+                quote!(#orb::ValueBase)
+            }
+        }
+    }
+
+    /// What is given as `impl Into<Option<…>>`, and taken by value.
+    fn is_handle(&self, ty: &Type) -> bool {
+        self.model.is_reference(ty) || self.model.is_value(ty)
+    }
+
     /// The owned Rust type.
     pub(super) fn value(&self, from: ScopeId, ty: &Type) -> TokenStream {
         let ty = self.model.unaliased(ty);
+        let orb = &self.orb;
+        if self.model.is_value(ty) {
+            let state = self.value_state(from, ty);
+            return quote!(::core::option::Option<#orb::Value<#state>>);
+        }
         if self.model.is_reference(ty) {
             let reference = self.reference_type(from, ty);
-            return quote!(::core::option::Option<#reference>);
+            return match self.model.is_abstract(ty) {
+                true => quote!(::core::option::Option<#orb::Abstract<#reference>>),
+                false => quote!(::core::option::Option<#reference>),
+            };
         }
         match ty {
             Type::Basic(basic) => self.basic(*basic),
@@ -147,9 +171,16 @@ impl Generator<'_> {
             let value = self.value(from, ty);
             return special(quote!(#private::LocalCodec<#value>));
         }
+        if self.model.is_value(ty) {
+            let state = self.value_state(from, ty);
+            return special(quote!(#private::ValueCodec<#state>));
+        }
         if self.model.is_reference(ty) {
             let reference = self.reference_type(from, ty);
-            return special(quote!(#private::RefCodec<#reference>));
+            return special(match self.model.is_abstract(ty) {
+                true => quote!(#private::AbstractCodec<#reference>),
+                false => quote!(#private::RefCodec<#reference>),
+            });
         }
         match ty {
             Type::Str {
@@ -237,7 +268,7 @@ impl Generator<'_> {
     /// The type of an `in` parameter that is the same for stub and servant; `None` where they differ.
     fn common_parameter(&self, from: ScopeId, ty: &Type) -> Option<TokenStream> {
         let ty = self.model.unaliased(ty);
-        if self.model.is_reference(ty) || self.is_octets(ty) {
+        if self.is_handle(ty) || self.is_octets(ty) {
             return None;
         }
         let value = self.value(from, ty);
@@ -301,7 +332,7 @@ impl Generator<'_> {
         } else {
             place.clone()
         };
-        let by_value = self.model.is_reference(ty) || self.is_by_value(ty);
+        let by_value = self.is_handle(ty) || self.is_by_value(ty);
         match ty {
             _ if by_value => ServantArgument {
                 decoded,

@@ -1,0 +1,263 @@
+//! Value types: a struct of the state, and a trait of the operations.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use super::operations::lints;
+use super::{Generator, ident};
+use crate::model::{DefId, DefKind, Operation, Role, ScopeId, Type, ValueKind, ValueType};
+
+impl Generator<'_> {
+    pub(super) fn value_type(&self, id: DefId, value: &ValueType) -> TokenStream {
+        let private = &self.private;
+        let nested = self.scope(value.scope);
+        let errors = self.errors_of(value.scope, &value.operations);
+        let module = (!nested.is_empty() || !errors.is_empty()).then(|| {
+            let name = ident(&self.names.inner_module(id));
+            let doc = format!(
+                " What is declared inside value type `{}`, and what its operations raise.",
+                self.model.scoped_name(id)
+            );
+            quote! { #[doc = #doc] pub mod #name { #nested #errors } }
+        });
+        let from = self.model.def(id).scope;
+        let (name, text) = (ident(self.names.of(id)), self.model.scoped_name(id));
+        let ids = self.truncatable_ids(id);
+        let ancestors = value.ancestors.iter().copied();
+        let bases: Vec<_> = ancestors
+            .filter(|&base| self.model.value_type(base).is_some())
+            .collect();
+        let derives = bases.iter().map(|&base| self.path_to(from, base));
+        let known = self.heirs(id).map(|heir| self.path_to(from, heir));
+        let contracts: Vec<_> = [id]
+            .iter()
+            .chain(&bases)
+            .filter(|&&owner| self.has_operations(owner))
+            .map(|&owner| {
+                self.path(
+                    from,
+                    self.model.def(owner).scope,
+                    &self.contract_name(owner),
+                )
+            })
+            .collect();
+        let (state, base, kind) = match value.kind {
+            ValueKind::Abstract => {
+                let doc = self.doc(id, "Abstract value type");
+                let state = quote! {
+                    #doc
+                    #[derive(Debug)]
+                    pub enum #name {}
+                };
+                (state, None, "abstract")
+            }
+            kind => {
+                let (state, base) = self.state(id, value);
+                let kind = match kind {
+                    ValueKind::Custom => "custom",
+                    _ if contracts.is_empty() => "plain",
+                    _ => "operations",
+                };
+                (state, base, kind)
+            }
+        };
+        let kind = ident(kind);
+        let contract = self
+            .has_operations(id)
+            .then(|| self.value_contract(id, value));
+        quote! {
+            #module
+            #state
+            #private::value_type!(
+                #name, #text, [#(#ids),*],
+                base: [#base], derives: [#(#derives),*], known: [#(#known),*],
+                #kind [#(#contracts),*]
+            );
+            #contract
+        }
+    }
+
+    /// The struct, and the name of the member that is the base's state.
+    fn state(&self, id: DefId, value: &ValueType) -> (TokenStream, Option<Ident>) {
+        let private = &self.private;
+        let from = self.model.def(id).scope;
+        let name = ident(self.names.of(id));
+        let doc = self.doc(id, "The state of value type");
+        let base = self.stateful_base(value);
+        let base_name = base.map(|_| ident(self.names.base_member(value)));
+        let base_field = base.map(|base| {
+            let (member, ty) = (&base_name, self.path_to(from, base));
+            let doc = format!(" The state of `{}`.", self.model.scoped_name(base));
+            quote!(#[doc = #doc] pub #member: #ty,)
+        });
+        let fields = value.members.iter().map(|member| {
+            let name = ident(self.names.of(member.def));
+            let access = if member.public { "Public" } else { "Private" };
+            let line = format!("{access} member `{}`.", self.model.def(member.def).name);
+            let doc = self.doc_with(member.def, &line);
+            let ty = self.value(from, &member.ty);
+            quote!(#doc pub #name: #ty,)
+        });
+        let wire = (value.kind != ValueKind::Custom).then(|| {
+            let base = base.map(|base| {
+                let ty = self.path_to(from, base);
+                quote!(#base_name: #ty,)
+            });
+            let codecs = value.members.iter().map(|member| {
+                let name = ident(self.names.of(member.def));
+                let codec = self.codec(from, &member.ty).tokens;
+                quote!(#name: #codec)
+            });
+            quote!(#private::cdr_struct!(#name { #base #(#codecs),* });)
+        });
+        let state = quote! {
+            #doc
+            #[derive(Debug, Clone, PartialEq)]
+            pub struct #name { #base_field #(#fields)* }
+            #wire
+        };
+        (state, base_name)
+    }
+
+    /// A box is a value type with one member, which has no name in IDL.
+    pub(super) fn value_box(&self, id: DefId, ty: &Type) -> TokenStream {
+        let private = &self.private;
+        let from = self.model.def(id).scope;
+        let (name, text) = (ident(self.names.of(id)), self.model.scoped_name(id));
+        let doc = self.doc(id, "Value box");
+        let repository_id = &self.model.def(id).repository_id;
+        let value = self.value(from, ty);
+        let codec = self.codec(from, ty).tokens;
+        quote! {
+            #doc
+            #[derive(Debug, Clone, PartialEq)]
+            pub struct #name {
+                #[doc = " What is in the box."]
+                pub value: #value,
+            }
+            #private::cdr_struct!(#name { value: #codec });
+            #private::value_type!(
+                #name, #text, [#repository_id], base: [], derives: [], known: [], plain []
+            );
+        }
+    }
+
+    /// Its own repository id, and those of the bases that it may be truncated to.
+    fn truncatable_ids(&self, id: DefId) -> Vec<&str> {
+        let mut ids = vec![&*self.model.def(id).repository_id];
+        let mut at = self.model.value_type(id);
+        while let Some(value) = at
+            && value.truncatable
+            && let Some(base) = self.stateful_base(value)
+        {
+            ids.push(&self.model.def(base).repository_id);
+            at = self.model.value_type(base);
+        }
+        ids
+    }
+
+    fn stateful_base(&self, value: &ValueType) -> Option<DefId> {
+        let base = *value.bases.first()?;
+        (self.model.value_type(base)?.kind != ValueKind::Abstract).then_some(base)
+    }
+
+    /// The value types with state that are derived from `id`.
+    fn heirs(&self, id: DefId) -> impl Iterator<Item = DefId> {
+        let defs = self.model.defs.iter().enumerate();
+        defs.filter_map(move |(index, def)| match &def.kind {
+            DefKind::Value(heir)
+                if heir.kind != ValueKind::Abstract && heir.ancestors.contains(&id) =>
+            {
+                Some(DefId(index))
+            }
+            _ => None,
+        })
+    }
+
+    fn contract_name(&self, id: DefId) -> Ident {
+        ident(&self.names.value_operations(id))
+    }
+
+    /// What the trait of a value type holds: its own operations, and those of interfaces that it supports and its bases
+    /// do not; each with the scope of what it raises.
+    fn value_operations(&self, id: DefId) -> Vec<(ScopeId, &Operation)> {
+        let Some(value) = self.model.value_type(id) else {
+            return Vec::new();
+        };
+        let bases = value.bases.iter();
+        let inherited: Vec<&[DefId]> = bases
+            .filter_map(|&base| self.model.ancestors(base))
+            .collect();
+        let supported = value.ancestors.iter().rev();
+        let supported = supported.filter(|id| !inherited.iter().any(|known| known.contains(id)));
+        let supported = supported.filter_map(|&id| self.model.interface(id));
+        let supported = supported.flat_map(|interface| {
+            let operations = interface.operations.iter();
+            operations.map(|operation| (interface.scope, operation))
+        });
+        let own = value.operations.iter();
+        supported
+            .chain(own.map(|operation| (value.scope, operation)))
+            .collect()
+    }
+
+    fn has_operations(&self, id: DefId) -> bool {
+        !self.value_operations(id).is_empty()
+    }
+
+    /// The trait of the operations, and that values themselves have it.
+    fn value_contract(&self, id: DefId, value: &ValueType) -> TokenStream {
+        let orb = &self.orb;
+        let from = self.model.def(id).scope;
+        let (name, state) = (self.contract_name(id), ident(self.names.of(id)));
+        let doc = match value.kind {
+            ValueKind::Abstract => format!(
+                " What values of type `{}` do. Implemented for the states of value types that are derived from it, \
+                 and called on a `Value` of any of them.",
+                self.model.def(id).repository_id
+            ),
+            _ => format!(
+                " What values of type `{}` do. Implement it for `{state}`, and for the state of each value type that \
+                 is derived from it; call it on a `Value`.",
+                self.model.def(id).repository_id
+            ),
+        };
+        let operations = self.value_operations(id);
+        let (declared, forwarded): (Vec<_>, Vec<_>) = operations
+            .iter()
+            .map(|&(scope, operation)| {
+                let doc = self.operation_doc(operation);
+                let method = ident(&self.names.method(operation));
+                let inputs: Vec<_> = self.inputs(operation).collect();
+                let names: Vec<_> = inputs
+                    .iter()
+                    .map(|parameter| self.parameter_name(operation, parameter))
+                    .collect();
+                let types = inputs
+                    .iter()
+                    .map(|parameter| self.servant_parameter(from, &parameter.ty));
+                let output = self.output_type(from, operation);
+                let error = self.error_in(from, scope, operation);
+                let allow = lints(inputs.len(), self.outputs(operation).len());
+                let (receiver, through) = match operation.role {
+                    Role::Get => (quote!(&self), ident("operations")),
+                    _ => (quote!(&mut self), ident("operations_mut")),
+                };
+                let signature = quote! {
+                    fn #method(#receiver, #(#names: #types),*) -> ::core::result::Result<#output, #error>
+                };
+                let forward = quote! {
+                    #signature {
+                        self.#through::<dyn #name, _, _>(|__state| __state.#method(#(#names),*))
+                    }
+                };
+                (quote!(#doc #allow #signature;), forward)
+            })
+            .unzip();
+        quote! {
+            #[doc = #doc]
+            pub trait #name { #(#declared)* }
+            impl<__T: #orb::Derives<#state>> #name for #orb::Value<__T> { #(#forwarded)* }
+        }
+    }
+}

@@ -1,0 +1,492 @@
+/// Module `IDL:example.com/Garden:1.0`.
+pub mod garden {
+    /// Exception `IDL:example.com/Garden/Withered:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Withered {
+        /// Member `why`.
+        pub why: ::std::string::String,
+    }
+    ::zorb::__private::exception!(
+        Withered, "IDL:example.com/Garden/Withered:1.0", { why : ::std::string::String }
+    );
+    /// What a servant of interface `IDL:example.com/Garden/Described:1.0` implements, with `async fn`s.
+    pub trait Described: ::core::marker::Send + ::core::marker::Sync + 'static {
+        /// Operation `describe`.
+        fn describe(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                ::std::string::String,
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send;
+    }
+    /// A reference to an object of interface `IDL:example.com/Garden/Described:1.0`.
+    #[derive(Clone)]
+    pub struct DescribedRef {
+        object: ::zorb::ObjectRef,
+    }
+    ::zorb::__private::interface_ref!(
+        DescribedRef, "IDL:example.com/Garden/Described:1.0", bases : []
+    );
+    ::zorb::__private::abstract_upcasts!(DescribedRef => [DescribedRef]);
+    impl DescribedRef {
+        /// Operation `describe`.
+        pub async fn describe(
+            &self,
+        ) -> ::core::result::Result<::std::string::String, ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "describe",
+            );
+            let (result,) = self
+                .object
+                .invoke::<
+                    _,
+                    (::std::string::String,),
+                    ::zorb::SystemException,
+                >(&OPERATION, ())
+                .await?;
+            ::core::result::Result::Ok(result)
+        }
+    }
+    /// What a servant of interface `IDL:example.com/Garden/Bed:1.0` implements, with `async fn`s.
+    pub trait Bed: Described {}
+    /// A reference to an object of interface `IDL:example.com/Garden/Bed:1.0`.
+    #[derive(Clone)]
+    pub struct BedRef {
+        object: ::zorb::ObjectRef,
+    }
+    ::zorb::__private::interface_ref!(
+        BedRef, "IDL:example.com/Garden/Bed:1.0", bases :
+        ["IDL:example.com/Garden/Described:1.0"]
+    );
+    ::zorb::__private::upcasts!(BedRef => [DescribedRef]);
+    ::zorb::__private::abstract_upcasts!(BedRef => [DescribedRef]);
+    impl BedRef {
+        /// Operation `describe`.
+        pub async fn describe(
+            &self,
+        ) -> ::core::result::Result<::std::string::String, ::zorb::SystemException> {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "describe",
+            );
+            let (result,) = self
+                .object
+                .invoke::<
+                    _,
+                    (::std::string::String,),
+                    ::zorb::SystemException,
+                >(&OPERATION, ())
+                .await?;
+            ::core::result::Result::Ok(result)
+        }
+    }
+    /// Serves interface `IDL:example.com/Garden/Bed:1.0` with a [`Bed`].
+    #[derive(Debug)]
+    pub struct BedServant<T> {
+        servant: ::std::sync::Arc<T>,
+    }
+    impl<T: Bed> BedServant<T> {
+        /// A skeleton that owns its servant.
+        pub fn new(servant: T) -> Self {
+            Self {
+                servant: ::std::sync::Arc::new(servant),
+            }
+        }
+        /// A skeleton that shares its servant with whoever else holds it.
+        pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
+            Self { servant }
+        }
+    }
+    impl<T> ::core::clone::Clone for BedServant<T> {
+        fn clone(&self) -> Self {
+            Self {
+                servant: ::std::sync::Arc::clone(&self.servant),
+            }
+        }
+    }
+    impl<T: Bed> ::zorb::__private::InterfaceSkeleton for BedServant<T> {
+        type Ref = BedRef;
+    }
+    impl<T: Bed> ::zorb::__private::Skeleton for BedServant<T> {
+        fn repository_id(&self) -> &'static str {
+            "IDL:example.com/Garden/Bed:1.0"
+        }
+        fn is_a(&self, repository_id: &str) -> bool {
+            ::core::matches!(
+                repository_id, "IDL:example.com/Garden/Bed:1.0" |
+                "IDL:example.com/Garden/Described:1.0"
+            )
+        }
+        fn start(
+            &self,
+            request: ::zorb::__private::Request,
+        ) -> ::zorb::__private::Upcall {
+            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
+                key: 16287231350648472473,
+                disps: &[(0, 0)],
+                entries: &[(&[100, 101, 115, 99, 114, 105, 98, 101], 0)],
+            };
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            match OPERATIONS.get(request.operation()).copied() {
+                ::core::option::Option::Some(0) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        if let ::core::result::Result::Err(error) = request
+                            .arguments::<()>()
+                        {
+                            return request.system_exception(&error);
+                        }
+                        match <T as Described>::describe(&servant).await {
+                            ::core::result::Result::Ok(result) => {
+                                request.reply((result,))
+                            }
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                _ => request.unknown_operation(),
+            }
+        }
+    }
+    /// What is declared inside value type `Garden::Plant`, and what its operations raise.
+    pub mod plant {
+        /// Typedef `IDL:example.com/Garden/Plant/Plants:1.0`.
+        pub type Plants = ::std::vec::Vec<
+            ::core::option::Option<::zorb::Value<super::Plant>>,
+        >;
+    }
+    /** A thing that grows.
+
+ The state of value type `IDL:example.com/Garden/Plant:1.0`.*/
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Plant {
+        /// Public member `name`.
+        pub name: ::std::string::String,
+        /// Private member `parent`.
+        pub parent: ::core::option::Option<::zorb::Value<Plant>>,
+        /// Public member `children`.
+        pub children: ::std::vec::Vec<::core::option::Option<::zorb::Value<Plant>>>,
+    }
+    ::zorb::__private::cdr_struct!(
+        Plant { name : ::std::string::String, parent : ::zorb::__private::ValueCodec <
+        Plant >, children : ::zorb::__private::Seq < ::zorb::__private::ValueCodec <
+        Plant > > }
+    );
+    ::zorb::__private::value_type!(
+        Plant, "Garden::Plant", ["IDL:example.com/Garden/Plant:1.0"], base : [], derives
+        : [], known : [Tree], plain[]
+    );
+    /// What is declared inside value type `Garden::Tree`, and what its operations raise.
+    pub mod tree {
+        /// What `cut` raises.
+        #[derive(Debug, Clone, PartialEq)]
+        #[non_exhaustive]
+        pub enum CutError {
+            /// `IDL:example.com/Garden/Withered:1.0`.
+            Withered(super::Withered),
+            /// A system exception.
+            System(::zorb::SystemException),
+        }
+        ::zorb::__private::operation_error!(CutError { Withered(super::Withered) });
+    }
+    /// The state of value type `IDL:example.com/Garden/Tree:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Tree {
+        /// The state of `Garden::Plant`.
+        pub base: Plant,
+        /// Public member `height`.
+        pub height: f64,
+    }
+    ::zorb::__private::cdr_struct!(Tree { base : Plant, height : f64 });
+    ::zorb::__private::value_type!(
+        Tree, "Garden::Tree", ["IDL:example.com/Garden/Tree:1.0",
+        "IDL:example.com/Garden/Plant:1.0"], base : [base], derives : [Plant], known :
+        [], operations[TreeOperations]
+    );
+    /// What values of type `IDL:example.com/Garden/Tree:1.0` do. Implement it for `Tree`, and for the state of each value type that is derived from it; call it on a `Value`.
+    pub trait TreeOperations {
+        /// Operation `describe`.
+        fn describe(
+            &mut self,
+        ) -> ::core::result::Result<::std::string::String, ::zorb::SystemException>;
+        /// Reads attribute `rings`.
+        fn rings(&self) -> ::core::result::Result<i32, ::zorb::SystemException>;
+        /// Writes attribute `rings`.
+        fn set_rings(
+            &mut self,
+            value: i32,
+        ) -> ::core::result::Result<(), ::zorb::SystemException>;
+        /// Operation `cut`. Gives back `rest`.
+        fn cut(
+            &mut self,
+            by: f64,
+        ) -> ::core::result::Result<
+            ::core::option::Option<::zorb::Value<Tree>>,
+            tree::CutError,
+        >;
+    }
+    impl<__T: ::zorb::Derives<Tree>> TreeOperations for ::zorb::Value<__T> {
+        fn describe(
+            &mut self,
+        ) -> ::core::result::Result<::std::string::String, ::zorb::SystemException> {
+            self.operations_mut::<dyn TreeOperations, _, _>(|__state| __state.describe())
+        }
+        fn rings(&self) -> ::core::result::Result<i32, ::zorb::SystemException> {
+            self.operations::<dyn TreeOperations, _, _>(|__state| __state.rings())
+        }
+        fn set_rings(
+            &mut self,
+            value: i32,
+        ) -> ::core::result::Result<(), ::zorb::SystemException> {
+            self.operations_mut::<
+                    dyn TreeOperations,
+                    _,
+                    _,
+                >(|__state| __state.set_rings(value))
+        }
+        fn cut(
+            &mut self,
+            by: f64,
+        ) -> ::core::result::Result<
+            ::core::option::Option<::zorb::Value<Tree>>,
+            tree::CutError,
+        > {
+            self.operations_mut::<dyn TreeOperations, _, _>(|__state| __state.cut(by))
+        }
+    }
+    /// Abstract value type `IDL:example.com/Garden/Watered:1.0`.
+    #[derive(Debug)]
+    pub enum Watered {}
+    ::zorb::__private::value_type!(
+        Watered, "Garden::Watered", ["IDL:example.com/Garden/Watered:1.0"], base : [],
+        derives : [], known : [Cactus], abstract[WateredOperations]
+    );
+    /// What values of type `IDL:example.com/Garden/Watered:1.0` do. Implemented for the states of value types that are derived from it, and called on a `Value` of any of them.
+    pub trait WateredOperations {
+        /// Operation `water`.
+        fn water(
+            &mut self,
+            litres: u32,
+        ) -> ::core::result::Result<(), ::zorb::SystemException>;
+    }
+    impl<__T: ::zorb::Derives<Watered>> WateredOperations for ::zorb::Value<__T> {
+        fn water(
+            &mut self,
+            litres: u32,
+        ) -> ::core::result::Result<(), ::zorb::SystemException> {
+            self.operations_mut::<
+                    dyn WateredOperations,
+                    _,
+                    _,
+                >(|__state| __state.water(litres))
+        }
+    }
+    /// The state of value type `IDL:example.com/Garden/Cactus:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Cactus {
+        /// Public member `spines`.
+        pub spines: u8,
+    }
+    ::zorb::__private::value_type!(
+        Cactus, "Garden::Cactus", ["IDL:example.com/Garden/Cactus:1.0"], base : [],
+        derives : [Watered], known : [], custom[WateredOperations]
+    );
+    /// Value box `IDL:example.com/Garden/Label:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Label {
+        /// What is in the box.
+        pub value: ::std::string::String,
+    }
+    ::zorb::__private::cdr_struct!(Label { value : ::zorb::__private::WideStr });
+    ::zorb::__private::value_type!(
+        Label, "Garden::Label", ["IDL:example.com/Garden/Label:1.0"], base : [], derives
+        : [], known : [], plain[]
+    );
+    /// Typedef `IDL:example.com/Garden/Flower:1.0`.
+    pub type Flower = Plant;
+    /// What a servant of interface `IDL:example.com/Garden/Gardener:1.0` implements, with `async fn`s.
+    pub trait Gardener: ::core::marker::Send + ::core::marker::Sync + 'static {
+        /// Operation `plant`. Gives back the result, `name`.
+        fn plant(
+            &self,
+            what: ::core::option::Option<::zorb::Value<Plant>>,
+            name: ::core::option::Option<::zorb::Value<Label>>,
+            anything: ::core::option::Option<::zorb::Abstract<DescribedRef>>,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                (
+                    ::core::option::Option<::zorb::Value<::zorb::ValueBase>>,
+                    ::core::option::Option<::zorb::Value<Label>>,
+                ),
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send;
+    }
+    /// A reference to an object of interface `IDL:example.com/Garden/Gardener:1.0`.
+    #[derive(Clone)]
+    pub struct GardenerRef {
+        object: ::zorb::ObjectRef,
+    }
+    ::zorb::__private::interface_ref!(
+        GardenerRef, "IDL:example.com/Garden/Gardener:1.0", bases : []
+    );
+    impl GardenerRef {
+        /// Operation `plant`. Gives back the result, `name`.
+        pub async fn plant(
+            &self,
+            what: impl ::core::convert::Into<
+                ::core::option::Option<::zorb::Value<Plant>>,
+            >,
+            name: impl ::core::convert::Into<
+                ::core::option::Option<::zorb::Value<Label>>,
+            >,
+            anything: impl ::core::convert::Into<
+                ::core::option::Option<::zorb::Abstract<DescribedRef>>,
+            >,
+        ) -> ::core::result::Result<
+            (
+                ::core::option::Option<::zorb::Value<::zorb::ValueBase>>,
+                ::core::option::Option<::zorb::Value<Label>>,
+            ),
+            ::zorb::SystemException,
+        > {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "plant",
+            );
+            let what: ::core::option::Option<::zorb::Value<Plant>> = ::core::convert::Into::into(
+                what,
+            );
+            let name: ::core::option::Option<::zorb::Value<Label>> = ::core::convert::Into::into(
+                name,
+            );
+            let anything: ::core::option::Option<::zorb::Abstract<DescribedRef>> = ::core::convert::Into::into(
+                anything,
+            );
+            let (result0, result1) = self
+                .object
+                .invoke::<
+                    _,
+                    (
+                        ::zorb::__private::Dec<
+                            ::zorb::__private::ValueCodec<::zorb::ValueBase>,
+                        >,
+                        ::zorb::__private::Dec<::zorb::__private::ValueCodec<Label>>,
+                    ),
+                    ::zorb::SystemException,
+                >(
+                    &OPERATION,
+                    (
+                        ::zorb::__private::Enc::<
+                            ::zorb::__private::ValueCodec<Plant>,
+                        >(&what),
+                        ::zorb::__private::Enc::<
+                            ::zorb::__private::ValueCodec<Label>,
+                        >(&name),
+                        ::zorb::__private::Enc::<
+                            ::zorb::__private::AbstractCodec<DescribedRef>,
+                        >(&anything),
+                    ),
+                )
+                .await?;
+            ::core::result::Result::Ok((result0.0, result1.0))
+        }
+    }
+    /// Serves interface `IDL:example.com/Garden/Gardener:1.0` with a [`Gardener`].
+    #[derive(Debug)]
+    pub struct GardenerServant<T> {
+        servant: ::std::sync::Arc<T>,
+    }
+    impl<T: Gardener> GardenerServant<T> {
+        /// A skeleton that owns its servant.
+        pub fn new(servant: T) -> Self {
+            Self {
+                servant: ::std::sync::Arc::new(servant),
+            }
+        }
+        /// A skeleton that shares its servant with whoever else holds it.
+        pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
+            Self { servant }
+        }
+    }
+    impl<T> ::core::clone::Clone for GardenerServant<T> {
+        fn clone(&self) -> Self {
+            Self {
+                servant: ::std::sync::Arc::clone(&self.servant),
+            }
+        }
+    }
+    impl<T: Gardener> ::zorb::__private::InterfaceSkeleton for GardenerServant<T> {
+        type Ref = GardenerRef;
+    }
+    impl<T: Gardener> ::zorb::__private::Skeleton for GardenerServant<T> {
+        fn repository_id(&self) -> &'static str {
+            "IDL:example.com/Garden/Gardener:1.0"
+        }
+        fn is_a(&self, repository_id: &str) -> bool {
+            ::core::matches!(repository_id, "IDL:example.com/Garden/Gardener:1.0")
+        }
+        fn start(
+            &self,
+            request: ::zorb::__private::Request,
+        ) -> ::zorb::__private::Upcall {
+            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
+                key: 16287231350648472473,
+                disps: &[(0, 0)],
+                entries: &[(&[112, 108, 97, 110, 116], 0)],
+            };
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            match OPERATIONS.get(request.operation()).copied() {
+                ::core::option::Option::Some(0) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        let arguments = match request
+                            .arguments::<
+                                (
+                                    ::zorb::__private::Dec<
+                                        ::zorb::__private::ValueCodec<Plant>,
+                                    >,
+                                    ::zorb::__private::Dec<
+                                        ::zorb::__private::ValueCodec<Label>,
+                                    >,
+                                    ::zorb::__private::Dec<
+                                        ::zorb::__private::AbstractCodec<DescribedRef>,
+                                    >,
+                                ),
+                            >()
+                        {
+                            ::core::result::Result::Ok(arguments) => arguments,
+                            ::core::result::Result::Err(error) => {
+                                return request.system_exception(&error);
+                            }
+                        };
+                        match <T as Gardener>::plant(
+                                &servant,
+                                arguments.0.0,
+                                arguments.1.0,
+                                arguments.2.0,
+                            )
+                            .await
+                        {
+                            ::core::result::Result::Ok((result0, result1)) => {
+                                request
+                                    .reply((
+                                        ::zorb::__private::Enc::<
+                                            ::zorb::__private::ValueCodec<::zorb::ValueBase>,
+                                        >(&result0),
+                                        ::zorb::__private::Enc::<
+                                            ::zorb::__private::ValueCodec<Label>,
+                                        >(&result1),
+                                    ))
+                            }
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                _ => request.unknown_operation(),
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What the handles of one value share.
+
+use super::types::{Behaviour, Caster, State, ValueInfo};
+use core::any::TypeId;
+use core::cell::{Cell as Slot, RefCell};
+use core::fmt;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+
+/// Values within values that `Debug` shows; deeper ones are names. Cycles end here, too.
+const MAX_SHOWN: usize = 8;
+
+/// The state of a value, and what it is.
+pub(super) struct Cell {
+    behaviour: &'static Behaviour,
+    /// Empty while the value is being read from a message, when others may refer to it already.
+    state: RwLock<Option<Box<dyn State>>>,
+}
+
+impl Cell {
+    pub(super) fn new(behaviour: &'static Behaviour, state: Option<Box<dyn State>>) -> Self {
+        Self {
+            behaviour,
+            state: RwLock::new(state),
+        }
+    }
+
+    pub(super) fn behaviour(&self) -> &'static Behaviour {
+        self.behaviour
+    }
+
+    pub(super) fn info(&self) -> &'static ValueInfo {
+        (self.behaviour.info)()
+    }
+
+    pub(super) fn caster<D: ?Sized + 'static>(&self) -> Option<&'static Caster<D>> {
+        (self.behaviour.operations)(TypeId::of::<Caster<D>>())?.downcast_ref()
+    }
+
+    // A panic while somebody wrote is that caller's business: members are set one by one anyway.
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, Option<Box<dyn State>>> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, Option<Box<dyn State>>> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+thread_local! {
+    /// States that wait to be dropped, while one is.
+    static DROPPING: RefCell<Option<Vec<Box<dyn State>>>> = const { RefCell::new(None) };
+    static SHOWN: Slot<usize> = const { Slot::new(0) };
+}
+
+impl Drop for Cell {
+    /// One state after the other, however long the chain: a peer may have built it.
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(state) = state.take() else {
+            return;
+        };
+        let mut state = Some(state);
+        // A thread that is ending has no queue any more; then it is dropped here.
+        let begun = DROPPING.try_with(|dropping| match &mut *dropping.borrow_mut() {
+            Some(queue) => {
+                queue.extend(state.take());
+                false
+            }
+            none => {
+                *none = Some(Vec::new());
+                true
+            }
+        });
+        if begun != Ok(true) {
+            return;
+        }
+        let _done = Done;
+        while let Some(next) = state.take() {
+            drop(next);
+            let last = DROPPING.try_with(|dropping| dropping.borrow_mut().as_mut()?.pop());
+            state = last.unwrap_or_default();
+        }
+    }
+}
+
+/// Ends the queue, also when a state panics as it is dropped.
+struct Done;
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        let rest = DROPPING.try_with(|dropping| dropping.borrow_mut().take());
+        drop(rest);
+    }
+}
+
+impl fmt::Debug for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.info().name;
+        let depth = SHOWN.get();
+        if depth >= MAX_SHOWN {
+            return write!(f, "{name} {{ .. }}");
+        }
+        let state = match self.state.try_read() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(state)) => state.into_inner(),
+            Err(TryLockError::WouldBlock) => return write!(f, "{name} {{ <locked> }}"),
+        };
+        SHOWN.set(depth + 1);
+        let result = match &*state {
+            Some(state) => state.fmt(f),
+            None => write!(f, "{name} {{ .. }}"),
+        };
+        SHOWN.set(depth);
+        result
+    }
+}

@@ -1,0 +1,171 @@
+//! Values and abstract interfaces on the wire.
+
+use super::Value;
+use super::cell::Cell;
+use super::types::{Behaviour, Derives, ValueBase, ValueType};
+use crate::interface::{Interface, RefCodec};
+use crate::orb::OrbInner;
+use core::any::TypeId;
+use core::marker::PhantomData;
+use std::sync::Arc;
+use zorb_cdr::{
+    ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
+    Shared, ValueHead,
+};
+
+/// How values travel.
+#[derive(Debug)]
+pub struct ValueCodec<T>(PhantomData<T>);
+
+impl<T: ValueType> Codec for ValueCodec<T> {
+    type Value = Option<Value<T>>;
+    type Borrowed = Option<Value<T>>;
+    const MIN_SIZE: usize = 4;
+
+    fn encode<O: ByteOrder>(
+        value: &Option<Value<T>>,
+        e: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
+        match value {
+            Some(value) => encode_cell(&value.cell, e),
+            None => {
+                e.write_null_value();
+                Ok(())
+            }
+        }
+    }
+
+    fn decode<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Option<Value<T>>, DecodeError> {
+        let value = d.read_value(|d, head| {
+            let behaviour = choose::<T, O>(d, head)?;
+            let cell = Arc::new(Cell::new(behaviour, None));
+            d.share_value(head, Arc::clone(&cell) as Shared);
+            let state = behaviour.read(O::any_decoder(d))?;
+            *cell.write() = Some(state);
+            Ok(cell)
+        })?;
+        let Some(value) = value else {
+            return Ok(None);
+        };
+        // What an indirection leads to may be anything.
+        let kind = DecodeErrorKind::Expected("a value of another type");
+        let Ok(cell) = value.downcast::<Cell>() else {
+            return Err(d.error(kind));
+        };
+        match cell.info().is(TypeId::of::<T>()) {
+            true => Ok(Some(Value::of(cell))),
+            false => Err(d.error(kind)),
+        }
+    }
+}
+
+fn encode_cell<O: ByteOrder>(cell: &Arc<Cell>, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+    let behaviour = cell.behaviour();
+    let shared: Shared = Arc::clone(cell) as Shared;
+    e.write_value(&shared, cell.info().ids, behaviour.custom, |e| {
+        match cell.read().as_deref() {
+            Some(state) => (behaviour.write)(state.as_any(), O::any_encoder(e)),
+            None => Err(EncodeErrorKind::Expected("a value that has been read").into()),
+        }
+    })
+}
+
+/// The type that a value is read as: the most derived one that is known here, and is a `T`.
+fn choose<T: ValueType, O>(
+    d: &Decoder<'_, O>,
+    head: &ValueHead<'_>,
+) -> Result<&'static Behaviour, DecodeError> {
+    let info = T::info();
+    let orb = d
+        .context()
+        .and_then(|context| context.downcast_ref::<OrbInner>());
+    let find = |id: &str| {
+        let registered = orb.and_then(|orb| orb.values().get(id));
+        let generated = || {
+            let own = core::iter::once(info);
+            let mut known = own.chain(info.known.iter().map(|known| known()));
+            known.find(|known| known.id() == id)?.behaviour
+        };
+        registered
+            .filter(|known| (known.info)().is(TypeId::of::<T>()))
+            .or_else(generated)
+    };
+    let found = match head.ids() {
+        [] => find(info.id()),
+        ids => ids
+            .iter()
+            .find_map(|id| core::str::from_utf8(id).ok().and_then(find)),
+    };
+    found.ok_or_else(|| d.error(DecodeErrorKind::NoValueFactory))
+}
+
+/// What an abstract interface stands for: an object reference, or a value whose type supports the interface.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "an abstract interface is one of the two by definition"
+)]
+pub enum Abstract<R> {
+    /// An object somewhere.
+    Object(R),
+    /// A value: [`downcast`](Value::downcast) tells which.
+    Value(Value<ValueBase>),
+}
+
+impl<R: Interface> From<R> for Abstract<R> {
+    fn from(reference: R) -> Self {
+        Self::Object(reference)
+    }
+}
+
+impl<'a, R: Interface> From<&'a Abstract<R>> for Option<Abstract<R>> {
+    fn from(other: &'a Abstract<R>) -> Self {
+        Some(other.clone())
+    }
+}
+
+impl<'a, R: Interface, T: Derives<ValueBase>> From<&'a Value<T>> for Option<Abstract<R>> {
+    /// Whether its type supports the interface is for whoever receives it to find out.
+    fn from(value: &'a Value<T>) -> Self {
+        Some(Abstract::Value(value.upcast()))
+    }
+}
+
+/// How abstract interfaces travel.
+#[derive(Debug)]
+pub struct AbstractCodec<R>(PhantomData<R>);
+
+impl<R: Interface> Codec for AbstractCodec<R> {
+    type Value = Option<Abstract<R>>;
+    type Borrowed = Option<Abstract<R>>;
+    const MIN_SIZE: usize = 5;
+
+    fn encode<O: ByteOrder>(
+        value: &Option<Abstract<R>>,
+        e: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
+        match value {
+            Some(Abstract::Object(reference)) => {
+                e.write_bool(true);
+                e.put(reference.as_object().ior())
+            }
+            Some(Abstract::Value(value)) => {
+                e.write_bool(false);
+                encode_cell(&value.cell, e)
+            }
+            None => {
+                e.write_bool(false);
+                e.write_null_value();
+                Ok(())
+            }
+        }
+    }
+
+    fn decode<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Option<Abstract<R>>, DecodeError> {
+        if d.read_bool()? {
+            Ok(RefCodec::<R>::decode(d)?.map(Abstract::Object))
+        } else {
+            Ok(ValueCodec::<ValueBase>::decode(d)?.map(Abstract::Value))
+        }
+    }
+}

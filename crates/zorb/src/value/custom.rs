@@ -1,0 +1,257 @@
+//! Marshalling by hand, for value types that are declared `custom`.
+
+use super::Value;
+use super::codec::ValueCodec;
+use super::types::{State, ValueState, ValueType};
+use crate::interface::{Interface, RefCodec};
+use core::fmt;
+use zorb_cdr::{
+    AnyDecoder, AnyEncoder, Codec, Decode, DecodeError, DecodeErrorKind, Encode, EncodeError,
+    EncodeErrorKind,
+};
+
+/// How a value type that is declared `custom` travels: whatever [`marshal`](Self::marshal) writes,
+/// [`unmarshal`](Self::unmarshal) reads, and both ends have to agree on it.
+///
+/// ```
+/// zorb::idl! {
+///     custom valuetype Temperature { public double kelvin; };
+/// }
+/// use zorb::{CustomMarshal, DataInput, DataOutput, MarshalError};
+///
+/// impl CustomMarshal for Temperature {
+///     fn marshal(&self, output: &mut DataOutput<'_>) -> Result<(), MarshalError> {
+///         output.write(&1_u8)?; // the version of what follows
+///         output.write(&self.kelvin)
+///     }
+///
+///     fn unmarshal(input: &mut DataInput<'_, '_>) -> Result<Self, MarshalError> {
+///         match input.read::<u8>()? {
+///             1 => Ok(Self { kelvin: input.read()? }),
+///             _ => Err(MarshalError::expected("version 1")),
+///         }
+///     }
+/// }
+/// # fn f(orb: &zorb::Orb) {
+/// orb.register_value::<Temperature>(); // or it cannot be received
+/// # }
+/// ```
+pub trait CustomMarshal: Sized {
+    /// Writes the state, that of bases included.
+    ///
+    /// # Errors
+    /// What writing fails with, or a [`MarshalError`] of one's own.
+    fn marshal(&self, output: &mut DataOutput<'_>) -> Result<(), MarshalError>;
+
+    /// Reads what `marshal` wrote. Values may be part of a cycle with the one that is being read: their state is there
+    /// when the whole message has been read.
+    ///
+    /// # Errors
+    /// What reading fails with, or a [`MarshalError`] of one's own.
+    fn unmarshal(input: &mut DataInput<'_, '_>) -> Result<Self, MarshalError>;
+}
+
+/// Why a value cannot be marshalled or unmarshalled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MarshalError(Cause);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Read(DecodeError),
+    Write(EncodeError),
+    Expected(&'static str),
+}
+
+impl MarshalError {
+    /// An error of one's own: what was expected, as in "version 1". MARSHAL for whoever reads, BAD_PARAM for whoever
+    /// writes.
+    #[must_use]
+    pub const fn expected(what: &'static str) -> Self {
+        Self(Cause::Expected(what))
+    }
+}
+
+impl fmt::Display for MarshalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Cause::Read(error) => error.fmt(f),
+            Cause::Write(error) => error.fmt(f),
+            Cause::Expected(what) => write!(f, "expected {what}"),
+        }
+    }
+}
+
+impl core::error::Error for MarshalError {}
+
+/// What a custom value is written to.
+#[derive(Debug)]
+#[doc(alias = "DataOutputStream")]
+pub struct DataOutput<'a> {
+    e: AnyEncoder<'a>,
+    failed: Option<EncodeError>,
+}
+
+impl DataOutput<'_> {
+    /// Writes a value of any type of IDL but references, values, wide strings.
+    ///
+    /// # Errors
+    /// What cannot be said on the wire.
+    pub fn write(&mut self, value: &(impl Encode + ?Sized)) -> Result<(), MarshalError> {
+        let result = match &mut self.e {
+            AnyEncoder::Big(e) => e.put(value),
+            AnyEncoder::Little(e) => e.put(value),
+        };
+        self.done(result)
+    }
+
+    /// Writes a `wstring`.
+    ///
+    /// # Errors
+    /// When the connection has no wide characters.
+    pub fn write_wide(&mut self, text: &str) -> Result<(), MarshalError> {
+        let result = match &mut self.e {
+            AnyEncoder::Big(e) => e.write_wide_str(text),
+            AnyEncoder::Little(e) => e.write_wide_str(text),
+        };
+        self.done(result)
+    }
+
+    /// Writes a value of a value type.
+    ///
+    /// # Errors
+    /// What the value cannot be written for.
+    pub fn write_value<T: ValueType>(
+        &mut self,
+        value: Option<&Value<T>>,
+    ) -> Result<(), MarshalError> {
+        self.codec::<ValueCodec<T>>(&value.cloned())
+    }
+
+    /// Writes an object reference.
+    ///
+    /// # Errors
+    /// None that would be known.
+    pub fn write_object<R: Interface>(
+        &mut self,
+        reference: Option<&R>,
+    ) -> Result<(), MarshalError> {
+        self.codec::<RefCodec<R>>(&reference.cloned())
+    }
+
+    fn codec<C: Codec>(&mut self, value: &C::Borrowed) -> Result<(), MarshalError> {
+        let result = match &mut self.e {
+            AnyEncoder::Big(e) => C::encode(value, e),
+            AnyEncoder::Little(e) => C::encode(value, e),
+        };
+        self.done(result)
+    }
+
+    /// Remembers an error: whoever goes on after one must not be believed.
+    fn done(&mut self, result: Result<(), EncodeError>) -> Result<(), MarshalError> {
+        result.map_err(|error| {
+            self.failed = Some(error);
+            MarshalError(Cause::Write(error))
+        })
+    }
+}
+
+/// What a custom value is read from.
+#[derive(Debug)]
+#[doc(alias = "DataInputStream")]
+pub struct DataInput<'a, 'de> {
+    d: AnyDecoder<'a, 'de>,
+    failed: Option<DecodeError>,
+}
+
+impl<'de> DataInput<'_, 'de> {
+    /// Reads a value of any type of IDL but references, values, wide strings.
+    ///
+    /// # Errors
+    /// What is wrong with the octets.
+    pub fn read<T: Decode<'de>>(&mut self) -> Result<T, MarshalError> {
+        let result = match &mut self.d {
+            AnyDecoder::Big(d) => d.get(),
+            AnyDecoder::Little(d) => d.get(),
+        };
+        self.done(result)
+    }
+
+    /// Reads a `wstring`.
+    ///
+    /// # Errors
+    /// What is wrong with the octets.
+    pub fn read_wide(&mut self) -> Result<String, MarshalError> {
+        let result = match &mut self.d {
+            AnyDecoder::Big(d) => d.read_wide_string(),
+            AnyDecoder::Little(d) => d.read_wide_string(),
+        };
+        self.done(result)
+    }
+
+    /// Reads a value of a value type.
+    ///
+    /// # Errors
+    /// What is wrong with the octets, or with the type of the value.
+    pub fn read_value<T: ValueType>(&mut self) -> Result<Option<Value<T>>, MarshalError> {
+        self.codec::<ValueCodec<T>>()
+    }
+
+    /// Reads an object reference.
+    ///
+    /// # Errors
+    /// What is wrong with the octets.
+    pub fn read_object<R: Interface>(&mut self) -> Result<Option<R>, MarshalError> {
+        self.codec::<RefCodec<R>>()
+    }
+
+    fn codec<C: Codec>(&mut self) -> Result<C::Value, MarshalError> {
+        let result = match &mut self.d {
+            AnyDecoder::Big(d) => C::decode(d),
+            AnyDecoder::Little(d) => C::decode(d),
+        };
+        self.done(result)
+    }
+
+    /// Remembers an error: whoever goes on after one must not be believed, as it may have left a value unread.
+    fn done<T>(&mut self, result: Result<T, DecodeError>) -> Result<T, MarshalError> {
+        result.map_err(|error| {
+            self.failed = Some(error);
+            MarshalError(Cause::Read(error))
+        })
+    }
+}
+
+pub(super) fn write(state: &impl CustomMarshal, e: AnyEncoder<'_>) -> Result<(), EncodeError> {
+    let mut output = DataOutput { e, failed: None };
+    let result = state.marshal(&mut output);
+    match (output.failed, result) {
+        (Some(error), _) | (None, Err(MarshalError(Cause::Write(error)))) => Err(error),
+        (None, Err(MarshalError(Cause::Expected(what)))) => {
+            Err(EncodeErrorKind::Expected(what).into())
+        }
+        (None, Err(MarshalError(Cause::Read(_)))) => {
+            Err(EncodeErrorKind::Expected("a value that can be marshalled").into())
+        }
+        (None, Ok(())) => Ok(()),
+    }
+}
+
+pub(super) fn read<T: ValueState + CustomMarshal>(
+    d: AnyDecoder<'_, '_>,
+) -> Result<Box<dyn State>, DecodeError> {
+    let mut input = DataInput { d, failed: None };
+    let result = T::unmarshal(&mut input);
+    let own = |what| {
+        let kind = DecodeErrorKind::Expected(what);
+        match &input.d {
+            AnyDecoder::Big(d) => d.error(kind),
+            AnyDecoder::Little(d) => d.error(kind),
+        }
+    };
+    match (input.failed, result) {
+        (Some(error), _) | (None, Err(MarshalError(Cause::Read(error)))) => Err(error),
+        (None, Err(MarshalError(Cause::Expected(what)))) => Err(own(what)),
+        (None, Err(MarshalError(Cause::Write(_)))) => Err(own("a value that can be unmarshalled")),
+        (None, Ok(state)) => Ok(Box::new(state)),
+    }
+}

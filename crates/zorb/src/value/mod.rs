@@ -1,0 +1,266 @@
+//! Values (of value types): handles that share their state, what is known of their types, and how they travel.
+//!
+//! - here: the handle and its guards;
+//! - `cell`: what handles share;
+//! - `types`: what the compiler makes of value types, and the types that an ORB knows;
+//! - `codec`: values and abstract interfaces on the wire;
+//! - `custom`: marshalling by hand.
+
+mod cell;
+mod codec;
+mod custom;
+mod types;
+
+pub use codec::{Abstract, AbstractCodec, ValueCodec};
+pub use custom::{CustomMarshal, DataInput, DataOutput, MarshalError};
+pub(crate) use types::Values;
+pub use types::{
+    Behaviour, Caster, Concrete, Derives, State, ValueBase, ValueInfo, ValueState, ValueType,
+};
+
+use cell::Cell;
+use core::any::TypeId;
+use core::fmt;
+use core::hash::{Hash, Hasher};
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
+use zorb_giop::{CompletionStatus, SystemException, SystemExceptionKind};
+
+/// A value: a handle to the state of a value type, or of one that is derived from it.
+///
+/// Clones are the same value, and so is what a graph of values holds several times: it is the same after it has
+/// travelled, too. `==` says whether two handles are the same value, whatever their state. IDL's null is `None`, so
+/// members and results are `Option<Value<T>>`.
+///
+/// The state is behind a lock, and the guards of [`read`](Self::read) and [`write`](Self::write) should be short-lived:
+/// do not call an operation or take another guard of the same value while there is one. To send a value locks it, and
+/// the values in it, for reading.
+///
+/// Values may contain themselves. Such a cycle is not freed unless somebody takes it apart, by setting a member to
+/// `None`.
+///
+/// ```
+/// zorb::idl! {
+///     valuetype Person { public string name; public Person boss; };
+///     valuetype Manager : Person { public long staff; };
+/// }
+/// use zorb::Value;
+///
+/// let ada = Value::new(Manager {
+///     base: Person { name: "Ada".to_owned(), boss: None },
+///     staff: 1,
+/// });
+/// let bob = Value::new(Person { name: "Bob".to_owned(), boss: Some(ada.upcast()) });
+///
+/// let boss = bob.read().boss.clone().unwrap();
+/// assert_eq!(boss.read().name, "Ada");
+/// boss.write().name = "Ada L.".to_owned();
+/// assert_eq!(ada.read().base.name, "Ada L.");
+/// let manager = boss.downcast::<Manager>().unwrap();
+/// assert_eq!((manager.read().staff, manager == ada), (1, true));
+/// assert!(bob.downcast::<Manager>().is_none());
+/// ```
+pub struct Value<T> {
+    cell: Arc<Cell>,
+    kind: PhantomData<fn() -> T>,
+}
+
+impl<T: Concrete> Value<T> {
+    /// A new value.
+    ///
+    /// If this does not compile because `T: Concrete` is missing, the value type has operations that
+    /// nobody has implemented for it.
+    pub fn new(state: T) -> Self {
+        Self::of(Arc::new(Cell::new(T::behaviour(), Some(Box::new(state)))))
+    }
+}
+
+impl<T: ValueType> Value<T> {
+    /// A handle to what `cell` holds, which has been found to be a `T`.
+    fn of(cell: Arc<Cell>) -> Self {
+        Self {
+            cell,
+            kind: PhantomData,
+        }
+    }
+
+    /// The repository id of its type, which may be derived from `T`.
+    #[must_use]
+    pub fn repository_id(&self) -> &'static str {
+        self.cell.info().id()
+    }
+
+    /// The same value as one of a type that `T` is derived from.
+    #[must_use]
+    pub fn upcast<B: ValueType>(&self) -> Value<B>
+    where
+        T: Derives<B>,
+    {
+        Value::of(Arc::clone(&self.cell))
+    }
+
+    /// The same value as one of type `D`, if it is one.
+    #[must_use]
+    pub fn downcast<D: ValueType>(&self) -> Option<Value<D>> {
+        let is = self.cell.info().is(TypeId::of::<D>());
+        is.then(|| Value::of(Arc::clone(&self.cell)))
+    }
+
+    /// Its operations, locked for as long as the guard lives. For generated code.
+    ///
+    /// # Errors
+    /// NO_IMPLEMENT if it has none of that kind.
+    #[doc(hidden)]
+    pub fn operations<D: ?Sized + 'static, R, E: From<SystemException>>(
+        &self,
+        call: impl FnOnce(&D) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let state = self.cell.read();
+        let found = self.cell.caster::<D>();
+        match found.and_then(|caster| (caster.shared)(state.as_deref()?.as_any())) {
+            Some(operations) => call(operations),
+            None => Err(E::from(no_operations())),
+        }
+    }
+
+    /// The same, for operations that may change the state.
+    ///
+    /// # Errors
+    /// NO_IMPLEMENT if it has none of that kind.
+    #[doc(hidden)]
+    pub fn operations_mut<D: ?Sized + 'static, R, E: From<SystemException>>(
+        &self,
+        call: impl FnOnce(&mut D) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let mut state = self.cell.write();
+        let found = self.cell.caster::<D>();
+        match found.and_then(|caster| (caster.exclusive)(state.as_deref_mut()?.as_any_mut())) {
+            Some(operations) => call(operations),
+            None => Err(E::from(no_operations())),
+        }
+    }
+}
+
+fn no_operations() -> SystemException {
+    SystemException::new(SystemExceptionKind::NoImplement, 0, CompletionStatus::No)
+        .with_detail("the value has no implementation of its operations")
+}
+
+impl<T: ValueState> Value<T> {
+    /// Its state as a `T`, for reading. Waits while somebody writes.
+    ///
+    /// # Panics
+    /// In a [`CustomMarshal::unmarshal`], if the value is part of a cycle and has not been read yet.
+    #[must_use]
+    pub fn read(&self) -> ValueRead<'_, T> {
+        ValueRead {
+            guard: self.cell.read(),
+            kind: PhantomData,
+        }
+    }
+
+    /// Its state as a `T`, for writing. Waits while somebody reads or writes.
+    ///
+    /// # Panics
+    /// As [`read`](Self::read).
+    #[must_use]
+    pub fn write(&self) -> ValueWrite<'_, T> {
+        ValueWrite {
+            guard: self.cell.write(),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<T> Clone for Value<T> {
+    fn clone(&self) -> Self {
+        Self {
+            cell: Arc::clone(&self.cell),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<T> PartialEq for Value<T> {
+    /// Whether they are the same value.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.cell, &other.cell)
+    }
+}
+
+impl<T> Eq for Value<T> {}
+
+impl<T> Hash for Value<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.cell).hash(state);
+    }
+}
+
+impl<T> fmt::Debug for Value<T> {
+    /// The state, to a certain depth.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cell.fmt(f)
+    }
+}
+
+impl<'a, D: Derives<B>, B: ValueType> From<&'a Value<D>> for Option<Value<B>> {
+    fn from(value: &'a Value<D>) -> Self {
+        Some(value.upcast())
+    }
+}
+
+/// The state of a [`Value`], locked for reading.
+pub struct ValueRead<'a, T> {
+    guard: RwLockReadGuard<'a, Option<Box<dyn State>>>,
+    kind: PhantomData<fn() -> T>,
+}
+
+impl<T: ValueState> Deref for ValueRead<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.guard
+            .as_deref()
+            .and_then(|state| state.part(TypeId::of::<T>())?.downcast_ref())
+            .expect("a value in a cycle is not looked at before it has been read")
+    }
+}
+
+impl<T: ValueState> fmt::Debug for ValueRead<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// The state of a [`Value`], locked for writing.
+pub struct ValueWrite<'a, T> {
+    guard: RwLockWriteGuard<'a, Option<Box<dyn State>>>,
+    kind: PhantomData<fn() -> T>,
+}
+
+impl<T: ValueState> Deref for ValueWrite<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.guard
+            .as_deref()
+            .and_then(|state| state.part(TypeId::of::<T>())?.downcast_ref())
+            .expect("a value in a cycle is not looked at before it has been read")
+    }
+}
+
+impl<T: ValueState> DerefMut for ValueWrite<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.guard
+            .as_deref_mut()
+            .and_then(|state| state.part_mut(TypeId::of::<T>())?.downcast_mut())
+            .expect("a value in a cycle is not looked at before it has been read")
+    }
+}
+
+impl<T: ValueState> fmt::Debug for ValueWrite<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

@@ -1,0 +1,205 @@
+//! What the compiler makes of value types, and the types that an ORB knows.
+
+use super::custom::CustomMarshal;
+use core::any::{Any, TypeId};
+use core::fmt;
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+use zorb_cdr::{
+    AnyDecoder, AnyEncoder, BigEndian, Decode, DecodeError, Decoder, Encode, EncodeError,
+    LittleEndian,
+};
+
+/// A value type, with state or abstract. Generated; `T` of [`Value<T>`](super::Value).
+pub trait ValueType: Send + Sync + 'static {
+    /// The repository id.
+    const REPOSITORY_ID: &'static str;
+
+    /// What is known of it.
+    #[doc(hidden)]
+    fn info() -> &'static ValueInfo;
+}
+
+/// A value type that has state, and what its state looks like. Generated.
+pub trait ValueState: ValueType + State + fmt::Debug + Sized {}
+
+/// A value type of which values can be made here: [`Value::new`](super::Value::new). Generated for types with state; for those with
+/// operations or custom marshalling only where these are implemented.
+#[diagnostic::on_unimplemented(
+    message = "values of type `{Self}` cannot be made or registered yet",
+    note = "a value type with operations needs its `…Operations` traits implemented for `{Self}`, and a custom one \
+            `zorb::CustomMarshal`"
+)]
+pub trait Concrete: ValueState {
+    #[doc(hidden)]
+    fn behaviour() -> &'static Behaviour;
+}
+
+/// `Self` is value type `B`, or derived from it. Generated.
+pub trait Derives<B: ValueType>: ValueType {}
+
+/// The type that every value type is derived from. There is nothing of it alone: see
+/// [`Value::downcast`](super::Value::downcast).
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "it has no values")]
+pub enum ValueBase {}
+
+impl ValueType for ValueBase {
+    const REPOSITORY_ID: &'static str = "IDL:omg.org/CORBA/ValueBase:1.0";
+
+    fn info() -> &'static ValueInfo {
+        static INFO: ValueInfo = ValueInfo {
+            name: "ValueBase",
+            ids: &[ValueBase::REPOSITORY_ID],
+            is: &[TypeId::of::<ValueBase>()],
+            known: &[],
+            behaviour: None,
+        };
+        &INFO
+    }
+}
+
+impl Derives<Self> for ValueBase {}
+
+/// What is known of a value type before there is a value of it.
+#[derive(Debug)]
+#[doc(hidden)]
+#[expect(clippy::exhaustive_structs, reason = "generated code fills it in")]
+pub struct ValueInfo {
+    /// Its name, for people.
+    pub name: &'static str,
+    /// Its repository id, and those of the bases that it may be truncated to.
+    pub ids: &'static [&'static str],
+    /// The types that it is: itself, and all it inherits from.
+    pub is: &'static [TypeId],
+    /// The types with state that are derived from it in the same IDL.
+    pub known: &'static [fn() -> &'static ValueInfo],
+    /// How values of it are read and written, unless somebody has to implement something first.
+    pub behaviour: Option<&'static Behaviour>,
+}
+
+impl ValueInfo {
+    pub(super) fn id(&self) -> &'static str {
+        self.ids.first().copied().unwrap_or_default()
+    }
+
+    pub(super) fn is(&self, other: TypeId) -> bool {
+        self.is.contains(&other)
+    }
+}
+
+/// The state of a value, whatever its type. Generated.
+#[doc(hidden)]
+pub trait State: Any + Send + Sync + fmt::Debug {
+    /// The part of it that is of type `id`: itself, or a base.
+    fn part(&self, id: TypeId) -> Option<&dyn Any>;
+
+    /// The same, to be changed.
+    fn part_mut(&mut self, id: TypeId) -> Option<&mut dyn Any>;
+
+    /// All of it.
+    fn as_any(&self) -> &dyn Any;
+
+    /// All of it, to be changed.
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+type Read<O> = fn(&mut Decoder<'_, O>) -> Result<Box<dyn State>, DecodeError>;
+
+/// How values of a type are read, written and called.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Behaviour {
+    pub(super) info: fn() -> &'static ValueInfo,
+    pub(super) custom: bool,
+    pub(super) write: fn(&dyn Any, AnyEncoder<'_>) -> Result<(), EncodeError>,
+    read_big: Read<BigEndian>,
+    read_little: Read<LittleEndian>,
+    /// The [`Caster`] of this type.
+    pub(super) operations: fn(TypeId) -> Option<&'static (dyn Any + Send + Sync)>,
+}
+
+/// The way from the state of a value to its operations.
+#[derive(Debug)]
+#[doc(hidden)]
+#[expect(clippy::exhaustive_structs, reason = "generated code fills it in")]
+pub struct Caster<D: ?Sized + 'static> {
+    /// For those that leave the state alone.
+    pub shared: fn(&dyn Any) -> Option<&D>,
+    /// For the others.
+    pub exclusive: fn(&mut dyn Any) -> Option<&mut D>,
+}
+
+impl Behaviour {
+    /// Of a type whose state travels member by member.
+    #[must_use]
+    pub const fn plain<T: ValueState + Encode + for<'de> Decode<'de>>() -> Self {
+        Self::with_operations::<T>(|_| None)
+    }
+
+    /// The same, with operations.
+    #[must_use]
+    pub const fn with_operations<T: ValueState + Encode + for<'de> Decode<'de>>(
+        operations: fn(TypeId) -> Option<&'static (dyn Any + Send + Sync)>,
+    ) -> Self {
+        Self {
+            info: T::info,
+            custom: false,
+            write: |state, e| match (state.downcast_ref::<T>(), e) {
+                (Some(state), AnyEncoder::Big(e)) => e.put(state),
+                (Some(state), AnyEncoder::Little(e)) => e.put(state),
+                (None, _) => Ok(()),
+            },
+            read_big: |d| Ok(Box::new(d.get::<T>()?)),
+            read_little: |d| Ok(Box::new(d.get::<T>()?)),
+            operations,
+        }
+    }
+
+    /// Of a type that is marshalled by hand.
+    #[must_use]
+    pub const fn custom<T: ValueState + CustomMarshal>(
+        operations: fn(TypeId) -> Option<&'static (dyn Any + Send + Sync)>,
+    ) -> Self {
+        Self {
+            info: T::info,
+            custom: true,
+            write: |state, e| match state.downcast_ref::<T>() {
+                Some(state) => super::custom::write(state, e),
+                None => Ok(()),
+            },
+            read_big: |d| super::custom::read::<T>(AnyDecoder::Big(d)),
+            read_little: |d| super::custom::read::<T>(AnyDecoder::Little(d)),
+            operations,
+        }
+    }
+
+    pub(super) fn read(&self, d: AnyDecoder<'_, '_>) -> Result<Box<dyn State>, DecodeError> {
+        match d {
+            AnyDecoder::Big(d) => (self.read_big)(d),
+            AnyDecoder::Little(d) => (self.read_little)(d),
+        }
+    }
+}
+
+/// The value types that were registered with an ORB, by repository id.
+#[derive(Default)]
+pub(crate) struct Values(RwLock<HashMap<&'static str, &'static Behaviour>>);
+
+impl Values {
+    pub(crate) fn register<T: Concrete>(&self) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(T::REPOSITORY_ID, T::behaviour());
+    }
+
+    pub(super) fn get(&self, id: &str) -> Option<&'static Behaviour> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(id).copied()
+    }
+}
+
+impl fmt::Debug for Values {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Values").finish_non_exhaustive()
+    }
+}
