@@ -183,9 +183,11 @@ impl Orb {
         self.inner().serving().connections.len()
     }
 
-    /// Has this ORB read values of type `T`: those with operations or custom marshalling, which are MARSHAL (minor
-    /// 1) otherwise, and those that come where their IDL does not show that they may: as a `ValueBase`, through an
-    /// abstract interface, or as a value of a base that is declared in IDL which was compiled elsewhere.
+    /// Has this ORB read values of type `T`.
+    ///
+    /// Needed for types with operations or custom marshalling, whose values are MARSHAL (minor code 1) otherwise, and
+    /// for types whose values come where their IDL does not show that they may: as a `ValueBase`, through an abstract
+    /// interface, or as a base that is declared in IDL which was compiled elsewhere.
     #[doc(alias = "register_value_factory")]
     pub fn register_value<T: Concrete>(&self) {
         self.inner().values().register::<T>();

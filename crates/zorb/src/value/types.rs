@@ -73,7 +73,7 @@ pub struct ValueInfo {
     /// The types that it is: itself, and all it inherits from.
     pub is: &'static [TypeId],
     /// The types with state that are derived from it in the same IDL.
-    pub known: &'static [fn() -> &'static ValueInfo],
+    pub known: &'static [fn() -> &'static Self],
     /// How values of it are read and written, unless somebody has to implement something first.
     pub behaviour: Option<&'static Behaviour>,
 }
