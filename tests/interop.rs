@@ -10,6 +10,8 @@
 mod big_endian;
 #[path = "interop/rust/client/mod.rs"]
 mod client;
+#[path = "interop/rust/digest.rs"]
+mod digest;
 #[path = "interop/rust/idl.rs"]
 mod idl;
 #[path = "interop/rust/idle.rs"]
@@ -30,6 +32,8 @@ mod peers;
 mod restart;
 #[path = "interop/rust/rules.rs"]
 mod rules;
+#[path = "interop/rust/runner.rs"]
+mod runner;
 #[path = "interop/rust/samples.rs"]
 mod samples;
 #[path = "interop/rust/server/mod.rs"]

@@ -1,0 +1,9 @@
+//! What the IDL compiler makes of `rich.idl`.
+
+#[zorb::idl_file(
+    "tests/interop/rich.idl",
+    define("NO_FIXED", "NO_ANYS", "NO_VALUES", "NO_CONTEXT")
+)]
+pub(crate) mod generated {}
+
+pub(crate) use generated::rich;

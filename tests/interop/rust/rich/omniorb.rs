@@ -1,0 +1,66 @@
+//! omniORB on the other side of `rich.idl`: which columns there are with it.
+
+use crate::client::{BIG_LABELS, Cell, DATA, DEFAULTS, WIDE};
+use crate::matrix::{Talk, Theirs, our_client, their_client};
+use crate::peers::{Brand, OUR_ORDER, Over, Program, Programs};
+use std::path::Path;
+
+static OMNIORB: Brand = Brand {
+    name: "omniorb",
+    orb_name: "omniORB",
+    // It writes in the order of the machine, and so do we.
+    order: OUR_ORDER,
+    programs: || {
+        let program = |name| Program {
+            program: Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("tests/interop/build/omniorb")
+                .join(name),
+            before: Vec::new(),
+            needs: Vec::new(),
+        };
+        Programs {
+            server: program("rich_server"),
+            client: program("rich_client"),
+        }
+    },
+    limit: |giop| vec!["-ORBmaxGIOPVersion".to_owned(), giop.to_owned()],
+    server_lacks: &[],
+};
+
+const fn talk(giop: &'static str) -> Talk {
+    Talk {
+        setting: "rich",
+        ..Talk::new(giop, Over::Tcp)
+    }
+}
+
+const NARROW: &[&[Cell]] = &[DATA, DEFAULTS, BIG_LABELS];
+const ALL: &[&[Cell]] = &[DATA, DEFAULTS, BIG_LABELS, WIDE];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn our_client_passes_every_cell_on_omniorb() {
+    for giop in ["1.0", "1.1"] {
+        let talk = Talk {
+            utf8: false,
+            ..talk(giop)
+        };
+        our_client(&OMNIORB, talk, NARROW).await;
+    }
+    our_client(&OMNIORB, talk("1.2"), ALL).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn omniorb_s_client_passes_every_cell() {
+    for giop in ["1.0", "1.1", "1.2"] {
+        let only: &[&str] = match giop {
+            "1.2" => &["unions", "unions_together", "recursive", "anonymous"],
+            _ => &["unions", "unions_together", "recursive"],
+        };
+        let theirs = Theirs {
+            callbacks: Over::Tcp,
+            only,
+            without: &[],
+        };
+        their_client(&OMNIORB, talk(giop), theirs).await;
+    }
+}
