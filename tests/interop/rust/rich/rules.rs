@@ -2,9 +2,10 @@
 
 use crate::digest::{Digest, Value, Wide, enums, structs};
 use crate::idl::rich::{
-    ByBig, ByBoolean, ByChar, ByLong, ByLongLong, ByOwn, ByShort, BySuit, ByTruth, ByULong,
+    Bill, ByBig, ByBoolean, ByChar, ByLong, ByLongLong, ByOwn, ByShort, BySuit, ByTruth, ByULong,
     ByUShort, Chain, Expr, Op, Plainly, Point, Suit, Tree, Unions, by_own::Own,
 };
+use zorb::Fixed;
 
 enums! {
     Suit: Clubs, Diamonds, Hearts, Spades;
@@ -17,6 +18,7 @@ structs! {
     Unions { g0, a, g1, b, g2, c, g3, d, g4, e, g5, f, g6, g, g7, h, g8, i, g9, j, ga, k, gb, l, gc, m }
     Tree { label, kids, mark }
     Chain { link, next }
+    Bill { g0, cost, g1, little, g2, much, g3, one, g4, part, g5, more, g6 }
 }
 
 impl Value for Plainly {
@@ -39,6 +41,19 @@ impl Value for Plainly {
         self.tags.feed(d);
         self.named.feed(d);
         self.last.feed(d);
+    }
+}
+
+impl<const D: u8, const S: u8> Value for Fixed<D, S> {
+    fn twisted(&self) -> Self {
+        Self::from_unscaled(-self.unscaled()).expect("as many digits as before")
+    }
+    fn feed(&self, d: &mut Digest) {
+        d.octets(&[u8::from(self.unscaled() < 0)]);
+        let digits = format!("{:0>1$}", self.unscaled().unsigned_abs(), usize::from(D));
+        let digits: Vec<u8> = digits.bytes().map(|digit| digit - b'0').collect();
+        assert_eq!(digits.len(), usize::from(D));
+        d.octets(&digits);
     }
 }
 

@@ -2,8 +2,8 @@
 //! shows.
 
 use crate::idl::rich::{
-    ByBig, ByBoolean, ByChar, ByLong, ByLongLong, ByOwn, ByShort, BySuit, ByTruth, ByULong,
-    ByUShort, Chain, Cuboid, Expr, Plainly, Point, Suit, Tree, Unions,
+    Bill, ByBig, ByBoolean, ByChar, ByLong, ByLongLong, ByOwn, ByShort, BySuit, ByTruth, ByULong,
+    ByUShort, Chain, Cuboid, Expr, Plainly, Point, Price, Suit, Tree, Unions,
 };
 use zorb::Char;
 
@@ -217,5 +217,30 @@ pub(crate) fn plainly(n: i32) -> Plainly {
         tags: vec!["a".to_owned(), "bcd".to_owned()],
         named: cuboid(n),
         last: 0x55,
+    }
+}
+
+pub(crate) fn price(n: i32) -> Price {
+    let sign = if n % 2 == 0 { "" } else { "-" };
+    let text = format!("{sign}{}.25", n % 1000);
+    text.parse().expect("five digits")
+}
+
+pub(crate) fn bill(n: i32) -> Bill {
+    let number = |text: &str| text.parse().expect("a price");
+    Bill {
+        g0: 0,
+        cost: price(n),
+        g1: 1,
+        little: "1.5".parse().expect("four digits"),
+        g2: 2,
+        much: format!("{n}.5").parse().expect("31 digits"),
+        g3: 3,
+        one: "-7".parse().expect("one digit"),
+        g4: 4,
+        part: "0.125".parse().expect("six digits"),
+        g5: 5,
+        more: vec![number("-1"), number("2.75")],
+        g6: 6,
     }
 }

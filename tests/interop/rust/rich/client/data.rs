@@ -2,10 +2,10 @@
 
 use super::World;
 use crate::digest::{Value, digest};
-use crate::idl::rich::Plainly;
+use crate::idl::rich::{Huge, Plainly, Price};
 use crate::samples::{
-    SUITS, by_big, by_boolean, by_char, by_long, by_longlong, by_own, by_short, by_suit, by_truth,
-    by_ulong, by_ushort, chain, cuboid, deep_tree, expr, plainly, tree,
+    SUITS, bill, by_big, by_boolean, by_char, by_long, by_longlong, by_own, by_short, by_suit,
+    by_truth, by_ulong, by_ushort, chain, cuboid, deep_tree, expr, plainly, tree,
 };
 use std::sync::Arc;
 
@@ -115,4 +115,29 @@ pub(super) async fn anonymous(w: Arc<World>) {
     };
     echo!(w.echo_plainly(&plainly(3), &none));
     echo!(w.echo_plainly(&none, &plainly(-3)));
+}
+
+pub(super) async fn fixed(w: Arc<World>) {
+    let price = |text: &str| text.parse::<Price>().expect("a price");
+    for text in [
+        "0", "1", "-1", "123.45", "-999.99", "999.99", "0.01", "-0.01", "10",
+    ] {
+        echo!(w.echo_price(price(text), price("1.25")));
+    }
+    let huge = |text: &str| text.parse::<Huge>().expect("a huge number");
+    for text in [
+        "0",
+        "-1",
+        "123456789012345678901.0123456789",
+        "-999999999999999999999.9999999999",
+        "0.0000000001",
+        "1000000000000",
+    ] {
+        echo!(w.echo_huge(huge(text), huge("-1.5")));
+    }
+    for n in [0, 7, 1234] {
+        echo!(w.echo_bill(&bill(n), &bill(n + 1)));
+    }
+    let vat = w.peer.the_vat().await.expect("the_vat");
+    assert_eq!(vat.to_string(), "19.50");
 }

@@ -1,10 +1,11 @@
 //! Unions, recursive and anonymous types, numbers.
 
-use super::Peer;
+use super::{Peer, Raises};
 use crate::digest::{Value, digest};
 use crate::idl::rich::{
-    ByBig, ByBoolean, ByChar, ByLong, ByLongLong, ByOwn, ByShort, BySuit, ByTruth, ByULong,
-    ByUShort, Chain, Data, Expr, Mismatch, Plainly, Tree, Unions, data,
+    self, Bill, ByBig, ByBoolean, ByChar, ByLong, ByLongLong, ByOwn, ByShort, BySuit, ByTruth,
+    ByULong, ByUShort, Chain, Data, Expr, Huge, Mismatch, Plainly, Price, Small, Tree, Unions,
+    data,
 };
 
 pub(super) fn verify(operation: &str, expected: u64, found: u64) -> Result<(), Mismatch> {
@@ -48,5 +49,12 @@ impl Data for Peer {
         echo_expr(&Expr) -> Expr, data::EchoExprError;
         echo_chain(&Chain) -> Chain, data::EchoChainError;
         echo_plainly(&Plainly) -> Plainly, data::EchoPlainlyError;
+        echo_price(Price) -> Price, data::EchoPriceError;
+        echo_huge(Huge) -> Huge, data::EchoHugeError;
+        echo_bill(&Bill) -> Bill, data::EchoBillError;
+    }
+
+    async fn the_vat(&self) -> Raises<Small> {
+        Ok(rich::VAT.truncate().expect("four digits hold it"))
     }
 }
