@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Records what omniORB says on the wire, into the *.hex files and iors.txt beside this script.
+"""Records what omniORB and JacORB say on the wire, into the *.hex files and iors.txt beside this script.
 
-    record.py --build ../interop/build/omniorb [--only NAME]...
+    record.py --build ../interop/build/omniorb [--jacorb ../interop/build/jacorb] [--only NAME]...
 
 The interop server publishes the address of a proxy in its references, the interop client calls
 through it, and the proxy writes down each GIOP message with its direction. omniORB itself only
@@ -279,11 +279,16 @@ def omniorb_version():
 
 
 VERSION, PACKAGE = omniorb_version()
+JACORB_VERSION = "3.9"  # of ../interop/jacorb/pom.xml
 
 
-def header(what, commands):
+def header(what, commands, jacorb=False):
     system = " ".join(os.uname()[i] for i in (0, 4))
-    lines = ["# " + what, "# peer: omniORB %s (Debian package libomniorb4-2 %s), %s" % (VERSION, PACKAGE, system),
+    peer = "omniORB %s (Debian package libomniorb4-2 %s), %s" % (VERSION, PACKAGE, system)
+    if jacorb:
+        java = subprocess.run(["java", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+        peer = "JacORB %s (org.jacorb:jacorb of Maven Central), %s, %s" % (JACORB_VERSION, java, system)
+    lines = ["# " + what, "# peer: " + peer,
              "# recorded: %s by tests/wire/record.py" % datetime.date.today().isoformat()]
     return lines + ["# ran: " + c for c in commands] + [""]
 
@@ -301,7 +306,7 @@ class Server:
         self.kind = kind
         self.command = [kind + "server", "--ior", "IOR"] + args
         real = [os.path.join(build, kind + "server"), "--ior", self.ior] + args
-        self.process = subprocess.Popen(real, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(real, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 10
         while not os.path.exists(self.ior):
             if time.monotonic() > deadline or self.process.poll() is not None:
@@ -321,12 +326,15 @@ class Server:
             self.process.kill()
 
 
-def converse(build, name, what, client_args, turn=False, server_args=(), kind=""):
+def converse(build, name, what, client_args, turn=False, server_args=(), kind="", jacorb=False):
     """One server, one client through the proxy; writes NAME.hex. `kind` stands before the programs' names."""
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
         args = ["-ORBendPoint", "giop:tcp:127.0.0.1:%d" % port, "-ORBendPointPublish",
                 "giop:tcp:127.0.0.1:%d" % PROXY_PORT] + list(server_args)
+        if jacorb:
+            args = ["--port", str(port), "-Djacorb.ior_proxy_host=127.0.0.1",
+                    "-Djacorb.ior_proxy_port=%d" % PROXY_PORT] + list(server_args)
         proxy = Proxy(port, turn)
         server = Server(build, folder, args, kind)
         command = [os.path.join(build, kind + "client"), "--ior", server.ior] + client_args
@@ -345,7 +353,8 @@ def converse(build, name, what, client_args, turn=False, server_args=(), kind=""
         shown[0] = shown[0].replace(str(port), "PORT")
         if turn:
             what += "; every message turned into big-endian between the two programs"
-        write("omniorb-%s-%s.hex" % (VERSION, name), header(what, shown) + proxy.lines)
+        orb = "jacorb-" + JACORB_VERSION if jacorb else "omniorb-" + VERSION
+        write("%s-%s.hex" % (orb, name), header(what, shown, jacorb) + proxy.lines)
 
 
 # ---- what no client of omniORB's says -----------------------------------------------
@@ -558,7 +567,8 @@ def naming(folder, port):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("--build", required=True, help="where the interop server and client were built")
+    p.add_argument("--build", default="../interop/build/omniorb", help="where the interop server and client were built")
+    p.add_argument("--jacorb", help="where the JacORB programs were built, to record them and nothing else")
     p.add_argument("--only", action="append", help="only recordings whose name contains this")
     a = p.parse_args()
     build = os.path.abspath(a.build)
@@ -566,6 +576,12 @@ def main():
     def wanted(name):
         return not a.only or any(o in name for o in a.only)
 
+    if a.jacorb:
+        for cell in ("anys", "types", "unions", "fixed", "values"):
+            if wanted("giop1.2-" + cell):
+                converse(os.path.abspath(a.jacorb), "giop1.2-" + cell, "Cell record_%s of rich.idl" % cell,
+                         ["--cell", "record_" + cell], kind="rich_", jacorb=True)
+        return
     for minor in (0, 1, 2):
         version = ["-ORBmaxGIOPVersion", "1.%d" % minor]
         for turn in (False, True):

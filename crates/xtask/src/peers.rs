@@ -62,7 +62,7 @@ pub(crate) fn ready() -> Done {
 /// is nothing to do, so it is not asked.
 fn jacorb() -> Done {
     let interop = root().join("tests/interop");
-    let sources = ["jacorb", "interop.idl", "include"].map(|name| interop.join(name));
+    let sources = ["jacorb", "interop.idl", "rich.idl", "include"].map(|name| interop.join(name));
     // What the build makes last.
     let made = modified(&interop.join("build/jacorb/nameserver"));
     let newest = sources.iter().filter_map(|source| newest(source)).max();

@@ -5,4 +5,5 @@ here=$(dirname "$0")
 exec java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto \
   -Dorg.omg.CORBA.ORBClass=org.jacorb.orb.ORB \
   -Dorg.omg.CORBA.ORBSingletonClass=org.jacorb.orb.ORBSingleton \
+  -Djavax.rmi.CORBA.UtilClass=peer.NoRmi \
   -cp "$here/classes:$here/lib/*" @class@ "$@"

@@ -31,7 +31,6 @@ import Shapes.Broken;
 import Shapes.Point;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -66,8 +65,8 @@ final class Cells {
 
     private final ORB orb;
     private final POA poa;
-    private final Map<String, Check.Action> all = new LinkedHashMap<>();
-    private final Map<String, Echo> echoes = Echo.all();
+    private final Named all = new Named();
+    private final Map<String, Echo> echoes = Echo.all(Interop.PeerOperations.class);
     private final boolean utf8;
     private Peer peer;
 
@@ -134,28 +133,13 @@ final class Cells {
 
     private static final int[] LENGTHS = {0, 1, 2, 3, 8, 33};
 
-    List<String> usual() {
-        return new ArrayList<>(all.keySet());
-    }
-
-    boolean known(String name) {
-        return all.containsKey(name);
+    Named named() {
+        return all;
     }
 
     boolean run(Peer peer, List<String> names) {
         this.peer = peer;
-        boolean good = true;
-        for (String name : names) {
-            try {
-                all.get(name).run();
-                System.out.println("cell " + name + " ok");
-            } catch (Throwable e) {
-                System.out.println("cell " + name + " FAILED: " + Client.why(e));
-                if (System.getenv("PEER_TRACE") != null) e.printStackTrace();
-                good = false;
-            }
-        }
-        return good;
+        return all.run(names);
     }
 
     // ---- data

@@ -53,14 +53,8 @@ public final class Client {
         // Without code sets there is no wide text.
         Cells cells = new Cells(orb, poa, arguments.get("--corbaloc"), utf8, codeSets);
 
-        List<String> chosen = new ArrayList<>(arguments.getAll("--cell"));
-        chosen.remove("all");
-        if (chosen.isEmpty()) chosen = cells.usual();
-        for (String name : chosen)
-            if (!cells.known(name)) {
-                System.err.println("client: no cell is called " + name);
-                return 2;
-            }
+        List<String> chosen = chosen(arguments, cells.named());
+        if (chosen == null) return 2;
         if (arguments.has("--list")) {
             chosen.forEach(System.out::println);
             return 0;
@@ -91,11 +85,26 @@ public final class Client {
         return good ? 0 : 1;
     }
 
+    /** The cells to run, all that are usual when none is named; null, and a word, when there is no such cell. */
+    static List<String> chosen(Arguments arguments, Named cells) {
+        List<String> chosen = new ArrayList<>(arguments.getAll("--cell"));
+        chosen.remove("all");
+        if (chosen.isEmpty()) chosen = cells.usual();
+        for (String name : chosen)
+            if (!cells.known(name)) {
+                System.err.println("client: no cell is called " + name);
+                return null;
+            }
+        return chosen;
+    }
+
     /** Why a cell failed, in one line. */
     static String why(Throwable e) {
         if (e instanceof Failure) return e.getMessage();
         if (e instanceof Interop.Mismatch)
             return ((Interop.Mismatch) e).operation + ": the server found other values than were sent";
+        if (e instanceof test.zorb.Rich.Mismatch)
+            return ((test.zorb.Rich.Mismatch) e).operation + ": the server found other values than were sent";
         if (e instanceof SystemException) {
             SystemException system = (SystemException) e;
             return system.getClass().getSimpleName() + " minor 0x" + Integer.toHexString(system.minor) + ", completion "

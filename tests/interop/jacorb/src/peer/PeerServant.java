@@ -73,7 +73,7 @@ public final class PeerServant {
 
     static PeerOperations create(ORB orb, POA root) throws NoSuchMethodException {
         PeerServant servant = new PeerServant(orb, root);
-        Map<String, Echo> echoes = Echo.all();
+        Map<String, Echo> echoes = Echo.all(PeerOperations.class);
         Map<Method, Method> rest = new HashMap<>();
         for (Method asked : PeerOperations.class.getMethods())
             if (!echoes.containsKey(asked.getName()))
@@ -81,7 +81,7 @@ public final class PeerServant {
         return (PeerOperations) Proxy.newProxyInstance(
                 PeerServant.class.getClassLoader(), new Class<?>[] {PeerOperations.class}, (proxy, asked, args) -> {
                     Echo echo = echoes.get(asked.getName());
-                    if (echo != null) return echo.answer(args[0], args[1], (Long) args[2], args[3]);
+                    if (echo != null) return echo.answer(args[0], args[1], (Long) args[2], args[3], Mismatch::new);
                     try {
                         return rest.get(asked).invoke(servant, args);
                     } catch (InvocationTargetException e) {
@@ -545,8 +545,12 @@ public final class PeerServant {
         Runtime.getRuntime().halt(0);
     }
 
-    /** It waits for the reply to this call, so it cannot be this thread that waits. */
     public void shutdown() {
+        shutdownSoon(orb);
+    }
+
+    /** It waits for the reply to this call, so it cannot be this thread that waits. */
+    static void shutdownSoon(ORB orb) {
         new Thread(() -> orb.shutdown(true)).start();
     }
 }

@@ -2,11 +2,17 @@ package peer;
 
 import java.lang.reflect.Array;
 import java.lang.reflect.Field;
+import java.math.BigDecimal;
+import java.util.IdentityHashMap;
+import java.util.LinkedList;
+import java.util.List;
+import java.util.Map;
 import org.omg.CORBA.TCKind;
 import org.omg.CORBA.TypeCode;
+import org.omg.CORBA.portable.ValueBase;
 
 /**
- * The rules of interop.idl that both programs need: twist and digest. Both walk a value by its TypeCode, because
+ * The rules of interop.idl and rich.idl that all programs need: twist and digest. Both walk a value by its TypeCode, because
  * Java's classes do not tell a char from a wchar, an octet from a signed byte or an array from a sequence.
  */
 final class Rules {
@@ -26,10 +32,15 @@ final class Rules {
 
     /** A changed copy. */
     static Object twist(TypeCode type, Object value) {
+        return twist(type, value, new IdentityHashMap<>());
+    }
+
+    /** With the copies of valuetypes that there are, because what was shared is shared. */
+    private static Object twist(TypeCode type, Object value, Map<Object, Object> copies) {
         try {
             switch (type.kind().value()) {
                 case TCKind._tk_alias:
-                    return twist(type.content_type(), value);
+                    return twist(type.content_type(), value, copies);
                 case TCKind._tk_short:
                 case TCKind._tk_ushort:
                     return (short) ~(Short) value;
@@ -59,7 +70,7 @@ final class Rules {
                     Object twisted = value.getClass().getConstructor().newInstance();
                     for (int i = 0; i < type.member_count(); i++) {
                         Field member = member(value.getClass(), type.member_name(i));
-                        member.set(twisted, twist(type.member_type(i), member.get(value)));
+                        member.set(twisted, twist(type.member_type(i), member.get(value), copies));
                     }
                     return twisted;
                 }
@@ -69,7 +80,37 @@ final class Rules {
                     int n = Array.getLength(value);
                     Object twisted = Array.newInstance(value.getClass().getComponentType(), n);
                     for (int i = 0; i < n; i++)
-                        Array.set(twisted, reversed ? n - 1 - i : i, twist(type.content_type(), Array.get(value, i)));
+                        Array.set(twisted, reversed ? n - 1 - i : i,
+                                twist(type.content_type(), Array.get(value, i), copies));
+                    return twisted;
+                }
+                case TCKind._tk_fixed:
+                    return ((BigDecimal) value).negate();
+                case TCKind._tk_union: {
+                    Object twisted = value.getClass().getConstructor().newInstance();
+                    member(value.getClass(), "discriminator").set(twisted, Unions.discriminator(value));
+                    int chosen = Unions.chosen(type, value);
+                    if (chosen >= 0) {
+                        Field member = member(value.getClass(), type.member_name(chosen));
+                        member.set(twisted, twist(type.member_type(chosen), member.get(value), copies));
+                    }
+                    return twisted;
+                }
+                case TCKind._tk_value: {
+                    if (value == null || copies.containsKey(value)) return copies.get(value);
+                    Object twisted = value.getClass().getDeclaredConstructor().newInstance();
+                    copies.put(value, twisted);
+                    for (TypeCode level : levels(value.getClass())) twistState(level, value, twisted, copies);
+                    return twisted;
+                }
+                case TCKind._tk_value_box: {
+                    if (value == null || copies.containsKey(value)) return copies.get(value);
+                    Object twisted;
+                    if (value instanceof ValueBase) {
+                        twisted = value.getClass().getConstructor(int.class)
+                                .newInstance(twist(type.content_type(), member(value.getClass(), "value").get(value)));
+                    } else twisted = twist(type.content_type(), value, copies);
+                    copies.put(value, twisted);
                     return twisted;
                 }
                 default:
@@ -80,13 +121,42 @@ final class Rules {
         }
     }
 
-    /** A member of a struct; one that is a keyword of Java's has an underscore before it. */
-    static Field member(Class<?> struct, String name) throws NoSuchFieldException {
-        try {
-            return struct.getField(name);
-        } catch (NoSuchFieldException e) {
-            return struct.getField("_" + name);
+    private static void twistState(TypeCode type, Object value, Object twisted, Map<Object, Object> copies)
+            throws ReflectiveOperationException, org.omg.CORBA.UserException {
+        for (int i = 0; i < type.member_count(); i++) {
+            Field member = member(value.getClass(), type.member_name(i));
+            boolean quiet = type.member_name(i).startsWith("quiet_");
+            Object state = member.get(value);
+            member.set(twisted, quiet ? state : twist(type.member_type(i), state, copies));
         }
+    }
+
+    /**
+     * The types whose members are a valuetype's state, the most basic one first. JacORB's IDL compiler makes TypeCodes
+     * that do not tell their base, so Java's classes do.
+     */
+    static List<TypeCode> levels(Class<?> value) throws ReflectiveOperationException {
+        LinkedList<TypeCode> levels = new LinkedList<>();
+        for (Class<?> one = value; one != Object.class; one = one.getSuperclass())
+            if (one.getName().startsWith("test.zorb.Rich."))
+                levels.addFirst((TypeCode) Class.forName(one.getName() + "Helper").getMethod("type").invoke(null));
+        return levels;
+    }
+
+    /** The real type of a valuetype that is no box. */
+    static TypeCode typeOf(Object value) throws ReflectiveOperationException {
+        return (TypeCode) value.getClass().getMethod("_type").invoke(value);
+    }
+
+    /** A member, whoever may see it; one that is a keyword of Java's has an underscore before it. */
+    static Field member(Class<?> type, String name) throws NoSuchFieldException {
+        for (Class<?> one = type; one != null; one = one.getSuperclass())
+            for (Field field : one.getDeclaredFields())
+                if (field.getName().equals(name) || field.getName().equals("_" + name)) {
+                    field.setAccessible(true);
+                    return field;
+                }
+        throw new NoSuchFieldException(type + " has no member " + name);
     }
 
     static int ordinal(Object enumerator) throws ReflectiveOperationException {
@@ -100,6 +170,8 @@ final class Rules {
     /** FNV-1a, 64 bits. */
     static final class Digest {
         private long hash = 0xcbf29ce484222325L;
+        /** The valuetypes met so far, and their numbers. */
+        private final Map<Object, Integer> met = new IdentityHashMap<>();
 
         long value() {
             return hash;
@@ -178,12 +250,49 @@ final class Rules {
                         for (int i = 0; i < n; i++) value(type.content_type(), Array.get(x, i));
                         return this;
                     }
+                    case TCKind._tk_fixed: {
+                        BigDecimal exact = ((BigDecimal) x).setScale(type.fixed_scale());
+                        String digits = exact.unscaledValue().abs().toString();
+                        octets(exact.signum() < 0 ? 1 : 0, 1);
+                        for (int i = digits.length(); i < type.fixed_digits(); i++) octets(0, 1);
+                        digits.chars().forEach(digit -> octets(digit - '0', 1));
+                        return this;
+                    }
+                    case TCKind._tk_union: {
+                        value(type.discriminator_type(), Unions.discriminator(x));
+                        int chosen = Unions.chosen(type, x);
+                        if (chosen < 0) return this;
+                        return value(type.member_type(chosen), member(x.getClass(), type.member_name(chosen)).get(x));
+                    }
+                    case TCKind._tk_value:
+                        if (known(x)) return this;
+                        text(typeOf(x).id());
+                        for (TypeCode level : levels(x.getClass())) state(level, x);
+                        return this;
+                    case TCKind._tk_value_box:
+                        if (known(x)) return this;
+                        text(type.id());
+                        return value(type.content_type(), x instanceof ValueBase ? member(x.getClass(), "value").get(x) : x);
                     default:
                         throw new IllegalArgumentException("no rule for kind " + type.kind().value());
                 }
             } catch (ReflectiveOperationException | org.omg.CORBA.UserException e) {
                 throw new IllegalStateException(e);
             }
+        }
+
+        /** Says null, or the number of a value met before; else 0, and counts it. */
+        private boolean known(Object value) {
+            Integer number = value == null ? Integer.valueOf(-2) : met.get(value);
+            if (number == null) met.put(value, met.size());
+            octets(number == null ? 0 : number + 1, 4);
+            return number != null;
+        }
+
+        private void state(TypeCode type, Object value)
+                throws ReflectiveOperationException, org.omg.CORBA.UserException {
+            for (int i = 0; i < type.member_count(); i++)
+                value(type.member_type(i), member(value.getClass(), type.member_name(i)).get(value));
         }
     }
 

@@ -2,6 +2,10 @@ package peer;
 
 import java.lang.reflect.Array;
 import java.lang.reflect.Field;
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.List;
 import org.omg.CORBA.TCKind;
 import org.omg.CORBA.TypeCode;
 
@@ -25,6 +29,10 @@ final class Samples {
     };
 
     private long state;
+    /** Valuetypes made for the current arguments, which may be met again. */
+    private final List<Object> made = new ArrayList<>();
+    /** Structs, unions and valuetypes around the sample in work. */
+    private int depth;
 
     /** The same samples for the same seed. */
     Samples(long seed) {
@@ -63,12 +71,27 @@ final class Samples {
         return octets;
     }
 
+    /** Makes the next arguments share no valuetypes with those before. */
+    void forget() {
+        made.clear();
+    }
+
     /** A value of a type, whose sequences have n elements or a few less, and never more than their bound. */
     Object value(Class<?> java, TypeCode type, int n) {
+        depth++;
+        try {
+            // What holds itself comes to an end.
+            return sample(java, type, depth < 6 ? n : 0);
+        } finally {
+            depth--;
+        }
+    }
+
+    private Object sample(Class<?> java, TypeCode type, int n) {
         try {
             switch (type.kind().value()) {
                 case TCKind._tk_alias:
-                    return value(java, type.content_type(), n);
+                    return sample(java, type.content_type(), n);
                 case TCKind._tk_short:
                 case TCKind._tk_ushort:
                     return (short) roll();
@@ -93,14 +116,14 @@ final class Samples {
                 case TCKind._tk_string:
                     return word(type.length() == 0 ? 30 : type.length());
                 case TCKind._tk_wstring:
-                    return WIDE_TEXTS[below(WIDE_TEXTS.length)];
+                    return type.length() == 0 ? WIDE_TEXTS[below(WIDE_TEXTS.length)] : WIDE_LETTERS.substring(below(type.length()), 4);
                 case TCKind._tk_enum:
                     return Rules.enumerator(java, below(type.member_count()));
                 case TCKind._tk_struct: {
                     Object struct = java.getConstructor().newInstance();
                     for (int i = 0; i < type.member_count(); i++) {
                         Field member = Rules.member(java, type.member_name(i));
-                        int some = n == 0 ? below(2) : n - below(2);
+                        int some = n == 0 ? depth < 6 ? below(2) : 0 : n - below(2);
                         member.set(struct, value(member.getType(), type.member_type(i), some));
                     }
                     return struct;
@@ -108,13 +131,81 @@ final class Samples {
                 case TCKind._tk_array:
                     return elements(java, type, type.length(), n);
                 case TCKind._tk_sequence:
-                    return elements(java, type, type.length() == 0 ? n : Math.min(n, type.length()), below(5));
+                    return elements(java, type, type.length() == 0 ? n : Math.min(n, type.length()),
+                            // No more than 3: TypeCodes made by JacORB's IDL compiler forget the bound of an inner sequence.
+                            below(4));
+                case TCKind._tk_fixed: {
+                    BigInteger limit = BigInteger.TEN.pow(below(type.fixed_digits() + 1));
+                    BigInteger digits = new BigInteger(128, new java.util.Random(roll())).mod(limit);
+                    return new BigDecimal(below(2) == 0 ? digits : digits.negate(), type.fixed_scale());
+                }
+                case TCKind._tk_union:
+                    return union(java, type, n);
+                case TCKind._tk_value:
+                case TCKind._tk_value_box: {
+                    Object known = below(4) == 0 ? known(java) : null;
+                    if (known != null || below(6) == 0 || depth > 6) return known;
+                    if (type.kind() == TCKind.tk_value_box) {
+                        Object box = box(java, type, n);
+                        made.add(box);
+                        return box;
+                    }
+                    Object value = Values.fresh(java, below(2) == 0);
+                    made.add(value);
+                    for (TypeCode level : Rules.levels(value.getClass())) state(level, value, n);
+                    return value;
+                }
                 default:
                     throw new IllegalArgumentException("no sample of kind " + type.kind().value());
             }
         } catch (ReflectiveOperationException | org.omg.CORBA.UserException e) {
             throw new IllegalStateException(e);
         }
+    }
+
+    private Object known(Class<?> java) {
+        Object[] fit = made.stream().filter(java::isInstance).toArray();
+        return fit.length == 0 ? null : fit[below(fit.length)];
+    }
+
+    private Object box(Class<?> java, TypeCode type, int n)
+            throws ReflectiveOperationException, org.omg.CORBA.UserException {
+        if (org.omg.CORBA.portable.ValueBase.class.isAssignableFrom(java)) {
+            Class<?> inside = Rules.member(java, "value").getType();
+            return java.getConstructor(inside).newInstance(value(inside, type.content_type(), n));
+        }
+        // Java may have one object for all empty texts, which would seem to be one box.
+        return java == String.class ? "a" + value(java, type.content_type(), n) : value(java, type.content_type(), n);
+    }
+
+    private void state(TypeCode type, Object value, int n)
+            throws ReflectiveOperationException, org.omg.CORBA.UserException {
+        for (int i = 0; i < type.member_count(); i++) {
+            Field member = Rules.member(value.getClass(), type.member_name(i));
+            member.set(value, value(member.getType(), type.member_type(i), n == 0 ? 0 : n - below(2)));
+        }
+    }
+
+    private Object union(Class<?> java, TypeCode type, int n)
+            throws ReflectiveOperationException, org.omg.CORBA.UserException {
+        Object union = java.getConstructor().newInstance();
+        int chosen = below(type.member_count() + 1);
+        Field discriminator = Rules.member(java, "discriminator");
+        if (chosen == type.member_count()) {
+            long none = Unions.memberless(type, roll());
+            if (none >= 0) {
+                discriminator.set(union, Unions.discriminator(java, none));
+                return union;
+            }
+            chosen--;
+        }
+        Field member = Rules.member(java, type.member_name(chosen));
+        Object value = value(member.getType(), type.member_type(chosen), n);
+        // JacORB's unions have one discriminator only for the default member, which this sets.
+        java.getMethod(member.getName(), member.getType()).invoke(union, value);
+        if (chosen != type.default_index())
+            discriminator.set(union, Unions.discriminator(java, Unions.label(type, chosen)));
+        return union;
     }
 
     private Object elements(Class<?> java, TypeCode type, int count, int n) throws org.omg.CORBA.UserException {

@@ -37,6 +37,11 @@ public final class Server {
         ((org.jacorb.orb.ORB) orb).addObjectKey("Interop", reference);
         root.the_POAManager().activate();
 
+        serve(orb, reference, file);
+    }
+
+    /** Says where the object is, and serves until somebody shuts the ORB down. */
+    static void serve(ORB orb, String reference, String file) throws Exception {
         Path written = Path.of(file + ".tmp");
         Files.writeString(written, reference + "\n", StandardCharsets.US_ASCII);
         Files.move(written, Path.of(file), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
