@@ -1,7 +1,10 @@
-//! What omniORB really said on the wire (`tests/wire/`), read and written again by us.
+//! What omniORB and JacORB really said on the wire (`tests/wire/`), read and written again by us.
 //!
 //! The comments in the recordings were made by the recorder's own decoder, in another language,
 //! so they are an expectation of their own; the digests in the calls are another.
+
+#[path = "wire/types.rs"]
+mod types;
 
 use std::path::{Path, PathBuf};
 use zorb_cdr::{

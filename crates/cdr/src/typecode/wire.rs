@@ -447,9 +447,10 @@ impl Reader {
                         "a type that unions may switch over",
                     )));
                 }
-                let default = d.read_i32()?;
+                // omniORB says -2 for one that needs no default because the labels are all that there is.
+                let default = d.read_i32()?.max(-1);
                 let count = d.read_count(LEAST_NAME.saturating_add(LEAST_TYPE))?;
-                if i64::from(default) >= i64::try_from(count).unwrap_or(i64::MAX) || default < -1 {
+                if i64::from(default) >= i64::try_from(count).unwrap_or(i64::MAX) {
                     return Err(d.error(DecodeErrorKind::Expected(
                         "the index of the default among the members of the union",
                     )));
