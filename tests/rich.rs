@@ -12,6 +12,8 @@ mod client;
 mod digest;
 #[path = "interop/rust/rich/idl.rs"]
 mod idl;
+#[path = "interop/rust/rich/jacorb.rs"]
+mod jacorb;
 #[path = "interop/rust/matrix.rs"]
 #[expect(dead_code, reason = "columns that only interop.idl has")]
 mod matrix;

@@ -126,7 +126,7 @@ pub(crate) fn by_own(mine: bool, n: i32) -> ByOwn {
 
 pub(crate) const SUITS: [Suit; 4] = [Suit::Clubs, Suit::Diamonds, Suit::Hearts, Suit::Spades];
 
-/// With discriminators of default members other than 0, if `any_default`.
+/// With discriminators other than 0 of default members, and of those that are nothing, if `any_default`.
 pub(crate) fn unions(n: i32, big: bool, any_default: bool) -> Unions {
     let at = |i: i32| usize::try_from(i).expect("seeds are positive");
     let of = |i: i32| if any_default { i } else { 0 };
@@ -138,17 +138,23 @@ pub(crate) fn unions(n: i32, big: bool, any_default: bool) -> Unions {
         g0: g,
         a: by_long([1, -7, 100, 0, of(101)][at(n % 5)], n),
         g1: g,
-        b: by_short([-3, 300, 4][at(n % 3)], n),
+        b: by_short([-3, 300, if any_default { 4 } else { 300 }][at(n % 3)], n),
         g2: g,
         c: by_ushort([7, 32767, of(8) as u16][at(n % 3)], n),
         g3: g,
-        d: by_ulong([0, if big { 0xfedc_ba98 } else { 2 }, 1][at(n % 3)], n),
+        d: by_ulong(
+            [0, if big { 0xfedc_ba98 } else { 0 }, of(1) as u32][at(n % 3)],
+            n,
+        ),
         g4: g,
         e: by_big([0, 5, fourth, 1][at(n % 4)], n),
         g5: g,
         f: by_longlong([i64::from(of(1)) * 5_000_000_000, -5][at(n % 2)], n),
         g6: g,
-        g: by_char(b"azZb"[at(n % 4)], n),
+        g: by_char(
+            [b'a', b'z', b'Z', if any_default { b'b' } else { b'a' }][at(n % 4)],
+            n,
+        ),
         g7: g,
         h: by_boolean(n % 2 != 0, n),
         g8: g,

@@ -74,11 +74,12 @@ final class Unions {
     }
 
     /**
-     * A number without a member, near the given one, or -1. JacORB loses such a number when it reads, if it is none of
-     * an enum or a boolean; -1 for those.
+     * A number without a member, near the given one, or -1. JacORB loses such a number when it reads, if it is one that
+     * Java can switch over; -1 for those.
      */
     static long memberless(TypeCode type, long near) throws org.omg.CORBA.UserException {
         long count = 0;
+        if (kind(type) == TCKind._tk_ulonglong) count = 300;
         if (kind(type) == TCKind._tk_boolean) count = 2;
         if (kind(type) == TCKind._tk_enum) count = type.discriminator_type().member_count();
         for (long i = 0; i < count; i++)

@@ -31,22 +31,20 @@ pub(super) async fn unions(w: Arc<World>) {
     for d in [1, -7, 100, 0] {
         echo!(w.echo_by_long(&by_long(d, 7), &by_long(100, 8)));
     }
-    for d in [-3, 300, 0, 4, i16::MIN] {
+    for d in [-3, 300] {
         echo!(w.echo_by_short(&by_short(d, 5), &by_short(300, 3)));
     }
     for d in [7, 32767, 0] {
         echo!(w.echo_by_ushort(&by_ushort(d, 9), &by_ushort(7, 4)));
     }
-    for d in [0, 1] {
-        echo!(w.echo_by_ulong(&by_ulong(d, 11), &by_ulong(0, 12)));
-    }
+    echo!(w.echo_by_ulong(&by_ulong(0, 11), &by_ulong(0, 12)));
     for d in [0, 5, 6] {
         echo!(w.echo_by_big(&by_big(d, 13), &by_big(5, 14)));
     }
     for d in [-5, 0] {
         echo!(w.echo_by_longlong(&by_longlong(d, 15), &by_longlong(-5, 16)));
     }
-    for d in *b"azZb" {
+    for d in *b"azZ" {
         echo!(w.echo_by_char(&by_char(d, 17), &by_char(b'Z', 18)));
     }
     for d in [true, false] {
@@ -59,8 +57,13 @@ pub(super) async fn unions(w: Arc<World>) {
     }
 }
 
-/// Default members keep the discriminator that they came with.
+/// Default members, and unions without a member, keep the discriminator that they came with.
 pub(super) async fn union_defaults(w: Arc<World>) {
+    for d in [0, 4, i16::MIN] {
+        echo!(w.echo_by_short(&by_short(d, 5), &by_short(300, 3)));
+    }
+    echo!(w.echo_by_ulong(&by_ulong(1, 11), &by_ulong(0, 12)));
+    echo!(w.echo_by_char(&by_char(b'b', 17), &by_char(b'Z', 18)));
     for d in [2, -1, i32::MAX] {
         echo!(w.echo_by_long(&by_long(d, 7), &by_long(d ^ 8, 8)));
     }

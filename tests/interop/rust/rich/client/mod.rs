@@ -21,7 +21,7 @@ pub(crate) struct World {
 
 cells! {
     DATA: data::{ unions, unions_together, recursive, fixed }
-    /// Not for peers that forget with which discriminator a default member came.
+    /// Not for peers that forget with which discriminator a default member, or nothing, came.
     DEFAULTS: data::{ union_defaults }
     /// Not for peers whose labels end at 2^31.
     BIG_LABELS: data::{ big_labels }
