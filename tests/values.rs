@@ -38,17 +38,17 @@ zorb::idl! {
         union Maybe switch (boolean) { case TRUE: Node it; };
 
         interface Garden {
-            Node echo(in Node node);
-            Node both(in Node a, in Node b, out boolean same, inout Pair pair);
+            Node echo(in Node what);
+            Node both(in Node a, in Node b, out boolean same, inout Pair two);
             ValueBase base(in ValueBase any_);
             Shape reshape(in Shape what);
-            Secret hide(in Secret secret);
-            Names boxed(in Names names, in Count count);
+            Secret hide(in Secret what);
+            Names boxed(in Names list, in Count number);
             Described about(in Described what);
-            Maybe perhaps(in Maybe maybe);
+            Maybe perhaps(in Maybe what);
             void refuse(in Node what) raises (Wrong);
             typedef sequence<Node> Nodes;
-            Nodes all(in Nodes nodes);
+            Nodes all(in Nodes what);
         };
     };
 }

@@ -28,7 +28,7 @@ zorb::idl! {
 
         interface Till {
             Price add(in Price a, inout Exact b, in int8 c, out Levels d, in Levels e) raises (Broke);
-            Bill turn(in Bill bill, in ByLevel factor);
+            Bill turn(in Bill open, in ByLevel factor);
             attribute Huge balance;
         };
     };

@@ -35,7 +35,7 @@ zorb::idl! {
         exception Refused { Maybe why; };
         interface Echo {
             ByLong by_long(in ByLong a, inout ByChar b, out BySuit c, in Maybe d) raises (Refused);
-            All reverse(in All all, in ByBig big);
+            All reverse(in All list, in ByBig big);
             double evaluate(in Expr it) raises (Refused);
             attribute Own owner;
             BySuit twice(in BySuit it);
