@@ -41,8 +41,8 @@ pub const MAX_MESSAGE_CHARS: usize = 2_000;
 /// generated type below rustc's own limit of 128.
 pub const MAX_TYPE_DEPTH: usize = 48;
 
-/// How many interfaces, value types or structs one of them may inherit from, directly and indirectly. The stub and the skeleton of a derived
-/// interface repeat every inherited operation, so the output grows with this.
+/// How many interfaces, value types or structs one of them may inherit from, directly and indirectly. The stub and the
+/// skeleton of a derived interface repeat every inherited operation, so the output grows with this.
 pub const MAX_BASES: usize = 256;
 
 /// How many digits a fixed-point number may have: IDL's own bound, as sixteen octets hold them on the wire.
@@ -51,6 +51,9 @@ pub const MAX_FIXED_DIGITS: u8 = 31;
 /// How many parameters one operation may have, and how many values it may give back: codec and facade know tuples up
 /// to this size.
 pub const MAX_PARAMETERS: usize = 32;
+
+/// How many exceptions one operation may raise; its error enum has as many variants.
+pub const MAX_RAISES: usize = 256;
 
 /// How many errors are kept. More are counted and not shown: nobody reads them.
 pub const MAX_DIAGNOSTICS: usize = 50;

@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use zorb_idl::{Options, check_files};
+use zorb_idl::limits::{MAX_BASES, MAX_PARAMETERS, MAX_RAISES, MAX_TYPE_DEPTH};
+use zorb_idl::{Options, check_files, check_str};
 
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -51,4 +52,49 @@ fn what_is_no_idl_is_refused_as_reviewed() {
         different.is_empty(),
         "not as reviewed (UPDATE_GOLDEN=1 accepts it):\n{different}"
     );
+}
+
+/// Checks that `text` is refused with one error that says `message`.
+fn refused_once(text: &str, message: &str) {
+    let diagnostics = check_str("many.idl", text, &Options::default()).unwrap_err();
+    let first = diagnostics.iter().next().unwrap();
+    assert!(first.message.contains(message), "{}", first.message);
+    assert_eq!(diagnostics.len(), 1, "{}", first.message);
+}
+
+#[test]
+fn what_is_too_much_is_refused_once_however_much_it_is() {
+    fn many(count: usize, one: impl Fn(usize) -> String, between: &str) -> String {
+        let all: Vec<String> = (0..count).map(one).collect();
+        all.join(between)
+    }
+    let far = 5_000;
+    let parameters = many(far, |i| format!("in long a{i}"), ", ");
+    refused_once(
+        &format!("interface I {{ void f({parameters}); }};"),
+        &format!("more than {MAX_PARAMETERS} parameters"),
+    );
+    refused_once(
+        &format!("valuetype V {{ factory f({parameters}); }};"),
+        &format!("more than {MAX_PARAMETERS} parameters"),
+    );
+    let exceptions = many(far, |i| format!("exception E{i} {{}};"), " ");
+    let raised = many(far, |i| format!("E{i}"), ", ");
+    refused_once(
+        &format!("{exceptions} interface I {{ void f() raises ({raised}); }};"),
+        &format!("more than {MAX_RAISES} exceptions"),
+    );
+    let interfaces = many(far, |i| format!("interface I{i} {{}};"), " ");
+    let bases = many(far, |i| format!("I{i}"), ", ");
+    refused_once(
+        &format!("{interfaces} interface D : {bases} {{}};"),
+        &format!("more than {MAX_BASES} interfaces"),
+    );
+    let typedefs = many(far, |i| format!("typedef T{i} T{};", i + 1), " ");
+    refused_once(
+        &format!("typedef long T0; {typedefs} struct S {{ T{far} x; }};"),
+        &format!("more than {MAX_TYPE_DEPTH} others"),
+    );
+    let flags = many(far, |i| format!("b{i}"), ", ");
+    refused_once(&format!("bitmask B {{ {flags} }};"), "outside of 32 bits");
 }

@@ -138,6 +138,7 @@ impl Resolver<'_> {
             if position >= width {
                 let message = format!("position {position} lies outside of {width} bits");
                 self.report(Report::new(span, message));
+                break;
             }
             if let Some((other, _)) = bits.iter().find(|(_, taken)| *taken == position) {
                 let message = format!("position {position} is taken");

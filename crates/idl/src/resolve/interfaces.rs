@@ -8,7 +8,7 @@ use crate::ast::{
     Operation as AstOperation, Parameter as AstParameter, ScopedName, Text,
 };
 use crate::diagnostic::Report;
-use crate::limits::{MAX_BASES, MAX_PARAMETERS};
+use crate::limits::{MAX_BASES, MAX_PARAMETERS, MAX_RAISES};
 use crate::model::{DefId, DefKind, Feature, Interface, Operation, Parameter, Role, ScopeId, Type};
 use crate::source::Span;
 
@@ -149,7 +149,8 @@ impl Resolver<'_> {
         names: &[ScopedName],
     ) -> Vec<DefId> {
         let mut bases = Vec::new();
-        for name in names {
+        // One more than there may be, for whoever counts them.
+        for name in names.iter().take(MAX_BASES + 1) {
             let Some(id) = self.lookup(scope, name) else {
                 continue;
             };
@@ -316,7 +317,8 @@ impl Resolver<'_> {
         let scope = self.new_scope(scope);
         self.model.scopes[scope.0].owner = Some(owner);
         let mut parameters: Vec<Parameter> = Vec::new();
-        for parameter in written {
+        // One more than there may be, for whoever counts them.
+        for parameter in written.iter().take(MAX_PARAMETERS + 1) {
             self.check_named(&parameter.ty);
             let ty = self.type_spec(scope, &parameter.ty, true);
             self.check_signature_type(&ty, parameter.ty.span);
@@ -411,7 +413,11 @@ impl Resolver<'_> {
     pub(super) fn raises(&mut self, scope: ScopeId, names: &[ScopedName]) -> Vec<DefId> {
         let mut raises = Vec::new();
         let mut spans: HashMap<DefId, Span> = HashMap::new();
-        for name in names {
+        if let Some(name) = names.get(MAX_RAISES) {
+            let message = format!("more than {MAX_RAISES} exceptions are raised");
+            self.report(Report::new(name.span(), message));
+        }
+        for name in names.iter().take(MAX_RAISES) {
             if let [module, exception] = &name.parts[..]
                 && *module.text == *"CORBA"
                 && is_system_exception(&exception.text)

@@ -166,7 +166,7 @@ impl Resolver<'_> {
             } => {
                 let base = self.type_spec(scope, ty, *first);
                 let ty = self.array(scope, base, dimensions);
-                self.check_depth(&ty, head.name.span);
+                let ty = self.bounded(ty, head.name.span);
                 self.declare(scope, head, DefKind::Typedef(ty));
             }
             DefinitionKind::Const { ty, value } => {
@@ -389,7 +389,7 @@ impl Resolver<'_> {
         let base = self.type_spec(scope, &member.ty, member.first);
         self.check_complete(&base, member.ty.span, Some(owner));
         let ty = self.array(scope, base, &member.dimensions);
-        self.check_depth(&ty, member.head.name.span);
+        let ty = self.bounded(ty, member.head.name.span);
         let def = self.declare(scope, &member.head, DefKind::Member);
         (def, ty)
     }

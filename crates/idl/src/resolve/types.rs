@@ -296,16 +296,22 @@ impl Resolver<'_> {
         }
     }
 
-    /// Bounds the recursion over types, here and in everything behind.
-    pub(super) fn check_depth(&mut self, ty: &Type, span: Span) {
-        if self.depth(ty, 0) > MAX_TYPE_DEPTH {
-            let message =
-                format!("this type is made of more than {MAX_TYPE_DEPTH} others, one in the other");
-            self.report(Report::new(span, message));
+    /// `ty`, unless it is too deep: bounds every walk and recursion over types, here and in everything behind.
+    pub(super) fn bounded(&mut self, ty: Type, span: Span) -> Type {
+        // What was too deep is not told again by what is made of it.
+        if self.is_error(&ty) {
+            return Type::Error;
         }
+        if self.depth(&ty, 0) <= MAX_TYPE_DEPTH {
+            return ty;
+        }
+        let message =
+            format!("this type is made of more than {MAX_TYPE_DEPTH} others, one in the other");
+        self.report(Report::new(span, message));
+        Type::Error
     }
 
-    /// Stops counting where it is too much: a typedef that is too deep has been reported, and may be used again.
+    /// Stops counting where it is too much.
     fn depth(&self, ty: &Type, so_far: usize) -> usize {
         let deeper = so_far + 1;
         if deeper > MAX_TYPE_DEPTH {

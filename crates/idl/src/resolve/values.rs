@@ -8,6 +8,7 @@ use crate::ast::{
     TypeSpec, ValueType as AstValue,
 };
 use crate::diagnostic::Report;
+use crate::limits::{MAX_BASES, MAX_PARAMETERS};
 use crate::model::{
     DefId, DefKind, Factory, Feature, ScopeId, StateMember, Type, ValueKind, ValueType,
 };
@@ -89,7 +90,7 @@ impl Resolver<'_> {
     /// One value type with state, first, and abstract ones.
     fn value_bases(&mut self, scope: ScopeId, derived: DefId, value: &AstValue) -> Vec<DefId> {
         let mut bases: Vec<DefId> = Vec::new();
-        for name in &value.bases {
+        for name in value.bases.iter().take(MAX_BASES + 1) {
             let Some(id) = self.lookup(scope, name) else {
                 continue;
             };
@@ -164,7 +165,7 @@ impl Resolver<'_> {
     /// One interface that is not abstract, first, and abstract ones.
     fn supported(&mut self, scope: ScopeId, names: &[ScopedName]) -> Vec<DefId> {
         let mut supports: Vec<DefId> = Vec::new();
-        for name in names {
+        for name in names.iter().take(MAX_BASES + 1) {
             let Some(id) = self.lookup(scope, name) else {
                 continue;
             };
@@ -322,6 +323,13 @@ impl Resolver<'_> {
             }
         }
         let parameters = self.parameters(scope, def, &factory.parameters);
+        if parameters.len() > MAX_PARAMETERS {
+            let message = format!(
+                "`{}` has more than {MAX_PARAMETERS} parameters",
+                head.name.text
+            );
+            self.report(Report::new(head.name.span, message));
+        }
         let raises = self.raises(scope, &factory.raises);
         if let DefKind::Value(value) = &mut self.model.defs[owner.0].kind {
             value.factories.push(Factory {
