@@ -18,22 +18,23 @@ impl Resolver<'_> {
             .copied()
     }
 
-    /// Makes a definition. When its name is taken that is reported, and the definition stands outside of every scope.
+    /// Makes a definition. When the scope has or inherits its name already that is reported, and it stands outside of
+    /// every scope; where the name is wrong for another reason, that is reported, and what follows may use it.
     pub(super) fn declare(&mut self, scope: ScopeId, head: &Head, kind: DefKind) -> DefId {
         let (name, span) = (Rc::clone(&head.name.text), head.name.span);
         let key = name.to_lowercase();
-        let fault = self.clash(scope, head, &key);
-        if let (Some(_), Some(other)) = (&fault, self.existing(scope, head)) {
-            self.contested.insert(other);
+        if let Some(report) = self.clash(scope, head, &key) {
+            self.report(report);
         }
+        let existing = self.existing(scope, head);
+        self.contested.extend(existing);
+        let heir = self.enclosing_heir(scope);
+        let inherited = heir.and_then(|heir| self.inherited_operation(heir, &key));
         let id = self.new_def(scope, head, kind);
-        match fault {
-            Some(report) => self.report(report),
-            None => {
-                let scope = &mut self.model.scopes[scope.0];
-                scope.names.insert(key, id);
-                scope.order.push(id);
-            }
+        if existing.or(inherited).is_none() {
+            let scope = &mut self.model.scopes[scope.0];
+            scope.names.insert(key, id);
+            scope.order.push(id);
         }
         debug_assert_eq!(self.model.def(id).span, span);
         id
@@ -41,6 +42,15 @@ impl Resolver<'_> {
 
     fn clash(&self, scope: ScopeId, head: &Head, key: &str) -> Option<Report> {
         let (name, span) = (&head.name.text, head.name.span);
+        if let Some(owner) = self.model.scope(scope).owner {
+            let owner = self.model.def(owner);
+            if owner.name.eq_ignore_ascii_case(name) {
+                let message = format!("`{name}` has the name of the scope it is declared in");
+                return Some(
+                    Report::new(span, message).label(owner.span, "the scope is named here"),
+                );
+            }
+        }
         if let Some(other) = self.existing(scope, head) {
             let noun = self.model.noun(other);
             let only_forward = self.is_only_forward(other);
@@ -52,21 +62,12 @@ impl Resolver<'_> {
             };
             return Some(Report::new(span, message).label(other.span, "first declared here"));
         }
-        if let Some(owner) = self.model.scope(scope).owner {
-            let owner = self.model.def(owner);
-            if owner.name.eq_ignore_ascii_case(name) {
-                let message = format!("`{name}` has the name of the scope it is declared in");
-                return Some(
-                    Report::new(span, message).label(owner.span, "the scope is named here"),
-                );
-            }
-            if let Some(interface) = self.enclosing_heir(scope)
-                && let Some(inherited) = self.inherited_operation(interface, key)
-            {
-                let inherited = self.model.def(inherited);
-                let message = format!("`{name}` is inherited already and cannot be declared again");
-                return Some(Report::new(span, message).label(inherited.span, "declared here"));
-            }
+        if let Some(interface) = self.enclosing_heir(scope)
+            && let Some(inherited) = self.inherited_operation(interface, key)
+        {
+            let inherited = self.model.def(inherited);
+            let message = format!("`{name}` is inherited already and cannot be declared again");
+            return Some(Report::new(span, message).label(inherited.span, "declared here"));
         }
         let (used, meaning) = self.model.scope(scope).introduced.get(key)?;
         Some(self.used_before(head, *used, *meaning))
