@@ -72,10 +72,14 @@ fn annotation<'a>(i: Tokens<'a>) -> Parsed<'a, Annotation> {
     }
 }
 
-/// Names of annotations are no keywords: there is `@default`, and `@oneway`.
+/// Names of annotations are no keywords: there is `@default`, and `@oneway`. What `::` a blank sets apart belongs to the
+/// type behind: `@key ::Name member`.
 fn scoped_name_or_keyword<'a>(i: Tokens<'a>) -> Parsed<'a, crate::ast::ScopedName> {
     match &i.first().kind {
-        Kind::Word(word) if !matches!(i.nth(1).kind, Kind::Punct("::")) => {
+        Kind::Word(word)
+            if !matches!(i.nth(1).kind, Kind::Punct("::"))
+                || i.nth(1).span.start != i.first().span.end =>
+        {
             let part = Ident {
                 text: Rc::clone(word),
                 span: i.first().span,

@@ -96,7 +96,7 @@ fn text<'a>(i: Tokens<'a>, wide: bool) -> Parsed<'a, TypeKind> {
 /// "sequence" "<" type_spec [ "," positive_int_const ] ">"
 fn sequence<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
     let (i, (_, element, bound)) =
-        cut((punct("<"), type_spec, opt(preceded(punct(","), cut(bound))))).parse(i)?;
+        cut((punct("<"), element, opt(preceded(punct(","), cut(bound))))).parse(i)?;
     let i = match punct(">")(i) {
         Ok((i, _)) => i,
         Err(_) if bound.is_some() => return expected(i, "`>`"),
@@ -111,13 +111,19 @@ fn sequence<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
     ))
 }
 
+/// A type between angle brackets, which may have annotations.
+fn element<'a>(i: Tokens<'a>) -> Parsed<'a, TypeSpec> {
+    let (i, _) = start(i)?;
+    type_spec(i)
+}
+
 /// "map" "<" type_spec "," type_spec [ "," positive_int_const ] ">"
 fn map<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
     let (i, (_, key, _, value, bound, _)) = cut((
         punct("<"),
-        type_spec,
+        element,
         punct(","),
-        type_spec,
+        element,
         opt(preceded(punct(","), cut(bound))),
         punct(">"),
     ))
