@@ -294,6 +294,19 @@ fn an_import_reads_the_file_that_is_named_like_the_module() {
 }
 
 #[test]
+fn an_import_of_a_file_reads_it() {
+    let (_dir, paths) = tree(&[
+        (
+            "a.idl",
+            "import \"b.idl\";\nimport \"b.idl\";\nmodule A { typedef B::T T; };",
+        ),
+        ("b.idl", "module B { typedef long T; };"),
+    ]);
+    let output = compile_files(&paths[..1], &Options::default()).unwrap();
+    assert_eq!(output.dependencies.len(), 2, "{:?}", output.dependencies);
+}
+
+#[test]
 fn an_import_that_finds_nothing_is_one_error_whatever_needed_it() {
     let text = "import ::Other;\nmodule A { typedef Other::T T; struct S { Other::U u; }; };";
     let diagnostics = compile_str("a.idl", text, &Options::default()).unwrap_err();

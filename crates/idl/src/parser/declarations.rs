@@ -192,11 +192,15 @@ pub(super) fn text_literal<'a>(i: Tokens<'a>) -> Parsed<'a, Text> {
 /// import: "import" imported_scope
 fn import<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let from = i;
-    if let Kind::Str(_) = i.nth(1).kind {
-        let report = Report::new(i.nth(1).span, "there is no repository to import from");
+    // The preprocessor has taken those away that it could read.
+    if let Kind::Str(name) = &i.nth(1).kind {
+        let message = format!("cannot find the file `{name}`, which is to be imported");
+        let report = Report::new(i.nth(1).span, message);
         return super::input::refused(
             i.advance(),
-            report.hint("`#include` the file that has the definitions"),
+            report.hint(
+                "there is no repository to import from, and files are looked for as by `#include`",
+            ),
         );
     }
     let (i, name) = cut(scoped_name).parse(i.advance())?;

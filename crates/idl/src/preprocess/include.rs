@@ -18,6 +18,13 @@ struct Wanted {
     local: bool,
 }
 
+/// What an `import` names.
+enum Imported {
+    /// By the first part of its name.
+    Module(Rc<str>),
+    File(Rc<str>),
+}
+
 impl Preprocessor<'_> {
     pub(super) fn include(&mut self, directive: Span, at: Span, args: &[Token]) {
         let place = Span::new(directive.file, at.start as usize, directive.end as usize);
@@ -46,58 +53,69 @@ impl Preprocessor<'_> {
     }
 
     /// Behind a `;`: if it ends `import ::Name`, reads the file that the OMG keeps module `Name` in, in front of the
-    /// statement. Where there is none, the module may have come from elsewhere, which is the resolver's to say.
+    /// statement, and if it ends `import "file"`, reads that file in its stead. Where there is none, the module may have
+    /// come from elsewhere, which is the resolver's to say.
     pub(super) fn import(&mut self) {
-        let Some((start, name)) = self.imported() else {
+        let Some((start, imported)) = self.imported() else {
             return;
         };
-        let name = match &*name {
-            "CORBA" => "orb.idl".to_owned(),
-            name => format!("{name}.idl"),
+        let name = match &imported {
+            Imported::File(name) => name.to_string(),
+            Imported::Module(name) if &**name == "CORBA" => "orb.idl".to_owned(),
+            Imported::Module(name) => format!("{name}.idl"),
         };
         let statement = self.out.split_off(start);
-        if let Some(word) = statement.first() {
-            let place = word.span;
-            let candidates = self.candidates(place.file, &name, true);
-            if let Some(path) = candidates.iter().find(|path| path.is_file())
-                && !self.is_known(path)
-            {
-                match self.read_file(path, false) {
-                    Ok(file) => self.enter(place, file),
-                    Err(cause) => {
-                        let message = format!("cannot read `{}`: {cause}", path.display());
-                        self.lost(Report::new(place, message));
-                    }
+        let place = statement.first().map(|word| word.span).unwrap_or_default();
+        let candidates = self.candidates(place.file, &name, true);
+        let found = candidates.iter().find(|path| path.is_file());
+        if let Some(path) = found
+            && !self.is_known(path)
+        {
+            match self.read_file(path, false) {
+                Ok(file) => self.enter(place, file),
+                Err(cause) => {
+                    let message = format!("cannot read `{}`: {cause}", path.display());
+                    self.lost(Report::new(place, message));
                 }
             }
         }
-        self.out.extend(statement);
+        if found.is_none() || matches!(imported, Imported::Module(_)) {
+            self.out.extend(statement);
+        }
     }
 
-    /// Where the statement begins whose `;` is the last token, and the first name in it, if it is an import.
-    fn imported(&self) -> Option<(usize, Rc<str>)> {
+    /// Where the statement begins whose `;` is the last token, and what it imports, if it is an import.
+    fn imported(&self) -> Option<(usize, Imported)> {
+        let is_import =
+            |token: &Token| matches!(&token.kind, Kind::Word(word) if &**word == "import");
         let mut at = self.out.len().checked_sub(2)?;
-        let mut first = None;
-        // Names and `::` in turn, from the end.
-        loop {
-            match &self.out.get(at)?.kind {
-                Kind::Word(word) if first.is_some() && &**word == "import" => break,
-                Kind::Word(word) | Kind::Escaped(word) => first = Some(Rc::clone(word)),
-                _ => return None,
-            }
+        let imported = if let Kind::Str(name) = &self.out.get(at)?.kind {
             at = at.checked_sub(1)?;
-            match &self.out.get(at)?.kind {
-                Kind::Punct("::") => at = at.checked_sub(1)?,
-                Kind::Word(word) if &**word == "import" => break,
-                _ => return None,
+            Imported::File(Rc::clone(name))
+        } else {
+            // Names and `::` in turn, from the end.
+            loop {
+                let (Kind::Word(name) | Kind::Escaped(name)) = &self.out.get(at)?.kind else {
+                    return None;
+                };
+                at = at.checked_sub(1)?;
+                if self.out.get(at)?.kind == Kind::Punct("::") {
+                    at = at.checked_sub(1)?;
+                }
+                if is_import(self.out.get(at)?) {
+                    break Imported::Module(Rc::clone(name));
+                }
+                if self.out.get(at + 1)?.kind != Kind::Punct("::") {
+                    return None;
+                }
             }
-        }
+        };
         let before = at.checked_sub(1).and_then(|at| self.out.get(at));
         let begins = matches!(
             before.map(|token| &token.kind),
             None | Some(Kind::Punct(";" | "}") | Kind::Pragma(_))
         );
-        Some((at, first?)).filter(|_| begins)
+        (begins && is_import(self.out.get(at)?)).then_some((at, imported))
     }
 
     /// Whether the file at `path` has been read already.
