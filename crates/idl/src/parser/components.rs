@@ -15,7 +15,7 @@ use super::input::{
 };
 use super::members::{attribute, parameters, raises};
 use super::values::value_of;
-use crate::ast::{Definition, DefinitionKind, Head, ScopedName};
+use crate::ast::{Definition, DefinitionKind, Head, InterfaceKind, ScopedName};
 use crate::diagnostic::Report;
 use crate::lexer::Kind;
 use crate::source::Span;
@@ -85,14 +85,10 @@ fn inside<'a, T>(i: Tokens<'a>, parser: impl FnOnce(Tokens<'a>) -> Parsed<'a, T>
     parsed
 }
 
-/// Reports `refusal` at `span`, unless that was done for a forward declaration, and keeps the names.
+/// Reports `refusal` at `span`, and keeps the names.
 fn refuse(i: Tokens<'_>, span: Span, refusal: &Refusal, head: Head, out: &mut Vec<Definition>) {
     let context = i.context;
-    let first = context
-        .refused
-        .borrow_mut()
-        .insert(head.name.text.to_lowercase());
-    if first && !context.refused_inside.get() {
+    if !context.refused_inside.get() {
         let message = format!("{} are not supported", refusal.what);
         context
             .sink
@@ -116,6 +112,10 @@ fn event<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed<
     let mut parsed = Vec::new();
     let (rest, ()) = inside(i, |i| value_of(i, "eventtype", start, &mut parsed))?;
     if let Some(definition) = parsed.pop() {
+        if let DefinitionKind::ValueForward(_) = definition.kind {
+            out.push(definition);
+            return Ok((rest, ()));
+        }
         refuse(rest, span, &EVENT, definition.head, out);
     }
     Ok((rest, ()))
@@ -128,14 +128,18 @@ fn inherits<'a>(i: Tokens<'a>) -> Parsed<'a, ()> {
     (base, supports).map(drop).parse(i)
 }
 
-/// component: "component" identifier [ inherits "{" port* "}" ]
+/// component: "component" identifier inherits "{" port* "}" | "component" identifier
 fn component<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let span = i.first().span;
-    let (mut i, head) = cut(head(start)).parse(i.advance())?;
-    if !i.is_punct(";") {
-        (i, ()) = inherits(i)?;
-        (i, _) = inside(i, |i| body(i, port))?;
+    let (i, head) = cut(head(start)).parse(i.advance())?;
+    if i.is_punct(";") {
+        // A reference to a component is one to its equivalent interface, and no more is said here.
+        let kind = DefinitionKind::InterfaceForward(InterfaceKind::Plain);
+        out.push(Definition { head, kind });
+        return semicolon(i);
     }
+    let (i, ()) = inherits(i)?;
+    let (i, _) = inside(i, |i| body(i, port))?;
     refuse(i, span, &COMPONENT, head, out);
     semicolon(i)
 }
@@ -143,11 +147,9 @@ fn component<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Par
 /// porttype: "porttype" identifier "{" port* "}"; connector: "connector" identifier [ ":" scoped_name ] "{" port* "}"
 fn ports<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let span = i.first().span;
-    let (mut i, head) = cut(head(start)).parse(i.advance())?;
-    if !i.is_punct(";") {
-        (i, ()) = inherits(i)?;
-        (i, _) = inside(i, |i| body(i, port))?;
-    }
+    let (i, head) = cut(head(start)).parse(i.advance())?;
+    let (i, ()) = inherits(i)?;
+    let (i, _) = inside(i, |i| body(i, port))?;
     refuse(i, span, &PORT, head, out);
     semicolon(i)
 }

@@ -1,7 +1,6 @@
 //! Tokens as an input of nom, the error type, and the parsers of single tokens.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
 use std::iter::Enumerate;
 use std::rc::Rc;
 use std::slice::Iter;
@@ -27,8 +26,6 @@ pub(crate) struct Context<'a> {
     depth: Cell<usize>,
     /// In the middle of what has been refused, or is going to be.
     pub(crate) refused_inside: Cell<bool>,
-    /// Lower-case names of what has been refused.
-    pub(crate) refused: RefCell<HashSet<String>>,
     /// Pragmas from within the type that is being read; they go behind it.
     pub(crate) pragmas: RefCell<Vec<Definition>>,
     /// Between the angle brackets of a type, where `>>` closes two of them and is no shift.
@@ -42,7 +39,6 @@ impl<'a> Context<'a> {
             failed: Cell::new(false),
             depth: Cell::new(0),
             refused_inside: Cell::new(false),
-            refused: RefCell::default(),
             pragmas: RefCell::default(),
             in_angles: Cell::new(false),
         }

@@ -184,9 +184,12 @@ impl Resolver<'_> {
             DefinitionKind::Unsupported => {
                 let key = head.name.text.to_lowercase();
                 let known = self.model.scope(scope).names.get(&key).copied();
-                // A forward declaration and its definition.
-                if !known.is_some_and(|id| matches!(self.model.def(id).kind, DefKind::Unsupported))
-                {
+                // What was announced may turn out to be a component or an event type.
+                let fits = |id| {
+                    matches!(self.model.def(id).kind, DefKind::Unsupported)
+                        || self.is_only_forward(id)
+                };
+                if !known.is_some_and(fits) {
                     self.declare(scope, head, DefKind::Unsupported);
                 }
             }
