@@ -96,11 +96,10 @@ fn report(i: Tokens<'_>, fault: Fault) {
         (None, []) => Report::new(token.span, format!("unexpected {found}")),
         (None, [one]) => {
             let report = Report::new(token.span, format!("expected {one}, found {found}"));
-            let previous = fault
-                .at
-                .checked_sub(i.index() + 1)
-                .map(|ahead| i.nth(ahead));
-            match hint(previous.or_else(|| i.previous()), token, one) {
+            let before = |steps: usize| fault.at.checked_sub(i.index() + steps);
+            let previous = before(1).map(|ahead| i.nth(ahead)).or_else(|| i.previous());
+            let introduced = before(2).map(|ahead| i.nth(ahead));
+            match hint([introduced, previous], token, one) {
                 Some(hint) => report.hint(hint),
                 None => report,
             }
@@ -113,14 +112,19 @@ fn report(i: Tokens<'_>, fault: Fault) {
     i.context.error(report);
 }
 
-/// What is probably meant where `found` stands and something else is expected.
-fn hint(previous: Option<&Token>, found: &Token, expected: &str) -> Option<String> {
+/// What is probably meant where `found` stands behind two tokens and something else is expected.
+fn hint(before: [Option<&Token>; 2], found: &Token, expected: &str) -> Option<String> {
+    let [introduced, previous] = before;
     let behind = |mark| {
         previous.is_some_and(|token| matches!(token.kind, Kind::Punct(found) if found == mark))
     };
     let hint = match (expected, &found.kind) {
         (_, Kind::Punct("}" | ")" | ";")) if behind(",") => "leave out the `,` before this",
-        ("`(`", Kind::Punct(";" | "," | "[")) => {
+        ("`(`", Kind::Punct(";" | "," | "["))
+            if !introduced.is_some_and(|token| {
+                matches!(&token.kind, Kind::Word(word) if ["factory", "finder"].contains(&&**word))
+            }) =>
+        {
             "an attribute begins with `attribute`, the state of a value type with `public` or `private`"
         }
         ("a type" | "a value" | "a definition", Kind::Word(word))
