@@ -39,15 +39,6 @@ fn width(ty: &Type) -> Width {
     Width { octets, signed }
 }
 
-/// Whether no operator has been at work: a literal or a name, perhaps with a sign.
-fn is_plain(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Chain(..) => false,
-        ExprKind::Unary(_, operand) => is_plain(operand),
-        _ => true,
-    }
-}
-
 impl Resolver<'_> {
     /// The value of `expr` as a `ty`, written at `written` if anywhere; `Value::Error` when that has been reported.
     pub(super) fn constant(
@@ -328,16 +319,6 @@ fn fit(ty: &Type, value: Value, expr: &Expr, written: Option<Span>) -> Result<Va
                 "{number} does not fit into {name} ({least} to {most})"
             ))
         }
-        // Neither rounding nor a division can surprise anybody here.
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a whole number for a float is rounded, as any"
-        )]
-        (Type::Basic(Basic::Float | Basic::Double | Basic::LongDouble), Value::Integer(number))
-            if is_plain(expr) =>
-        {
-            Ok(Value::Float(number as f64))
-        }
         #[expect(
             clippy::cast_possible_truncation,
             reason = "the narrowing is what is checked"
@@ -470,8 +451,11 @@ fn mismatch(ty: &Type, value: &Value, expr: &Expr, written: Option<Span>) -> Rep
             "leave the `d` out".to_owned()
         }
         (Type::Basic(Basic::Float | Basic::Double | Basic::LongDouble), Value::Integer(_)) => {
-            "give the numbers a point, as in `1.0`: a division of whole numbers drops the rest"
-                .to_owned()
+            let example = match &expr.kind {
+                ExprKind::Integer(number) => format!("{number}.0"),
+                _ => "1.0".to_owned(),
+            };
+            format!("give the number a point, as in `{example}`")
         }
         (Type::Basic(basic), Value::Float(number))
             if limits(*basic).is_some() && number.fract() == 0.0 && number.abs() < 1e15 =>
