@@ -132,6 +132,8 @@ fn hint(before: [Option<&Token>; 2], found: &Token, expected: &str) -> Option<St
         {
             return keyword_meant(word).map(|keyword| format!("the keyword is `{keyword}`"));
         }
+        ("`{`", Kind::Punct(":")) => "only interfaces, value types, structs and bitsets have bases",
+        ("`{`", Kind::Punct(",")) => "a struct or bitset has one base",
         ("a value", Kind::Punct("]")) => "an array has a size; without one it is a `sequence`",
         ("a name", Kind::Punct("(")) => "an operation without a result begins with `void`",
         ("`in`, `out` or `inout`", Kind::Word(word)) if &**word == "void" => {

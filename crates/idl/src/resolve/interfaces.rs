@@ -151,7 +151,7 @@ impl Resolver<'_> {
         let mut bases = Vec::new();
         // One more than there may be, for whoever counts them.
         for name in names.iter().take(MAX_BASES + 1) {
-            let Some(id) = self.lookup(scope, name) else {
+            let Some(id) = self.lookup_base(scope, name) else {
                 continue;
             };
             let def = self.model.def(id);

@@ -280,26 +280,27 @@ impl Resolver<'_> {
         if members.is_empty() && base.is_none() {
             self.feature(Feature::EmptyStruct, head.name.span, scope);
         }
-        let base = base.and_then(|name| {
-            self.feature(Feature::StructInheritance, name.span(), scope);
-            self.struct_base(scope, name)
-        });
         let Some(id) = self.struct_entry(scope, head, true) else {
             return;
         };
+        let base = base.and_then(|name| {
+            self.feature(Feature::StructInheritance, name.span(), scope);
+            self.struct_base(scope, id, name)
+        });
         if let DefKind::Struct(body) = &mut self.model.defs[id.0].kind {
             body.base = base;
         }
         self.members(id, members);
     }
 
-    fn struct_base(&mut self, scope: ScopeId, name: &ScopedName) -> Option<DefId> {
-        let id = self.lookup(scope, name)?;
+    fn struct_base(&mut self, scope: ScopeId, derived: DefId, name: &ScopedName) -> Option<DefId> {
+        let id = self.lookup_base(scope, name)?;
         let def = self.model.def(id);
         let message = match &def.kind {
             DefKind::Struct(Struct { complete: true, .. }) => {
                 return self.check_chain(id, name).then_some(id);
             }
+            DefKind::Struct(_) if id == derived => format!("`{}` inherits from itself", def.name),
             DefKind::Struct(_) => format!("`{}` is not complete here", def.name),
             DefKind::Unsupported => return None,
             _ => format!("`{}` is {}, not a struct", def.name, self.model.noun(id)),

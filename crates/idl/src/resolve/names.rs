@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::Resolver;
 use crate::ast::{Head, ScopedName};
 use crate::diagnostic::Report;
-use crate::model::{DefId, DefKind, ScopeId};
+use crate::model::{DefId, DefKind, ScopeId, Type};
 use crate::source::Span;
 
 impl Resolver<'_> {
@@ -215,6 +215,15 @@ impl Resolver<'_> {
             self.check_use(id, &part.text, part.span);
         }
         Some(id)
+    }
+
+    /// What `name` means where a base is named: not the typedefs that may lead to it.
+    pub(super) fn lookup_base(&mut self, scope: ScopeId, name: &ScopedName) -> Option<DefId> {
+        let id = self.lookup(scope, name)?;
+        match self.model.unaliased(&Type::Named(id)) {
+            &Type::Named(behind) => Some(behind),
+            _ => Some(id),
+        }
     }
 
     /// From `scope` outwards. `None` outside when it is ambiguous, which has been reported.

@@ -91,7 +91,7 @@ impl Resolver<'_> {
     fn value_bases(&mut self, scope: ScopeId, derived: DefId, value: &AstValue) -> Vec<DefId> {
         let mut bases: Vec<DefId> = Vec::new();
         for name in value.bases.iter().take(MAX_BASES + 1) {
-            let Some(id) = self.lookup(scope, name) else {
+            let Some(id) = self.lookup_base(scope, name) else {
                 continue;
             };
             let def = self.model.def(id);
@@ -166,7 +166,7 @@ impl Resolver<'_> {
     fn supported(&mut self, scope: ScopeId, names: &[ScopedName]) -> Vec<DefId> {
         let mut supports: Vec<DefId> = Vec::new();
         for name in names.iter().take(MAX_BASES + 1) {
-            let Some(id) = self.lookup(scope, name) else {
+            let Some(id) = self.lookup_base(scope, name) else {
                 continue;
             };
             let def = self.model.def(id);

@@ -1,0 +1,224 @@
+//! What constant expressions are worth.
+
+use proptest::prelude::*;
+use zorb_idl::{Options, compile_str};
+
+/// The value of `const TYPE X = EXPRESSION;` as it stands in the generated code, without blanks; the first message if
+/// there is none. `before` is declared in front.
+fn value(before: &str, ty: &str, expression: &str) -> Result<String, String> {
+    let text = format!("{before} const {ty} X = {expression};");
+    let tokens = match compile_str("constant.idl", &text, &Options::default()) {
+        Ok(output) => output.tokens.to_string(),
+        Err(diagnostics) => return Err(diagnostics.iter().next().unwrap().message.clone()),
+    };
+    let (_, rest) = tokens.split_once("pub const X :").unwrap();
+    let (_, rest) = rest.split_once('=').unwrap();
+    let (value, _) = rest.split_once(';').unwrap();
+    Ok(value.replace(' ', ""))
+}
+
+fn assert_values(before: &str, cases: &[(&str, &str, &str)]) {
+    for (ty, expression, expected) in cases {
+        let found = value(before, ty, expression);
+        assert_eq!(found.as_deref(), Ok(*expected), "{ty}: {expression}");
+    }
+}
+
+#[test]
+fn integers_have_the_values_of_the_book() {
+    assert_values(
+        "",
+        &[
+            ("long", "1 | 6 & 3 ^ 4", "7"),
+            ("long", "1 + 2 * 3 - 8 / 2 % 3", "6"),
+            ("long", "10 - 4 - 3", "3"),
+            ("long", "100 / 10 / 5", "2"),
+            ("long", "1 << 2 + 1", "8"),
+            ("long", "(1 << 2) + 1", "5"),
+            ("long", "-7 / 2", "-3"),
+            ("long", "-7 % 3", "-1"),
+            ("long", "-8 >> 1", "-4"),
+            ("long", "~5", "-6"),
+            ("long", "~0xffffffff", "0"),
+            ("long", "~0 & 0xff", "255"),
+            ("unsigned long", "~0", "4294967295"),
+            ("unsigned long", "~0x0f & 0xff", "240"),
+            ("unsigned short", "~0", "65535"),
+            ("octet", "~1", "254"),
+            ("unsigned long long", "~0", "18446744073709551615"),
+            ("long long", "-9223372036854775808", "-9223372036854775808"),
+            ("unsigned long long", "1 << 63", "9223372036854775808"),
+            ("short", "70000 - 40000", "30000"),
+            ("long", "010 + 0x10", "24"),
+            ("long", "1 - -1", "2"),
+            ("int8", "-128", "-128"),
+        ],
+    );
+}
+
+#[test]
+fn other_numbers_have_the_values_of_the_book() {
+    assert_values(
+        "",
+        &[
+            ("double", "1.5 + 2.5 * 2.0 / 4.0 - 1.0", "1.75"),
+            ("double", "-(.5)", "-0.5"),
+            ("double", "1e3 + 2.", "1002.0"),
+            ("float", "1.0 / 3.0", "0.33333334"),
+            ("double", "-0.0", "-0.0"),
+        ],
+    );
+}
+
+#[test]
+fn fixed_point_numbers_are_cut_and_not_rounded() {
+    let before = "typedef fixed<4, 2> Money; const fixed THIRD = 1d / 3d;";
+    for (ty, expression, units) in [
+        ("fixed", "0012.500d", "125"),
+        ("fixed", "1.5d * -1.5d", "-225"),
+        ("fixed", "2d / 3d", "6666666666666666666666666666666"),
+        ("fixed", "THIRD * 3d", "9999999999999999999999999999999"),
+        ("Money", "1.567d", "156"),
+        ("Money", "-99.999d", "-9999"),
+        ("Money", "5d", "500"),
+    ] {
+        let found = value(before, ty, expression).unwrap();
+        let (_, found) = found.split_once('(').unwrap();
+        assert_eq!(found.trim_end_matches(')'), units, "{ty}: {expression}");
+    }
+}
+
+#[test]
+fn text_has_the_characters_that_were_meant() {
+    assert_values(
+        "enum Colour { red, green }; const Colour SAME = green;",
+        &[
+            ("string", r#""\x41" "1""#, r#""A1""#),
+            ("string", r#""a" "b" "c""#, r#""abc""#),
+            ("string", r#""\101\060""#, r#""A0""#),
+            ("wstring", r#"L"\u20ac" L"x""#, "\"\u{20ac}x\""),
+            ("boolean", "(TRUE)", "true"),
+            ("Colour", "SAME", "Colour::Green"),
+            ("Colour", "::red", "Colour::Red"),
+        ],
+    );
+}
+
+/// An expression, and how tightly its outermost operator binds.
+#[derive(Debug, Clone)]
+enum Tree {
+    Number(u32),
+    Unary(char, Box<Self>),
+    Binary(&'static str, Box<Self>, Box<Self>),
+}
+
+/// Loosest first.
+const OPERATORS: [(&str, u8); 10] = [
+    ("|", 0),
+    ("^", 1),
+    ("&", 2),
+    ("<<", 3),
+    (">>", 3),
+    ("+", 4),
+    ("-", 4),
+    ("*", 5),
+    ("/", 5),
+    ("%", 5),
+];
+
+impl Tree {
+    fn binding(&self) -> u8 {
+        match self {
+            Self::Number(_) => 7,
+            Self::Unary(..) => 6,
+            Self::Binary(op, ..) => OPERATORS.iter().find(|(name, _)| name == op).unwrap().1,
+        }
+    }
+
+    /// As text, in parentheses where it binds more loosely than `least`.
+    fn write(&self, least: u8, out: &mut String) {
+        let parentheses = self.binding() < least;
+        if parentheses {
+            out.push('(');
+        }
+        match self {
+            Self::Number(number) => out.push_str(&number.to_string()),
+            Self::Unary(op, operand) => {
+                out.push(*op);
+                operand.write(7, out);
+            }
+            Self::Binary(op, left, right) => {
+                left.write(self.binding(), out);
+                out.push_str(&format!(" {op} "));
+                right.write(self.binding() + 1, out);
+            }
+        }
+        if parentheses {
+            out.push(')');
+        }
+    }
+
+    /// `None` where a step is out of range or has no value.
+    fn value(&self) -> Option<i128> {
+        let value = match self {
+            Self::Number(number) => i128::from(*number),
+            Self::Unary('-', operand) => -operand.value()?,
+            Self::Unary('~', operand) => {
+                let operand = operand.value()?;
+                if operand > i128::from(i64::MAX) {
+                    i128::from(u64::MAX) - operand
+                } else {
+                    -operand - 1
+                }
+            }
+            Self::Unary(_, operand) => operand.value()?,
+            Self::Binary(op, left, right) => {
+                let (left, right) = (left.value()?, right.value()?);
+                match *op {
+                    "|" => left | right,
+                    "^" => left ^ right,
+                    "&" => left & right,
+                    "<<" | ">>" if !(0..64).contains(&right) => return None,
+                    "<<" => left.checked_mul(1 << right)?,
+                    ">>" => left.div_euclid(1 << right),
+                    "+" => left + right,
+                    "-" => left - right,
+                    "*" => left.checked_mul(right)?,
+                    "/" => left.checked_div(right)?,
+                    _ => left.checked_rem(right)?,
+                }
+            }
+        };
+        let range = i128::from(i64::MIN)..=i128::from(u64::MAX);
+        range.contains(&value).then_some(value)
+    }
+}
+
+fn tree() -> impl Strategy<Value = Tree> {
+    let leaf = prop_oneof![0..5_u32, any::<u32>()].prop_map(Tree::Number);
+    leaf.prop_recursive(5, 24, 2, |inner| {
+        let operators = prop::sample::select(&OPERATORS[..]);
+        prop_oneof![
+            1 => (prop::sample::select(&['-', '~', '+'][..]), inner.clone())
+                .prop_map(|(op, operand)| Tree::Unary(op, Box::new(operand))),
+            4 => (operators, inner.clone(), inner)
+                .prop_map(|((op, _), left, right)| Tree::Binary(op, Box::new(left), Box::new(right))),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn any_expression_has_the_value_of_its_tree(tree in tree()) {
+        let mut text = String::new();
+        tree.write(0, &mut text);
+        let expected = tree.value().filter(|value| i64::try_from(*value).is_ok());
+        let found = value("", "long long", &text);
+        match expected {
+            Some(expected) => prop_assert_eq!(found, Ok(expected.to_string()), "{}", text),
+            None => prop_assert!(found.is_err(), "{} is {:?}", text, found),
+        }
+    }
+}
