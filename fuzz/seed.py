@@ -115,7 +115,10 @@ def cdr():
 
 
 def idl():
-    sources = list((ROOT / "crates/idl/tests").glob("**/*.idl")) + [ROOT / "tests/interop/interop.idl"]
+    sources = list((ROOT / "crates/idl/tests").glob("**/*.idl")) + list((ROOT / "crates/cli/tests/idl").glob("*.idl"))
+    sources += (ROOT / "tests/interop").glob("*.idl")
+    # One file a rule: small, alike, and run by the compiler's own tests.
+    sources = [path for path in sources if "rules" not in path.parts]
     for path in sorted(sources):
         text = path.read_bytes()
         if len(text) <= 4 * MOST:
@@ -128,6 +131,14 @@ def idl():
             "interface A { void f(in A a, out A b, inout A c); oneway void g(in long x) raises (X); };"]
     for number, text in enumerate(hand):
         put("idl", f"hand-{number:02}", text.encode())
+    macros = ["#define F(x, y) x##y #x\nF(a, b) F((1, 2), 3) F(1", "#define A B\n#define B A\nA B", "#define F(x) G(x\n#define G(x) [x]\nF(1))",
+              "#define f(a) f(2 * (a))\n#define g f\nf(g(f)(1))", "#define S(x) #x\n#define T(x) S(x) x\nconst string s = T(__LINE__);",
+              "#if 1 ? 2 : 3 / 0 || !defined(X) && ~-0x7FL >> 70\n#elif (\n#else\n#endif", "#line 70 \"x\"\n#error on purpose",
+              "inter\\\nface A\\\r\n{};\r/* \\\n */", "#ifdef X\ndon't /* \"\n#else\n*/\n#endif", "#define D0 x x\n#define D1 D0 D0\n#define D2 D1 D1\nD2",
+              "#include __FILE__\n#include <a\\b.idl>\n", "#pragma prefix P\n#define P \"p.org\"\n#pragma prefix P\nmodule M {};",
+              "\ufeffmodule M { const long N = 1; };\x1a", "a\0b", "# 1 \"cpp.idl\" 2\n##\n#\n#1x\n", "#define J(a, b) a##b\nJ(,) J(_, _x) J(/, /) J(\"a, b\")"]
+    for number, text in enumerate(macros):
+        put("idl", f"macro-{number:02}", text.encode())
 
 
 for make in (giop, reference, cdr, idl):

@@ -1,7 +1,7 @@
 //! What we say of ourselves, measured: `cargo xtask claims AREA`.
 
-use crate::cells;
 use crate::step::Done;
+use crate::{cells, idl};
 
 /// A group of claims that is measured together.
 struct Area {
@@ -12,11 +12,18 @@ struct Area {
 }
 
 /// Every area there is.
-const AREAS: [Area; 1] = [Area {
-    name: "first-call",
-    about: "interop cells that passed in the last `cargo xtask test`",
-    rows: first_call,
-}];
+const AREAS: [Area; 2] = [
+    Area {
+        name: "first-call",
+        about: "interop cells that passed in the last `cargo xtask test`",
+        rows: first_call,
+    },
+    Area {
+        name: "idl",
+        about: "the IDL compiler on models of 10,000 and 200,000 lines, and rustc on what it makes",
+        rows: idl_compiler,
+    },
+];
 
 /// One claim.
 #[derive(Debug)]
@@ -30,13 +37,6 @@ struct Row {
 #[derive(Clone, Copy, Debug)]
 enum Aim {
     AtLeast(f64),
-    #[cfg_attr(
-        not(test),
-        expect(
-            dead_code,
-            reason = "for times and ratios, of which there are none yet"
-        )
-    )]
     AtMost(f64),
 }
 
@@ -98,6 +98,30 @@ fn first_call() -> Result<Vec<Row>, String> {
         })
         .collect();
     Ok(rows)
+}
+
+/// Seconds, but for the rate and the ratio.
+fn idl_compiler() -> Result<Vec<Row>, String> {
+    let measured = idl::speed()?;
+    let of = |name: &str| measured.get(name).copied().unwrap_or(f64::NAN);
+    let row = |name: &str, measured: f64, aim: Aim| Row {
+        name: format!("idl:{name}"),
+        measured,
+        aim,
+    };
+    let growth = of("expand-200k") / (20.0 * of("expand-10k"));
+    Ok(vec![
+        row("expand-10k-lines", of("expand-10k"), Aim::AtMost(1.0)),
+        row("expand-200k-lines", of("expand-200k"), Aim::AtMost(20.0)),
+        // Twenty times the text may take twenty times as long, and half of that more.
+        row("expand-growth", growth, Aim::AtMost(1.5)),
+        row(
+            "check-mb-per-second",
+            of("check-10k-mb-s"),
+            Aim::AtLeast(4.0),
+        ),
+        row("rustc-10k-lines", idl::rustc()?, Aim::AtMost(60.0)),
+    ])
 }
 
 /// A count as the number a row shows; ours are far below where an f64 stops being exact.

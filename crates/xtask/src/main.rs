@@ -7,6 +7,7 @@
 
 mod cells;
 mod claims;
+mod idl;
 mod list;
 mod peers;
 mod step;

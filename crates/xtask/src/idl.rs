@@ -1,0 +1,75 @@
+//! What the IDL compiler takes for a large model, and what rustc takes for the Rust it makes.
+
+use crate::step::{self, cargo, root, target};
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Measurements by name, as the example `speed` of the compiler prints them.
+pub(crate) fn speed() -> Result<HashMap<String, f64>, String> {
+    let mut command = cargo();
+    command
+        .current_dir(root())
+        .args(["run", "--release", "--quiet", "-p", "zorb-idl"]);
+    command.args(["--features", "format", "--example", "speed"]);
+    let output = command
+        .output()
+        .map_err(|e| format!("cargo does not start: {e}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("the measurement failed: {said}"));
+    }
+    let lines = String::from_utf8_lossy(&output.stdout);
+    let pairs = lines.lines().filter_map(|line| {
+        let (name, value) = line.split_once(' ')?;
+        Some((name.to_owned(), value.parse().ok()?))
+    });
+    Ok(pairs.collect())
+}
+
+/// Seconds that `cargo check` takes for a crate that is nothing but a model of 10,000 lines: the macro, unoptimised as it
+/// is in most builds, and rustc.
+pub(crate) fn rustc() -> Result<f64, String> {
+    let package = target().join("claims-idl");
+    write_package(&package).map_err(|e| format!("{}: {e}", package.display()))?;
+    // Once for what it depends on.
+    check(&package)?;
+    let touched = package.join("model.idl");
+    let text = fs::read(&touched).map_err(|e| e.to_string())?;
+    fs::write(&touched, text).map_err(|e| e.to_string())?;
+    let begin = Instant::now();
+    check(&package)?;
+    Ok(begin.elapsed().as_secs_f64())
+}
+
+fn check(package: &Path) -> step::Done {
+    let mut command = cargo();
+    command
+        .current_dir(package)
+        .args(["check", "--quiet", "--offline"]);
+    command.env("CARGO_TARGET_DIR", package.join("target"));
+    step::run(&mut command)
+}
+
+fn write_package(package: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(package.join("src"))?;
+    let zorb: PathBuf = root().join("crates/zorb");
+    let manifest = format!(
+        "[workspace]\n\n[package]\nname = \"model\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nzorb = {{ path = {zorb:?} }}\n"
+    );
+    fs::write(package.join("Cargo.toml"), manifest)?;
+    fs::write(
+        package.join("src/lib.rs"),
+        "#[zorb::idl_file(\"model.idl\")]\npub mod model {}\n",
+    )?;
+    // The versions of the house, of which the registry need not be asked.
+    fs::copy(root().join("Cargo.lock"), package.join("Cargo.lock"))?;
+    let mut command = cargo();
+    command
+        .current_dir(root())
+        .args(["run", "--release", "--quiet", "-p", "zorb-idl"]);
+    command.args(["--features", "format", "--example", "speed", "--"]);
+    command.arg(package.join("model.idl"));
+    step::run(&mut command).map_err(std::io::Error::other)
+}
