@@ -9,8 +9,8 @@ use core::{any::Any, fmt, marker::PhantomData};
 
 mod value;
 
-pub use value::ValueHead;
 use value::ValueReader;
+pub use value::{ValueHead, ValueStart};
 
 /// Reads CDR of byte order `O` from a [`Frame`], borrowing from it what can be borrowed.
 ///

@@ -10,6 +10,7 @@ use core::{fmt, marker::PhantomData};
 
 mod value;
 
+pub use value::ValueMark;
 use value::ValueWriter;
 
 /// [`Bytes`] of at least this many octets are sent from where they are; smaller ones are copied.

@@ -83,9 +83,9 @@ mod window;
 pub use codec::{
     Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Seq, WideStr,
 };
-pub use decoder::{Decoder, ValueHead};
+pub use decoder::{Decoder, ValueHead, ValueStart};
 pub use encapsulation::{EncapsulationVisitor, decode_encapsulation, encode_encapsulation};
-pub use encoder::{Encoder, LONG_RUN, SHARE_FROM};
+pub use encoder::{Encoder, LONG_RUN, SHARE_FROM, ValueMark};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
 pub use fixed::{Fixed, FixedError};
 pub use format::{CharSet, WCharSet, WireFormat};

@@ -6,7 +6,7 @@ use common::modern;
 use std::sync::{Arc, Mutex};
 use zorb_cdr::{
     BigEndian, ByteOrder, DecodeError, DecodeErrorKind as Kind, Decoder, EncodeError,
-    EncodeErrorKind, Encoder, Limits, LittleEndian, Shared,
+    EncodeErrorKind, Encoder, Limits, LittleEndian, Shared, ValueStart,
 };
 
 /// `valuetype N { public long x; public N next; public octet tail; };`
@@ -55,41 +55,58 @@ fn put<O: ByteOrder>(value: &Option<Shared>, e: &mut Encoder<O>) -> Result<(), E
     } else {
         &[N]
     };
-    e.write_value(value, ids, false, |e| {
-        e.write_i32(state.x);
-        put(&state.next, e)?;
-        e.write_u8(state.tail);
-        if let Some((more, other)) = &state.derived {
-            e.write_f64(*more);
-            put(other, e)?;
-        }
-        Ok(())
-    })
+    let Some(mark) = e.begin_value(value, ids, false)? else {
+        return Ok(());
+    };
+    e.write_i32(state.x);
+    put(&state.next, e)?;
+    e.write_u8(state.tail);
+    if let Some((more, other)) = &state.derived {
+        e.write_f64(*more);
+        put(other, e)?;
+    }
+    e.end_value(mark)
 }
 
 fn get<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Option<Shared>, DecodeError> {
-    d.read_value(|d, head| {
-        let known = match head.ids() {
-            [] => N,
-            ids => ids
-                .iter()
-                .find_map(|id| [N, D].into_iter().find(|known| known.as_bytes() == *id))
-                .ok_or_else(|| d.error(Kind::NoValueFactory))?,
-        };
-        let value = new(State::default());
-        d.share_value(head, Arc::clone(&value));
-        let mut state = State {
-            x: d.read_i32()?,
-            next: get(d)?,
-            tail: d.read_u8()?,
-            derived: None,
-        };
-        if known == D {
-            state.derived = Some((d.read_f64()?, get(d)?));
-        }
-        *value.downcast_ref::<Cell>().unwrap().0.lock().unwrap() = state;
-        Ok(value)
-    })
+    let head = match d.begin_value()? {
+        ValueStart::Null => return Ok(None),
+        ValueStart::Again(value) => return Ok(Some(value)),
+        ValueStart::New(head) => head,
+    };
+    let known = match head.ids() {
+        [] => N,
+        ids => ids
+            .iter()
+            .find_map(|id| [N, D].into_iter().find(|known| known.as_bytes() == *id))
+            .ok_or_else(|| d.error(Kind::NoValueFactory))?,
+    };
+    let value = new(State::default());
+    d.share_value(&head, Arc::clone(&value));
+    let mut state = State {
+        x: d.read_i32()?,
+        next: get(d)?,
+        tail: d.read_u8()?,
+        derived: None,
+    };
+    if known == D {
+        state.derived = Some((d.read_f64()?, get(d)?));
+    }
+    *value.downcast_ref::<Cell>().unwrap().0.lock().unwrap() = state;
+    d.end_value(head)?;
+    Ok(Some(value))
+}
+
+/// A value whose state `read` reads.
+fn value<O: ByteOrder>(
+    d: &mut Decoder<'_, O>,
+    read: impl FnOnce(&mut Decoder<'_, O>) -> Result<(), DecodeError>,
+) -> Result<(), DecodeError> {
+    let ValueStart::New(head) = d.begin_value()? else {
+        panic!("a value");
+    };
+    read(d)?;
+    d.end_value(head)
 }
 
 /// What a message is made of: an unsigned long or long, a string, an octet, a double, aligned as they must be; a mark
@@ -704,11 +721,10 @@ fn skipping_deep_values_is_bounded_too() {
 fn more_values_than_a_message_may_have_are_refused() {
     let octets = wire_of::<BigEndian>(&[L(0x7fff_ff00)]).repeat(Limits::VALUES as usize + 1);
     let mut d = Decoder::<BigEndian>::from_slice(&octets, modern());
-    let nothing: Shared = Arc::new(());
     for _ in 0..Limits::VALUES {
-        d.read_value(|_, _| Ok(Arc::clone(&nothing))).unwrap();
+        value(&mut d, |_| Ok(())).unwrap();
     }
-    let error = d.read_value(|_, _| Ok(Arc::clone(&nothing))).unwrap_err();
+    let error = value(&mut d, |_| Ok(())).unwrap_err();
     assert_eq!(
         error.kind(),
         Kind::TooManyValues {
@@ -727,24 +743,27 @@ fn text_octets_and_numbers_are_read_across_chunks_as_long_as_none_is_split() {
     e.write_u32(7);
     e.write_str("a").unwrap();
     e.write_u8(0xee); // the rest of a chunk that nobody reads
-    for long in [8, 3, 4, 4, 5, 0xffff_ffff_u32] {
+    for long in [8, 3, 4, 8, 5, 6, 0xffff_ffff_u32] {
         e.write_u32(long);
     }
     let octets = e.finish().to_vec();
     let mut d = Decoder::<BigEndian>::from_slice(&octets, modern());
-    d.read_value(|d, _| {
+    value(&mut d, |d| {
         assert_eq!(d.get::<Vec<u32>>()?, [1, 2]);
         assert_eq!(d.read_str()?, "a");
         assert_eq!(d.read_u8()?, 0xee);
         // A count in one chunk, its elements in two.
-        assert_eq!(d.get::<Vec<u32>>()?.len(), 3);
-        Ok(Arc::new(()) as Shared)
+        assert_eq!(d.get::<Vec<u32>>()?, [4, 5, 6]);
+        Ok(())
     })
-    .unwrap_err();
+    .unwrap();
+    assert_eq!(d.remaining(), 0);
     let mut d = Decoder::<BigEndian>::from_slice(&octets, modern());
-    d.read_value(|d, _| {
-        d.get::<Vec<u32>>()?;
-        Ok(Arc::new(()) as Shared)
+    value(&mut d, |d| {
+        d.take(4)?;
+        // Octets are borrowed, so they have to be in one piece.
+        assert!(d.take(9).is_err());
+        Ok(())
     })
     .unwrap();
     assert_eq!(d.remaining(), 0);

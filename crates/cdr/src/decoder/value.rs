@@ -20,12 +20,47 @@ const NO_CHUNK: usize = usize::MAX;
 /// No end tag has been read that would end outer values too.
 const NOT_ENDED: u16 = u16::MAX;
 
-/// What a value says of itself before its state.
-#[derive(Clone, Debug)]
+/// Repository ids, or a list of them that several values have.
+type Ids<'de> = Arc<[&'de [u8]]>;
+
+/// What begins at the current position.
+#[derive(Debug)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "CDR knows these three and no others"
+)]
+pub enum ValueStart<'de> {
+    /// The null value.
+    Null,
+    /// A value that was read before, or is being read: what [`Decoder::share_value`] was given.
+    Again(Shared),
+    /// A value, whose state follows.
+    New(ValueHead<'de>),
+}
+
+/// A value that is being read, and what it says of itself before its state.
+#[derive(Debug)]
+#[must_use = "a value that has begun has to be ended"]
 pub struct ValueHead<'de> {
     position: usize,
-    ids: Arc<[&'de [u8]]>,
+    ids: Ids<'de>,
     chunked: bool,
+    /// Values in chunks that this one is in.
+    outer: u16,
+    /// Levels of nesting that were left before it, and octets that were owed.
+    left: (u16, usize),
+    /// Where to go on behind it, if it was skipped and is read only now.
+    back: Option<Box<Back<'de>>>,
+}
+
+/// Where a decoder stood when it went back to a value that had been skipped.
+#[derive(Debug)]
+struct Back<'de> {
+    pos: usize,
+    piece: &'de [u8],
+    chunk_end: usize,
+    depth: u16,
+    ended: u16,
 }
 
 impl<'de> ValueHead<'de> {
@@ -54,7 +89,7 @@ pub(super) struct ValueReader<'de> {
     /// Repository ids and codebases, by the positions of their lengths.
     strings: BTreeMap<usize, &'de [u8]>,
     /// Lists of repository ids, by the positions of their counts.
-    lists: BTreeMap<usize, Arc<[&'de [u8]]>>,
+    lists: BTreeMap<usize, Ids<'de>>,
     /// Values in chunks that are being read.
     depth: u16,
     /// Where the current chunk ends; the current position between two chunks; [`NO_CHUNK`] outside of any.
@@ -80,24 +115,19 @@ impl fmt::Debug for ValueReader<'_> {
 }
 
 impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
-    /// Reads a value: `None` if it is null, what [`share_value`](Self::share_value) was given if it was read before,
-    /// else what `read` returns.
+    /// Begins to read a value. When it is a new one, its state follows: call [`share_value`](Self::share_value), since
+    /// the state may refer to the value itself; read the state, or as much of it as is understood, since the rest of a
+    /// value in chunks can be skipped; then call [`end_value`](Self::end_value).
     ///
-    /// `read` is given the head and reads the state, or as much of it as it understands: of a value in chunks, the rest
-    /// is skipped. It calls `share_value` before it reads the state, since the state may refer to the value itself.
-    ///
-    /// Reading is recursive, so that values within each other count as [`nested`](Self::nested).
+    /// This is two calls rather than one that takes a closure, as values are in values, and the stack is not endless.
     ///
     /// # Errors
-    /// What `read` returns; [`BadIndirection`](DecodeErrorKind::BadIndirection),
-    /// [`BadEndTag`](DecodeErrorKind::BadEndTag), [`TooManyValues`](DecodeErrorKind::TooManyValues),
-    /// [`TooDeep`](DecodeErrorKind::TooDeep), [`Truncated`](DecodeErrorKind::Truncated), and
-    /// [`Expected`](DecodeErrorKind::Expected) for what is no value at all.
+    /// [`BadIndirection`](DecodeErrorKind::BadIndirection), [`TooManyValues`](DecodeErrorKind::TooManyValues),
+    /// [`TooDeep`](DecodeErrorKind::TooDeep) as [`nested`](Self::nested),
+    /// [`Truncated`](DecodeErrorKind::Truncated), and [`Expected`](DecodeErrorKind::Expected) for what is no value at
+    /// all.
     #[inline(never)]
-    pub fn read_value(
-        &mut self,
-        read: impl FnOnce(&mut Self, &ValueHead<'de>) -> Result<Shared, DecodeError>,
-    ) -> Result<Option<Shared>, DecodeError> {
+    pub fn begin_value(&mut self) -> Result<ValueStart<'de>, DecodeError> {
         if self.values.is_none() {
             let little = O::ENDIAN.is_little();
             self.values = Some(Box::new(ValueReader::new(self.whole(), little)));
@@ -108,90 +138,105 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
                 if between {
                     self.between_chunks();
                 }
-                Ok(None)
+                Ok(ValueStart::Null)
             }
-            INDIRECTION => self.indirect_value(read).map(Some),
-            _ => self.new_value(tag, between, read).map(Some),
+            INDIRECTION => self.indirect_value(),
+            _ => {
+                if self.chunk_depth() > 0 && !between {
+                    let kind = DecodeErrorKind::Expected("a value to begin between two chunks");
+                    return Err(self.error_behind(4, kind));
+                }
+                let outer = self.chunk_depth();
+                self.new_value(tag, outer, None)
+            }
         }
     }
 
-    /// Notes the value that has begun with `head`, for later references to it.
+    /// Notes the value that has begun with `head`, for references to it.
     pub fn share_value(&mut self, head: &ValueHead<'de>, value: Shared) {
         if let Some(values) = &mut self.values {
             values.values.insert(head.position, Known::Value(value));
         }
     }
 
+    /// Ends a value whose state has been read: skips what is left of one in chunks.
+    ///
+    /// # Errors
+    /// [`BadEndTag`](DecodeErrorKind::BadEndTag), [`TooDeep`](DecodeErrorKind::TooDeep),
+    /// [`Truncated`](DecodeErrorKind::Truncated), and what is wrong with values that are skipped.
+    #[inline(never)]
+    pub fn end_value(&mut self, head: ValueHead<'de>) -> Result<(), DecodeError> {
+        if head.chunked {
+            self.end_of_chunks()?;
+            self.set_depth(head.outer);
+        }
+        (self.depth, self.owed) = head.left;
+        match head.back {
+            Some(back) => {
+                (self.pos, self.piece) = (back.pos, back.piece);
+                if let Some(values) = &mut self.values {
+                    values.chunk_end = back.chunk_end;
+                    values.depth = back.depth;
+                    values.ended = back.ended;
+                }
+            }
+            None if head.outer > 0 => self.between_chunks(),
+            None => self.leave_chunks(),
+        }
+        Ok(())
+    }
+
+    /// What follows the tag of a value that is in `outer` values in chunks.
     fn new_value(
         &mut self,
         tag: u32,
-        between: bool,
-        read: impl FnOnce(&mut Self, &ValueHead<'de>) -> Result<Shared, DecodeError>,
-    ) -> Result<Shared, DecodeError> {
-        let depth = self.chunk_depth();
-        if depth > 0 && !between {
-            let kind = DecodeErrorKind::Expected("a value to begin between two chunks");
-            return Err(self.error_behind(4, kind));
-        }
-        let head = self.value_head(tag)?;
-        self.value_body(&head, depth, read)
-    }
-
-    /// Reads what follows the head of a value that is in `depth` values in chunks.
-    fn value_body(
-        &mut self,
-        head: &ValueHead<'de>,
-        depth: u16,
-        read: impl FnOnce(&mut Self, &ValueHead<'de>) -> Result<Shared, DecodeError>,
-    ) -> Result<Shared, DecodeError> {
-        let value = self.nested(|d| {
-            if !head.chunked {
-                return read(d, head);
-            }
-            d.set_depth(depth.saturating_add(1));
-            d.between_chunks();
-            let value = read(d, head)?;
-            d.end_of_value()?;
-            d.set_depth(depth);
-            Ok(value)
-        })?;
-        if depth > 0 {
+        outer: u16,
+        back: Option<Box<Back<'de>>>,
+    ) -> Result<ValueStart<'de>, DecodeError> {
+        let position = self.pos.wrapping_sub(4);
+        let (ids, chunked) = self.value_head(tag)?;
+        let left = (self.depth, self.owed);
+        let Some(depth) = self.depth.checked_sub(1) else {
+            let limit = self.limits.max_depth;
+            return Err(self.error(DecodeErrorKind::TooDeep { limit }));
+        };
+        self.depth = depth;
+        if chunked {
+            self.set_depth(outer.saturating_add(1));
             self.between_chunks();
-        } else {
-            self.leave_chunks();
         }
-        Ok(value)
+        Ok(ValueStart::New(ValueHead {
+            position,
+            ids,
+            chunked,
+            outer,
+            left,
+            back,
+        }))
     }
 
-    fn indirect_value(
-        &mut self,
-        read: impl FnOnce(&mut Self, &ValueHead<'de>) -> Result<Shared, DecodeError>,
-    ) -> Result<Shared, DecodeError> {
+    fn indirect_value(&mut self) -> Result<ValueStart<'de>, DecodeError> {
         let target = self.indirection()?;
         let known = self
             .values
             .as_ref()
-            .and_then(|values| values.values.get(&target).cloned());
+            .and_then(|values| Some((values.values.get(&target)?.clone(), values)));
         match known {
-            Some(Known::Value(value)) => Ok(value),
+            Some((Known::Value(value), _)) => Ok(ValueStart::Again(value)),
             // Nobody can go back to an earlier fragment of GIOP 1.1, where alignment was another.
-            Some(Known::Skipped(depth)) if self.later.is_empty() && self.bias == 0 => {
-                let here = (self.pos, self.piece, self.owed);
-                let state = self
-                    .values
-                    .as_ref()
-                    .map(|v| (v.chunk_end, v.depth, v.ended));
+            Some((Known::Skipped(outer), values)) if self.later.is_empty() && self.bias == 0 => {
+                let back = Box::new(Back {
+                    pos: self.pos,
+                    piece: self.piece,
+                    chunk_end: values.chunk_end,
+                    depth: values.depth,
+                    ended: values.ended,
+                });
                 self.leave_chunks();
                 self.pos = target;
                 self.set_ended(NOT_ENDED);
                 let tag = self.read_u32()?;
-                let head = self.value_head(tag)?;
-                let value = self.value_body(&head, depth, read)?;
-                (self.pos, self.piece, self.owed) = here;
-                if let (Some(values), Some(state)) = (&mut self.values, state) {
-                    (values.chunk_end, values.depth, values.ended) = state;
-                }
-                Ok(value)
+                self.new_value(tag, outer, Some(back))
             }
             _ => Err(self.error_behind(
                 8,
@@ -273,8 +318,7 @@ impl<'de, O> Decoder<'de, O> {
     }
 
     /// What follows a tag: codebase and repository ids.
-    fn value_head(&mut self, tag: u32) -> Result<ValueHead<'de>, DecodeError> {
-        let position = self.pos.wrapping_sub(4);
+    fn value_head(&mut self, tag: u32) -> Result<(Ids<'de>, bool), DecodeError> {
         let chunked = tag & CHUNKED != 0;
         let type_info = tag & TYPE_INFO;
         if tag & !(TAG | KNOWN_FLAGS) != 0 || !matches!(type_info, 0 | ONE_ID | ID_LIST) {
@@ -294,19 +338,15 @@ impl<'de, O> Decoder<'de, O> {
         if tag & CODEBASE != 0 {
             self.shared_string("codebase")?;
         }
-        let ids: Arc<[&'de [u8]]> = match type_info {
+        let ids: Ids<'de> = match type_info {
             ONE_ID => Arc::new([self.shared_string("repository id")?]),
             ID_LIST => self.id_list()?,
             _ => Arc::new([]),
         };
-        Ok(ValueHead {
-            position,
-            ids,
-            chunked,
-        })
+        Ok((ids, chunked))
     }
 
-    fn id_list(&mut self) -> Result<Arc<[&'de [u8]]>, DecodeError> {
+    fn id_list(&mut self) -> Result<Ids<'de>, DecodeError> {
         let count = self.raw_u32()?;
         let at = self.pos.wrapping_sub(4);
         if count == INDIRECTION {
@@ -325,7 +365,7 @@ impl<'de, O> Decoder<'de, O> {
         for _ in 0..count {
             ids.push(self.shared_string("repository id")?);
         }
-        let ids: Arc<[&'de [u8]]> = ids.into();
+        let ids: Ids<'de> = ids.into();
         if let Some(values) = &mut self.values {
             values.lists.insert(at, Arc::clone(&ids));
         }
@@ -366,7 +406,7 @@ impl<'de, O> Decoder<'de, O> {
     }
 
     /// Skips what is left of a value in chunks, its end tag included.
-    fn end_of_value(&mut self) -> Result<(), DecodeError> {
+    fn end_of_chunks(&mut self) -> Result<(), DecodeError> {
         let own = self.chunk_depth();
         let chunk_end = self.chunk_end();
         if let Some(values) = &mut self.values

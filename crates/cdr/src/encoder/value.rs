@@ -28,6 +28,15 @@ pub(super) struct ValueWriter {
     chunk: usize,
 }
 
+/// A value that is being written.
+#[derive(Debug)]
+#[must_use = "a value that has begun has to be ended"]
+pub struct ValueMark {
+    /// Values in chunks that it is in.
+    outer: u16,
+    chunked: bool,
+}
+
 impl fmt::Debug for ValueWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ValueWriter").finish_non_exhaustive()
@@ -40,27 +49,28 @@ impl<O: ByteOrder> Encoder<O> {
         self.write_u32(0);
     }
 
-    /// Writes a value whose state `state` writes, or where it was written before if it was.
+    /// Begins to write a value; `None` if it was written before, and there is nothing left to do. Else its state is to
+    /// be written, and then [`end_value`](Self::end_value) to be called.
     ///
     /// `ids` are its type's repository id and those of the bases that it may be truncated to, the most derived first.
     /// It is written in chunks if there are several, if `custom`, or if it is in a value that is.
     ///
     /// # Errors
-    /// What `state` returns; [`TooDeep`](EncodeErrorKind::TooDeep) for values within each other beyond
-    /// [`Limits::DEPTH`]; [`TooLong`](EncodeErrorKind::TooLong) for a chunk of almost 2 GiB.
+    /// [`TooDeep`](EncodeErrorKind::TooDeep) for values within each other beyond [`Limits::DEPTH`];
+    /// [`TooLong`](EncodeErrorKind::TooLong) for a chunk or a distance of almost 2 GiB.
     #[inline(never)]
-    pub fn write_value(
+    pub fn begin_value(
         &mut self,
         value: &Shared,
         ids: &[&str],
         custom: bool,
-        state: impl FnOnce(&mut Self) -> Result<(), EncodeError>,
-    ) -> Result<(), EncodeError> {
+    ) -> Result<Option<ValueMark>, EncodeError> {
         let key = Arc::as_ptr(value).addr();
         let values = self.values.get_or_insert_with(Box::default);
         if let Some((target, _)) = values.values.get(&key) {
             let target = *target;
-            return self.write_indirection(target);
+            self.write_indirection(target)?;
+            return Ok(None);
         }
         if values.levels >= Limits::DEPTH {
             let limit = Limits::DEPTH;
@@ -83,18 +93,26 @@ impl<O: ByteOrder> Encoder<O> {
         values.values.insert(key, (position, Arc::clone(value)));
         self.write_ids(ids)?;
         if chunked {
-            let depth = outer.saturating_add(1);
-            self.set_chunk_depth(depth);
+            self.set_chunk_depth(outer.saturating_add(1));
             self.begin_chunk();
-            state(self)?;
+        }
+        Ok(Some(ValueMark { outer, chunked }))
+    }
+
+    /// Ends a value whose state has been written.
+    ///
+    /// # Errors
+    /// [`TooLong`](EncodeErrorKind::TooLong) for a chunk of almost 2 GiB.
+    #[inline(never)]
+    pub fn end_value(&mut self, mark: ValueMark) -> Result<(), EncodeError> {
+        if mark.chunked {
             self.end_chunk()?;
+            let depth = mark.outer.saturating_add(1);
             self.write_i32(i32::from(depth).wrapping_neg());
-            self.set_chunk_depth(outer);
-            if outer > 0 {
+            self.set_chunk_depth(mark.outer);
+            if mark.outer > 0 {
                 self.begin_chunk();
             }
-        } else {
-            state(self)?;
         }
         if let Some(values) = &mut self.values {
             values.levels = values.levels.saturating_sub(1);

@@ -2,7 +2,7 @@
 
 use super::Value;
 use super::cell::Cell;
-use super::types::{Behaviour, Derives, ValueBase, ValueType};
+use super::types::{Behaviour, Derives, State, ValueBase, ValueInfo, ValueType};
 use crate::interface::{Interface, RefCodec};
 use crate::orb::OrbInner;
 use core::any::TypeId;
@@ -10,7 +10,7 @@ use core::marker::PhantomData;
 use std::sync::Arc;
 use zorb_cdr::{
     ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
-    Shared, ValueHead,
+    Shared, ValueHead, ValueStart,
 };
 
 /// How values travel.
@@ -35,47 +35,100 @@ impl<T: ValueType> Codec for ValueCodec<T> {
         }
     }
 
+    // Values are in values, and every octet of a frame counts as often as they are: what can be done before the state
+    // is read or after it is done in functions of its own.
     fn decode<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Option<Value<T>>, DecodeError> {
-        let value = d.read_value(|d, head| {
-            let behaviour = choose::<T, O>(d, head)?;
+        let mut begun = match begin::<T, O>(d) {
+            Ok(Begun::Over(value)) => return Ok(value),
+            Ok(Begun::New(begun)) => begun,
+            Err(error) => return Err(error),
+        };
+        if let Err(error) = begun.behaviour.read(O::any_decoder(d), &mut begun.state) {
+            return Err(error);
+        }
+        finish(d, *begun)
+    }
+}
+
+/// A value that is being read.
+struct New<'de> {
+    head: ValueHead<'de>,
+    behaviour: &'static Behaviour,
+    cell: Arc<Cell>,
+    state: Option<Box<dyn State>>,
+}
+
+enum Begun<'de, T> {
+    Over(Option<Value<T>>),
+    New(Box<New<'de>>),
+}
+
+#[inline(never)]
+fn begin<'de, T: ValueType, O: ByteOrder>(
+    d: &mut Decoder<'de, O>,
+) -> Result<Begun<'de, T>, DecodeError> {
+    match d.begin_value()? {
+        ValueStart::Null => Ok(Begun::Over(None)),
+        ValueStart::Again(value) => {
+            let cell = value.downcast::<Cell>().ok();
+            // What an indirection leads to may be anything.
+            match cell.filter(|cell| cell.info().is(TypeId::of::<T>())) {
+                Some(cell) => Ok(Begun::Over(Some(Value::of(cell)))),
+                None => Err(d.error(DecodeErrorKind::Expected("a value of another type"))),
+            }
+        }
+        ValueStart::New(head) => {
+            let behaviour = choose(d, &head, T::info(), TypeId::of::<T>())?;
             let cell = Arc::new(Cell::new(behaviour, None));
-            d.share_value(head, Arc::clone(&cell) as Shared);
-            let state = behaviour.read(O::any_decoder(d))?;
-            *cell.write() = Some(state);
-            Ok(cell)
-        })?;
-        let Some(value) = value else {
-            return Ok(None);
-        };
-        // What an indirection leads to may be anything.
-        let kind = DecodeErrorKind::Expected("a value of another type");
-        let Ok(cell) = value.downcast::<Cell>() else {
-            return Err(d.error(kind));
-        };
-        match cell.info().is(TypeId::of::<T>()) {
-            true => Ok(Some(Value::of(cell))),
-            false => Err(d.error(kind)),
+            d.share_value(&head, Arc::clone(&cell) as Shared);
+            Ok(Begun::New(Box::new(New {
+                head,
+                behaviour,
+                cell,
+                state: None,
+            })))
         }
     }
 }
 
+#[inline(never)]
+fn finish<'de, T: ValueType, O: ByteOrder>(
+    d: &mut Decoder<'de, O>,
+    new: New<'de>,
+) -> Result<Option<Value<T>>, DecodeError> {
+    *new.cell.write() = new.state;
+    d.end_value(new.head)?;
+    Ok(Some(Value::of(new.cell)))
+}
+
 fn encode_cell<O: ByteOrder>(cell: &Arc<Cell>, e: &mut Encoder<O>) -> Result<(), EncodeError> {
     let behaviour = cell.behaviour();
-    let shared: Shared = Arc::clone(cell) as Shared;
-    e.write_value(&shared, cell.info().ids, behaviour.custom, |e| {
-        match cell.read().as_deref() {
-            Some(state) => (behaviour.write)(state.as_any(), O::any_encoder(e)),
-            None => Err(EncodeErrorKind::Expected("a value that has been read").into()),
-        }
-    })
+    let begun = {
+        let shared: Shared = Arc::clone(cell) as Shared;
+        e.begin_value(&shared, cell.info().ids, behaviour.custom)
+    };
+    let mark = match begun {
+        Ok(Some(mark)) => mark,
+        Ok(None) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let state = cell.read();
+    let Some(inner) = state.as_deref() else {
+        return Err(EncodeErrorKind::Expected("a value that has been read").into());
+    };
+    if let Err(error) = (behaviour.write)(inner.as_any(), O::any_encoder(e)) {
+        return Err(error);
+    }
+    e.end_value(mark)
 }
 
 /// The type that a value is read as: the most derived one that is known here, and is a `T`.
-fn choose<T: ValueType, O>(
+fn choose<O>(
     d: &Decoder<'_, O>,
     head: &ValueHead<'_>,
+    info: &'static ValueInfo,
+    wanted: TypeId,
 ) -> Result<&'static Behaviour, DecodeError> {
-    let info = T::info();
     let orb = d
         .context()
         .and_then(|context| context.downcast_ref::<OrbInner>());
@@ -87,7 +140,7 @@ fn choose<T: ValueType, O>(
             known.find(|known| known.id() == id)?.behaviour
         };
         registered
-            .filter(|known| (known.info)().is(TypeId::of::<T>()))
+            .filter(|known| (known.info)().is(wanted))
             .or_else(generated)
     };
     let found = match head.ids() {

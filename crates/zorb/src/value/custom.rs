@@ -238,7 +238,8 @@ pub(super) fn write(state: &impl CustomMarshal, e: AnyEncoder<'_>) -> Result<(),
 
 pub(super) fn read<T: ValueState + CustomMarshal>(
     d: AnyDecoder<'_, '_>,
-) -> Result<Box<dyn State>, DecodeError> {
+    read: &mut Option<Box<dyn State>>,
+) -> Result<(), DecodeError> {
     let mut input = DataInput { d, failed: None };
     let result = T::unmarshal(&mut input);
     let own = |what| {
@@ -252,6 +253,9 @@ pub(super) fn read<T: ValueState + CustomMarshal>(
         (Some(error), _) | (None, Err(MarshalError(Cause::Read(error)))) => Err(error),
         (None, Err(MarshalError(Cause::Expected(what)))) => Err(own(what)),
         (None, Err(MarshalError(Cause::Write(_)))) => Err(own("a value that can be unmarshalled")),
-        (None, Ok(state)) => Ok(Box::new(state)),
+        (None, Ok(state)) => {
+            *read = Some(Box::new(state));
+            Ok(())
+        }
     }
 }

@@ -6,8 +6,8 @@ use core::fmt;
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 use zorb_cdr::{
-    AnyDecoder, AnyEncoder, BigEndian, Decode, DecodeError, Decoder, Encode, EncodeError,
-    LittleEndian,
+    AnyDecoder, AnyEncoder, BigEndian, ByteOrder, Decode, DecodeError, Decoder, Encode,
+    EncodeError, LittleEndian,
 };
 
 /// A value type, with state or abstract. Generated; `T` of [`Value<T>`](super::Value).
@@ -104,7 +104,8 @@ pub trait State: Any + Send + Sync + fmt::Debug {
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
-type Read<O> = fn(&mut Decoder<'_, O>) -> Result<Box<dyn State>, DecodeError>;
+/// Reads a state and puts it where it belongs.
+type Read<O> = fn(&mut Decoder<'_, O>, &mut Option<Box<dyn State>>) -> Result<(), DecodeError>;
 
 /// How values of a type are read, written and called.
 #[doc(hidden)]
@@ -146,12 +147,12 @@ impl Behaviour {
             info: T::info,
             custom: false,
             write: |state, e| match (state.downcast_ref::<T>(), e) {
-                (Some(state), AnyEncoder::Big(e)) => e.put(state),
-                (Some(state), AnyEncoder::Little(e)) => e.put(state),
+                (Some(state), AnyEncoder::Big(e)) => T::encode(state, e),
+                (Some(state), AnyEncoder::Little(e)) => T::encode(state, e),
                 (None, _) => Ok(()),
             },
-            read_big: |d| Ok(Box::new(d.get::<T>()?)),
-            read_little: |d| Ok(Box::new(d.get::<T>()?)),
+            read_big: read::<T, BigEndian>,
+            read_little: read::<T, LittleEndian>,
             operations,
         }
     }
@@ -168,17 +169,35 @@ impl Behaviour {
                 Some(state) => super::custom::write(state, e),
                 None => Ok(()),
             },
-            read_big: |d| super::custom::read::<T>(AnyDecoder::Big(d)),
-            read_little: |d| super::custom::read::<T>(AnyDecoder::Little(d)),
+            read_big: |d, state| super::custom::read::<T>(AnyDecoder::Big(d), state),
+            read_little: |d, state| super::custom::read::<T>(AnyDecoder::Little(d), state),
             operations,
         }
     }
 
-    pub(super) fn read(&self, d: AnyDecoder<'_, '_>) -> Result<Box<dyn State>, DecodeError> {
+    #[inline]
+    pub(super) fn read(
+        &self,
+        d: AnyDecoder<'_, '_>,
+        state: &mut Option<Box<dyn State>>,
+    ) -> Result<(), DecodeError> {
         match d {
-            AnyDecoder::Big(d) => (self.read_big)(d),
-            AnyDecoder::Little(d) => (self.read_little)(d),
+            AnyDecoder::Big(d) => (self.read_big)(d, state),
+            AnyDecoder::Little(d) => (self.read_little)(d, state),
         }
+    }
+}
+
+fn read<T: ValueState + for<'de> Decode<'de>, O: ByteOrder>(
+    d: &mut Decoder<'_, O>,
+    state: &mut Option<Box<dyn State>>,
+) -> Result<(), DecodeError> {
+    match T::decode(d) {
+        Ok(read) => {
+            *state = Some(Box::new(read));
+            Ok(())
+        }
+        Err(error) => Err(error),
     }
 }
 
