@@ -7,6 +7,7 @@ extern crate self as zorb;
 #[path = "private.rs"]
 pub mod __private;
 mod builder;
+mod context;
 mod current;
 mod endpoints;
 mod error;
@@ -25,6 +26,7 @@ mod value;
 mod wire;
 
 pub use builder::Builder;
+pub use context::Context;
 pub use error::Error;
 pub use forward::Forward;
 pub use interface::Interface;

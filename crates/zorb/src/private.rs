@@ -1,5 +1,6 @@
 //! What generated code uses, and nobody else: no promise is made about it between versions.
 
+pub use crate::context::ContextArgument;
 pub use crate::interface::RefCodec;
 pub use crate::invoke::Operation;
 pub use crate::local::LocalCodec;

@@ -84,6 +84,7 @@ impl Generator<'_> {
             };
             quote!(#name: #ty)
         });
+        let parameters = parameters.chain(self.context_parameter(operation));
         let output = self.output_type(from, operation);
         let error = self.error_type(from, owner, operation);
         let allow = lints(

@@ -82,6 +82,30 @@ impl Generator<'_> {
         ident(&self.names.parameter(operation.def, &parameter.name))
     }
 
+    /// The parameter for the caller's context, if the operation has a clause for it: last, and called so unless a
+    /// parameter of the IDL is.
+    pub(super) fn context_name(&self, operation: &Operation) -> Option<Ident> {
+        if operation.context.is_empty() {
+            return None;
+        }
+        let mut name = "context".to_owned();
+        while operation
+            .parameters
+            .iter()
+            .any(|parameter| self.names.parameter(operation.def, &parameter.name) == name)
+        {
+            name.push('_');
+        }
+        Some(ident(&name))
+    }
+
+    /// That parameter and its type.
+    pub(super) fn context_parameter(&self, operation: &Operation) -> Option<TokenStream> {
+        let orb = &self.orb;
+        let name = self.context_name(operation)?;
+        Some(quote!(#name: &#orb::Context))
+    }
+
     /// A sentence on what an operation is, and what it gives back when that is not obvious.
     pub(super) fn operation_doc(&self, operation: &Operation) -> TokenStream {
         let name = &self.model.def(operation.def).name;
@@ -198,6 +222,7 @@ impl Generator<'_> {
                 let ty = self.servant_parameter(from, &parameter.ty);
                 quote!(#name: #ty)
             });
+            let parameters = parameters.chain(self.context_parameter(operation));
             let output = self.output_type(from, operation);
             let error = self.error_type(from, interface, operation);
             let allow = lints(

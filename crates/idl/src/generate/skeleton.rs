@@ -111,8 +111,15 @@ impl Generator<'_> {
                 let index = Literal::usize_unsuffixed(index);
                 self.servant_argument(from, &parameter.ty, &quote!(arguments.#index))
             });
-        let (decoded, passed): (Vec<_>, Vec<_>) =
-            inputs.map(|input| (input.decoded, input.passed)).unzip();
+        let context = (!operation.context.is_empty()).then(|| {
+            let orb = &self.orb;
+            let index = Literal::usize_unsuffixed(self.inputs(operation).count());
+            (quote!(#orb::Context), quote!(&arguments.#index))
+        });
+        let (decoded, passed): (Vec<_>, Vec<_>) = inputs
+            .map(|input| (input.decoded, input.passed))
+            .chain(context)
+            .unzip();
         let refuse = quote! {
             ::core::result::Result::Err(error) => return request.system_exception(&error),
         };

@@ -73,8 +73,14 @@ impl Generator<'_> {
             let ty = &input.ty;
             quote!(#name: #ty)
         });
+        let parameters = parameters.chain(self.context_parameter(operation));
         let prepare = inputs.iter().map(|(input, _)| &input.prepare);
+        let context = self.context_name(operation).map(|name| {
+            let patterns = operation.context.iter().map(|pattern| &**pattern);
+            quote!(#private::ContextArgument::new(#name, &[#(#patterns),*]))
+        });
         let arguments = inputs.iter().map(|(input, _)| &input.argument);
+        let arguments = arguments.chain(&context);
         let arguments = quote!((#(#arguments,)*));
         let lifetime = inputs
             .iter()

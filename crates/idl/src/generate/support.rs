@@ -13,8 +13,7 @@ fn missing(feature: Feature) -> Option<&'static str> {
         Feature::Bitset => "bitsets",
         Feature::Bitmask => "bitmasks",
         Feature::NativeException => "native exceptions",
-        Feature::Context => "context clauses",
-        Feature::Native | Feature::LocalInterface => return None,
+        Feature::Native | Feature::LocalInterface | Feature::Context => return None,
         Feature::StructInheritance | Feature::EmptyStruct => return None,
         Feature::Union | Feature::Fixed | Feature::LongDouble | Feature::Int8 => return None,
         Feature::Value | Feature::ValueBox | Feature::ValueBase | Feature::AbstractInterface => {

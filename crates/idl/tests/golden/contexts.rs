@@ -1,0 +1,149 @@
+/** What of the caller's context travels.
+
+ What a servant of interface `IDL:Shell:1.0` implements, with `async fn`s.*/
+pub trait Shell: ::core::marker::Send + ::core::marker::Sync + 'static {
+    /// Operation `run`.
+    fn run(
+        &self,
+        command: &str,
+        context: &::zorb::Context,
+    ) -> impl ::core::future::Future<
+        Output = ::core::result::Result<i32, ::zorb::SystemException>,
+    > + ::core::marker::Send;
+    /// Oneway operation `note`.
+    fn note(
+        &self,
+        context: &str,
+        context_: &::zorb::Context,
+    ) -> impl ::core::future::Future<
+        Output = ::core::result::Result<(), ::zorb::SystemException>,
+    > + ::core::marker::Send;
+}
+/// A reference to an object of interface `IDL:Shell:1.0`.
+#[derive(Clone)]
+pub struct ShellRef {
+    object: ::zorb::ObjectRef,
+}
+::zorb::__private::interface_ref!(ShellRef, "IDL:Shell:1.0", bases : []);
+impl ShellRef {
+    /// Operation `run`.
+    pub async fn run(
+        &self,
+        command: &str,
+        context: &::zorb::Context,
+    ) -> ::core::result::Result<i32, ::zorb::SystemException> {
+        static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+            "run",
+        );
+        let (result,) = self
+            .object
+            .invoke::<
+                _,
+                (i32,),
+                ::zorb::SystemException,
+            >(
+                &OPERATION,
+                (
+                    command,
+                    ::zorb::__private::ContextArgument::new(context, &["user", "app.*"]),
+                ),
+            )
+            .await?;
+        ::core::result::Result::Ok(result)
+    }
+    /// Oneway operation `note`.
+    pub async fn note(
+        &self,
+        context: &str,
+        context_: &::zorb::Context,
+    ) -> ::core::result::Result<(), ::zorb::SystemException> {
+        static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::one_way(
+            "note",
+        );
+        self.object
+            .invoke_oneway(
+                &OPERATION,
+                (context, ::zorb::__private::ContextArgument::new(context_, &["z*"])),
+            )
+            .await
+    }
+}
+/// Serves interface `IDL:Shell:1.0` with a [`Shell`].
+#[derive(Debug)]
+pub struct ShellServant<T> {
+    servant: ::std::sync::Arc<T>,
+}
+impl<T: Shell> ShellServant<T> {
+    /// A skeleton that owns its servant.
+    pub fn new(servant: T) -> Self {
+        Self {
+            servant: ::std::sync::Arc::new(servant),
+        }
+    }
+    /// A skeleton that shares its servant with whoever else holds it.
+    pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
+        Self { servant }
+    }
+}
+impl<T> ::core::clone::Clone for ShellServant<T> {
+    fn clone(&self) -> Self {
+        Self {
+            servant: ::std::sync::Arc::clone(&self.servant),
+        }
+    }
+}
+impl<T: Shell> ::zorb::__private::InterfaceSkeleton for ShellServant<T> {
+    type Ref = ShellRef;
+}
+impl<T: Shell> ::zorb::__private::Skeleton for ShellServant<T> {
+    fn repository_id(&self) -> &'static str {
+        "IDL:Shell:1.0"
+    }
+    fn is_a(&self, repository_id: &str) -> bool {
+        ::core::matches!(repository_id, "IDL:Shell:1.0")
+    }
+    fn start(&self, request: ::zorb::__private::Request) -> ::zorb::__private::Upcall {
+        static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
+            key: 16287231350648472473,
+            disps: &[(0, 0)],
+            entries: &[(&[114, 117, 110], 0), (&[110, 111, 116, 101], 1)],
+        };
+        let servant = ::std::sync::Arc::clone(&self.servant);
+        match OPERATIONS.get(request.operation()).copied() {
+            ::core::option::Option::Some(0) => {
+                ::zorb::__private::Upcall::new(async move {
+                    let arguments = match request
+                        .arguments::<(::std::borrow::Cow<'_, str>, ::zorb::Context)>()
+                    {
+                        ::core::result::Result::Ok(arguments) => arguments,
+                        ::core::result::Result::Err(error) => {
+                            return request.system_exception(&error);
+                        }
+                    };
+                    match <T as Shell>::run(&servant, &arguments.0, &arguments.1).await {
+                        ::core::result::Result::Ok(result) => request.reply((result,)),
+                        ::core::result::Result::Err(error) => request.exception(&error),
+                    }
+                })
+            }
+            ::core::option::Option::Some(1) => {
+                ::zorb::__private::Upcall::new(async move {
+                    let arguments = match request
+                        .arguments::<(::std::borrow::Cow<'_, str>, ::zorb::Context)>()
+                    {
+                        ::core::result::Result::Ok(arguments) => arguments,
+                        ::core::result::Result::Err(error) => {
+                            return request.system_exception(&error);
+                        }
+                    };
+                    match <T as Shell>::note(&servant, &arguments.0, &arguments.1).await
+                    {
+                        ::core::result::Result::Ok(()) => request.reply(()),
+                        ::core::result::Result::Err(error) => request.exception(&error),
+                    }
+                })
+            }
+            _ => request.unknown_operation(),
+        }
+    }
+}

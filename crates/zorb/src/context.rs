@@ -1,0 +1,154 @@
+//! What a caller's surroundings are called and worth: the values that operations with a `context` clause send along.
+
+use std::collections::BTreeMap;
+use zorb_cdr::{
+    ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError, EncodeErrorKind,
+    Encoder,
+};
+
+/// Names and values of the caller's, of which those travel that an operation names in its `context` clause.
+///
+/// ```
+/// let context: zorb::Context = [("user", "ada"), ("app.tty", "4")].into_iter().collect();
+/// assert_eq!(context.get("user"), Some("ada"));
+/// assert_eq!(context.get("home"), None);
+/// assert_eq!(context.iter().count(), 2);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Context {
+    values: BTreeMap<String, String>,
+}
+
+impl Context {
+    /// No values.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Gives `name` a value, in place of the one that it had.
+    pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        self.values.insert(name.into(), value.into());
+    }
+
+    /// The value of `name`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// Names and values, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let values = self.values.iter();
+        values.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Context {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(values: I) -> Self {
+        let values = values.into_iter();
+        Self {
+            values: values.map(|(n, v)| (n.into(), v.into())).collect(),
+        }
+    }
+}
+
+/// A sequence of strings: a name, its value, a name, …
+impl<'de> Decode<'de> for Context {
+    const MIN_SIZE: usize = 4;
+
+    fn decode<O: ByteOrder>(d: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
+        let count = d.read_count(4)?;
+        if count & 1 == 1 {
+            return Err(d.error(DecodeErrorKind::Expected(
+                "a value for each name of a context",
+            )));
+        }
+        let mut context = Self::new();
+        for _ in 0..count / 2 {
+            let name: String = d.get()?;
+            context.values.insert(name, d.get()?);
+        }
+        Ok(context)
+    }
+}
+
+/// What of a context a request carries.
+#[derive(Debug, Clone, Copy)]
+pub struct ContextArgument<'a> {
+    context: &'a Context,
+    /// Names, or beginnings of names with a `*`.
+    patterns: &'static [&'static str],
+}
+
+impl<'a> ContextArgument<'a> {
+    /// Those values of `context` that `patterns` name.
+    #[must_use]
+    pub fn new(context: &'a Context, patterns: &'static [&'static str]) -> Self {
+        Self { context, patterns }
+    }
+
+    fn named(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let patterns = self.patterns;
+        self.context.iter().filter(move |(name, _)| {
+            patterns
+                .iter()
+                .any(|pattern| match pattern.strip_suffix('*') {
+                    Some(beginning) => name.starts_with(beginning),
+                    None => name == pattern,
+                })
+        })
+    }
+}
+
+impl Encode for ContextArgument<'_> {
+    fn encode<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        let found = self.named().count();
+        let strings = found
+            .checked_mul(2)
+            .ok_or(EncodeErrorKind::TooLong { found })?;
+        e.write_count(strings)?;
+        self.named()
+            .try_for_each(|(name, value)| e.put(name).and_then(|()| e.put(value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zorb_cdr::{BigEndian, WireFormat};
+
+    fn octets(texts: &[&str]) -> Vec<u8> {
+        let mut e = Encoder::<BigEndian>::new(WireFormat::default());
+        e.put(texts).unwrap();
+        e.finish().to_vec()
+    }
+
+    #[test]
+    fn a_context_is_names_and_values_by_turns() {
+        let context: Context = [("b", "2"), ("a", "1"), ("ab", "")].into_iter().collect();
+        let mut e = Encoder::<BigEndian>::new(WireFormat::default());
+        e.put(&ContextArgument::new(&context, &["a*", "c"]))
+            .unwrap();
+        assert_eq!(e.finish().to_vec(), octets(&["a", "1", "ab", ""]));
+        let octets = octets(&["z", "1", "a", "", "z", "2"]);
+        let mut d = Decoder::<BigEndian>::from_slice(&octets, WireFormat::default());
+        let read: Context = d.get().unwrap();
+        assert_eq!(read, [("a", ""), ("z", "2")].into_iter().collect());
+    }
+
+    #[test]
+    fn a_name_without_a_value_is_refused() {
+        let octets = octets(&["a", "1", "b"]);
+        let mut d = Decoder::<BigEndian>::from_slice(&octets, WireFormat::default());
+        let error = d.get::<Context>().unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("expected a value for each name"),
+            "{error}"
+        );
+        let mut d = Decoder::<BigEndian>::from_slice(&[0xff; 40], WireFormat::default());
+        assert!(d.get::<Context>().is_err());
+    }
+}
