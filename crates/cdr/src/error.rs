@@ -271,6 +271,14 @@ pub enum EncodeErrorKind {
         /// The variant.
         variant: &'static str,
     },
+    /// The value of a bit field needs more bits than the field has.
+    #[error("expected a value of {bits} bits for `{field}`, found one of more")]
+    TooManyBits {
+        /// The field.
+        field: &'static str,
+        /// Its width.
+        bits: u32,
+    },
     /// Wide characters for GIOP 1.0, which has none.
     #[error("expected no wide characters for GIOP 1.0, found some")]
     WideInGiop1_0,

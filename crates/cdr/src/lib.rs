@@ -56,6 +56,7 @@
 
 extern crate alloc;
 
+mod bits;
 mod codec;
 mod decoder;
 mod encapsulation;
@@ -70,6 +71,7 @@ mod layout;
 mod limits;
 mod long_double;
 mod macros;
+mod map;
 mod octets;
 mod order;
 #[cfg(feature = "serde")]
@@ -80,6 +82,8 @@ mod typecode;
 mod value;
 mod window;
 
+#[doc(hidden)]
+pub use bits::Bits;
 pub use codec::{
     Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Seq, WideStr,
 };
@@ -97,6 +101,7 @@ pub use limits::Limits;
 pub use long_double::{LongDouble, NotALongDouble};
 #[doc(hidden)]
 pub use macros::__least;
+pub use map::{BoundedMap, Map};
 pub use octets::{KEEP_PINS_AT_MOST, KEEP_SHARES_FROM, Octets, OctetsRef};
 pub use order::{BigEndian, ByteOrder, Endian, LittleEndian, NativeEndian};
 #[cfg(feature = "serde")]

@@ -256,7 +256,8 @@ impl Resolver<'_> {
             .iter()
             .filter(|parameter| parameter.direction != Direction::In)
             .count();
-        if parameters.len() > MAX_PARAMETERS
+        // A context is one more.
+        if parameters.len() + usize::from(!operation.context.is_empty()) > MAX_PARAMETERS
             || given_back + usize::from(result.is_some()) > MAX_PARAMETERS
         {
             let message = format!(

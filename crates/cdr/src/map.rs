@@ -1,0 +1,82 @@
+//! Maps, which CORBA has no form for: as the sequence of their entries.
+
+use crate::{
+    ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
+};
+use alloc::collections::{BTreeMap, btree_map::Entry};
+use core::{borrow::Borrow, marker::PhantomData};
+
+/// An IDL 4 `map<K, V>`: the number of entries, then each key and its value, in the order of the keys.
+///
+/// GIOP has no maps; this is what a `sequence` of structs of key and value would be, and zorb's own.
+#[derive(Debug)]
+pub struct Map<K, V>(PhantomData<(K, V)>);
+
+/// An IDL 4 `map<K, V, N>`: at most `N` entries.
+#[derive(Debug)]
+pub struct BoundedMap<K, V, const N: u32>(PhantomData<(K, V)>);
+
+impl<K: Codec<Value: Ord>, V: Codec> Codec for Map<K, V> {
+    type Value = BTreeMap<K::Value, V::Value>;
+    type Borrowed = BTreeMap<K::Value, V::Value>;
+    const MIN_SIZE: usize = 4;
+
+    fn encode<O: ByteOrder>(
+        map: &Self::Value,
+        encoder: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
+        encoder.write_count(map.len())?;
+        map.iter().try_for_each(|(key, value)| {
+            K::encode(key.borrow(), encoder)?;
+            V::encode(value.borrow(), encoder)
+        })
+    }
+
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Value, DecodeError> {
+        let min_size = K::MIN_SIZE.saturating_add(V::MIN_SIZE);
+        let len = decoder.read_count(min_size)?;
+        decoder.nested(|decoder| {
+            decoder.owe(len.saturating_mul(min_size));
+            let mut map = BTreeMap::new();
+            for _ in 0..len {
+                decoder.repay(min_size);
+                match map.entry(K::decode(decoder)?) {
+                    Entry::Vacant(place) => place.insert(V::decode(decoder)?),
+                    Entry::Occupied(_) => {
+                        return Err(
+                            decoder.error(DecodeErrorKind::Expected("each key of a map once"))
+                        );
+                    }
+                };
+            }
+            Ok(map)
+        })
+    }
+}
+
+impl<K: Codec<Value: Ord>, V: Codec, const N: u32> Codec for BoundedMap<K, V, N> {
+    type Value = BTreeMap<K::Value, V::Value>;
+    type Borrowed = BTreeMap<K::Value, V::Value>;
+    const MIN_SIZE: usize = 4;
+
+    fn encode<O: ByteOrder>(
+        map: &Self::Value,
+        encoder: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
+        let found = map.len();
+        if found as u64 > u64::from(N) {
+            return Err(EncodeErrorKind::BoundExceeded { bound: N, found }.into());
+        }
+        Map::<K, V>::encode(map, encoder)
+    }
+
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Value, DecodeError> {
+        let mut ahead = decoder.clone();
+        let count = ahead.read_u32()?;
+        if count > N {
+            let found = usize::try_from(count).unwrap_or(usize::MAX);
+            return Err(ahead.error_behind(4, DecodeErrorKind::BoundExceeded { bound: N, found }));
+        }
+        Map::<K, V>::decode(decoder)
+    }
+}
