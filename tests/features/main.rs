@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 
+mod bits;
 mod contexts;
 mod local;
 mod numbers;

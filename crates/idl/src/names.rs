@@ -6,8 +6,8 @@ use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 
 use crate::diagnostic::{Report, Sink};
 use crate::model::{
-    DefId, DefKind, Interface, InterfaceKind, Model, Operation, Role, ScopeId, Struct, Union,
-    ValueType,
+    Bitset, DefId, DefKind, Interface, InterfaceKind, Model, Operation, Role, ScopeId, Struct,
+    Union, ValueType,
 };
 use crate::selection::Selection;
 use crate::source::Span;
@@ -93,8 +93,8 @@ fn by_rule(model: &Model, id: DefId) -> String {
     };
     match model.def(id).kind {
         DefKind::Module(_) => module_name(idl),
-        DefKind::Enumerator(_) | DefKind::Bit(_) => escape(idl.to_upper_camel_case()),
-        DefKind::Const(..) => escape(idl.to_shouty_snake_case()),
+        DefKind::Enumerator(_) => escape(idl.to_upper_camel_case()),
+        DefKind::Const(..) | DefKind::Bit(_) => escape(idl.to_shouty_snake_case()),
         // A variant.
         DefKind::Member if in_union() => escape(idl.to_upper_camel_case()),
         DefKind::Member => value_name(idl),
@@ -414,9 +414,24 @@ impl Clashes<'_> {
                     self.take(taken, Space::Type, name, id, Some(what));
                 }
             }
-            DefKind::ValueBox(_) | DefKind::Bitset(_) | DefKind::Bitmask(_) | DefKind::Native => {
-                self.take(taken, Space::Type, name, id, None)
+            DefKind::Bitset(Bitset { scope, .. }) => {
+                self.take(taken, Space::Type, name, id, None);
+                self.composite(taken, id, *scope);
             }
+            DefKind::Bitmask(bitmask) => {
+                self.take(taken, Space::Type, name, id, None);
+                let mut flags = Taken::new();
+                for &(bit, _) in &bitmask.bits {
+                    self.take(
+                        &mut flags,
+                        Space::Value,
+                        self.names.of(bit).to_owned(),
+                        bit,
+                        None,
+                    );
+                }
+            }
+            DefKind::ValueBox(_) | DefKind::Native => self.take(taken, Space::Type, name, id, None),
             // Enumerators live in their enum, members in their struct, operations in their trait.
             DefKind::Enumerator(_)
             | DefKind::Member

@@ -8,8 +8,8 @@ pub use crate::poa::InterfaceSkeleton;
 pub use crate::value::{AbstractCodec, Behaviour, Caster, State, ValueCodec, ValueInfo};
 pub use phf;
 pub use zorb_cdr::{
-    Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Octets,
-    OctetsRef, Seq, WideStr, cdr_enum, cdr_struct, cdr_union,
+    Array, BoundedMap, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Map,
+    Octets, OctetsRef, Seq, WideStr, cdr_bitmask, cdr_bitset, cdr_enum, cdr_struct, cdr_union,
 };
 pub use zorb_giop::{OperationError, UserException};
 pub use zorb_idl_macros::idl_tokens;

@@ -4,6 +4,7 @@
 //! see, and its hidden module `__private` for the rest. Generated code has no `use` and writes every name of the
 //! standard library out, so that nothing leaks from it and nothing around it can change its meaning.
 
+mod bits;
 mod data;
 mod dispatch;
 mod docs;
@@ -73,6 +74,8 @@ impl Generator<'_> {
                 }
             }
             DefKind::Native => self.native(id),
+            DefKind::Bitset(bitset) => self.bitset(id, bitset),
+            DefKind::Bitmask(bitmask) => self.bitmask(id, bitmask),
             DefKind::Struct(body) => self.with_inner(id, body.scope, self.structure(id, body)),
             DefKind::Union(union) => self.with_inner(id, union.scope, self.union(id, union)),
             DefKind::Exception(body) => self.with_inner(id, body.scope, self.exception(id, body)),

@@ -9,11 +9,9 @@ fn missing(feature: Feature) -> Option<&'static str> {
         Feature::Any => "`any`",
         Feature::TypeCode => "`TypeCode`",
         Feature::Principal => "`Principal`",
-        Feature::Map => "maps",
-        Feature::Bitset => "bitsets",
-        Feature::Bitmask => "bitmasks",
         Feature::NativeException => "native exceptions",
         Feature::Native | Feature::LocalInterface | Feature::Context => return None,
+        Feature::Map | Feature::Bitset | Feature::Bitmask => return None,
         Feature::StructInheritance | Feature::EmptyStruct => return None,
         Feature::Union | Feature::Fixed | Feature::LongDouble | Feature::Int8 => return None,
         Feature::Value | Feature::ValueBox | Feature::ValueBase | Feature::AbstractInterface => {

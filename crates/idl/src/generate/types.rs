@@ -57,12 +57,15 @@ impl Generator<'_> {
     fn is_by_value(&self, ty: &Type) -> bool {
         match self.model.unaliased(ty) {
             Type::Basic(_) | Type::Fixed { .. } => true,
-            Type::Named(id) => matches!(self.model.def(*id).kind, DefKind::Enum(_)),
+            Type::Named(id) => matches!(
+                self.model.def(*id).kind,
+                DefKind::Enum(_) | DefKind::Bitset(_) | DefKind::Bitmask(_)
+            ),
             _ => false,
         }
     }
 
-    fn basic(&self, basic: Basic) -> TokenStream {
+    pub(super) fn basic(&self, basic: Basic) -> TokenStream {
         let orb = &self.orb;
         match basic {
             Basic::Boolean => quote!(bool),
@@ -144,6 +147,10 @@ impl Generator<'_> {
                     (self.value(from, element), Literal::u32_unsuffixed(*length));
                 quote!([#element; #length])
             }
+            Type::Map(key, value, _) => {
+                let (key, value) = (self.value(from, key), self.value(from, value));
+                quote!(::std::collections::BTreeMap<#key, #value>)
+            }
             Type::Fixed { digits, scale } => {
                 let orb = &self.orb;
                 let [digits, scale] = [*digits, *scale].map(Literal::u8_unsuffixed);
@@ -153,7 +160,7 @@ impl Generator<'_> {
             // Nothing is generated from a model with errors.
             Type::Object | Type::Error => quote!(()),
             // No code is generated for these: `support` sees to that.
-            Type::Any | Type::TypeCode | Type::ValueBase | Type::Map(..) => {
+            Type::Any | Type::TypeCode | Type::ValueBase => {
                 quote!(())
             }
         }
@@ -219,6 +226,17 @@ impl Generator<'_> {
                         special: false,
                     },
                 }
+            }
+            Type::Map(key, value, limit) => {
+                let (key, value) = (self.codec(from, key), self.codec(from, value));
+                let (key, value) = (key.tokens, value.tokens);
+                special(match limit {
+                    Some(n) => {
+                        let n = bound(*n);
+                        quote!(#private::BoundedMap<#key, #value, #n>)
+                    }
+                    None => quote!(#private::Map<#key, #value>),
+                })
             }
             Type::Array(element, length) => {
                 let element = self.codec(from, element);

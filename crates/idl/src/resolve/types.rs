@@ -10,6 +10,25 @@ use crate::model::{
 use crate::source::Span;
 
 impl Resolver<'_> {
+    /// The keys of a map have an order.
+    fn check_key(&self, key: &Type, span: Span) {
+        let fits = match self.model.unaliased(key) {
+            Type::Basic(Basic::Float | Basic::Double | Basic::LongDouble) => false,
+            Type::Basic(_) | Type::Str { .. } | Type::Fixed { .. } | Type::Error => true,
+            Type::Named(id) => matches!(
+                self.model.def(*id).kind,
+                DefKind::Enum(_) | DefKind::Bitmask(_) | DefKind::Unsupported
+            ),
+            _ => false,
+        };
+        if !fits {
+            let report = Report::new(span, "this type cannot be the key of a map");
+            self.report(report.hint(
+                "a number that is exact, a character, a boolean, a string, an enum or a bitmask can",
+            ));
+        }
+    }
+
     /// The type `spec` means in `scope`. `define` says whether what it defines inline is to be declared: a list of
     /// declarators shares one type, which is defined once.
     pub(super) fn type_spec(&mut self, scope: ScopeId, spec: &TypeSpec, define: bool) -> Type {
@@ -34,7 +53,9 @@ impl Resolver<'_> {
                 self.feature(Feature::Map, spec.span, scope);
                 self.check_no_definition(key);
                 self.check_no_definition(value);
+                let key_span = key.span;
                 let key = self.type_spec(scope, key, define);
+                self.check_key(&key, key_span);
                 let value = self.type_spec(scope, value, define);
                 let bound = bound.as_ref().map(|bound| self.bound(scope, bound));
                 Type::Map(Box::new(key), Box::new(value), bound)

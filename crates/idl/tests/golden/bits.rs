@@ -1,0 +1,246 @@
+/** What IDL 4 has and GIOP has no form for.
+
+ Module `IDL:Bits:1.0`.*/
+pub mod bits {
+    /// Enum `IDL:Bits/Suit:1.0`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Suit {
+        /// Enumerator `clubs`.
+        Clubs,
+        /// Enumerator `hearts`.
+        Hearts,
+    }
+    ::zorb::__private::cdr_enum!(Suit { Clubs, Hearts });
+    /// Struct `IDL:Bits/Node:1.0`.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct Node {
+        /// Member `children`.
+        pub children: ::std::collections::BTreeMap<::std::string::String, Node>,
+        /// Member `prices`.
+        pub prices: ::std::collections::BTreeMap<Suit, ::zorb::Fixed<5, 2>>,
+    }
+    ::zorb::__private::cdr_struct!(
+        Node { children : ::zorb::__private::Map < ::std::string::String, Node >, prices
+        : ::zorb::__private::BoundedMap < Suit, ::zorb::Fixed < 5, 2 >, 4 > }
+    );
+    /// Typedef `IDL:Bits/Names:1.0`.
+    pub type Names = ::std::collections::BTreeMap<i8, ::std::string::String>;
+    /** Packed.
+
+ Bitset `IDL:Bits/Header:1.0`.*/
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub struct Header {
+        /// Bitfield `version`, 3 bits wide.
+        pub version: u8,
+        /// Bitfield `more_follows`, 1 bit wide.
+        pub more_follows: bool,
+        /// Bitfield `level`, 12 bits wide.
+        pub level: i16,
+    }
+    ::zorb::__private::cdr_bitset!(
+        Header : u32 { version : u8 = 0, 3; more_follows : bool = 3, 1; level : i16 = 8,
+        12 }
+    );
+    /// Bitset `IDL:Bits/Long_Header:1.0`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub struct LongHeader {
+        /// Bitfield `version`, 3 bits wide.
+        pub version: u8,
+        /// Bitfield `more_follows`, 1 bit wide.
+        pub more_follows: bool,
+        /// Bitfield `level`, 12 bits wide.
+        pub level: i16,
+        /// Bitfield `rest`, 40 bits wide.
+        pub rest: u64,
+    }
+    ::zorb::__private::cdr_bitset!(
+        LongHeader : u64 { version : u8 = 0, 3; more_follows : bool = 3, 1; level : i16 =
+        8, 12; rest : u64 = 20, 40 }
+    );
+    /// Bitmask `IDL:Bits/Access:1.0`.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+    pub struct Access(u16);
+    impl Access {
+        /// Flag `read`.
+        pub const READ: Self = Self(1);
+        /// Flag `write_all`.
+        pub const WRITE_ALL: Self = Self(16);
+        /// Flag `last`.
+        pub const LAST: Self = Self(32768);
+    }
+    ::zorb::__private::cdr_bitmask!(Access : u16 { READ, WRITE_ALL, LAST });
+    /// What a servant of interface `IDL:Bits/Store:1.0` implements, with `async fn`s.
+    pub trait Store: ::core::marker::Send + ::core::marker::Sync + 'static {
+        /// Operation `swap`. Gives back the result, `head`, `tail`.
+        #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
+        fn swap(
+            &self,
+            all: &::std::collections::BTreeMap<i8, ::std::string::String>,
+            head: Header,
+            how: Access,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                (
+                    ::std::collections::BTreeMap<i8, ::std::string::String>,
+                    Header,
+                    LongHeader,
+                ),
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send;
+    }
+    /// A reference to an object of interface `IDL:Bits/Store:1.0`.
+    #[derive(Clone)]
+    pub struct StoreRef {
+        object: ::zorb::ObjectRef,
+    }
+    ::zorb::__private::interface_ref!(StoreRef, "IDL:Bits/Store:1.0", bases : []);
+    impl StoreRef {
+        /// Operation `swap`. Gives back the result, `head`, `tail`.
+        #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
+        pub async fn swap(
+            &self,
+            all: &::std::collections::BTreeMap<i8, ::std::string::String>,
+            head: Header,
+            how: Access,
+        ) -> ::core::result::Result<
+            (
+                ::std::collections::BTreeMap<i8, ::std::string::String>,
+                Header,
+                LongHeader,
+            ),
+            ::zorb::SystemException,
+        > {
+            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
+                "swap",
+            );
+            let (result0, result1, result2) = self
+                .object
+                .invoke::<
+                    _,
+                    (
+                        ::zorb::__private::Dec<
+                            ::zorb::__private::Map<
+                                i8,
+                                ::zorb::__private::BoundedWideStr<4>,
+                            >,
+                        >,
+                        Header,
+                        LongHeader,
+                    ),
+                    ::zorb::SystemException,
+                >(
+                    &OPERATION,
+                    (
+                        ::zorb::__private::Enc::<
+                            ::zorb::__private::Map<
+                                i8,
+                                ::zorb::__private::BoundedWideStr<4>,
+                            >,
+                        >(all),
+                        head,
+                        how,
+                    ),
+                )
+                .await?;
+            ::core::result::Result::Ok((result0.0, result1, result2))
+        }
+    }
+    /// Serves interface `IDL:Bits/Store:1.0` with a [`Store`].
+    #[derive(Debug)]
+    pub struct StoreServant<T> {
+        servant: ::std::sync::Arc<T>,
+    }
+    impl<T: Store> StoreServant<T> {
+        /// A skeleton that owns its servant.
+        pub fn new(servant: T) -> Self {
+            Self {
+                servant: ::std::sync::Arc::new(servant),
+            }
+        }
+        /// A skeleton that shares its servant with whoever else holds it.
+        pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
+            Self { servant }
+        }
+    }
+    impl<T> ::core::clone::Clone for StoreServant<T> {
+        fn clone(&self) -> Self {
+            Self {
+                servant: ::std::sync::Arc::clone(&self.servant),
+            }
+        }
+    }
+    impl<T: Store> ::zorb::__private::InterfaceSkeleton for StoreServant<T> {
+        type Ref = StoreRef;
+    }
+    impl<T: Store> ::zorb::__private::Skeleton for StoreServant<T> {
+        fn repository_id(&self) -> &'static str {
+            "IDL:Bits/Store:1.0"
+        }
+        fn is_a(&self, repository_id: &str) -> bool {
+            ::core::matches!(repository_id, "IDL:Bits/Store:1.0")
+        }
+        fn start(
+            &self,
+            request: ::zorb::__private::Request,
+        ) -> ::zorb::__private::Upcall {
+            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
+                key: 16287231350648472473,
+                disps: &[(0, 0)],
+                entries: &[(&[115, 119, 97, 112], 0)],
+            };
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            match OPERATIONS.get(request.operation()).copied() {
+                ::core::option::Option::Some(0) => {
+                    ::zorb::__private::Upcall::new(async move {
+                        let arguments = match request
+                            .arguments::<
+                                (
+                                    ::zorb::__private::Dec<
+                                        ::zorb::__private::Map<
+                                            i8,
+                                            ::zorb::__private::BoundedWideStr<4>,
+                                        >,
+                                    >,
+                                    Header,
+                                    Access,
+                                ),
+                            >()
+                        {
+                            ::core::result::Result::Ok(arguments) => arguments,
+                            ::core::result::Result::Err(error) => {
+                                return request.system_exception(&error);
+                            }
+                        };
+                        match <T as Store>::swap(
+                                &servant,
+                                &arguments.0.0,
+                                arguments.1,
+                                arguments.2,
+                            )
+                            .await
+                        {
+                            ::core::result::Result::Ok((result0, result1, result2)) => {
+                                request
+                                    .reply((
+                                        ::zorb::__private::Enc::<
+                                            ::zorb::__private::Map<
+                                                i8,
+                                                ::zorb::__private::BoundedWideStr<4>,
+                                            >,
+                                        >(&result0),
+                                        result1,
+                                        result2,
+                                    ))
+                            }
+                            ::core::result::Result::Err(error) => {
+                                request.exception(&error)
+                            }
+                        }
+                    })
+                }
+                _ => request.unknown_operation(),
+            }
+        }
+    }
+}
