@@ -1,10 +1,10 @@
 //! Reading CDR.
 
 use crate::{
-    ByteOrder, Decode, DecodeError, DecodeErrorKind, Endian, Frame, Limits, OctetsRef, WireFormat,
-    layout::padding,
+    ByteOrder, Context, Decode, DecodeError, DecodeErrorKind, Endian, Frame, Limits, OctetsRef,
+    WireFormat, layout::padding,
 };
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 use core::{any::Any, fmt, marker::PhantomData};
 
 mod value;
@@ -49,7 +49,7 @@ pub struct Decoder<'de, O> {
     /// Where index 0 is in the outermost frame, for errors.
     base: usize,
     frame: Option<&'de Frame>,
-    context: Option<&'de (dyn Any + Send + Sync)>,
+    context: Option<&'de dyn Context>,
     /// Octets that enclosing sequences need at least for the elements they still expect.
     owed: usize,
     /// Levels of nesting that are left.
@@ -116,15 +116,20 @@ impl<'de, O> Decoder<'de, O> {
 
     /// Attaches what values are decoded against, such as the ORB that object references belong to.
     #[must_use]
-    pub const fn with_context(mut self, context: &'de (dyn Any + Send + Sync)) -> Self {
+    pub const fn with_context(mut self, context: &'de dyn Context) -> Self {
         self.context = Some(context);
         self
     }
 
     /// What was given to [`with_context`](Self::with_context); also inside encapsulations.
     #[must_use]
-    pub const fn context(&self) -> Option<&'de (dyn Any + Send + Sync)> {
-        self.context
+    pub fn context(&self) -> Option<&'de (dyn Any + Send + Sync)> {
+        self.context.map(Context::as_any)
+    }
+
+    /// The same, to outlive the message.
+    pub(crate) fn kept_context(&self) -> Option<Arc<dyn Context>> {
+        self.context.and_then(Context::keep)
     }
 
     /// Replaces the default [`Limits`].

@@ -42,6 +42,9 @@ pub enum CharSet {
     Utf8,
     /// ISO 8859-1, which also stands where a peer stated nothing.
     Latin1,
+    /// Never on a wire: how an [`Any`](crate::Any) keeps text. UTF-8, but a `char` is one of ISO 8859-1.
+    #[doc(hidden)]
+    Stored,
 }
 
 /// Transmission code set of `wchar` and `wstring`.

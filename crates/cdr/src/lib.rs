@@ -56,8 +56,10 @@
 
 extern crate alloc;
 
+mod any;
 mod bits;
 mod codec;
+mod context;
 mod decoder;
 mod encapsulation;
 mod encoder;
@@ -83,10 +85,14 @@ mod value;
 mod window;
 
 #[doc(hidden)]
+pub use any::ExceptionCodec;
+pub use any::{Any, Elements, ExtractError, IdlReference, IdlType, IdlValue};
+#[doc(hidden)]
 pub use bits::Bits;
 pub use codec::{
     Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Seq, WideStr,
 };
+pub use context::Context;
 pub use decoder::{Decoder, ValueHead, ValueStart};
 pub use encapsulation::{EncapsulationVisitor, decode_encapsulation, encode_encapsulation};
 pub use encoder::{Encoder, LONG_RUN, SHARE_FROM, ValueMark};

@@ -55,13 +55,13 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     pub fn read_str(&mut self) -> Result<Cow<'de, str>, DecodeError> {
         let octets = self.read_raw_string()?;
         match (core::str::from_utf8(octets), self.format().char_set) {
-            (Ok(text), CharSet::Utf8) => Ok(Cow::Borrowed(text)),
+            (Ok(text), CharSet::Utf8 | CharSet::Stored) => Ok(Cow::Borrowed(text)),
             // Only ASCII means the same in both.
             (Ok(text), CharSet::Latin1) if text.is_ascii() => Ok(Cow::Borrowed(text)),
             (_, CharSet::Latin1) => {
                 Ok(Cow::Owned(octets.iter().copied().map(char::from).collect()))
             }
-            (Err(e), CharSet::Utf8) => {
+            (Err(e), CharSet::Utf8 | CharSet::Stored) => {
                 // Behind the bad octets there are those after them and the terminator.
                 let rest = octets
                     .len()
@@ -194,7 +194,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// As [`write_raw_string`](Self::write_raw_string), and [`NotInCodeSet`](EncodeErrorKind::NotInCodeSet) for what
     /// Latin-1 has not.
     pub fn write_str(&mut self, text: &str) -> Result<(), EncodeError> {
-        if self.format().char_set == CharSet::Utf8 || text.is_ascii() {
+        if self.format().char_set != CharSet::Latin1 || text.is_ascii() {
             return self.write_raw_string(text.as_bytes());
         }
         if has_nul(text.as_bytes()) {

@@ -132,8 +132,7 @@ fn context_and_frame_are_there_inside() {
             Ok((d.get::<OctetsRef<'_>>()?.keep(), d.context().is_some()))
         }
     }
-    let orb = 1_u8;
-    let mut d = Decoder::<BigEndian>::new(&frame, modern()).with_context(&orb);
+    let mut d = Decoder::<BigEndian>::new(&frame, modern()).with_context(&());
     let (kept, context) = d.encapsulation(Keep).unwrap();
     assert!(context);
     assert!(frame.octets().as_ptr_range().contains(&kept.as_ptr()));

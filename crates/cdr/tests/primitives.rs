@@ -239,12 +239,18 @@ fn positions_and_errors_count_from_where_the_message_starts() {
 
 #[test]
 fn values_are_decoded_against_a_context() {
-    let orb = String::from("the orb");
+    struct Orb(&'static str);
+    impl zorb_cdr::Context for Orb {
+        fn as_any(&self) -> &(dyn std::any::Any + Send + Sync) {
+            self
+        }
+    }
+    let orb = Orb("the orb");
     let mut d = Decoder::<BigEndian>::from_slice(&[], modern());
     assert!(d.context().is_none());
     d = d.with_context(&orb);
-    let context = d.context().and_then(|c| c.downcast_ref::<String>());
-    assert_eq!(context, Some(&orb));
+    let context = d.context().and_then(|c| c.downcast_ref::<Orb>());
+    assert_eq!(context.map(|orb| orb.0), Some("the orb"));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! A request on its way to a servant, and the reply on its way back.
 
 use bytes::Bytes;
-use core::any::Any;
 use core::fmt;
 use std::sync::Arc;
 use zorb_cdr::{
-    ByteOrder, Decode, Decoder, Encode, EncodeError, Encoder, Endian, NativeEndian, WireFormat,
+    ByteOrder, Context, Decode, Decoder, Encode, EncodeError, Encoder, Endian, NativeEndian,
+    WireFormat,
 };
 use zorb_giop::{
     CompletionStatus, Fault, Ior, Message, OperationError, ProtocolError, ReplyBuilder,
@@ -150,7 +150,7 @@ pub struct Request {
     operation_at: usize,
     operation_len: usize,
     body: usize,
-    context: Arc<dyn Any + Send + Sync>,
+    context: Arc<dyn Context>,
 }
 
 impl Request {
@@ -162,7 +162,7 @@ impl Request {
     pub fn new(
         message: Message,
         format: WireFormat,
-        context: Arc<dyn Any + Send + Sync>,
+        context: Arc<dyn Context>,
     ) -> Result<Self, ProtocolError> {
         let header = RequestHeader::read(&message)?;
         Ok(Self::from_header(&header, &message, format, context))
@@ -174,7 +174,7 @@ impl Request {
         header: &RequestHeader<'_>,
         message: &Message,
         format: WireFormat,
-        context: Arc<dyn Any + Send + Sync>,
+        context: Arc<dyn Context>,
     ) -> Self {
         Self {
             receipt: Receipt {

@@ -4,7 +4,8 @@ use crate::object::ObjectRef;
 use core::marker::PhantomData;
 use core::time::Duration;
 use zorb_cdr::{
-    ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError, Encoder, Layout,
+    ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError, Encoder, IdlReference,
+    IdlType, Layout, StaticType, TcKind,
 };
 use zorb_giop::{Ior, SystemException};
 
@@ -59,6 +60,26 @@ impl Interface for ObjectRef {
 
     fn as_object(&self) -> &ObjectRef {
         self
+    }
+}
+
+/// `CORBA::Object` as a type of anys.
+pub(crate) static OBJECT: StaticType = StaticType::Named(
+    TcKind::ObjRef,
+    zorb_giop::ior::OBJECT_REPOSITORY_ID,
+    "Object",
+);
+
+impl IdlReference for ObjectRef {
+    const TYPE: &'static StaticType = &OBJECT;
+    type Codec = RefCodec<Self>;
+}
+
+impl IdlType for ObjectRef {
+    const TYPE: &'static StaticType = &OBJECT;
+
+    fn put_idl<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        e.put(self.ior())
     }
 }
 

@@ -43,7 +43,8 @@ pub use value::{
 
 pub use bytes::Bytes;
 pub use zorb_cdr::{
-    Char, CharSet, Fixed, FixedError, LongDouble, NotALongDouble, Octets, OctetsRef, WChar,
+    Any, Char, CharSet, ExtractError, Fixed, FixedError, IdlReference, IdlType, IdlValue,
+    LongDouble, NotALongDouble, Octets, OctetsRef, TcKind, TypeCode, WChar,
 };
 pub use zorb_executor as executor;
 pub use zorb_giop::{

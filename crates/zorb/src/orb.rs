@@ -24,6 +24,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use zorb_cdr::Context;
 use zorb_executor::Lane;
 use zorb_giop::ior::TaggedProfile;
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
@@ -284,7 +285,7 @@ impl OrbInner {
     }
 
     /// What object references in messages are decoded against.
-    pub(crate) fn context(&self) -> Arc<dyn Any + Send + Sync> {
+    pub(crate) fn context(&self) -> Arc<dyn Context> {
         match self.this.upgrade() {
             Some(this) => this,
             None => Arc::new(()),
@@ -515,5 +516,27 @@ impl fmt::Debug for Orb {
             .field("listening", &self.inner().listening)
             .field("stopping", &self.inner().is_stopping())
             .finish_non_exhaustive()
+    }
+}
+
+/// What references and value types are decoded against.
+impl Context for OrbInner {
+    fn as_any(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Context>> {
+        Some(Arc::new(self.handle()?))
+    }
+}
+
+/// The same, by whatever has to outlive a message: it counts as a handle of the ORB, as a reference does.
+impl Context for Orb {
+    fn as_any(&self) -> &(dyn Any + Send + Sync) {
+        &**self.inner()
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Context>> {
+        Some(Arc::new(self.clone()))
     }
 }

@@ -336,6 +336,26 @@ impl<'a> TypeRef<'a> {
         (0..self.member_count()).filter_map(move |index| self.member(index))
     }
 
+    /// The member of a union that a discriminator selects, if it selects one.
+    pub(crate) fn selected(self, discriminator: i128) -> Option<MemberRef<'a>> {
+        let default = self.number();
+        let index = match self {
+            Self::Node(_, _, node) => node
+                .labels
+                .binary_search_by_key(&discriminator, |(label, _)| *label)
+                .ok()
+                .and_then(|at| node.labels.get(at))
+                .and_then(|(_, index)| usize::try_from(*index).ok()),
+            Self::Static(StaticType::Union(.., members)) => {
+                members.iter().enumerate().position(|(index, (label, ..))| {
+                    *label == discriminator && i64::try_from(index) != Ok(default)
+                })
+            }
+            Self::Static(_) => None,
+        };
+        self.member(index.or_else(|| usize::try_from(default).ok())?)
+    }
+
     /// The type that aliases stand for in the end. Ends, since no alias leads to itself.
     pub(crate) fn unaliased(mut self) -> Self {
         while self.kind() == TcKind::Alias {

@@ -1,0 +1,271 @@
+//! Values of any type: `any`.
+//!
+//! - here: the type, going in and coming out;
+//! - `typed`: which Rust types may;
+//! - `walk`: reading and writing by TypeCode alone;
+//! - `parts`: taking apart and putting together what no Rust type is known of;
+//! - `show`: values as people read them.
+
+mod parts;
+mod show;
+mod typed;
+mod walk;
+
+pub use parts::Elements;
+pub use typed::{ExceptionCodec, IdlReference, IdlType, IdlValue};
+
+use crate::{
+    ByteOrder, CharSet, Codec, Context, Decode, DecodeError, DecodeErrorKind, Decoder, Encode,
+    EncodeError, EncodeErrorKind, Encoder, Frame, NativeEndian, TypeCode, WCharSet, WireFormat,
+    typecode::{
+        Sameness, TcKind,
+        data::{NULL, TypeRef},
+        same,
+        wire::encode_type,
+    },
+};
+use alloc::sync::Arc;
+use bytes::Bytes;
+use walk::{Walk, encode_error};
+
+/// How values are kept: as GIOP 1.2 in UTF-8 and UTF-16, but with all of a `char`'s 256 values.
+const STORED: WireFormat = WireFormat {
+    minor: 2,
+    char_set: CharSet::Stored,
+    wchar_set: WCharSet::Utf16,
+};
+
+/// A value of any IDL type, together with its [`TypeCode`]: IDL's `any`.
+///
+/// ```
+/// use zorb_cdr::{Any, TypeCode};
+///
+/// let any = Any::new("forty-two")?;
+/// assert_eq!(any.type_code(), &TypeCode::string(0));
+/// assert_eq!(any.extract::<String>()?, "forty-two");
+///
+/// let wrong = any.extract::<i32>().unwrap_err();
+/// assert_eq!(wrong.to_string(), "expected an any with long, found string");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// The value is kept in octets, in one form whatever it came in, and checked when it comes: what an `Any` holds is a
+/// value of its type. A clone costs two reference counts. Values of types that were not known when the program was
+/// compiled can be looked at with [`members`](Self::members), [`elements`](Self::elements) and their like, printed, and
+/// sent on.
+///
+/// `==` means equivalent types and the same octets: `-0.0` is not `0.0`, and a NaN is itself.
+#[derive(Clone)]
+pub struct Any {
+    ty: TypeCode,
+    /// In [`STORED`] form, native order, position 0.
+    value: Bytes,
+    /// What references in the value are decoded against.
+    context: Option<Arc<dyn Context>>,
+}
+
+/// Why a value does not come out of an any.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExtractError {
+    /// It is of another type.
+    #[error("expected an any with {expected}, found {found}")]
+    WrongType {
+        /// The type that was asked for.
+        expected: TypeCode,
+        /// The type that there is.
+        found: TypeCode,
+    },
+    /// It says that it is of that type, but its sender has another idea of the type.
+    #[error("malformed value of type {expected}: {error}")]
+    Malformed {
+        /// The type.
+        expected: TypeCode,
+        /// What is wrong.
+        error: DecodeError,
+    },
+}
+
+impl Any {
+    /// Puts a value into an any. Allocates.
+    ///
+    /// # Errors
+    /// As [`Encode::encode`]: a bound exceeded, text with a NUL.
+    pub fn new<T: IdlType + ?Sized>(value: &T) -> Result<Self, EncodeError> {
+        let mut e = Encoder::<NativeEndian>::new(STORED);
+        value.put_idl(&mut e)?;
+        Ok(Self {
+            ty: TypeCode::from_static(T::TYPE),
+            value: e.finish().into_bytes(),
+            context: None,
+        })
+    }
+
+    /// Puts a value into an any as one of a type that Rust does not tell from that of the value: an alias, a bounded
+    /// string or sequence, a wide string.
+    ///
+    /// ```
+    /// use zorb_cdr::{Any, TypeCode};
+    ///
+    /// let wide = Any::with_type_code(&TypeCode::wstring(0), "wide")?;
+    /// assert_eq!(wide.extract::<String>().unwrap(), "wide");
+    /// assert!(Any::with_type_code(&TypeCode::string(3), "too long").is_err());
+    /// assert!(Any::with_type_code(&TypeCode::string(3), &7).is_err());
+    /// # Ok::<(), zorb_cdr::EncodeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Expected`](EncodeErrorKind::Expected) if the value cannot be of that type,
+    /// [`BoundExceeded`](EncodeErrorKind::BoundExceeded), and as [`new`](Self::new).
+    pub fn with_type_code<T: IdlType + ?Sized>(
+        ty: &TypeCode,
+        value: &T,
+    ) -> Result<Self, EncodeError> {
+        Self::new(value)?.converted(ty)
+    }
+
+    /// The same value as one of another type that can hold it: see [`with_type_code`](Self::with_type_code).
+    fn converted(&self, ty: &TypeCode) -> Result<Self, EncodeError> {
+        if !same(self.ty.view(), ty.view(), Sameness::Convertible) {
+            return Err(EncodeErrorKind::Expected("a value that is of the TypeCode's type").into());
+        }
+        let mut e = Encoder::<NativeEndian>::new(STORED);
+        self.write(ty.view(), &mut e)?;
+        Ok(Self {
+            ty: ty.clone(),
+            value: e.finish().into_bytes(),
+            context: self.context.clone(),
+        })
+    }
+
+    /// The type of the value.
+    #[must_use]
+    pub const fn type_code(&self) -> &TypeCode {
+        &self.ty
+    }
+
+    /// Whether [`extract`](Self::extract) would find a value of this type.
+    #[must_use]
+    pub fn is<T: IdlValue>(&self) -> bool {
+        self.is_convertible(TypeRef::Static(T::TYPE))
+    }
+
+    fn is_convertible(&self, to: TypeRef<'_>) -> bool {
+        let from = self.ty.view().unaliased();
+        // Every reference is an Object.
+        let object = to.kind() == TcKind::ObjRef && to.id() == "IDL:omg.org/CORBA/Object:1.0";
+        (object && from.kind() == TcKind::ObjRef) || same(from, to, Sameness::Convertible)
+    }
+
+    /// The value, if it is of this type. Aliases, bounds, and whether text is wide do not count, since Rust's types do
+    /// not tell them; a reference of any type is an `ObjectRef`.
+    ///
+    /// # Errors
+    /// [`WrongType`](ExtractError::WrongType). [`Malformed`](ExtractError::Malformed) if the sender's type has our
+    /// type's id, but not its form.
+    pub fn extract<T: IdlValue>(&self) -> Result<T, ExtractError> {
+        let to = TypeRef::Static(T::TYPE);
+        if !self.is_convertible(to) {
+            return Err(ExtractError::WrongType {
+                expected: TypeCode::from_static(T::TYPE),
+                found: self.ty.clone(),
+            });
+        }
+        self.decode::<T>(to)
+            .map_err(|error| ExtractError::Malformed {
+                expected: TypeCode::from_static(T::TYPE),
+                error,
+            })
+    }
+
+    fn decode<T: IdlValue>(&self, to: TypeRef<'_>) -> Result<T, DecodeError> {
+        let from = self.ty.view();
+        let octets = if same(from, to, Sameness::Equivalent) || to.kind() == TcKind::ObjRef {
+            self.value.clone()
+        } else {
+            // Other bounds are nothing to a decoder, but wide text is to one that expects other text.
+            let mut e = Encoder::<NativeEndian>::new(STORED);
+            self.write(to, &mut e)
+                .map_err(|_| DecodeError::new(OTHER_FORM, 0))?;
+            e.finish().into_bytes()
+        };
+        let frame = Frame::new(octets);
+        let mut d = Decoder::<NativeEndian>::new(&frame, STORED);
+        if let Some(context) = &self.context {
+            d = d.with_context(&**context);
+        }
+        let value = T::Codec::decode(&mut d)?;
+        if d.remaining() != 0 {
+            return Err(d.error(OTHER_FORM));
+        }
+        Ok(value)
+    }
+
+    /// Writes the value, without its type, as one of type `to`, which it is convertible to.
+    fn write<O: ByteOrder>(&self, to: TypeRef<'_>, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        let mut walk = Walk::default();
+        let mut d = self.decoder();
+        walk.copy(self.ty.view(), to, &mut d, e)
+            .map_err(|error| encode_error(&walk, error))
+    }
+
+    /// A decoder at the start of the value.
+    fn decoder(&self) -> Decoder<'_, NativeEndian> {
+        Decoder::from_slice(&self.value, STORED)
+    }
+
+    /// Reads a value of a type that is known by its TypeCode alone.
+    fn read<O: ByteOrder>(ty: TypeCode, d: &mut Decoder<'_, O>) -> Result<Self, DecodeError> {
+        let mut e = Encoder::<NativeEndian>::new(STORED);
+        let mut walk = Walk::default();
+        walk.copy(ty.view(), ty.view(), d, &mut e)?;
+        let context = match walk.references {
+            true => d.kept_context(),
+            false => None,
+        };
+        Ok(Self {
+            ty,
+            value: e.finish().into_bytes(),
+            context,
+        })
+    }
+}
+
+/// What is wrong with a value of a type that has our type's id and not its form.
+const OTHER_FORM: DecodeErrorKind =
+    DecodeErrorKind::Expected("a value of the form that our type has");
+
+impl Default for Any {
+    /// Nothing, of type `null`.
+    fn default() -> Self {
+        Self {
+            ty: TypeCode::from_static(&NULL),
+            value: Bytes::new(),
+            context: None,
+        }
+    }
+}
+
+impl PartialEq for Any {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value && self.ty.equivalent(&other.ty)
+    }
+}
+
+/// The type, then the value.
+impl Encode for Any {
+    fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
+        encode_type(self.ty.view(), encoder)?;
+        self.write(self.ty.view(), encoder)
+    }
+}
+
+/// The type, then the value, which is checked against it.
+impl<'de> Decode<'de> for Any {
+    const MIN_SIZE: usize = 4;
+
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
+        let ty: TypeCode = decoder.get()?;
+        decoder.nested(|d| Self::read(ty, d))
+    }
+}

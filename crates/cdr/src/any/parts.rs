@@ -1,0 +1,296 @@
+//! Values of types that no Rust type is known of: taken apart into anys, and put together from them. What other mappings
+//! have a `DynAny` for.
+
+use super::{
+    Any, STORED,
+    walk::{array_length, enum_in_range, read_discriminator, sequence_length},
+};
+use crate::{
+    Context, DecodeError, Decoder, EncodeError, EncodeErrorKind, Encoder, NativeEndian, TypeCode,
+    typecode::{
+        Sameness, TcKind,
+        data::{MemberRef, TypeRef},
+        same,
+        wire::write_label,
+    },
+};
+use alloc::{sync::Arc, vec::Vec};
+use core::fmt;
+
+/// # Values of unknown types
+impl Any {
+    /// The members of a struct or exception, each with its name; nothing for other types. Each is copied.
+    ///
+    /// ```
+    /// use zorb_cdr::{Any, TcKind, TypeCode};
+    ///
+    /// let long = TypeCode::of_kind(TcKind::Long).unwrap();
+    /// let point = TypeCode::structure("IDL:Point:1.0", "Point", &[("x", long.clone()), ("y", long)]);
+    /// let any = Any::of_members(&point, &[Any::new(&1)?, Any::new(&2)?])?;
+    /// assert_eq!(format!("{any:?}"), "Any(Point { x: 1, y: 2 })");
+    /// for (name, member) in any.members() {
+    ///     println!("{name}: {member}");
+    /// }
+    /// assert_eq!(any.member("y").unwrap().extract::<i32>().unwrap(), 2);
+    /// # Ok::<(), zorb_cdr::EncodeError>(())
+    /// ```
+    #[must_use]
+    pub fn members(&self) -> Vec<(&str, Self)> {
+        let ty = self.ty.view().unaliased();
+        let mut parts = self.parts();
+        match ty.kind() {
+            TcKind::Struct => {}
+            TcKind::Except if parts.d.read_raw_string().is_ok() => {}
+            _ => return Vec::new(),
+        }
+        let members = ty.members();
+        members
+            .map_while(|member| Some((member.name, parts.take(member.ty).ok()?)))
+            .collect()
+    }
+
+    /// A member of a struct or exception by its name.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<Self> {
+        let mut members = self.members().into_iter();
+        members
+            .find(|(other, _)| *other == name)
+            .map(|(_, member)| member)
+    }
+
+    /// The elements of a sequence or array, one after the other; nothing for other types. Each is copied.
+    #[must_use]
+    pub fn elements(&self) -> Elements<'_> {
+        let ty = self.ty.view().unaliased();
+        let mut parts = self.parts();
+        let left = match ty.kind() {
+            TcKind::Sequence => sequence_length(ty, &mut parts.d).unwrap_or(0),
+            TcKind::Array => array_length(ty, &parts.d).unwrap_or(0),
+            _ => 0,
+        };
+        Elements {
+            parts,
+            left,
+            ty: ty.content(),
+        }
+    }
+
+    /// The discriminator of a union: a number, the ordinal of an enumerator, the code of a character, 0 or 1.
+    #[must_use]
+    pub fn discriminator(&self) -> Option<i128> {
+        Some(self.union()?.1)
+    }
+
+    /// What a union holds: the name of the member that is selected, and its value.
+    #[must_use]
+    pub fn selected(&self) -> Option<(&str, Self)> {
+        let (ty, discriminator, mut parts) = self.union()?;
+        let MemberRef { name, ty, .. } = ty.selected(discriminator)?;
+        Some((name, parts.take(ty).ok()?))
+    }
+
+    fn union(&self) -> Option<(TypeRef<'_>, i128, Parts<'_>)> {
+        let ty = self.ty.view().unaliased();
+        let mut parts = self.parts();
+        (ty.kind() == TcKind::Union).then_some(())?;
+        let discriminator = read_discriminator(ty, &mut parts.d).ok()?;
+        Some((ty, discriminator, parts))
+    }
+
+    /// The name of an enumerator.
+    #[must_use]
+    pub fn enumerator(&self) -> Option<&str> {
+        let ty = self.ty.view().unaliased();
+        (ty.kind() == TcKind::Enum).then_some(())?;
+        let ordinal = self.decoder().read_u32().ok()?;
+        Some(ty.member(usize::try_from(ordinal).ok()?)?.name)
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        Parts {
+            d: self.decoder(),
+            context: self.context.as_ref(),
+        }
+    }
+
+    /// A struct or exception, its members in their order.
+    ///
+    /// # Errors
+    /// [`Expected`](EncodeErrorKind::Expected) if `ty` is something else, or its members are;
+    /// [`BoundExceeded`](EncodeErrorKind::BoundExceeded).
+    pub fn of_members(ty: &TypeCode, members: &[Self]) -> Result<Self, EncodeError> {
+        let view = ty.view().unaliased();
+        let mut made = Made::default();
+        match view.kind() {
+            TcKind::Struct => {}
+            TcKind::Except => made.e.write_raw_string(view.id().as_bytes())?,
+            _ => return Err(EncodeErrorKind::Expected("a struct or an exception").into()),
+        }
+        if members.len() != view.member_count() {
+            return Err(EncodeErrorKind::Expected("as many members as the type has").into());
+        }
+        for (member, value) in view.members().zip(members) {
+            made.add(member.ty, value)?;
+        }
+        Ok(made.finish(ty))
+    }
+
+    /// A sequence or array.
+    ///
+    /// # Errors
+    /// As [`of_members`](Self::of_members).
+    pub fn of_elements(ty: &TypeCode, elements: &[Self]) -> Result<Self, EncodeError> {
+        let view = ty.view().unaliased();
+        let mut made = Made::default();
+        let (bound, found) = (view.bound(), elements.len());
+        let fits = u64::try_from(found).is_ok_and(|found| found <= u64::from(bound));
+        match view.kind() {
+            TcKind::Sequence if bound == 0 || fits => made.e.write_count(found)?,
+            TcKind::Sequence => return Err(EncodeErrorKind::BoundExceeded { bound, found }.into()),
+            TcKind::Array if usize::try_from(bound) == Ok(found) => {}
+            TcKind::Array => {
+                return Err(EncodeErrorKind::Expected("as many elements as the array has").into());
+            }
+            _ => return Err(EncodeErrorKind::Expected("a sequence or an array").into()),
+        }
+        for element in elements {
+            made.add(view.content(), element)?;
+        }
+        Ok(made.finish(ty))
+    }
+
+    /// A union, with what the discriminator selects, if it selects anything.
+    ///
+    /// # Errors
+    /// As [`of_members`](Self::of_members).
+    pub fn of_union(
+        ty: &TypeCode,
+        discriminator: i128,
+        member: Option<&Self>,
+    ) -> Result<Self, EncodeError> {
+        let view = ty.view().unaliased();
+        if view.kind() != TcKind::Union {
+            return Err(EncodeErrorKind::Expected("a union").into());
+        }
+        let label = view.content().unaliased();
+        let enumerators = i128::try_from(label.member_count()).unwrap_or(0);
+        if label.kind() == TcKind::Enum && discriminator >= enumerators {
+            return Err(EncodeErrorKind::Expected("the ordinal of an enumerator").into());
+        }
+        let mut made = Made::default();
+        write_label(label.kind(), discriminator, &mut made.e)?;
+        match (view.selected(discriminator), member) {
+            (Some(selected), Some(member)) => made.add(selected.ty, member)?,
+            (None, None) => {}
+            _ => return Err(EncodeErrorKind::Expected("what the discriminator selects").into()),
+        }
+        Ok(made.finish(ty))
+    }
+
+    /// An enumerator by its name.
+    ///
+    /// # Errors
+    /// [`Expected`](EncodeErrorKind::Expected) if there is no such one.
+    pub fn of_enumerator(ty: &TypeCode, name: &str) -> Result<Self, EncodeError> {
+        let view = ty.view().unaliased();
+        let found = (0_u32..).zip(view.members()).find(|(_, m)| m.name == name);
+        match found {
+            Some((ordinal, _)) if view.kind() == TcKind::Enum => {
+                let mut made = Made::default();
+                made.e.write_u32(ordinal);
+                Ok(made.finish(ty))
+            }
+            _ => Err(EncodeErrorKind::Expected("the name of an enumerator").into()),
+        }
+    }
+}
+
+/// The elements of a sequence or array: see [`Any::elements`].
+pub struct Elements<'a> {
+    parts: Parts<'a>,
+    left: usize,
+    ty: TypeRef<'a>,
+}
+
+impl Iterator for Elements<'_> {
+    type Item = Any;
+
+    fn next(&mut self) -> Option<Any> {
+        self.left = self.left.checked_sub(1)?;
+        self.parts.take(self.ty).ok()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl fmt::Debug for Elements<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Elements")
+            .field("left", &self.left)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A value that is taken apart from its start.
+struct Parts<'a> {
+    d: Decoder<'a, NativeEndian>,
+    context: Option<&'a Arc<dyn Context>>,
+}
+
+impl Parts<'_> {
+    /// The next part, which is of that type.
+    fn take(&mut self, ty: TypeRef<'_>) -> Result<Any, DecodeError> {
+        let mut part = Any::read(TypeCode::of_view(ty), &mut self.d)?;
+        part.context = self.context.cloned();
+        Ok(part)
+    }
+}
+
+/// A value that is being put together.
+struct Made {
+    e: Encoder<NativeEndian>,
+    context: Option<Arc<dyn Context>>,
+}
+
+impl Default for Made {
+    fn default() -> Self {
+        Self {
+            e: Encoder::new(STORED),
+            context: None,
+        }
+    }
+}
+
+impl Made {
+    /// Adds a part as one of that type.
+    fn add(&mut self, ty: TypeRef<'_>, part: &Any) -> Result<(), EncodeError> {
+        if !same(part.ty.view(), ty, Sameness::Convertible) {
+            return Err(EncodeErrorKind::Expected("a part of the type that stands there").into());
+        }
+        self.context = self.context.take().or_else(|| part.context.clone());
+        part.write(ty, &mut self.e)
+    }
+
+    fn finish(self, ty: &TypeCode) -> Any {
+        Any {
+            ty: ty.clone(),
+            value: self.e.finish().into_bytes(),
+            context: self.context,
+        }
+    }
+}
+
+/// Whether an ordinal is one: for what walks along values without copying them.
+pub(super) fn checked_enumerator<'t>(
+    ty: TypeRef<'t>,
+    d: &mut Decoder<'_, NativeEndian>,
+) -> Result<(u32, &'t str), DecodeError> {
+    let ordinal = d.read_u32()?;
+    enum_in_range(ty, ordinal, d)?;
+    let member = usize::try_from(ordinal)
+        .ok()
+        .and_then(|index| ty.member(index));
+    Ok((ordinal, member.map_or("", |member| member.name)))
+}

@@ -1,0 +1,264 @@
+//! Values as people read them.
+
+use super::{
+    Any,
+    parts::checked_enumerator,
+    walk::{array_length, fixed_digits, read_discriminator, read_text, sequence_length},
+};
+use crate::{
+    Char, DecodeError, DecodeErrorKind, Decoder, LongDouble, NativeEndian, TypeCode, WChar,
+    typecode::{
+        TcKind,
+        data::TypeRef,
+        display::{reference, scoped_name, show_label},
+    },
+};
+use core::fmt;
+
+/// Elements of a sequence that are written; of the others there is said how many they are.
+const MAX_SHOWN_ELEMENTS: usize = 64;
+
+impl fmt::Debug for Any {
+    /// `Any(Bank::Point { x: 1, y: 2 })`; types that the value does not tell stand in front: `Any(short 7)`. `{:#?}` is
+    /// the same: for one line a member there is [`Any::members`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Any(")?;
+        fmt::Display::fmt(self, f)?;
+        f.write_str(")")
+    }
+}
+
+impl fmt::Display for Any {
+    /// The value with the names of types, members and enumerators: `Bank::Point { x: 1, y: 2 }`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        whole(self.ty.view(), &mut self.decoder(), f)
+    }
+}
+
+type Decoding<'a> = Decoder<'a, NativeEndian>;
+
+/// A value, with its type if the value does not tell it.
+fn whole(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    use TcKind as K;
+    let tells = matches!(
+        ty.unaliased().kind(),
+        K::Boolean
+            | K::String
+            | K::WString
+            | K::Char
+            | K::WChar
+            | K::Struct
+            | K::Except
+            | K::Union
+            | K::Enum
+            | K::TypeCode
+            | K::Any
+            | K::Null
+            | K::Void
+            | K::ObjRef
+    );
+    if !tells {
+        reference(ty, f, 0)?;
+        f.write_str(" ")?;
+    }
+    value(ty, d, f)
+}
+
+/// A value where its type is known from what is around it.
+fn value(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut written = Ok(());
+    let read = d.nested(|d| {
+        let (read, result) = match shown(ty.unaliased(), d, f) {
+            Ok(()) => (Ok(()), Ok(())),
+            Err(Unshown::Format(error)) => (Ok(()), Err(error)),
+            Err(Unshown::Decode(error)) => (Err(error), Ok(())),
+        };
+        written = result;
+        read
+    });
+    written?;
+    // Values are checked when they come, so this is one that is nested too deep to be shown.
+    read.or_else(|_| f.write_str("…"))
+}
+
+enum Unshown {
+    Format(fmt::Error),
+    Decode(DecodeError),
+}
+
+impl From<fmt::Error> for Unshown {
+    fn from(error: fmt::Error) -> Self {
+        Self::Format(error)
+    }
+}
+
+impl From<DecodeError> for Unshown {
+    fn from(error: DecodeError) -> Self {
+        Self::Decode(error)
+    }
+}
+
+fn shown(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> Result<(), Unshown> {
+    // What can contain others is apart from what cannot, so that little is on the stack at each level.
+    match ty.kind() {
+        TcKind::Any => {
+            let inner: TypeCode = d.get()?;
+            f.write_str("Any(")?;
+            whole(inner.view(), d, f)?;
+            Ok(f.write_str(")")?)
+        }
+        TcKind::Struct | TcKind::Except => members(ty, d, f),
+        TcKind::Union => union(ty, d, f),
+        TcKind::Sequence => {
+            let count = sequence_length(ty, d)?;
+            elements(count, ty.content(), d, f)
+        }
+        TcKind::Array => {
+            let count = array_length(ty, d)?;
+            elements(count, ty.content(), d, f)
+        }
+        _ => leaf(ty, d, f),
+    }
+}
+
+/// A value that contains no others.
+#[inline(never)]
+fn leaf(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> Result<(), Unshown> {
+    use TcKind as K;
+    match ty.kind() {
+        K::Null | K::Void => f.write_str(ty.kind().keyword())?,
+        K::Short => write!(f, "{}", d.read_i16()?)?,
+        K::UShort => write!(f, "{}", d.read_u16()?)?,
+        K::Long => write!(f, "{}", d.read_i32()?)?,
+        K::ULong => write!(f, "{}", d.read_u32()?)?,
+        K::LongLong => write!(f, "{}", d.read_i64()?)?,
+        K::ULongLong => write!(f, "{}", d.read_u64()?)?,
+        K::Octet => write!(f, "{}", d.read_u8()?)?,
+        K::Float => write!(f, "{:?}", d.read_f32()?)?,
+        K::Double => write!(f, "{:?}", d.read_f64()?)?,
+        K::LongDouble => write!(f, "{}", d.get::<LongDouble>()?)?,
+        K::Boolean => write!(f, "{}", d.read_bool()?)?,
+        K::Char => write!(f, "{:?}", d.get::<Char>()?)?,
+        K::WChar => write!(f, "{:?}", d.get::<WChar>()?)?,
+        K::String | K::WString => write!(f, "{:?}", read_text(ty, d)?)?,
+        K::Fixed => fixed(ty, d, f)?,
+        K::Enum => {
+            let (ordinal, name) = checked_enumerator(ty, d)?;
+            scoped_name(ty, f)?;
+            match name {
+                "" => write!(f, "::{ordinal}")?,
+                name => write!(f, "::{name}")?,
+            }
+        }
+        K::Principal => write!(f, "{} octets", d.read_octets()?.len())?,
+        K::TypeCode => write!(f, "{:?}", d.get::<TypeCode>()?)?,
+        K::ObjRef | K::Component | K::Home => object(ty, d, f)?,
+        _ => return Err(d.error(NOT_SHOWN).into()),
+    }
+    Ok(())
+}
+
+#[inline(never)]
+fn members(
+    ty: TypeRef<'_>,
+    d: &mut Decoding<'_>,
+    f: &mut fmt::Formatter<'_>,
+) -> Result<(), Unshown> {
+    if ty.kind() == TcKind::Except {
+        d.read_raw_string()?;
+    }
+    scoped_name(ty, f)?;
+    f.write_str(" {")?;
+    for (index, member) in ty.members().enumerate() {
+        f.write_str(if index > 0 { ", " } else { " " })?;
+        match member.name {
+            "" => write!(f, "{index}: ")?,
+            name => write!(f, "{name}: ")?,
+        }
+        value(member.ty, d, f)?;
+    }
+    Ok(f.write_str(if ty.member_count() > 0 { " }" } else { "}" })?)
+}
+
+#[inline(never)]
+fn union(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> Result<(), Unshown> {
+    let discriminator = read_discriminator(ty, d)?;
+    scoped_name(ty, f)?;
+    f.write_str(" { case ")?;
+    show_label(ty.content(), discriminator, f)?;
+    if let Some(member) = ty.selected(discriminator) {
+        write!(f, ": {}: ", member.name)?;
+        value(member.ty, d, f)?;
+    }
+    Ok(f.write_str(" }")?)
+}
+
+/// What is wrong with values that cannot be in an any.
+const NOT_SHOWN: DecodeErrorKind = DecodeErrorKind::Expected("a type whose values an any may hold");
+
+fn elements(
+    count: usize,
+    ty: TypeRef<'_>,
+    d: &mut Decoding<'_>,
+    f: &mut fmt::Formatter<'_>,
+) -> Result<(), Unshown> {
+    f.write_str("[")?;
+    for index in 0..count {
+        if index > 0 {
+            f.write_str(", ")?;
+        }
+        if index == MAX_SHOWN_ELEMENTS {
+            write!(f, "… {} more", count.saturating_sub(index))?;
+            skip(count.saturating_sub(index), ty, d)?;
+            break;
+        }
+        value(ty, d, f)?;
+    }
+    Ok(f.write_str("]")?)
+}
+
+/// Steps over elements: writes them into nothing.
+fn skip(count: usize, ty: TypeRef<'_>, d: &mut Decoding<'_>) -> Result<(), DecodeError> {
+    let mut nowhere = crate::Encoder::<NativeEndian>::new(super::STORED);
+    super::Walk::default().run(count, ty, ty, d, &mut nowhere)
+}
+
+fn fixed(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> Result<(), Unshown> {
+    let digits = fixed_digits(ty, d)?;
+    let units = d.read_fixed(digits)?;
+    let sign = if units < 0 { "-" } else { "" };
+    let units = units.unsigned_abs();
+    match u32::try_from(ty.scale()) {
+        Ok(0) => write!(f, "{sign}{units}")?,
+        // A power of ten beyond what fits: all digits are behind the point.
+        Ok(scale) => {
+            let one = 10_u128.checked_pow(scale);
+            let whole = one.and_then(|one| units.checked_div(one)).unwrap_or(0);
+            let rest = one.and_then(|one| units.checked_rem(one)).unwrap_or(units);
+            let width = usize::try_from(scale).unwrap_or(0);
+            write!(f, "{sign}{whole}.{rest:0width$}")?;
+        }
+        Err(_) => write!(f, "{sign}{units}e{}", ty.scale().unsigned_abs())?,
+    }
+    Ok(())
+}
+
+/// A reference: what it says it is, and in how many ways it can be reached.
+fn object(
+    ty: TypeRef<'_>,
+    d: &mut Decoding<'_>,
+    f: &mut fmt::Formatter<'_>,
+) -> Result<(), Unshown> {
+    let id = d.read_raw_string()?;
+    let profiles = d.read_count(8)?;
+    for _ in 0..profiles {
+        d.read_u32()?;
+        d.read_octets()?;
+    }
+    reference(ty, f, 0)?;
+    match profiles {
+        0 => f.write_str(" nil")?,
+        _ => write!(f, " {:?}", alloc::string::String::from_utf8_lossy(id))?,
+    }
+    Ok(())
+}

@@ -1,0 +1,424 @@
+//! The walk along a type: how a value that only its TypeCode describes is read, checked and written.
+
+use crate::{
+    ByteOrder, Char, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError,
+    EncodeErrorKind, Encoder, LongDouble, TypeCode, WChar,
+    typecode::{
+        TcKind,
+        data::TypeRef,
+        wire::{encode_type, read_label, write_label},
+    },
+};
+use alloc::{borrow::Cow, vec::Vec};
+
+/// Parts of a value that take no octets, such as structs without members. Nothing in a message pays for them, so a type
+/// of a few octets could keep us busy for hours; IDL has none before IDL 4.
+const MAX_EMPTY_PARTS: u32 = 1024;
+
+/// Structs in structs in … that are looked through to find out whether a type takes octets at all.
+const MAX_LOOKED_INTO: u32 = 8;
+
+/// What a walk notes on its way.
+#[derive(Default)]
+pub(super) struct Walk {
+    /// Parts that took no octets.
+    empty: u32,
+    /// There were references that are not nil, which need an ORB to be extracted.
+    pub(super) references: bool,
+    /// What went wrong on the other side, if that is what went wrong.
+    pub(super) not_written: Option<EncodeError>,
+}
+
+type Walked = Result<(), DecodeError>;
+
+impl Walk {
+    /// Copies a value of type `from` as one of type `to`, which is the same or one that it was found convertible to.
+    pub(super) fn copy<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        from: TypeRef<'_>,
+        to: TypeRef<'_>,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        use TcKind::{Any, Array, Except, Sequence, Struct, Union};
+        let (from, to) = (from.unaliased(), to.unaliased());
+        // What can contain others is apart from what cannot, so that little is on the stack at each level.
+        match from.kind() {
+            Struct | Except | Union | Sequence | Array | Any => {
+                let start = d.position();
+                d.nested(|d| self.compound(from, to, d, e))?;
+                if d.position() == start {
+                    self.nothing(d)?;
+                }
+                Ok(())
+            }
+            _ => self.leaf(from, to, d, e),
+        }
+    }
+
+    /// A value that contains no others.
+    #[inline(never)]
+    fn leaf<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        from: TypeRef<'_>,
+        to: TypeRef<'_>,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        use TcKind as K;
+        macro_rules! same {
+            ($read:ident, $write:ident) => {{
+                e.$write(d.$read()?);
+                Ok(())
+            }};
+            ($t:ty) => {{
+                let value: $t = d.get()?;
+                let written = e.put(&value);
+                self.wrote(written, d)
+            }};
+        }
+        match from.kind() {
+            K::Null | K::Void => self.nothing(d),
+            K::Short | K::UShort => same!(read_u16, write_u16),
+            K::Long | K::ULong | K::Float => same!(read_u32, write_u32),
+            K::LongLong | K::ULongLong | K::Double => same!(read_u64, write_u64),
+            K::Octet => same!(read_u8, write_u8),
+            K::Boolean => same!(read_bool, write_bool),
+            K::Char => same!(Char),
+            K::WChar => same!(WChar),
+            K::LongDouble => same!(LongDouble),
+            K::String | K::WString => self.text(from, to, d, e),
+            K::Fixed => self.fixed(from, d, e),
+            K::Enum => {
+                let found = d.read_u32()?;
+                enum_in_range(from, found, d)?;
+                e.write_u32(found);
+                Ok(())
+            }
+            K::Principal => {
+                let written = e.write_octets(d.read_octets()?);
+                self.wrote(written, d)
+            }
+            K::ObjRef | K::Component | K::Home => self.reference(d, e),
+            K::TypeCode => self.type_code(d, e).map(drop),
+            _ => Err(d.error(DecodeErrorKind::Expected(
+                "a type whose values an any may hold",
+            ))),
+        }
+    }
+
+    #[inline(never)]
+    fn type_code<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Result<TypeCode, DecodeError> {
+        let ty: TypeCode = d.get()?;
+        let written = encode_type(ty.view(), e);
+        self.wrote(written, d)?;
+        Ok(ty)
+    }
+
+    /// Notes a part that takes no octets.
+    fn nothing<I: ByteOrder>(&mut self, d: &Decoder<'_, I>) -> Walked {
+        self.empty = self.empty.saturating_add(1);
+        if self.empty > MAX_EMPTY_PARTS {
+            return Err(d.error(DecodeErrorKind::Expected(
+                "at most 1024 parts of a value that take no octets",
+            )));
+        }
+        Ok(())
+    }
+
+    /// Notes what could not be written.
+    #[inline]
+    fn wrote<I: ByteOrder>(
+        &mut self,
+        written: Result<(), EncodeError>,
+        d: &Decoder<'_, I>,
+    ) -> Walked {
+        written.map_err(|error| {
+            self.not_written = Some(error);
+            d.error(DecodeErrorKind::Expected("a value that can be written"))
+        })
+    }
+
+    #[inline(never)]
+    fn compound<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        from: TypeRef<'_>,
+        to: TypeRef<'_>,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        match from.kind() {
+            TcKind::Struct | TcKind::Except => self.members(from, to, d, e),
+            TcKind::Union => self.union(from, to, d, e),
+            TcKind::Sequence => self.sequence(from, to, d, e),
+            TcKind::Array => {
+                let count = array_length(from, d)?;
+                self.run(count, from.content(), to.content(), d, e)
+            }
+            _ => {
+                let ty = self.type_code(d, e)?;
+                self.copy(ty.view(), ty.view(), d, e)
+            }
+        }
+    }
+
+    fn members<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        from: TypeRef<'_>,
+        to: TypeRef<'_>,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        if from.kind() == TcKind::Except {
+            d.read_raw_string()?;
+            let written = e.write_raw_string(to.id().as_bytes());
+            self.wrote(written, d)?;
+        }
+        // A peer's idea of a type with our id may have another number of members.
+        if from.member_count() != to.member_count() {
+            return Err(d.error(DecodeErrorKind::Expected("as many members as the type has")));
+        }
+        for (from, to) in from.members().zip(to.members()) {
+            self.copy(from.ty, to.ty, d, e)?;
+        }
+        Ok(())
+    }
+
+    fn union<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        from: TypeRef<'_>,
+        to: TypeRef<'_>,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        let discriminator = read_discriminator(from, d)?;
+        let written = write_label(to.content().unaliased().kind(), discriminator, e);
+        self.wrote(written, d)?;
+        match (from.selected(discriminator), to.selected(discriminator)) {
+            (Some(from), Some(to)) => self.copy(from.ty, to.ty, d, e),
+            (None, None) => Ok(()),
+            _ => Err(d.error(DecodeErrorKind::Expected("the members that the union has"))),
+        }
+    }
+
+    fn sequence<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        from: TypeRef<'_>,
+        to: TypeRef<'_>,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        let count = sequence_length(from, d)?;
+        bounded(to, count, d)?;
+        let written = e.write_count(count);
+        self.wrote(written, d)?;
+        self.run(count, from.content(), to.content(), d, e)
+    }
+
+    /// So many elements: in one go if they are numbers.
+    pub(super) fn run<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        count: usize,
+        from: TypeRef<'_>,
+        to: TypeRef<'_>,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        use TcKind as K;
+        let (from, to) = (from.unaliased(), to.unaliased());
+        match from.kind() {
+            K::Octet => self.numbers::<u8, I, P>(count, d, e),
+            K::Short | K::UShort => self.numbers::<u16, I, P>(count, d, e),
+            K::Long | K::ULong | K::Float => self.numbers::<u32, I, P>(count, d, e),
+            K::LongLong | K::ULongLong | K::Double => self.numbers::<u64, I, P>(count, d, e),
+            _ => {
+                for _ in 0..count {
+                    self.copy(from, to, d, e)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn numbers<T: Encode + for<'de> Decode<'de>, I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        count: usize,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        if count.saturating_mul(T::MIN_SIZE) > d.remaining() {
+            let (count, left) = (u32::try_from(count).unwrap_or(u32::MAX), d.remaining());
+            return Err(d.error(DecodeErrorKind::CountTooLarge { count, left }));
+        }
+        let mut values: Vec<T> = Vec::new();
+        T::decode_into(d, count, &mut values)?;
+        let written = T::encode_slice(&values, e);
+        self.wrote(written, d)
+    }
+
+    #[inline(never)]
+    fn text<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        from: TypeRef<'_>,
+        to: TypeRef<'_>,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        let text = read_text(from, d)?;
+        let wide = to.kind() == TcKind::WString;
+        if to.bound() != 0 {
+            let found = match wide {
+                true => text.encode_utf16().count(),
+                false => text.chars().count(),
+            };
+            bounded(to, found, d)?;
+        }
+        let written = match wide {
+            true => e.write_wide_str(&text),
+            false => e.write_str(&text),
+        };
+        self.wrote(written, d)
+    }
+
+    fn fixed<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        from: TypeRef<'_>,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        let digits = fixed_digits(from, d)?;
+        let written = e.write_fixed(d.read_fixed(digits)?, digits);
+        self.wrote(written, d)
+    }
+
+    /// An IOR: a repository id and profiles, whatever is in them.
+    #[inline(never)]
+    fn reference<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        let written = e.write_raw_string(d.read_raw_string()?);
+        self.wrote(written, d)?;
+        let profiles = d.read_count(8)?;
+        self.references |= profiles != 0;
+        let written = e.write_count(profiles);
+        self.wrote(written, d)?;
+        for _ in 0..profiles {
+            e.write_u32(d.read_u32()?);
+            let written = e.write_octets(d.read_octets()?);
+            self.wrote(written, d)?;
+        }
+        Ok(())
+    }
+}
+
+/// The text of a string or a wide string.
+pub(super) fn read_text<'de, I: ByteOrder>(
+    ty: TypeRef<'_>,
+    d: &mut Decoder<'de, I>,
+) -> Result<Cow<'de, str>, DecodeError> {
+    match ty.kind() {
+        TcKind::WString => d.read_wide_string().map(Cow::Owned),
+        _ => d.read_str(),
+    }
+}
+
+/// The digits of a fixed, if there can be so many.
+pub(super) fn fixed_digits<I: ByteOrder>(
+    ty: TypeRef<'_>,
+    d: &Decoder<'_, I>,
+) -> Result<u8, DecodeError> {
+    let digits = u8::try_from(ty.number()).ok();
+    digits
+        .filter(|digits| (1..=31).contains(digits))
+        .ok_or_else(|| d.error(DecodeErrorKind::Expected("a fixed of 1 to 31 digits")))
+}
+
+/// The count of a sequence, as far as there can be so many elements.
+pub(super) fn sequence_length<I: ByteOrder>(
+    ty: TypeRef<'_>,
+    d: &mut Decoder<'_, I>,
+) -> Result<usize, DecodeError> {
+    let count = d.read_count(usize::from(takes_octets(ty.content(), MAX_LOOKED_INTO)))?;
+    bounded(ty, count, d)?;
+    Ok(count)
+}
+
+pub(super) fn array_length<I: ByteOrder>(
+    ty: TypeRef<'_>,
+    d: &Decoder<'_, I>,
+) -> Result<usize, DecodeError> {
+    usize::try_from(ty.bound()).map_err(|_| {
+        let (count, left) = (ty.bound(), d.remaining());
+        d.error(DecodeErrorKind::CountTooLarge { count, left })
+    })
+}
+
+/// The discriminator of a union: an enumerator has to be one.
+pub(super) fn read_discriminator<I: ByteOrder>(
+    union: TypeRef<'_>,
+    d: &mut Decoder<'_, I>,
+) -> Result<i128, DecodeError> {
+    let ty = union.content().unaliased();
+    let discriminator = read_label(ty.kind(), d)?;
+    if ty.kind() == TcKind::Enum {
+        enum_in_range(ty, u32::try_from(discriminator).unwrap_or(u32::MAX), d)?;
+    }
+    Ok(discriminator)
+}
+
+pub(super) fn enum_in_range<I: ByteOrder>(
+    ty: TypeRef<'_>,
+    found: u32,
+    d: &Decoder<'_, I>,
+) -> Walked {
+    let count = u32::try_from(ty.member_count()).unwrap_or(u32::MAX);
+    if found >= count {
+        return Err(d.error_behind(4, DecodeErrorKind::InvalidEnum { found, count }));
+    }
+    Ok(())
+}
+
+fn bounded<I: ByteOrder>(ty: TypeRef<'_>, found: usize, d: &Decoder<'_, I>) -> Walked {
+    let bound = ty.bound();
+    if bound != 0 && u32::try_from(found).is_ok_and(|found| found > bound) {
+        return Err(d.error(DecodeErrorKind::BoundExceeded { bound, found }));
+    }
+    Ok(())
+}
+
+/// Whether every value of a type takes octets, for certain.
+fn takes_octets(ty: TypeRef<'_>, levels: u32) -> bool {
+    let ty = ty.unaliased();
+    let Some(levels) = levels.checked_sub(1) else {
+        return false;
+    };
+    match ty.kind() {
+        TcKind::Null | TcKind::Void => false,
+        TcKind::Struct => ty
+            .members()
+            .take(2)
+            .any(|member| takes_octets(member.ty, levels)),
+        TcKind::Array => ty.bound() != 0 && takes_octets(ty.content(), levels),
+        _ => true,
+    }
+}
+
+/// What an encoder says of a walk that failed, whoever's fault it was.
+pub(super) fn encode_error(walk: &Walk, error: DecodeError) -> EncodeError {
+    walk.not_written.unwrap_or_else(|| match error.kind() {
+        DecodeErrorKind::BoundExceeded { bound, found } => {
+            EncodeErrorKind::BoundExceeded { bound, found }.into()
+        }
+        DecodeErrorKind::TooDeep { .. } => {
+            EncodeErrorKind::Expected("a value of at most 128 levels").into()
+        }
+        DecodeErrorKind::Expected(what) => EncodeErrorKind::Expected(what).into(),
+        _ => EncodeErrorKind::Expected("a value of the type of its any").into(),
+    })
+}

@@ -1,0 +1,23 @@
+//! What values are decoded against.
+
+use alloc::sync::Arc;
+use core::any::Any;
+
+/// What values are decoded against, such as the ORB that object references belong to: see
+/// [`Decoder::with_context`](crate::Decoder::with_context).
+pub trait Context: Send + Sync {
+    /// What [`Decoder::context`](crate::Decoder::context) gives to those who know the type.
+    fn as_any(&self) -> &(dyn Any + Send + Sync);
+
+    /// The same to be kept, by an [`Any`](crate::Any) with references in it; `None` if it cannot be.
+    fn keep(&self) -> Option<Arc<dyn Context>> {
+        None
+    }
+}
+
+/// No context.
+impl Context for () {
+    fn as_any(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
+}
