@@ -283,6 +283,11 @@ impl Names {
         }
     }
 
+    /// The TypeCode of a typedef.
+    pub(crate) fn type_code(&self, id: DefId) -> String {
+        format!("{}_TYPE_CODE", self.stem(id).to_shouty_snake_case())
+    }
+
     /// The skeleton of an interface.
     pub(crate) fn skeleton(&self, id: DefId) -> String {
         format!("{}Servant", self.stem(id))
@@ -396,6 +401,14 @@ impl Clashes<'_> {
                     name
                 };
                 self.take(taken, Space::Type, name, id, None);
+                let what = format!("the TypeCode of typedef `{idl}`");
+                self.take(
+                    taken,
+                    Space::Value,
+                    self.names.type_code(id),
+                    id,
+                    Some(what),
+                );
             }
             DefKind::Const(..) => self.take(taken, Space::Value, name, id, None),
             DefKind::Value(_) => {

@@ -16,6 +16,9 @@ use zorb_giop::{Ior, SystemException};
 pub trait Interface: Clone + Send + Sync + Sized + 'static {
     /// The repository id of the interface.
     const REPOSITORY_ID: &'static str;
+    /// The interface as static data.
+    #[doc(hidden)]
+    const TYPE: &'static StaticType;
 
     /// Takes the reference to be of this type, without asking anybody.
     fn unchecked_narrow(object: ObjectRef) -> Self;
@@ -53,6 +56,7 @@ pub trait Interface: Clone + Send + Sync + Sized + 'static {
 
 impl Interface for ObjectRef {
     const REPOSITORY_ID: &'static str = zorb_giop::ior::OBJECT_REPOSITORY_ID;
+    const TYPE: &'static StaticType = &OBJECT;
 
     fn unchecked_narrow(object: ObjectRef) -> Self {
         object
@@ -64,7 +68,7 @@ impl Interface for ObjectRef {
 }
 
 /// `CORBA::Object` as a type of anys.
-pub(crate) static OBJECT: StaticType = StaticType::Named(
+pub static OBJECT: StaticType = StaticType::Named(
     TcKind::ObjRef,
     zorb_giop::ior::OBJECT_REPOSITORY_ID,
     "Object",

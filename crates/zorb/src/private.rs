@@ -1,15 +1,18 @@
 //! What generated code uses, and nobody else: no promise is made about it between versions.
 
 pub use crate::context::ContextArgument;
-pub use crate::interface::RefCodec;
+pub use crate::interface::{OBJECT, RefCodec};
 pub use crate::invoke::Operation;
 pub use crate::local::LocalCodec;
 pub use crate::poa::InterfaceSkeleton;
-pub use crate::value::{AbstractCodec, Behaviour, Caster, State, ValueCodec, ValueInfo};
+pub use crate::value::{
+    AbstractCodec, Behaviour, Caster, State, VALUE_BASE, ValueCodec, ValueInfo,
+};
 pub use phf;
 pub use zorb_cdr::{
     Array, BoundedMap, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Map,
-    Octets, OctetsRef, Seq, WideStr, cdr_bitmask, cdr_bitset, cdr_enum, cdr_struct, cdr_union,
+    Octets, OctetsRef, Seq, StaticType as Tc, TcKind, WideStr, cdr_bitmask, cdr_bitset, cdr_enum,
+    cdr_struct, cdr_union, idl_exception, idl_type,
 };
 pub use zorb_giop::{OperationError, UserException};
 pub use zorb_idl_macros::idl_tokens;
@@ -41,6 +44,33 @@ macro_rules! __exception {
         }
 
         impl ::core::error::Error for $name {}
+    };
+}
+
+/// The TypeCode of a type, and what it is for: a Rust type that anys may hold, an exception, an alias that programs name.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __type_code {
+    ($name:ident = $value:expr;) => {
+        #[doc(hidden)]
+        pub static $name: $crate::__private::Tc = {
+            #[allow(unused_imports, reason = "not every type needs both")]
+            use $crate::__private::{Tc as __Tc, TcKind as __TcKind};
+            $value
+        };
+    };
+    ($name:ident = $value:expr; value $type:ident) => {
+        $crate::__private::type_code!($name = $value;);
+        $crate::__private::idl_type!($type, &$name);
+    };
+    ($name:ident = $value:expr; exception $type:ident) => {
+        $crate::__private::type_code!($name = $value;);
+        $crate::__private::idl_exception!($type, &$name);
+    };
+    ($name:ident = $value:expr; alias #[$doc:meta] $constant:ident) => {
+        $crate::__private::type_code!($name = $value;);
+        #[$doc]
+        pub static $constant: $crate::TypeCode = $crate::TypeCode::from_static(&$name);
     };
 }
 
@@ -137,9 +167,10 @@ macro_rules! __operation_error {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __interface_ref {
-    ($name:ident, $id:literal, bases: [$($base:literal),* $(,)?]) => {
+    ($name:ident, $id:literal, $kind:ident $type:expr, bases: [$($base:literal),* $(,)?]) => {
         impl $crate::Interface for $name {
             const REPOSITORY_ID: &'static str = $id;
+            const TYPE: &'static $crate::__private::Tc = $type;
 
             fn unchecked_narrow(object: $crate::ObjectRef) -> Self {
                 Self { object }
@@ -149,6 +180,8 @@ macro_rules! __interface_ref {
                 &self.object
             }
         }
+
+        $crate::__any_reference!($kind $name, $type);
 
         impl ::core::fmt::Debug for $name {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
@@ -198,6 +231,30 @@ macro_rules! __local_interface {
         impl ::core::cmp::PartialEq for dyn $name {
             fn eq(&self, other: &Self) -> bool {
                 ::core::ptr::addr_eq(self, other)
+            }
+        }
+    };
+}
+
+/// A typed reference as a value that anys may hold. What an abstract interface stands for is one by itself.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __any_reference {
+    (abstract $name:ident, $type:expr) => {};
+    (concrete $name:ident, $type:expr) => {
+        impl $crate::IdlReference for $name {
+            const TYPE: &'static $crate::__private::Tc = $type;
+            type Codec = $crate::__private::RefCodec<Self>;
+        }
+
+        impl $crate::IdlType for $name {
+            const TYPE: &'static $crate::__private::Tc = $type;
+
+            fn put_idl<__O: $crate::__private::reexport::ByteOrder>(
+                &self,
+                encoder: &mut $crate::__private::reexport::Encoder<__O>,
+            ) -> ::core::result::Result<(), $crate::__private::reexport::EncodeError> {
+                encoder.put(self.object.ior())
             }
         }
     };
@@ -265,7 +322,7 @@ macro_rules! __abstract_upcasts {
 #[macro_export]
 macro_rules! __value_type {
     (
-        $name:ident, $idl:literal, [$id:literal $(, $truncated:literal)*],
+        $name:ident, $idl:literal, [$id:literal $(, $truncated:literal)*], $type:expr,
         base: [$($base:ident)?],
         derives: [$($ancestor:ty),* $(,)?],
         known: [$($known:ty),* $(,)?],
@@ -273,6 +330,7 @@ macro_rules! __value_type {
     ) => {
         impl $crate::ValueType for $name {
             const REPOSITORY_ID: &'static str = $id;
+            const TYPE: &'static $crate::__private::Tc = $type;
 
             fn info() -> &'static $crate::__private::ValueInfo {
                 static INFO: $crate::__private::ValueInfo = $crate::__private::ValueInfo {
@@ -430,5 +488,6 @@ macro_rules! __value_concrete {
 pub use crate::{
     __abstract_upcasts as abstract_upcasts, __exception as exception,
     __interface_ref as interface_ref, __local_interface as local_interface,
-    __operation_error as operation_error, __upcasts as upcasts, __value_type as value_type,
+    __operation_error as operation_error, __type_code as type_code, __upcasts as upcasts,
+    __value_type as value_type,
 };

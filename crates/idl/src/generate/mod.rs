@@ -14,6 +14,7 @@ mod paths;
 mod skeleton;
 mod stub;
 pub(crate) mod support;
+mod typecodes;
 mod types;
 mod unions;
 mod values;
@@ -63,6 +64,12 @@ impl Generator<'_> {
     }
 
     fn definition(&self, id: DefId) -> TokenStream {
+        let item = self.item(id);
+        let type_code = self.type_code_item(id);
+        quote!(#item #type_code)
+    }
+
+    fn item(&self, id: DefId) -> TokenStream {
         match &self.model.def(id).kind {
             DefKind::Module(scope) => self.module(id, *scope),
             DefKind::Interface(interface) if interface.defined => self.interface(id, interface),

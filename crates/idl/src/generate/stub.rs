@@ -35,6 +35,11 @@ impl Generator<'_> {
             .ancestors
             .iter()
             .map(|&base| &self.model.def(base).repository_id);
+        let type_code = self.own_type_code(id);
+        let kind = match interface.kind {
+            InterfaceKind::Abstract => quote!(abstract),
+            _ => quote!(concrete),
+        };
         let lineage = self.lineage(id, interface);
         let methods: Vec<_> = lineage
             .iter()
@@ -50,7 +55,7 @@ impl Generator<'_> {
             #[doc = #doc]
             #[derive(Clone)]
             pub struct #name { object: #orb::ObjectRef }
-            #private::interface_ref!(#name, #repository_id, bases: [#(#base_ids),*]);
+            #private::interface_ref!(#name, #repository_id, #kind #type_code, bases: [#(#base_ids),*]);
             #upcasts
             #abstracts
             #methods

@@ -6,13 +6,12 @@ use crate::model::{DefKind, Feature, Model, ValueType};
 /// What `feature` is called in a message if no code can be made of it.
 fn missing(feature: Feature) -> Option<&'static str> {
     Some(match feature {
-        Feature::Any => "`any`",
-        Feature::TypeCode => "`TypeCode`",
         Feature::Principal => "`Principal`",
         Feature::NativeException => "native exceptions",
         Feature::Native | Feature::LocalInterface | Feature::Context => return None,
         Feature::Map | Feature::Bitset | Feature::Bitmask => return None,
         Feature::StructInheritance | Feature::EmptyStruct => return None,
+        Feature::Any | Feature::TypeCode => return None,
         Feature::Union | Feature::Fixed | Feature::LongDouble | Feature::Int8 => return None,
         Feature::Value | Feature::ValueBox | Feature::ValueBase | Feature::AbstractInterface => {
             return None;

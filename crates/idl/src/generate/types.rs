@@ -134,10 +134,9 @@ impl Generator<'_> {
         match ty {
             Type::Basic(basic) => self.basic(*basic),
             Type::Str { .. } => quote!(::std::string::String),
-            Type::Sequence(..) if self.is_octets(ty) => {
-                let orb = &self.orb;
-                quote!(#orb::Bytes)
-            }
+            Type::Any => quote!(#orb::Any),
+            Type::TypeCode => quote!(#orb::TypeCode),
+            Type::Sequence(..) if self.is_octets(ty) => quote!(#orb::Bytes),
             Type::Sequence(element, _) => {
                 let element = self.value(from, element);
                 quote!(::std::vec::Vec<#element>)
@@ -160,9 +159,7 @@ impl Generator<'_> {
             // Nothing is generated from a model with errors.
             Type::Object | Type::Error => quote!(()),
             // No code is generated for these: `support` sees to that.
-            Type::Any | Type::TypeCode | Type::ValueBase => {
-                quote!(())
-            }
+            Type::ValueBase => quote!(()),
         }
     }
 

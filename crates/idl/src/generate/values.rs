@@ -65,11 +65,12 @@ impl Generator<'_> {
         let contract = self
             .has_operations(id)
             .then(|| self.value_contract(id, value));
+        let type_code = self.own_type_code(id);
         quote! {
             #module
             #state
             #private::value_type!(
-                #name, #text, [#(#ids),*],
+                #name, #text, [#(#ids),*], #type_code,
                 base: [#base], derives: [#(#derives),*], known: [#(#known),*],
                 #kind [#(#contracts),*]
             );
@@ -128,6 +129,7 @@ impl Generator<'_> {
         let repository_id = &self.model.def(id).repository_id;
         let value = self.value(from, ty);
         let codec = self.codec(from, ty).tokens;
+        let type_code = self.own_type_code(id);
         quote! {
             #doc
             #[derive(Debug, Clone, PartialEq)]
@@ -137,7 +139,7 @@ impl Generator<'_> {
             }
             #private::cdr_struct!(#name { value: #codec });
             #private::value_type!(
-                #name, #text, [#repository_id], base: [], derives: [], known: [], plain []
+                #name, #text, [#repository_id], #type_code, base: [], derives: [], known: [], plain []
             );
         }
     }

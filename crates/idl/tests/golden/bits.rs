@@ -11,6 +11,10 @@ pub mod bits {
         Hearts,
     }
     ::zorb::__private::cdr_enum!(Suit { Clubs, Hearts });
+    ::zorb::__private::type_code!(
+        __TC_SUIT = __Tc::Enum("IDL:Bits/Suit:1.0", "Suit", & ["clubs", "hearts"]); value
+        Suit
+    );
     /// Struct `IDL:Bits/Node:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Node {
@@ -94,7 +98,9 @@ pub mod bits {
     pub struct StoreRef {
         object: ::zorb::ObjectRef,
     }
-    ::zorb::__private::interface_ref!(StoreRef, "IDL:Bits/Store:1.0", bases : []);
+    ::zorb::__private::interface_ref!(
+        StoreRef, "IDL:Bits/Store:1.0", concrete & __TC_STORE, bases : []
+    );
     impl StoreRef {
         /// Operation `swap`. Gives back the result, `head`, `tail`.
         #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
@@ -243,4 +249,7 @@ pub mod bits {
             }
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_STORE = __Tc::Named(__TcKind::ObjRef, "IDL:Bits/Store:1.0", "Store");
+    );
 }

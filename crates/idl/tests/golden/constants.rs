@@ -38,12 +38,20 @@ pub mod constants {
         High,
     }
     ::zorb::__private::cdr_enum!(Level { Low, High });
+    ::zorb::__private::type_code!(
+        __TC_LEVEL = __Tc::Enum("IDL:Constants/Level:1.0", "Level", & ["low", "high"]);
+        value Level
+    );
     /// Constant `Constants::USUAL`.
     pub const USUAL: Level = Level::High;
     /// Constant `Constants::SAME`.
     pub const SAME: Level = Level::High;
     /// Typedef `IDL:Constants/Code:1.0`.
     pub type Code = ::std::string::String;
+    ::zorb::__private::type_code!(
+        __TC_CODE = __Tc::Alias("IDL:Constants/Code:1.0", "Code", & __Tc::String(4));
+        alias #[doc = " The TypeCode of `Constants::Code`."] CODE_TYPE_CODE
+    );
     /// Constant `Constants::ABCD`.
     pub const ABCD: &str = "abcd";
     /// What is declared inside interface `Constants::Limits`, and what its operations raise.
@@ -58,7 +66,9 @@ pub mod constants {
     pub struct LimitsRef {
         object: ::zorb::ObjectRef,
     }
-    ::zorb::__private::interface_ref!(LimitsRef, "IDL:Constants/Limits:1.0", bases : []);
+    ::zorb::__private::interface_ref!(
+        LimitsRef, "IDL:Constants/Limits:1.0", concrete & __TC_LIMITS, bases : []
+    );
     /// Serves interface `IDL:Constants/Limits:1.0` with a [`Limits`].
     #[derive(Debug)]
     pub struct LimitsServant<T> {
@@ -100,6 +110,15 @@ pub mod constants {
             request.unknown_operation()
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_LIMITS = __Tc::Named(__TcKind::ObjRef, "IDL:Constants/Limits:1.0",
+        "Limits");
+    );
     /// Typedef `IDL:Constants/Few:1.0`.
     pub type Few = ::std::vec::Vec<i32>;
+    ::zorb::__private::type_code!(
+        __TC_FEW = __Tc::Alias("IDL:Constants/Few:1.0", "Few", & __Tc::Sequence(&
+        __Tc::Long, 7)); alias #[doc = " The TypeCode of `Constants::Few`."]
+        FEW_TYPE_CODE
+    );
 }

@@ -24,7 +24,9 @@ pub trait Shell: ::core::marker::Send + ::core::marker::Sync + 'static {
 pub struct ShellRef {
     object: ::zorb::ObjectRef,
 }
-::zorb::__private::interface_ref!(ShellRef, "IDL:Shell:1.0", bases : []);
+::zorb::__private::interface_ref!(
+    ShellRef, "IDL:Shell:1.0", concrete & __TC_SHELL, bases : []
+);
 impl ShellRef {
     /// Operation `run`.
     pub async fn run(
@@ -147,3 +149,6 @@ impl<T: Shell> ::zorb::__private::Skeleton for ShellServant<T> {
         }
     }
 }
+::zorb::__private::type_code!(
+    __TC_SHELL = __Tc::Named(__TcKind::ObjRef, "IDL:Shell:1.0", "Shell");
+);

@@ -4,6 +4,11 @@
 pub mod bank {
     /// Typedef `IDL:example.com/Bank/OctetSeq:1.0`.
     pub type OctetSeq = ::zorb::Bytes;
+    ::zorb::__private::type_code!(
+        __TC_OCTET_SEQ = __Tc::Alias("IDL:example.com/Bank/OctetSeq:1.0", "OctetSeq", &
+        __Tc::Sequence(& __Tc::Octet, 0)); alias #[doc =
+        " The TypeCode of `Bank::OctetSeq`."] OCTET_SEQ_TYPE_CODE
+    );
     /// What is declared inside interface `Bank::Account`, and what its operations raise.
     pub mod account {
         /// Exception `IDL:example.com/Bank/Account/Insufficient:1.0`.
@@ -17,6 +22,12 @@ pub mod bank {
         ::zorb::__private::exception!(
             Insufficient, "IDL:example.com/Bank/Account/Insufficient:1.0", { balance :
             f64, who : ::zorb::__private::RefCodec < super::AccountRef > }
+        );
+        ::zorb::__private::type_code!(
+            __TC_INSUFFICIENT =
+            __Tc::Except("IDL:example.com/Bank/Account/Insufficient:1.0", "Insufficient",
+            & [("balance", & __Tc::Double), ("who", & super::__TC_ACCOUNT)]); exception
+            Insufficient
         );
         /// What `withdraw` raises.
         #[derive(Debug, Clone, PartialEq)]
@@ -114,7 +125,8 @@ pub mod bank {
         object: ::zorb::ObjectRef,
     }
     ::zorb::__private::interface_ref!(
-        AccountRef, "IDL:example.com/Bank/Account:1.0", bases : []
+        AccountRef, "IDL:example.com/Bank/Account:1.0", concrete & __TC_ACCOUNT, bases :
+        []
     );
     impl AccountRef {
         /** Takes money out.
@@ -483,12 +495,25 @@ pub mod bank {
             }
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_ACCOUNT = __Tc::Named(__TcKind::ObjRef, "IDL:example.com/Bank/Account:1.0",
+        "Account");
+    );
     /// Typedef `IDL:example.com/Bank/Accounts:1.0`.
     pub type Accounts = ::std::vec::Vec<::core::option::Option<AccountRef>>;
+    ::zorb::__private::type_code!(
+        __TC_ACCOUNTS = __Tc::Alias("IDL:example.com/Bank/Accounts:1.0", "Accounts", &
+        __Tc::Sequence(& __TC_ACCOUNT, 0)); alias #[doc =
+        " The TypeCode of `Bank::Accounts`."] ACCOUNTS_TYPE_CODE
+    );
     /// Exception `IDL:example.com/Bank/Closed:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Closed;
     ::zorb::__private::exception!(Closed, "IDL:example.com/Bank/Closed:1.0", {});
+    ::zorb::__private::type_code!(
+        __TC_CLOSED = __Tc::Except("IDL:example.com/Bank/Closed:1.0", "Closed", & []);
+        exception Closed
+    );
     /// What a servant of interface `IDL:example.com/Bank/Audit:1.0` implements, with `async fn`s.
     pub trait Audit: ::core::marker::Send + ::core::marker::Sync + 'static {
         /// Operation `log`.
@@ -505,7 +530,7 @@ pub mod bank {
         object: ::zorb::ObjectRef,
     }
     ::zorb::__private::interface_ref!(
-        AuditRef, "IDL:example.com/Bank/Audit:1.0", bases : []
+        AuditRef, "IDL:example.com/Bank/Audit:1.0", concrete & __TC_AUDIT, bases : []
     );
     impl AuditRef {
         /// Operation `log`.
@@ -608,6 +633,10 @@ pub mod bank {
             }
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_AUDIT = __Tc::Named(__TcKind::ObjRef, "IDL:example.com/Bank/Audit:1.0",
+        "Audit");
+    );
     /// What a servant of interface `IDL:example.com/Bank/Checking:1.0` implements, with `async fn`s.
     pub trait Checking: Account + Audit {}
     /// A reference to an object of interface `IDL:example.com/Bank/Checking:1.0`.
@@ -616,8 +645,8 @@ pub mod bank {
         object: ::zorb::ObjectRef,
     }
     ::zorb::__private::interface_ref!(
-        CheckingRef, "IDL:example.com/Bank/Checking:1.0", bases :
-        ["IDL:example.com/Bank/Account:1.0", "IDL:example.com/Bank/Audit:1.0"]
+        CheckingRef, "IDL:example.com/Bank/Checking:1.0", concrete & __TC_CHECKING, bases
+        : ["IDL:example.com/Bank/Account:1.0", "IDL:example.com/Bank/Audit:1.0"]
     );
     ::zorb::__private::upcasts!(CheckingRef => [AccountRef, AuditRef]);
     impl CheckingRef {
@@ -1041,4 +1070,8 @@ pub mod bank {
             }
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_CHECKING = __Tc::Named(__TcKind::ObjRef,
+        "IDL:example.com/Bank/Checking:1.0", "Checking");
+    );
 }

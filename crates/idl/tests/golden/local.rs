@@ -6,15 +6,30 @@
 pub mod here {
     /// Native type `IDL:Here/Cookie:1.0`.
     pub type Cookie = crate::Cookie;
+    ::zorb::__private::type_code!(
+        __TC_COOKIE = __Tc::Named(__TcKind::Native, "IDL:Here/Cookie:1.0", "Cookie");
+    );
     /// Native type `IDL:Here/Servant:1.0`.
     pub type Servant = ::zorb::Native;
+    ::zorb::__private::type_code!(
+        __TC_SERVANT = __Tc::Named(__TcKind::Native, "IDL:Here/Servant:1.0", "Servant");
+    );
     /// Module `IDL:Here/Inner:1.0`.
     pub mod inner {
         /// Native type `IDL:Here/Inner/Token:1.0`.
         pub type Token = super::super::Token;
+        ::zorb::__private::type_code!(
+            __TC_TOKEN = __Tc::Named(__TcKind::Native, "IDL:Here/Inner/Token:1.0",
+            "Token");
+        );
     }
     /// Typedef `IDL:Here/ObjectId:1.0`.
     pub type ObjectId = ::zorb::Bytes;
+    ::zorb::__private::type_code!(
+        __TC_OBJECT_ID = __Tc::Alias("IDL:Here/ObjectId:1.0", "ObjectId", &
+        __Tc::Sequence(& __Tc::Octet, 0)); alias #[doc =
+        " The TypeCode of `Here::ObjectId`."] OBJECT_ID_TYPE_CODE
+    );
     /// Exception `IDL:Here/ForwardRequest:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct ForwardRequest {
@@ -24,6 +39,11 @@ pub mod here {
     ::zorb::__private::exception!(
         ForwardRequest, "IDL:Here/ForwardRequest:1.0", { forward_reference :
         ::zorb::__private::RefCodec < ::zorb::ObjectRef > }
+    );
+    ::zorb::__private::type_code!(
+        __TC_FORWARD_REQUEST = __Tc::Except("IDL:Here/ForwardRequest:1.0",
+        "ForwardRequest", & [("forward_reference", & ::zorb::__private::OBJECT)]);
+        exception ForwardRequest
     );
     /// What a servant of interface `IDL:Here/Plain:1.0` implements, with `async fn`s.
     pub trait Plain: ::core::marker::Send + ::core::marker::Sync + 'static {
@@ -55,7 +75,9 @@ pub mod here {
     pub struct PlainRef {
         object: ::zorb::ObjectRef,
     }
-    ::zorb::__private::interface_ref!(PlainRef, "IDL:Here/Plain:1.0", bases : []);
+    ::zorb::__private::interface_ref!(
+        PlainRef, "IDL:Here/Plain:1.0", concrete & __TC_PLAIN, bases : []
+    );
     impl PlainRef {
         /// Operation `ping`.
         pub async fn ping(&self) -> ::core::result::Result<(), ::zorb::SystemException> {
@@ -197,6 +219,9 @@ pub mod here {
             }
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_PLAIN = __Tc::Named(__TcKind::ObjRef, "IDL:Here/Plain:1.0", "Plain");
+    );
     /// What is declared inside interface `Here::Manager`, and what its operations raise.
     pub mod manager {
         /// Enum `IDL:Here/Manager/State:1.0`.
@@ -208,6 +233,10 @@ pub mod here {
             Active,
         }
         ::zorb::__private::cdr_enum!(State { Idle, Active });
+        ::zorb::__private::type_code!(
+            __TC_STATE = __Tc::Enum("IDL:Here/Manager/State:1.0", "State", & ["idle",
+            "active"]); value State
+        );
         /// What `incarnate` raises.
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
@@ -265,12 +294,25 @@ pub mod here {
         >;
     }
     ::zorb::__private::local_interface!(Manager);
+    ::zorb::__private::type_code!(
+        __TC_MANAGER = __Tc::Named(__TcKind::LocalInterface, "IDL:Here/Manager:1.0",
+        "Manager");
+    );
     /// Typedef `IDL:Here/Managers:1.0`.
     pub type Managers = ::std::vec::Vec<
         ::core::option::Option<::std::sync::Arc<dyn Manager>>,
     >;
+    ::zorb::__private::type_code!(
+        __TC_MANAGERS = __Tc::Alias("IDL:Here/Managers:1.0", "Managers", &
+        __Tc::Sequence(& __TC_MANAGER, 0)); alias #[doc =
+        " The TypeCode of `Here::Managers`."] MANAGERS_TYPE_CODE
+    );
     /// Typedef `IDL:Here/Boss:1.0`.
     pub type BossRef = ::std::sync::Arc<dyn Manager>;
+    ::zorb::__private::type_code!(
+        __TC_BOSS = __Tc::Alias("IDL:Here/Boss:1.0", "Boss", & __TC_MANAGER); alias #[doc
+        = " The TypeCode of `Here::Boss`."] BOSS_TYPE_CODE
+    );
     /// Struct `IDL:Here/Entry:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Entry {
@@ -285,6 +327,11 @@ pub mod here {
         Entry { key : ::std::string::String, value : ::zorb::__private::LocalCodec <
         ::core::option::Option < ::std::sync::Arc < dyn Manager > > >, it :
         ::zorb::__private::LocalCodec < Servant > }
+    );
+    ::zorb::__private::type_code!(
+        __TC_ENTRY = __Tc::Struct("IDL:Here/Entry:1.0", "Entry", & [("key", &
+        __Tc::String(0)), ("value", & __TC_MANAGER), ("it", & __TC_SERVANT)]); value
+        Entry
     );
     /// Union `IDL:Here/Either:1.0`.
     #[derive(Debug, Clone, PartialEq)]
@@ -303,6 +350,10 @@ pub mod here {
         < ::core::option::Option < ::std::sync::Arc < dyn Manager > > > >) = [true],
         One(::zorb::__private::LocalCodec < Cookie >) = [false] } several {} }
     );
+    ::zorb::__private::type_code!(
+        __TC_EITHER = __Tc::Union("IDL:Here/Either:1.0", "Either", & __Tc::Boolean, 1, &
+        [(1, "many", & __TC_MANAGERS), (0, "one", & __TC_COOKIE)]); value Either
+    );
     /// Exception `IDL:Here/Spoilt:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Spoilt {
@@ -310,6 +361,10 @@ pub mod here {
         pub what: Entry,
     }
     ::zorb::__private::exception!(Spoilt, "IDL:Here/Spoilt:1.0", { what : Entry });
+    ::zorb::__private::type_code!(
+        __TC_SPOILT = __Tc::Except("IDL:Here/Spoilt:1.0", "Spoilt", & [("what", &
+        __TC_ENTRY)]); exception Spoilt
+    );
     /// Local interface `IDL:Here/Special:1.0`.
     pub trait Special: Manager {
         /// Operation `ping`.
@@ -330,9 +385,16 @@ pub mod here {
         ) -> ::core::result::Result<i32, ::zorb::SystemException>;
     }
     ::zorb::__private::local_interface!(Special);
+    ::zorb::__private::type_code!(
+        __TC_SPECIAL = __Tc::Named(__TcKind::LocalInterface, "IDL:Here/Special:1.0",
+        "Special");
+    );
     /// Local interface `IDL:Here/Most:1.0`.
     pub trait Most: Special {}
     ::zorb::__private::local_interface!(Most);
+    ::zorb::__private::type_code!(
+        __TC_MOST = __Tc::Named(__TcKind::LocalInterface, "IDL:Here/Most:1.0", "Most");
+    );
 }
 /// Local interface `IDL:Unseen:1.0`.
 pub trait Unseen: ::core::marker::Send + ::core::marker::Sync + 'static {}
@@ -346,4 +408,8 @@ pub struct Sees {
 ::zorb::__private::cdr_struct!(
     Sees { it : ::zorb::__private::LocalCodec < ::core::option::Option < ::std::sync::Arc
     < dyn Unseen > > > }
+);
+::zorb::__private::type_code!(
+    __TC_SEES = __Tc::Struct("IDL:Sees:1.0", "Sees", & [("it", & __TC_UNSEEN)]); value
+    Sees
 );

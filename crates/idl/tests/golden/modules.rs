@@ -7,6 +7,9 @@ pub mod plain {
         pub x: i32,
     }
     ::zorb::__private::cdr_struct!(P { x : i32 });
+    ::zorb::__private::type_code!(
+        __TC_P = __Tc::Struct("IDL:Plain/P:1.0", "P", & [("x", & __Tc::Long)]); value P
+    );
 }
 /// Module `IDL:p1/M2:1.0`.
 pub mod m2 {
@@ -21,6 +24,10 @@ pub mod m2 {
     ::zorb::__private::cdr_struct!(
         Before { m : crate ::common::Money, p : super::plain::P }
     );
+    ::zorb::__private::type_code!(
+        __TC_BEFORE = __Tc::Struct("LOCAL:before", "Before", & [("m", & crate
+        ::common::__TC_MONEY), ("p", & super::plain::__TC_P)]); value Before
+    );
     /// Module `IDL:p1/M2/M3:1.0`.
     pub mod m3 {
         /// Struct `IDL:p2/T3:1.0`.
@@ -30,6 +37,10 @@ pub mod m2 {
             pub b: super::Before,
         }
         ::zorb::__private::cdr_struct!(T3 { b : super::Before });
+        ::zorb::__private::type_code!(
+            __TC_T3 = __Tc::Struct("IDL:p2/T3:1.0", "T3", & [("b", &
+            super::__TC_BEFORE)]); value T3
+        );
         /// Struct `IDL:p1/M2/M3/T5:1.0`.
         #[derive(Debug, Clone, PartialEq)]
         pub struct T5 {
@@ -42,6 +53,10 @@ pub mod m2 {
             T5 { t : super::T4, b : ::zorb::__private::RefCodec < crate ::common::BaseRef
             > }
         );
+        ::zorb::__private::type_code!(
+            __TC_T5 = __Tc::Struct("IDL:p1/M2/M3/T5:1.0", "T5", & [("t", &
+            super::__TC_T4), ("b", & crate ::common::__TC_BASE)]); value T5
+        );
     }
     /// Struct `IDL:p1/M2/T4:2.10`.
     #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +65,10 @@ pub mod m2 {
         pub t: m3::T3,
     }
     ::zorb::__private::cdr_struct!(T4 { t : m3::T3 });
+    ::zorb::__private::type_code!(
+        __TC_T4 = __Tc::Struct("IDL:p1/M2/T4:2.10", "T4", & [("t", & m3::__TC_T3)]);
+        value T4
+    );
     /// What is declared inside interface `M2::Derived`, and what its operations raise.
     pub mod derived {
         /// What `last` raises.
@@ -78,7 +97,7 @@ pub mod m2 {
         object: ::zorb::ObjectRef,
     }
     ::zorb::__private::interface_ref!(
-        DerivedRef, "IDL:p1/M2/Derived:1.0", bases :
+        DerivedRef, "IDL:p1/M2/Derived:1.0", concrete & __TC_DERIVED, bases :
         ["IDL:common.example/Common/Base:1.0"]
     );
     ::zorb::__private::upcasts!(DerivedRef => [crate ::common::BaseRef]);
@@ -186,4 +205,7 @@ pub mod m2 {
             }
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_DERIVED = __Tc::Named(__TcKind::ObjRef, "IDL:p1/M2/Derived:1.0", "Derived");
+    );
 }

@@ -15,6 +15,10 @@ pub mod names {
         pub foo_bar: i32,
     }
     ::zorb::__private::cdr_struct!(Struct { match_ : i32, in_ : i32, foo_bar : i32 });
+    ::zorb::__private::type_code!(
+        __TC_STRUCT = __Tc::Struct("IDL:Names/struct:1.0", "struct", & [("match", &
+        __Tc::Long), ("in", & __Tc::Long), ("fooBar", & __Tc::Long)]); value Struct
+    );
     /// Enum `IDL:Names/move:1.0`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub enum Move {
@@ -24,6 +28,10 @@ pub mod names {
         ABcD,
     }
     ::zorb::__private::cdr_enum!(Move { Static, ABcD });
+    ::zorb::__private::type_code!(
+        __TC_MOVE = __Tc::Enum("IDL:Names/move:1.0", "move", & ["Static", "aBC_d"]);
+        value Move
+    );
     /// What a servant of interface `IDL:Names/self:1.0` implements, with `async fn`s.
     pub trait Self_: ::core::marker::Send + ::core::marker::Sync + 'static {
         /// Operation `clone`.
@@ -59,7 +67,9 @@ pub mod names {
     pub struct SelfRef {
         object: ::zorb::ObjectRef,
     }
-    ::zorb::__private::interface_ref!(SelfRef, "IDL:Names/self:1.0", bases : []);
+    ::zorb::__private::interface_ref!(
+        SelfRef, "IDL:Names/self:1.0", concrete & __TC_SELF, bases : []
+    );
     impl SelfRef {
         /// Operation `clone`.
         pub async fn clone_(
@@ -229,6 +239,9 @@ pub mod names {
             }
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_SELF = __Tc::Named(__TcKind::ObjRef, "IDL:Names/self:1.0", "self");
+    );
     /// What a servant of interface `IDL:Names/Bool:1.0` implements, with `async fn`s.
     pub trait Bool: ::core::marker::Send + ::core::marker::Sync + 'static {}
     /// A reference to an object of interface `IDL:Names/Bool:1.0`.
@@ -236,7 +249,9 @@ pub mod names {
     pub struct BoolRef {
         object: ::zorb::ObjectRef,
     }
-    ::zorb::__private::interface_ref!(BoolRef, "IDL:Names/Bool:1.0", bases : []);
+    ::zorb::__private::interface_ref!(
+        BoolRef, "IDL:Names/Bool:1.0", concrete & __TC_BOOL, bases : []
+    );
     /// Serves interface `IDL:Names/Bool:1.0` with a [`Bool`].
     #[derive(Debug)]
     pub struct BoolServant<T_> {
@@ -278,6 +293,9 @@ pub mod names {
             request.unknown_operation()
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_BOOL = __Tc::Named(__TcKind::ObjRef, "IDL:Names/Bool:1.0", "Bool");
+    );
     /// Struct `IDL:Names/url_t:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct UrlT {
@@ -286,6 +304,10 @@ pub mod names {
     }
     ::zorb::__private::cdr_struct!(
         UrlT { where_ : ::zorb::__private::RefCodec < BoolRef > }
+    );
+    ::zorb::__private::type_code!(
+        __TC_URL_T = __Tc::Struct("IDL:Names/url_t:1.0", "url_t", & [("where", &
+        __TC_BOOL)]); value UrlT
     );
     /// What a servant of interface `IDL:Names/Vendor:1.0` implements, with `async fn`s.
     pub trait Vendor: ::core::marker::Send + ::core::marker::Sync + 'static {
@@ -309,7 +331,9 @@ pub mod names {
     pub struct VendorRef {
         object: ::zorb::ObjectRef,
     }
-    ::zorb::__private::interface_ref!(VendorRef, "IDL:Names/Vendor:1.0", bases : []);
+    ::zorb::__private::interface_ref!(
+        VendorRef, "IDL:Names/Vendor:1.0", concrete & __TC_VENDOR, bases : []
+    );
     impl VendorRef {
         /// Operation `getIt`.
         pub async fn get_it(
@@ -428,6 +452,9 @@ pub mod names {
             }
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_VENDOR = __Tc::Named(__TcKind::ObjRef, "IDL:Names/Vendor:1.0", "Vendor");
+    );
     /// Struct `IDL:Names/T:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct T {
@@ -435,16 +462,27 @@ pub mod names {
         pub try_: i32,
     }
     ::zorb::__private::cdr_struct!(T { try_ : i32 });
+    ::zorb::__private::type_code!(
+        __TC_T = __Tc::Struct("IDL:Names/T:1.0", "T", & [("try", & __Tc::Long)]); value T
+    );
     /// Exception `IDL:Names/System:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct System;
     ::zorb::__private::exception!(System, "IDL:Names/System:1.0", {});
+    ::zorb::__private::type_code!(
+        __TC_SYSTEM = __Tc::Except("IDL:Names/System:1.0", "System", & []); exception
+        System
+    );
     /// Module `IDL:Names/Inner:1.0`.
     pub mod inner {
         /// Exception `IDL:Names/Inner/System:1.0`.
         #[derive(Debug, Clone, PartialEq)]
         pub struct System;
         ::zorb::__private::exception!(System, "IDL:Names/Inner/System:1.0", {});
+        ::zorb::__private::type_code!(
+            __TC_SYSTEM = __Tc::Except("IDL:Names/Inner/System:1.0", "System", & []);
+            exception System
+        );
         /// What is declared inside interface `Names::Inner::Two`, and what its operations raise.
         pub mod two {
             /// What `f` raises.
@@ -477,7 +515,9 @@ pub mod names {
         pub struct TwoRef {
             object: ::zorb::ObjectRef,
         }
-        ::zorb::__private::interface_ref!(TwoRef, "IDL:Names/Inner/Two:1.0", bases : []);
+        ::zorb::__private::interface_ref!(
+            TwoRef, "IDL:Names/Inner/Two:1.0", concrete & __TC_TWO, bases : []
+        );
         impl TwoRef {
             /// Operation `f`.
             pub async fn f(&self) -> ::core::result::Result<(), two::FError> {
@@ -551,5 +591,8 @@ pub mod names {
                 }
             }
         }
+        ::zorb::__private::type_code!(
+            __TC_TWO = __Tc::Named(__TcKind::ObjRef, "IDL:Names/Inner/Two:1.0", "Two");
+        );
     }
 }

@@ -4,8 +4,16 @@
 pub mod numbers {
     /// Typedef `IDL:Numbers/Price:1.0`.
     pub type Price = ::zorb::Fixed<5, 2>;
+    ::zorb::__private::type_code!(
+        __TC_PRICE = __Tc::Alias("IDL:Numbers/Price:1.0", "Price", & __Tc::Fixed(5, 2));
+        alias #[doc = " The TypeCode of `Numbers::Price`."] PRICE_TYPE_CODE
+    );
     /// Typedef `IDL:Numbers/Huge:1.0`.
     pub type Huge = ::zorb::Fixed<31, 10>;
+    ::zorb::__private::type_code!(
+        __TC_HUGE = __Tc::Alias("IDL:Numbers/Huge:1.0", "Huge", & __Tc::Fixed(31, 10));
+        alias #[doc = " The TypeCode of `Numbers::Huge`."] HUGE_TYPE_CODE
+    );
     /// Constant `Numbers::VAT`.
     pub const VAT: ::zorb::Fixed<3, 1> = ::zorb::Fixed::constant(195);
     /// Constant `Numbers::MINUS`.
@@ -14,6 +22,10 @@ pub mod numbers {
     pub const SHIPPING: ::zorb::Fixed<5, 2> = ::zorb::Fixed::constant(490);
     /// Typedef `IDL:Numbers/Exact:1.0`.
     pub type Exact = ::zorb::LongDouble;
+    ::zorb::__private::type_code!(
+        __TC_EXACT = __Tc::Alias("IDL:Numbers/Exact:1.0", "Exact", & __Tc::LongDouble);
+        alias #[doc = " The TypeCode of `Numbers::Exact`."] EXACT_TYPE_CODE
+    );
     /// Constant `Numbers::THIRD`.
     pub const THIRD: ::zorb::LongDouble = ::zorb::LongDouble::from_f64(0.25);
     /// Constant `Numbers::BIG`.
@@ -26,6 +38,11 @@ pub mod numbers {
     pub const MOST: u8 = 255;
     /// Typedef `IDL:Numbers/Levels:1.0`.
     pub type Levels = ::std::vec::Vec<i8>;
+    ::zorb::__private::type_code!(
+        __TC_LEVELS = __Tc::Alias("IDL:Numbers/Levels:1.0", "Levels", & __Tc::Sequence(&
+        __Tc::Octet, 0)); alias #[doc = " The TypeCode of `Numbers::Levels`."]
+        LEVELS_TYPE_CODE
+    );
     /// Struct `IDL:Numbers/Bill:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Bill {
@@ -52,6 +69,13 @@ pub mod numbers {
         ::std::vec::Vec < ::zorb::LongDouble >, level : i8, all_levels : ::std::vec::Vec
         < i8 >, data : [u8; 4] }
     );
+    ::zorb::__private::type_code!(
+        __TC_BILL = __Tc::Struct("IDL:Numbers/Bill:1.0", "Bill", & [("cost", &
+        __TC_PRICE), ("tip", & __Tc::Fixed(4, 2)), ("more", & __Tc::Sequence(& __TC_HUGE,
+        0)), ("exact", & __Tc::LongDouble), ("curve", & __Tc::Sequence(&
+        __Tc::LongDouble, 0)), ("level", & __Tc::Octet), ("all_levels", & __TC_LEVELS),
+        ("data", & __Tc::Array(& __Tc::Octet, 4))]); value Bill
+    );
     /// Union `IDL:Numbers/ByLevel:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     #[allow(
@@ -72,6 +96,10 @@ pub mod numbers {
     ::zorb::__private::cdr_union!(
         ByLevel : i8 { one { Low(::zorb::Fixed < 5, 2 >) = [- 1] } several {} default
         Rest(::zorb::LongDouble); }
+    );
+    ::zorb::__private::type_code!(
+        __TC_BY_LEVEL = __Tc::Union("IDL:Numbers/ByLevel:1.0", "ByLevel", & __Tc::Octet,
+        1, & [(- 1, "low", & __TC_PRICE), (0, "rest", & __TC_EXACT)]); value ByLevel
     );
     /// What a servant of interface `IDL:Numbers/Till:1.0` implements, with `async fn`s.
     pub trait Till: ::core::marker::Send + ::core::marker::Sync + 'static {
@@ -109,7 +137,9 @@ pub mod numbers {
     pub struct TillRef {
         object: ::zorb::ObjectRef,
     }
-    ::zorb::__private::interface_ref!(TillRef, "IDL:Numbers/Till:1.0", bases : []);
+    ::zorb::__private::interface_ref!(
+        TillRef, "IDL:Numbers/Till:1.0", concrete & __TC_TILL, bases : []
+    );
     impl TillRef {
         /// Operation `add`. Gives back the result, `b`, `d`.
         #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
@@ -290,4 +320,7 @@ pub mod numbers {
             }
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_TILL = __Tc::Named(__TcKind::ObjRef, "IDL:Numbers/Till:1.0", "Till");
+    );
 }

@@ -4,20 +4,59 @@
 pub mod parameters {
     /// Typedef `IDL:Parameters/Key:1.0`.
     pub type Key = ::zorb::Bytes;
+    ::zorb::__private::type_code!(
+        __TC_KEY = __Tc::Alias("IDL:Parameters/Key:1.0", "Key", & __Tc::Sequence(&
+        __Tc::Octet, 16)); alias #[doc = " The TypeCode of `Parameters::Key`."]
+        KEY_TYPE_CODE
+    );
     /// Typedef `IDL:Parameters/Longs:1.0`.
     pub type Longs = ::std::vec::Vec<i32>;
+    ::zorb::__private::type_code!(
+        __TC_LONGS = __Tc::Alias("IDL:Parameters/Longs:1.0", "Longs", & __Tc::Sequence(&
+        __Tc::Long, 0)); alias #[doc = " The TypeCode of `Parameters::Longs`."]
+        LONGS_TYPE_CODE
+    );
     /// Typedef `IDL:Parameters/Flags:1.0`.
     pub type Flags = ::std::vec::Vec<bool>;
+    ::zorb::__private::type_code!(
+        __TC_FLAGS = __Tc::Alias("IDL:Parameters/Flags:1.0", "Flags", & __Tc::Sequence(&
+        __Tc::Boolean, 0)); alias #[doc = " The TypeCode of `Parameters::Flags`."]
+        FLAGS_TYPE_CODE
+    );
     /// Typedef `IDL:Parameters/Name:1.0`.
     pub type Name = ::std::string::String;
+    ::zorb::__private::type_code!(
+        __TC_NAME = __Tc::Alias("IDL:Parameters/Name:1.0", "Name", & __Tc::String(8));
+        alias #[doc = " The TypeCode of `Parameters::Name`."] NAME_TYPE_CODE
+    );
     /// Typedef `IDL:Parameters/Names:1.0`.
     pub type Names = ::std::vec::Vec<::std::string::String>;
+    ::zorb::__private::type_code!(
+        __TC_NAMES = __Tc::Alias("IDL:Parameters/Names:1.0", "Names", & __Tc::Sequence(&
+        __TC_NAME, 0)); alias #[doc = " The TypeCode of `Parameters::Names`."]
+        NAMES_TYPE_CODE
+    );
     /// Typedef `IDL:Parameters/TwoNames:1.0`.
     pub type TwoNames = ::std::vec::Vec<::std::string::String>;
+    ::zorb::__private::type_code!(
+        __TC_TWO_NAMES = __Tc::Alias("IDL:Parameters/TwoNames:1.0", "TwoNames", &
+        __Tc::Sequence(& __TC_NAME, 2)); alias #[doc =
+        " The TypeCode of `Parameters::TwoNames`."] TWO_NAMES_TYPE_CODE
+    );
     /// Typedef `IDL:Parameters/Matrix:1.0`.
     pub type Matrix = [[f64; 2]; 2];
+    ::zorb::__private::type_code!(
+        __TC_MATRIX = __Tc::Alias("IDL:Parameters/Matrix:1.0", "Matrix", & __Tc::Array(&
+        __Tc::Array(& __Tc::Double, 2), 2)); alias #[doc =
+        " The TypeCode of `Parameters::Matrix`."] MATRIX_TYPE_CODE
+    );
     /// Typedef `IDL:Parameters/NamePair:1.0`.
     pub type NamePair = [::std::string::String; 2];
+    ::zorb::__private::type_code!(
+        __TC_NAME_PAIR = __Tc::Alias("IDL:Parameters/NamePair:1.0", "NamePair", &
+        __Tc::Array(& __TC_NAME, 2)); alias #[doc =
+        " The TypeCode of `Parameters::NamePair`."] NAME_PAIR_TYPE_CODE
+    );
     /// Enum `IDL:Parameters/Color:1.0`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub enum Color {
@@ -27,6 +66,10 @@ pub mod parameters {
         Green,
     }
     ::zorb::__private::cdr_enum!(Color { Red, Green });
+    ::zorb::__private::type_code!(
+        __TC_COLOR = __Tc::Enum("IDL:Parameters/Color:1.0", "Color", & ["red", "green"]);
+        value Color
+    );
     /// Struct `IDL:Parameters/Point:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Point {
@@ -36,6 +79,10 @@ pub mod parameters {
         pub y: i32,
     }
     ::zorb::__private::cdr_struct!(Point { x : i32, y : i32 });
+    ::zorb::__private::type_code!(
+        __TC_POINT = __Tc::Struct("IDL:Parameters/Point:1.0", "Point", & [("x", &
+        __Tc::Long), ("y", & __Tc::Long)]); value Point
+    );
     /// What a servant of interface `IDL:Parameters/Peer:1.0` implements, with `async fn`s.
     pub trait Peer: ::core::marker::Send + ::core::marker::Sync + 'static {}
     /// A reference to an object of interface `IDL:Parameters/Peer:1.0`.
@@ -43,7 +90,9 @@ pub mod parameters {
     pub struct PeerRef {
         object: ::zorb::ObjectRef,
     }
-    ::zorb::__private::interface_ref!(PeerRef, "IDL:Parameters/Peer:1.0", bases : []);
+    ::zorb::__private::interface_ref!(
+        PeerRef, "IDL:Parameters/Peer:1.0", concrete & __TC_PEER, bases : []
+    );
     /// Serves interface `IDL:Parameters/Peer:1.0` with a [`Peer`].
     #[derive(Debug)]
     pub struct PeerServant<T> {
@@ -85,8 +134,15 @@ pub mod parameters {
             request.unknown_operation()
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_PEER = __Tc::Named(__TcKind::ObjRef, "IDL:Parameters/Peer:1.0", "Peer");
+    );
     /// Typedef `IDL:Parameters/Friend:1.0`.
     pub type FriendRef = PeerRef;
+    ::zorb::__private::type_code!(
+        __TC_FRIEND = __Tc::Alias("IDL:Parameters/Friend:1.0", "Friend", & __TC_PEER);
+        alias #[doc = " The TypeCode of `Parameters::Friend`."] FRIEND_TYPE_CODE
+    );
     /// What a servant of interface `IDL:Parameters/All:1.0` implements, with `async fn`s.
     pub trait All: ::core::marker::Send + ::core::marker::Sync + 'static {
         /// Operation `in_all`.
@@ -161,7 +217,9 @@ pub mod parameters {
     pub struct AllRef {
         object: ::zorb::ObjectRef,
     }
-    ::zorb::__private::interface_ref!(AllRef, "IDL:Parameters/All:1.0", bases : []);
+    ::zorb::__private::interface_ref!(
+        AllRef, "IDL:Parameters/All:1.0", concrete & __TC_ALL, bases : []
+    );
     impl AllRef {
         /// Operation `in_all`.
         #[allow(clippy::too_many_arguments, reason = "the IDL has as many")]
@@ -605,4 +663,7 @@ pub mod parameters {
             }
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_ALL = __Tc::Named(__TcKind::ObjRef, "IDL:Parameters/All:1.0", "All");
+    );
 }

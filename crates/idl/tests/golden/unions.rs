@@ -15,8 +15,16 @@ pub mod unions {
         Spades,
     }
     ::zorb::__private::cdr_enum!(Suit { Clubs, Diamonds, Hearts, Spades });
+    ::zorb::__private::type_code!(
+        __TC_SUIT = __Tc::Enum("IDL:Unions/Suit:1.0", "Suit", & ["clubs", "diamonds",
+        "hearts", "spades"]); value Suit
+    );
     /// Typedef `IDL:Unions/Colour:1.0`.
     pub type Colour = Suit;
+    ::zorb::__private::type_code!(
+        __TC_COLOUR = __Tc::Alias("IDL:Unions/Colour:1.0", "Colour", & __TC_SUIT); alias
+        #[doc = " The TypeCode of `Unions::Colour`."] COLOUR_TYPE_CODE
+    );
     /** One label, several, default.
 
  Union `IDL:Unions/ByLong:1.0`.*/
@@ -47,6 +55,11 @@ pub mod unions {
         ByLong : i32 { one { At(::zorb::Bytes) = [100] } several {
         Text(::zorb::__private::BoundedStr < 8 >) = [1] [- 7] } default Other(u8); }
     );
+    ::zorb::__private::type_code!(
+        __TC_BY_LONG = __Tc::Union("IDL:Unions/ByLong:1.0", "ByLong", & __Tc::Long, 3, &
+        [(1, "text", & __Tc::String(8)), (- 7, "text", & __Tc::String(8)), (100, "at", &
+        __Tc::Sequence(& __Tc::Octet, 0)), (0, "other", & __Tc::Octet)]); value ByLong
+    );
     /** Nothing for most values.
 
  Union `IDL:Unions/ByShort:1.0`.*/
@@ -64,6 +77,10 @@ pub mod unions {
     ::zorb::__private::cdr_union!(
         ByShort : i16 { one { Real(f64) = [- 3] } several {} unset Unset; }
     );
+    ::zorb::__private::type_code!(
+        __TC_BY_SHORT = __Tc::Union("IDL:Unions/ByShort:1.0", "ByShort", & __Tc::Short, -
+        1, & [(- 3, "real", & __Tc::Double)]); value ByShort
+    );
     /// Union `IDL:Unions/ByBig:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     #[allow(
@@ -79,6 +96,10 @@ pub mod unions {
     ::zorb::__private::cdr_union!(
         ByBig : u64 { one { Far(::zorb::__private::WideStr) = [18364758544493064720] }
         several {} unset Unset; }
+    );
+    ::zorb::__private::type_code!(
+        __TC_BY_BIG = __Tc::Union("IDL:Unions/ByBig:1.0", "ByBig", & __Tc::ULongLong, -
+        1, & [(18364758544493064720, "far_", & __Tc::WString(0))]); value ByBig
     );
     /// Union `IDL:Unions/ByChar:1.0`.
     #[derive(Debug, Clone, PartialEq)]
@@ -103,6 +124,11 @@ pub mod unions {
         ByChar : ::zorb::Char { one { Small(i32) = [::zorb::Char(97)] } several {
         Last(f64) = [::zorb::Char(122)] [::zorb::Char(39)] } unset Unset; }
     );
+    ::zorb::__private::type_code!(
+        __TC_BY_CHAR = __Tc::Union("IDL:Unions/ByChar:1.0", "ByChar", & __Tc::Char, - 1,
+        & [(97, "small", & __Tc::Long), (122, "last", & __Tc::Double), (39, "last", &
+        __Tc::Double)]); value ByChar
+    );
     /// Union `IDL:Unions/ByBoolean:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     #[allow(
@@ -118,6 +144,11 @@ pub mod unions {
     ::zorb::__private::cdr_union!(
         ByBoolean : bool { one { Yes(::std::string::String) = [true],
         No(::zorb::__private::RefCodec < ::zorb::ObjectRef >) = [false] } several {} }
+    );
+    ::zorb::__private::type_code!(
+        __TC_BY_BOOLEAN = __Tc::Union("IDL:Unions/ByBoolean:1.0", "ByBoolean", &
+        __Tc::Boolean, - 1, & [(1, "yes", & __Tc::String(0)), (0, "no", &
+        ::zorb::__private::OBJECT)]); value ByBoolean
     );
     /** Nothing for FALSE.
 
@@ -135,6 +166,10 @@ pub mod unions {
     }
     ::zorb::__private::cdr_union!(
         Maybe : bool { one { Truth(i32) = [true] } several {} last Unset = [false]; }
+    );
+    ::zorb::__private::type_code!(
+        __TC_MAYBE = __Tc::Union("IDL:Unions/Maybe:1.0", "Maybe", & __Tc::Boolean, - 1, &
+        [(1, "truth", & __Tc::Long)]); value Maybe
     );
     /** \`default\` is spades alone.
 
@@ -161,6 +196,11 @@ pub mod unions {
         BySuit : Suit { one { Heart(ByLong) = [Suit::Hearts], Rest(Maybe) =
         [Suit::Spades] } several { Black(u8) = [Suit::Clubs] [Suit::Diamonds] } }
     );
+    ::zorb::__private::type_code!(
+        __TC_BY_SUIT = __Tc::Union("IDL:Unions/BySuit:1.0", "BySuit", & __TC_COLOUR, 3, &
+        [(0, "black", & __Tc::Octet), (1, "black", & __Tc::Octet), (2, "heart", &
+        __TC_BY_LONG), (0, "rest", & __TC_MAYBE)]); value BySuit
+    );
     /// What is declared inside `Unions::self`.
     pub mod self_ {
         /// Enum `IDL:Unions/self/Own:1.0`.
@@ -172,6 +212,10 @@ pub mod unions {
             Yours,
         }
         ::zorb::__private::cdr_enum!(Own { Mine, Yours });
+        ::zorb::__private::type_code!(
+            __TC_OWN = __Tc::Enum("IDL:Unions/self/Own:1.0", "Own", & ["mine", "yours"]);
+            value Own
+        );
         /// Struct `IDL:Unions/self/Inner:1.0`.
         #[derive(Debug, Clone, PartialEq)]
         pub struct Inner {
@@ -179,6 +223,10 @@ pub mod unions {
             pub here: i16,
         }
         ::zorb::__private::cdr_struct!(Inner { here : i16 });
+        ::zorb::__private::type_code!(
+            __TC_INNER = __Tc::Struct("IDL:Unions/self/Inner:1.0", "Inner", & [("here", &
+            __Tc::Short)]); value Inner
+        );
     }
     /** Types of its own, and a name that Rust keeps.
 
@@ -198,6 +246,11 @@ pub mod unions {
         Self_ : self_::Own { one { Type(self_::Inner) = [self_::Own::Mine], Grid([[i32;
         3]; 2]) = [self_::Own::Yours] } several {} }
     );
+    ::zorb::__private::type_code!(
+        __TC_SELF = __Tc::Union("IDL:Unions/self:1.0", "self", & self_::__TC_OWN, - 1, &
+        [(0, "type", & self_::__TC_INNER), (1, "grid", & __Tc::Array(& __Tc::Array(&
+        __Tc::Long, 3), 2))]); value Self_
+    );
     /// Union `IDL:Unions/ByWide:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     #[allow(
@@ -213,6 +266,10 @@ pub mod unions {
     ::zorb::__private::cdr_union!(
         ByWide : ::zorb::WChar { one { Euro(i32) = [::zorb::WChar(8364)] } several {}
         unset Unset; }
+    );
+    ::zorb::__private::type_code!(
+        __TC_BY_WIDE = __Tc::Union("IDL:Unions/ByWide:1.0", "ByWide", & __Tc::WChar, - 1,
+        & [(8364, "euro", & __Tc::Long)]); value ByWide
     );
     /// Union `IDL:Unions/ByOctet:1.0`.
     #[derive(Debug, Clone, PartialEq)]
@@ -233,6 +290,10 @@ pub mod unions {
     }
     ::zorb::__private::cdr_union!(
         ByOctet : u8 { one { Most(i32) = [255] } several {} default Less(i32); }
+    );
+    ::zorb::__private::type_code!(
+        __TC_BY_OCTET = __Tc::Union("IDL:Unions/ByOctet:1.0", "ByOctet", & __Tc::Octet,
+        1, & [(255, "most", & __Tc::Long), (0, "less", & __Tc::Long)]); value ByOctet
     );
     /// Union `IDL:Unions/Expr:1.0`.
     #[derive(Debug, Clone, PartialEq)]
@@ -257,8 +318,18 @@ pub mod unions {
         Expr : i32 { one { Number(f64) = [0] } several { Operands(::std::vec::Vec < Expr
         >) = [1] [2] } unset Unset; }
     );
+    ::zorb::__private::type_code!(
+        __TC_EXPR = __Tc::Union("IDL:Unions/Expr:1.0", "Expr", & __Tc::Long, - 1, & [(0,
+        "number", & __Tc::Double), (1, "operands", & __TC_EXPR_SEQ), (2, "operands", &
+        __TC_EXPR_SEQ)]); value Expr
+    );
     /// Typedef `IDL:Unions/ExprSeq:1.0`.
     pub type ExprSeq = ::std::vec::Vec<Expr>;
+    ::zorb::__private::type_code!(
+        __TC_EXPR_SEQ = __Tc::Alias("IDL:Unions/ExprSeq:1.0", "ExprSeq", &
+        __Tc::Sequence(& __TC_EXPR, 0)); alias #[doc =
+        " The TypeCode of `Unions::ExprSeq`."] EXPR_SEQ_TYPE_CODE
+    );
     /// What a servant of interface `IDL:Unions/Calculator:1.0` implements, with `async fn`s.
     pub trait Calculator: ::core::marker::Send + ::core::marker::Sync + 'static {
         /// Operation `simplify`. Gives back the result, `other`.
@@ -276,7 +347,8 @@ pub mod unions {
         object: ::zorb::ObjectRef,
     }
     ::zorb::__private::interface_ref!(
-        CalculatorRef, "IDL:Unions/Calculator:1.0", bases : []
+        CalculatorRef, "IDL:Unions/Calculator:1.0", concrete & __TC_CALCULATOR, bases :
+        []
     );
     impl CalculatorRef {
         /// Operation `simplify`. Gives back the result, `other`.
@@ -370,4 +442,8 @@ pub mod unions {
             }
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_CALCULATOR = __Tc::Named(__TcKind::ObjRef, "IDL:Unions/Calculator:1.0",
+        "Calculator");
+    );
 }

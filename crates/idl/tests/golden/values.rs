@@ -9,6 +9,10 @@ pub mod garden {
     ::zorb::__private::exception!(
         Withered, "IDL:example.com/Garden/Withered:1.0", { why : ::std::string::String }
     );
+    ::zorb::__private::type_code!(
+        __TC_WITHERED = __Tc::Except("IDL:example.com/Garden/Withered:1.0", "Withered", &
+        [("why", & __Tc::String(0))]); exception Withered
+    );
     /// What a servant of interface `IDL:example.com/Garden/Described:1.0` implements, with `async fn`s.
     pub trait Described: ::core::marker::Send + ::core::marker::Sync + 'static {
         /// Operation `describe`.
@@ -27,7 +31,8 @@ pub mod garden {
         object: ::zorb::ObjectRef,
     }
     ::zorb::__private::interface_ref!(
-        DescribedRef, "IDL:example.com/Garden/Described:1.0", bases : []
+        DescribedRef, "IDL:example.com/Garden/Described:1.0", abstract & __TC_DESCRIBED,
+        bases : []
     );
     ::zorb::__private::abstract_upcasts!(DescribedRef => [DescribedRef]);
     impl DescribedRef {
@@ -49,6 +54,10 @@ pub mod garden {
             ::core::result::Result::Ok(result)
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_DESCRIBED = __Tc::Named(__TcKind::AbstractInterface,
+        "IDL:example.com/Garden/Described:1.0", "Described");
+    );
     /// What a servant of interface `IDL:example.com/Garden/Bed:1.0` implements, with `async fn`s.
     pub trait Bed: Described {}
     /// A reference to an object of interface `IDL:example.com/Garden/Bed:1.0`.
@@ -57,7 +66,7 @@ pub mod garden {
         object: ::zorb::ObjectRef,
     }
     ::zorb::__private::interface_ref!(
-        BedRef, "IDL:example.com/Garden/Bed:1.0", bases :
+        BedRef, "IDL:example.com/Garden/Bed:1.0", concrete & __TC_BED, bases :
         ["IDL:example.com/Garden/Described:1.0"]
     );
     ::zorb::__private::upcasts!(BedRef => [DescribedRef]);
@@ -150,12 +159,21 @@ pub mod garden {
             }
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_BED = __Tc::Named(__TcKind::ObjRef, "IDL:example.com/Garden/Bed:1.0",
+        "Bed");
+    );
     /// What is declared inside value type `Garden::Plant`, and what its operations raise.
     pub mod plant {
         /// Typedef `IDL:example.com/Garden/Plant/Plants:1.0`.
         pub type Plants = ::std::vec::Vec<
             ::core::option::Option<::zorb::Value<super::Plant>>,
         >;
+        ::zorb::__private::type_code!(
+            __TC_PLANTS = __Tc::Alias("IDL:example.com/Garden/Plant/Plants:1.0",
+            "Plants", & __Tc::Sequence(& super::__TC_PLANT, 0)); alias #[doc =
+            " The TypeCode of `Garden::Plant::Plants`."] PLANTS_TYPE_CODE
+        );
     }
     /** A thing that grows.
 
@@ -175,8 +193,13 @@ pub mod garden {
         Plant > > }
     );
     ::zorb::__private::value_type!(
-        Plant, "Garden::Plant", ["IDL:example.com/Garden/Plant:1.0"], base : [], derives
-        : [], known : [Tree], plain[]
+        Plant, "Garden::Plant", ["IDL:example.com/Garden/Plant:1.0"], & __TC_PLANT, base
+        : [], derives : [], known : [Tree], plain[]
+    );
+    ::zorb::__private::type_code!(
+        __TC_PLANT = __Tc::Value(__TcKind::Value, "IDL:example.com/Garden/Plant:1.0",
+        "Plant", 0, & __Tc::Null, & [("name", & __Tc::String(0), 1), ("parent", &
+        __TC_PLANT, 0), ("children", & plant::__TC_PLANTS, 1)]);
     );
     /// What is declared inside value type `Garden::Tree`, and what its operations raise.
     pub mod tree {
@@ -202,8 +225,8 @@ pub mod garden {
     ::zorb::__private::cdr_struct!(Tree { base : Plant, height : f64 });
     ::zorb::__private::value_type!(
         Tree, "Garden::Tree", ["IDL:example.com/Garden/Tree:1.0",
-        "IDL:example.com/Garden/Plant:1.0"], base : [base], derives : [Plant], known :
-        [], operations[TreeOperations]
+        "IDL:example.com/Garden/Plant:1.0"], & __TC_TREE, base : [base], derives :
+        [Plant], known : [], operations[TreeOperations]
     );
     /// What values of type `IDL:example.com/Garden/Tree:1.0` do. Implement it for `Tree`, and for the state of each value type that is derived from it; call it on a `Value`.
     pub trait TreeOperations {
@@ -256,12 +279,17 @@ pub mod garden {
             self.operations_mut::<dyn TreeOperations, _, _>(|__state| __state.cut(by))
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_TREE = __Tc::Value(__TcKind::Value, "IDL:example.com/Garden/Tree:1.0",
+        "Tree", 3, & __TC_PLANT, & [("height", & __Tc::Double, 1)]);
+    );
     /// Abstract value type `IDL:example.com/Garden/Watered:1.0`.
     #[derive(Debug)]
     pub enum Watered {}
     ::zorb::__private::value_type!(
-        Watered, "Garden::Watered", ["IDL:example.com/Garden/Watered:1.0"], base : [],
-        derives : [], known : [Cactus], abstract[WateredOperations]
+        Watered, "Garden::Watered", ["IDL:example.com/Garden/Watered:1.0"], &
+        __TC_WATERED, base : [], derives : [], known : [Cactus],
+        abstract[WateredOperations]
     );
     /// What values of type `IDL:example.com/Garden/Watered:1.0` do. Implemented for the states of value types that are derived from it, and called on a `Value` of any of them.
     pub trait WateredOperations {
@@ -283,6 +311,10 @@ pub mod garden {
                 >(|__state| __state.water(litres))
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_WATERED = __Tc::Value(__TcKind::Value, "IDL:example.com/Garden/Watered:1.0",
+        "Watered", 2, & __Tc::Null, & []);
+    );
     /// The state of value type `IDL:example.com/Garden/Cactus:1.0`.
     #[derive(Debug, Clone, PartialEq)]
     pub struct Cactus {
@@ -290,8 +322,12 @@ pub mod garden {
         pub spines: u8,
     }
     ::zorb::__private::value_type!(
-        Cactus, "Garden::Cactus", ["IDL:example.com/Garden/Cactus:1.0"], base : [],
-        derives : [Watered], known : [], custom[WateredOperations]
+        Cactus, "Garden::Cactus", ["IDL:example.com/Garden/Cactus:1.0"], & __TC_CACTUS,
+        base : [], derives : [Watered], known : [], custom[WateredOperations]
+    );
+    ::zorb::__private::type_code!(
+        __TC_CACTUS = __Tc::Value(__TcKind::Value, "IDL:example.com/Garden/Cactus:1.0",
+        "Cactus", 1, & __Tc::Null, & [("spines", & __Tc::Octet, 1)]);
     );
     /// Value box `IDL:example.com/Garden/Label:1.0`.
     #[derive(Debug, Clone, PartialEq)]
@@ -301,11 +337,19 @@ pub mod garden {
     }
     ::zorb::__private::cdr_struct!(Label { value : ::zorb::__private::WideStr });
     ::zorb::__private::value_type!(
-        Label, "Garden::Label", ["IDL:example.com/Garden/Label:1.0"], base : [], derives
-        : [], known : [], plain[]
+        Label, "Garden::Label", ["IDL:example.com/Garden/Label:1.0"], & __TC_LABEL, base
+        : [], derives : [], known : [], plain[]
+    );
+    ::zorb::__private::type_code!(
+        __TC_LABEL = __Tc::ValueBox("IDL:example.com/Garden/Label:1.0", "Label", &
+        __Tc::WString(0));
     );
     /// Typedef `IDL:example.com/Garden/Flower:1.0`.
     pub type Flower = Plant;
+    ::zorb::__private::type_code!(
+        __TC_FLOWER = __Tc::Alias("IDL:example.com/Garden/Flower:1.0", "Flower", &
+        __TC_PLANT); alias #[doc = " The TypeCode of `Garden::Flower`."] FLOWER_TYPE_CODE
+    );
     /// What a servant of interface `IDL:example.com/Garden/Gardener:1.0` implements, with `async fn`s.
     pub trait Gardener: ::core::marker::Send + ::core::marker::Sync + 'static {
         /// Operation `plant`. Gives back the result, `name`.
@@ -330,7 +374,8 @@ pub mod garden {
         object: ::zorb::ObjectRef,
     }
     ::zorb::__private::interface_ref!(
-        GardenerRef, "IDL:example.com/Garden/Gardener:1.0", bases : []
+        GardenerRef, "IDL:example.com/Garden/Gardener:1.0", concrete & __TC_GARDENER,
+        bases : []
     );
     impl GardenerRef {
         /// Operation `plant`. Gives back the result, `name`.
@@ -489,4 +534,8 @@ pub mod garden {
             }
         }
     }
+    ::zorb::__private::type_code!(
+        __TC_GARDENER = __Tc::Named(__TcKind::ObjRef,
+        "IDL:example.com/Garden/Gardener:1.0", "Gardener");
+    );
 }

@@ -10,7 +10,7 @@ use core::marker::PhantomData;
 use std::sync::Arc;
 use zorb_cdr::{
     ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
-    Shared, ValueHead, ValueStart,
+    IdlReference, IdlType, Shared, StaticType, ValueHead, ValueStart,
 };
 
 /// How values travel.
@@ -150,6 +150,24 @@ fn choose<O>(
             .find_map(|id| core::str::from_utf8(id).ok().and_then(find)),
     };
     found.ok_or_else(|| d.error(DecodeErrorKind::NoValueFactory))
+}
+
+impl<T: ValueType> IdlReference for Value<T> {
+    const TYPE: &'static StaticType = T::TYPE;
+    type Codec = ValueCodec<T>;
+}
+
+impl<T: ValueType> IdlType for Value<T> {
+    const TYPE: &'static StaticType = T::TYPE;
+
+    fn put_idl<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        encode_cell(&self.cell, e)
+    }
+}
+
+impl<R: Interface> IdlReference for Abstract<R> {
+    const TYPE: &'static StaticType = R::TYPE;
+    type Codec = AbstractCodec<R>;
 }
 
 /// What an abstract interface stands for: an object reference, or a value whose type supports the interface.

@@ -15,7 +15,8 @@ pub use codec::{Abstract, AbstractCodec, ValueCodec};
 pub use custom::{CustomMarshal, DataInput, DataOutput, MarshalError};
 pub(crate) use types::Values;
 pub use types::{
-    Behaviour, Caster, Concrete, Derives, State, ValueBase, ValueInfo, ValueState, ValueType,
+    Behaviour, Caster, Concrete, Derives, State, VALUE_BASE, ValueBase, ValueInfo, ValueState,
+    ValueType,
 };
 
 use cell::Cell;

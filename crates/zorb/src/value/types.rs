@@ -7,13 +7,16 @@ use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 use zorb_cdr::{
     AnyDecoder, AnyEncoder, BigEndian, ByteOrder, Decode, DecodeError, Decoder, Encode,
-    EncodeError, LittleEndian,
+    EncodeError, LittleEndian, StaticType, TcKind,
 };
 
 /// A value type, with state or abstract. Generated; `T` of [`Value<T>`](super::Value).
 pub trait ValueType: Send + Sync + 'static {
     /// The repository id.
     const REPOSITORY_ID: &'static str;
+    /// The type as static data.
+    #[doc(hidden)]
+    const TYPE: &'static StaticType;
 
     /// What is known of it.
     #[doc(hidden)]
@@ -44,8 +47,19 @@ pub trait Derives<B: ValueType>: ValueType {}
 #[expect(clippy::exhaustive_enums, reason = "it has no values")]
 pub enum ValueBase {}
 
+/// `CORBA::ValueBase` as a type of anys.
+pub static VALUE_BASE: StaticType = StaticType::Value(
+    TcKind::Value,
+    ValueBase::REPOSITORY_ID,
+    "ValueBase",
+    0,
+    &StaticType::Null,
+    &[],
+);
+
 impl ValueType for ValueBase {
     const REPOSITORY_ID: &'static str = "IDL:omg.org/CORBA/ValueBase:1.0";
+    const TYPE: &'static StaticType = &VALUE_BASE;
 
     fn info() -> &'static ValueInfo {
         static INFO: ValueInfo = ValueInfo {

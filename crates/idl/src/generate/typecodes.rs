@@ -1,0 +1,295 @@
+//! TypeCodes: one static for each type that has a name, which those of other types point at.
+
+use std::collections::HashSet;
+
+use heck::ToShoutySnakeCase;
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::quote;
+
+use super::{Generator, ident};
+use crate::ast::{InterfaceKind, ValueKind};
+use crate::model::{Basic, DefId, DefKind, Feature, ScopeId, Struct, Type, Union, Value};
+
+impl Generator<'_> {
+    /// The name of the static. Two types that would share one would share their own name too.
+    fn type_code_name(&self, id: DefId) -> Ident {
+        ident(&format!(
+            "__TC_{}",
+            self.names.of(id).to_shouty_snake_case()
+        ))
+    }
+
+    /// The path from scope `from` to the static of definition `id`.
+    fn type_code_of(&self, from: ScopeId, id: DefId) -> TokenStream {
+        self.path(from, self.model.def(id).scope, &self.type_code_name(id))
+    }
+
+    /// The static of definition `id`, for the item that is made of it.
+    pub(super) fn own_type_code(&self, id: DefId) -> TokenStream {
+        let private = &self.private;
+        match self.has_type_code(&Type::Named(id)) {
+            true => {
+                let name = self.type_code_name(id);
+                quote!(&#name)
+            }
+            false => quote!(&#private::Tc::Null),
+        }
+    }
+
+    /// A type as the initialiser of a `&'static StaticType`; aliases are kept.
+    fn type_code(&self, from: ScopeId, ty: &Type) -> TokenStream {
+        let private = &self.private;
+        let simple = |name: &str| {
+            let name = ident(name);
+            quote!(&__Tc::#name)
+        };
+        let bound = |bound: &Option<u32>| Literal::u32_unsuffixed(bound.unwrap_or(0));
+        match ty {
+            Type::Basic(basic) => simple(match basic {
+                Basic::Boolean => "Boolean",
+                Basic::Char => "Char",
+                Basic::WideChar => "WChar",
+                // CORBA has no kind for the signed one.
+                Basic::Octet | Basic::Int8 => "Octet",
+                Basic::Short => "Short",
+                Basic::UShort => "UShort",
+                Basic::Long => "Long",
+                Basic::ULong => "ULong",
+                Basic::LongLong => "LongLong",
+                Basic::ULongLong => "ULongLong",
+                Basic::Float => "Float",
+                Basic::Double => "Double",
+                Basic::LongDouble => "LongDouble",
+            }),
+            Type::Str { wide, bound: limit } => {
+                let (name, limit) = (if *wide { "WString" } else { "String" }, bound(limit));
+                let name = ident(name);
+                quote!(&__Tc::#name(#limit))
+            }
+            Type::Sequence(element, limit) => {
+                let (element, limit) = (self.type_code(from, element), bound(limit));
+                quote!(&__Tc::Sequence(#element, #limit))
+            }
+            Type::Array(element, length) => {
+                let (element, length) = (
+                    self.type_code(from, element),
+                    Literal::u32_unsuffixed(*length),
+                );
+                quote!(&__Tc::Array(#element, #length))
+            }
+            Type::Fixed { digits, scale } => {
+                let (digits, scale) = (
+                    Literal::u8_unsuffixed(*digits),
+                    Literal::u8_unsuffixed(*scale),
+                );
+                quote!(&__Tc::Fixed(#digits, #scale))
+            }
+            Type::Any => simple("Any"),
+            Type::TypeCode => simple("TypeCode"),
+            Type::Object => quote!(&#private::OBJECT),
+            Type::ValueBase => quote!(&#private::VALUE_BASE),
+            Type::Named(id) if self.has_type_code(ty) => {
+                let path = self.type_code_of(from, *id);
+                quote!(&#path)
+            }
+            // No any holds what has one of these in it.
+            Type::Map(..) | Type::Named(_) | Type::Error => simple("Null"),
+        }
+    }
+
+    /// Whether CORBA has a TypeCode for this type, with all that is in it: it has none for maps, bitsets and bitmasks.
+    pub(super) fn has_type_code(&self, ty: &Type) -> bool {
+        let odd = |feature| matches!(feature, Feature::Map | Feature::Bitset | Feature::Bitmask);
+        let mut features = self.model.features.iter();
+        !features.any(|(feature, ..)| odd(*feature)) || self.is_known(ty, &mut HashSet::new())
+    }
+
+    /// The same, apart from types that were looked into already.
+    fn is_known(&self, ty: &Type, seen: &mut HashSet<DefId>) -> bool {
+        let id = match ty {
+            Type::Map(..) | Type::Error => return false,
+            Type::Sequence(element, _) | Type::Array(element, _) => {
+                return self.is_known(element, seen);
+            }
+            Type::Named(id) => *id,
+            _ => return true,
+        };
+        if !seen.insert(id) {
+            return true;
+        }
+        match &self.model.def(id).kind {
+            DefKind::Bitset(_) | DefKind::Bitmask(_) | DefKind::Unsupported => false,
+            DefKind::Typedef(ty) | DefKind::ValueBox(ty) => self.is_known(ty, seen),
+            DefKind::Struct(body) => {
+                let base = body
+                    .base
+                    .is_none_or(|base| self.is_known(&Type::Named(base), seen));
+                base && body
+                    .members
+                    .iter()
+                    .all(|member| self.is_known(&member.ty, seen))
+            }
+            DefKind::Union(union) => {
+                let mut cases = union.cases.iter();
+                cases.all(|case| self.is_known(&case.member.ty, seen))
+            }
+            DefKind::Value(value) => {
+                let mut members = value.members.iter();
+                members.all(|member| self.is_known(&member.ty, seen))
+            }
+            _ => true,
+        }
+    }
+
+    /// The static of definition `id`; what makes the Rust type one that anys may hold; the TypeCode of a typedef, for
+    /// programs.
+    pub(super) fn type_code_item(&self, id: DefId) -> TokenStream {
+        let Some(value) = self.type_code_value(id) else {
+            return TokenStream::new();
+        };
+        let private = &self.private;
+        let (name, ty) = (self.type_code_name(id), ident(self.names.of(id)));
+        let what = match self.model.def(id).kind {
+            DefKind::Struct(_) | DefKind::Union(_) | DefKind::Enum(_) => quote!(value #ty),
+            DefKind::Exception(_) => quote!(exception #ty),
+            DefKind::Typedef(_) => {
+                let constant = ident(&self.names.type_code(id));
+                let doc = format!(" The TypeCode of `{}`.", self.model.scoped_name(id));
+                quote!(alias #[doc = #doc] #constant)
+            }
+            _ => TokenStream::new(),
+        };
+        quote!(#private::type_code!(#name = __Tc::#value; #what);)
+    }
+
+    /// What stands behind `__Tc::`, a name that the macro brings along, for definition `id`.
+    fn type_code_value(&self, id: DefId) -> Option<TokenStream> {
+        let def = self.model.def(id);
+        let from = def.scope;
+        let (repository_id, name) = (&def.repository_id, &*def.name);
+        let named = |kind: &str| {
+            let kind = ident(kind);
+            quote!(Named(__TcKind::#kind, #repository_id, #name))
+        };
+        Some(match &def.kind {
+            DefKind::Struct(body) if self.has_type_code(&Type::Named(id)) => {
+                let members = self.type_code_members(from, body);
+                quote!(Struct(#repository_id, #name, &[#(#members),*]))
+            }
+            DefKind::Exception(body) => {
+                let members = self.type_code_members(from, body);
+                quote!(Except(#repository_id, #name, &[#(#members),*]))
+            }
+            DefKind::Union(union) if self.has_type_code(&Type::Named(id)) => {
+                self.type_code_union(id, union)
+            }
+            DefKind::Enum(enumerators) => {
+                let names = enumerators.iter().map(|&id| &*self.model.def(id).name);
+                quote!(Enum(#repository_id, #name, &[#(#names),*]))
+            }
+            DefKind::Typedef(ty) if self.has_type_code(ty) => {
+                let ty = self.type_code(from, ty);
+                quote!(Alias(#repository_id, #name, #ty))
+            }
+            DefKind::Interface(interface) if interface.defined => named(match interface.kind {
+                InterfaceKind::Plain => "ObjRef",
+                InterfaceKind::Abstract => "AbstractInterface",
+                InterfaceKind::Local => "LocalInterface",
+            }),
+            DefKind::Native => named("Native"),
+            DefKind::ValueBox(ty) if self.has_type_code(ty) => {
+                let ty = self.type_code(from, ty);
+                quote!(ValueBox(#repository_id, #name, #ty))
+            }
+            DefKind::Value(value) if value.defined && self.has_type_code(&Type::Named(id)) => {
+                let modifier = match value.kind {
+                    ValueKind::Custom => 1_i16,
+                    ValueKind::Abstract => 2,
+                    ValueKind::Stateful if value.truncatable => 3,
+                    ValueKind::Stateful => 0,
+                };
+                let modifier = Literal::i16_unsuffixed(modifier);
+                let base = value.bases.iter().copied().find(|&base| {
+                    matches!(&self.model.def(base).kind, DefKind::Value(base) if base.kind != ValueKind::Abstract)
+                });
+                let base = match base {
+                    Some(base) => self.type_code_of(from, base),
+                    None => quote!(__Tc::Null),
+                };
+                let members = value.members.iter().map(|member| {
+                    let name = &*self.model.def(member.def).name;
+                    let ty = self.type_code(from, &member.ty);
+                    let visibility = Literal::u8_unsuffixed(u8::from(member.public));
+                    quote!((#name, #ty, #visibility))
+                });
+                quote! {
+                    Value(__TcKind::Value, #repository_id, #name, #modifier, &#base, &[#(#members),*])
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    /// The members of a struct, those of the struct it inherits from first.
+    fn type_code_members(&self, from: ScopeId, body: &Struct) -> Vec<TokenStream> {
+        let mut members = match body.base.map(|base| &self.model.def(base).kind) {
+            Some(DefKind::Struct(base)) => self.type_code_members(from, base),
+            _ => Vec::new(),
+        };
+        members.extend(body.members.iter().map(|member| {
+            let name = &*self.model.def(member.def).name;
+            let ty = self.type_code(from, &member.ty);
+            quote!((#name, #ty))
+        }));
+        members
+    }
+
+    /// A union: a member for each label, and one for the default.
+    fn type_code_union(&self, id: DefId, union: &Union) -> TokenStream {
+        let def = self.model.def(id);
+        let (repository_id, name) = (&def.repository_id, &*def.name);
+        let discriminator = self.type_code(def.scope, &union.discriminator);
+        let mut members = Vec::new();
+        let mut default = -1_i32;
+        for case in &union.cases {
+            let name = &*self.model.def(case.member.def).name;
+            let ty = self.type_code(def.scope, &case.member.ty);
+            for label in &case.labels {
+                let label = self.ordinal(label);
+                let sign = (label < 0).then(|| quote!(-));
+                let label = Literal::u128_unsuffixed(label.unsigned_abs());
+                members.push(quote!((#sign #label, #name, #ty)));
+            }
+            if case.default {
+                default = i32::try_from(members.len()).unwrap_or(-1);
+                members.push(quote!((0, #name, #ty)));
+            }
+        }
+        let sign = (default < 0).then(|| quote!(-));
+        let default = Literal::u32_unsuffixed(default.unsigned_abs());
+        quote!(Union(#repository_id, #name, #discriminator, #sign #default, &[#(#members),*]))
+    }
+
+    /// A label as a number.
+    fn ordinal(&self, label: &Value) -> i128 {
+        match label {
+            Value::Integer(number) => *number,
+            Value::Boolean(value) => i128::from(*value),
+            Value::Char(c) | Value::WideChar(c) => i128::from(u32::from(*c)),
+            Value::Enumerator(enumerator) => match self.model.def(*enumerator).kind {
+                DefKind::Enumerator(owner) => match &self.model.def(owner).kind {
+                    DefKind::Enum(all) => {
+                        let place = all.iter().position(|id| id == enumerator);
+                        place
+                            .and_then(|place| i128::try_from(place).ok())
+                            .unwrap_or(0)
+                    }
+                    _ => 0,
+                },
+                _ => 0,
+            },
+            // Nothing is generated from a model with errors, and nothing else is a label.
+            _ => 0,
+        }
+    }
+}

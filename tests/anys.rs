@@ -1,0 +1,299 @@
+//! `any` and `TypeCode` as parameters, between two ORBs over a socket and within one: what Rust knows goes in and comes
+//! out typed, what it does not know comes apart.
+
+use zorb::{Any, ExtractError, ObjectRef, Orb, SystemException, TypeCode};
+
+zorb::idl! {
+    module Stock {
+        enum Grade { low, high };
+        struct Item { string name; Grade quality; double price; };
+        typedef sequence<Item, 3> Items;
+        typedef string<5> Code;
+        typedef wstring Title;
+        typedef long Matrix[2][2];
+        exception Missing { Code what; };
+        union Amount switch (Grade) {
+            case low: long pieces;
+            default: double weight;
+        };
+        struct Shelf { any label; sequence<Shelf> inner; Object keeper; };
+
+        typedef sequence<any> Anys;
+        exception Lost { any what; TypeCode type; };
+
+        interface Keeper {
+            any echo(in any value, out TypeCode type);
+            TypeCode same_type(in CORBA::TypeCode type);
+            string name();
+            /// Calls the keeper that is in the any.
+            string ask(in any keeper);
+            Anys reverse(in Anys values, inout any last);
+            attribute any note;
+            void lose(in any what) raises (Lost);
+        };
+    };
+}
+
+use stock::keeper::LoseError;
+use stock::{
+    Amount, CODE_TYPE_CODE, Grade, ITEMS_TYPE_CODE, Item, Keeper, KeeperRef, KeeperServant, Lost,
+    MATRIX_TYPE_CODE, Matrix, Missing, Shelf, TITLE_TYPE_CODE,
+};
+
+struct Servant {
+    note: std::sync::Mutex<Any>,
+}
+
+impl Keeper for Servant {
+    async fn echo(&self, value: &Any) -> Result<(Any, TypeCode), SystemException> {
+        Ok((value.clone(), value.type_code().clone()))
+    }
+
+    async fn same_type(&self, type_: &TypeCode) -> Result<TypeCode, SystemException> {
+        Ok(type_.clone())
+    }
+
+    async fn name(&self) -> Result<String, SystemException> {
+        Ok("keeper".to_owned())
+    }
+
+    async fn ask(&self, keeper: &Any) -> Result<String, SystemException> {
+        let keeper: Option<KeeperRef> = keeper.extract().expect("a keeper");
+        keeper.expect("not nil").name().await
+    }
+
+    async fn reverse(
+        &self,
+        values: &[Any],
+        last: &Any,
+    ) -> Result<(Vec<Any>, Any), SystemException> {
+        let mut all = values.to_vec();
+        all.push(last.clone());
+        all.reverse();
+        let last = all.pop().expect("at least one");
+        Ok((all, last))
+    }
+
+    async fn note(&self) -> Result<Any, SystemException> {
+        Ok(self.note.lock().expect("nobody panicked").clone())
+    }
+
+    async fn set_note(&self, value: &Any) -> Result<(), SystemException> {
+        *self.note.lock().expect("nobody panicked") = value.clone();
+        Ok(())
+    }
+
+    async fn lose(&self, what: &Any) -> Result<(), LoseError> {
+        let type_ = what.type_code().clone();
+        Err(Lost {
+            what: what.clone(),
+            type_,
+        }
+        .into())
+    }
+}
+
+/// A keeper in an ORB of its own, as a client elsewhere sees it, and as its own ORB does.
+async fn keepers() -> (Orb, Orb, KeeperRef, KeeperRef) {
+    let server = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .build()
+        .await
+        .expect("a port");
+    let poa = server.root_poa();
+    poa.the_poa_manager().activate().expect("a manager");
+    let note = std::sync::Mutex::new(Any::default());
+    let own: KeeperRef = poa
+        .activate(KeeperServant::new(Servant { note }))
+        .expect("a reference");
+    let client = Orb::builder().build().await.expect("an ORB");
+    let elsewhere = client
+        .string_to_object(&own.to_string())
+        .await
+        .expect("a reference");
+    (server, client, elsewhere.unchecked_narrow(), own)
+}
+
+fn item(name: &str) -> Item {
+    Item {
+        name: name.to_owned(),
+        quality: Grade::High,
+        price: 0.5,
+    }
+}
+
+fn samples(keeper: &KeeperRef) -> Vec<Any> {
+    let any = |made: Result<Any, _>| made.expect("a value of its type");
+    let object: Option<ObjectRef> = Some(keeper.as_ref().clone());
+    let shelf = Shelf {
+        label: any(Any::new(&7)),
+        inner: Vec::new(),
+        keeper: object,
+    };
+    let matrix: Matrix = [[1, 2], [3, 4]];
+    vec![
+        Any::default(),
+        any(Any::new("text")),
+        any(Any::new(&item("nail"))),
+        any(Any::with_type_code(
+            &ITEMS_TYPE_CODE,
+            &vec![item("a"), item("b")],
+        )),
+        any(Any::with_type_code(&CODE_TYPE_CODE, "abc")),
+        any(Any::with_type_code(&TITLE_TYPE_CODE, "title")),
+        any(Any::with_type_code(&MATRIX_TYPE_CODE, &matrix)),
+        any(Any::new(&Amount::Pieces(3))),
+        any(Any::new(&Missing {
+            what: "it".to_owned(),
+        })),
+        any(Any::new(&Lost {
+            what: any(Any::new(&1.5)),
+            type_: TypeCode::of::<Shelf>(),
+        })),
+        any(Any::new(&Shelf {
+            inner: vec![shelf.clone(), shelf.clone()],
+            ..shelf
+        })),
+        any(Any::new(keeper)),
+        any(Any::new(&None::<KeeperRef>)),
+        any(Any::new(&any(Any::new(&any(Any::new(&true)))))),
+    ]
+}
+
+#[tokio::test]
+async fn anys_go_there_and_back_by_socket_and_without() {
+    let (_server, _client, elsewhere, own) = keepers().await;
+    for keeper in [&elsewhere, &own] {
+        for sample in samples(keeper) {
+            let (back, ty) = keeper.echo(&sample).await.expect("an any");
+            assert_eq!(back, sample);
+            assert_eq!(back.type_code(), sample.type_code());
+            assert_eq!(&ty, sample.type_code());
+            assert_eq!(
+                &keeper.same_type(&ty).await.expect("a type"),
+                sample.type_code()
+            );
+            assert_eq!(format!("{back:?}"), format!("{sample:?}"));
+            keeper.set_note(&back).await.expect("a note");
+            assert_eq!(keeper.note().await.expect("a note"), sample);
+        }
+        let all = samples(keeper);
+        let last = Any::new(&9).expect("an any");
+        let (reversed, first) = keeper.reverse(&all, &last).await.expect("anys");
+        assert_eq!(
+            (reversed.len(), &reversed[0], &first),
+            (all.len(), &last, &all[0])
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_comes_out_is_what_went_in() {
+    let (_server, _client, keeper, _own) = keepers().await;
+    let (back, _) = keeper
+        .echo(&Any::new(&item("nail")).expect("an any"))
+        .await
+        .expect("an any");
+    assert_eq!(back.extract::<Item>(), Ok(item("nail")));
+    assert_eq!(
+        format!("{back:?}"),
+        r#"Any(Stock::Item { name: "nail", quality: Stock::Grade::high, price: 0.5 })"#
+    );
+    let wrong = back.extract::<Vec<Item>>().expect_err("not a sequence");
+    assert!(matches!(wrong, ExtractError::WrongType { .. }));
+    assert_eq!(
+        wrong.to_string(),
+        "expected an any with sequence<Stock::Item>, found Stock::Item"
+    );
+
+    // Aliases keep their names on the way, and are nothing to Rust.
+    let title = Any::with_type_code(&TITLE_TYPE_CODE, "€").expect("an any");
+    let (back, ty) = keeper.echo(&title).await.expect("an any");
+    assert_eq!(
+        (ty.name(), back.extract::<String>()),
+        (Some("Title"), Ok("€".to_owned()))
+    );
+    let too_many = vec![item("a"), item("b"), item("c"), item("d")];
+    assert!(Any::with_type_code(&ITEMS_TYPE_CODE, &too_many).is_err());
+}
+
+#[tokio::test]
+async fn a_reference_in_an_any_can_be_called() {
+    let (_server, _client, elsewhere, own) = keepers().await;
+    let any = Any::new(&elsewhere).expect("an any");
+    // The other side extracts it, and calls it.
+    assert_eq!(elsewhere.ask(&any).await.expect("a name"), "keeper");
+    assert_eq!(own.ask(&any).await.expect("a name"), "keeper");
+    // So does this one, from an any in a struct in an any that has come back.
+    let shelf = Shelf {
+        label: any,
+        inner: Vec::new(),
+        keeper: Some(own.as_ref().clone()),
+    };
+    let (back, _) = elsewhere
+        .echo(&Any::new(&shelf).expect("an any"))
+        .await
+        .expect("an any");
+    let label = back
+        .member("label")
+        .expect("a label")
+        .extract::<Any>()
+        .expect("an any");
+    let keeper: Option<KeeperRef> = label.extract().expect("a keeper");
+    assert_eq!(
+        keeper.expect("not nil").name().await.expect("a name"),
+        "keeper"
+    );
+    let shelf: Shelf = back.extract().expect("a shelf");
+    let object: Option<ObjectRef> = shelf.label.extract().expect("every reference is an Object");
+    assert!(
+        object
+            .expect("not nil")
+            .is_a("IDL:Stock/Keeper:1.0")
+            .await
+            .expect("an answer")
+    );
+}
+
+#[tokio::test]
+async fn exceptions_carry_anys() {
+    let (_server, _client, keeper, _own) = keepers().await;
+    let what = Any::new(&item("nail")).expect("an any");
+    match keeper.lose(&what).await {
+        Err(LoseError::Lost(lost)) => {
+            assert_eq!((&lost.what, &lost.type_), (&what, &TypeCode::of::<Item>()));
+            let text = lost.to_string();
+            assert!(text.contains("what=Any(Stock::Item { name:"), "{text}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn type_codes_of_generated_types_are_what_the_idl_says() {
+    let shown = |ty: &TypeCode| format!("{ty:#}");
+    assert_eq!(
+        shown(&TypeCode::of::<Item>()),
+        "struct Stock::Item { string name; Stock::Grade quality; double price; }"
+    );
+    assert_eq!(
+        shown(&ITEMS_TYPE_CODE),
+        "typedef sequence<Stock::Item, 3> Stock::Items"
+    );
+    assert_eq!(
+        shown(&TypeCode::of::<Amount>()),
+        "union Stock::Amount switch (Stock::Grade) { case low: long pieces; default: double weight; }"
+    );
+    assert_eq!(
+        shown(&TypeCode::of::<Shelf>()),
+        "struct Stock::Shelf { any label; sequence<Stock::Shelf> inner; CORBA::Object keeper; }"
+    );
+    assert_eq!(
+        shown(&TypeCode::of::<Option<KeeperRef>>()),
+        "interface Stock::Keeper"
+    );
+    let inner = TypeCode::of::<Shelf>()
+        .member_type(1)
+        .and_then(|ty| ty.content_type());
+    assert_eq!(inner, Some(TypeCode::of::<Shelf>()));
+}
