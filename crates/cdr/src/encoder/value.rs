@@ -26,6 +26,8 @@ pub(super) struct ValueWriter {
     depth: u16,
     /// Where the octets of the current chunk begin.
     chunk: usize,
+    /// Behind the last end tag.
+    ended: usize,
 }
 
 /// A value that is being written.
@@ -108,7 +110,7 @@ impl<O: ByteOrder> Encoder<O> {
         if mark.chunked {
             self.end_chunk()?;
             let depth = mark.outer.saturating_add(1);
-            self.write_i32(i32::from(depth).wrapping_neg());
+            self.end(depth);
             self.set_chunk_depth(mark.outer);
             if mark.outer > 0 {
                 self.begin_chunk();
@@ -156,6 +158,23 @@ impl<O: ByteOrder> Encoder<O> {
         let offset = i32::try_from(back).map_err(|_| EncodeErrorKind::TooLong { found: back })?;
         self.write_i32(offset.wrapping_neg());
         Ok(())
+    }
+
+    /// Writes an end tag. If the value ends with one that is in it, one tag ends both: that is allowed, and where
+    /// there are two all the same, an omniORB that reads them dies of it.
+    fn end(&mut self, depth: u16) {
+        let tag = i32::from(depth).wrapping_neg();
+        let position = self.position();
+        match &self.values {
+            Some(values) if values.ended == position => {
+                self.patch_u32(position.wrapping_sub(4), tag.cast_unsigned());
+            }
+            _ => self.write_i32(tag),
+        }
+        let position = self.position();
+        if let Some(values) = &mut self.values {
+            values.ended = position;
+        }
     }
 
     fn set_chunk_depth(&mut self, depth: u16) {
