@@ -10,6 +10,8 @@
 mod client;
 #[path = "interop/rust/digest.rs"]
 mod digest;
+#[path = "interop/rust/rich/hidden.rs"]
+mod hidden;
 #[path = "interop/rust/rich/idl.rs"]
 mod idl;
 #[path = "interop/rust/rich/jacorb.rs"]
@@ -36,14 +38,29 @@ mod support;
 #[expect(dead_code, reason = "nobody looks at the messages")]
 mod tap;
 
+#[path = "interop/rust/rich/values.rs"]
+mod values;
+
 use matrix::Talk;
 use peers::Over;
 
 mod our_client_passes_every_cell {
     use super::*;
-    use client::{BIG_LABELS, Cell, DATA, DEFAULTS, WIDE};
+    use client::{
+        BIG_LABELS, BOXES, CUSTOM, Cell, DATA, DEFAULTS, TRUNCATION, VALUES, WIDE, WIDE_VALUES,
+    };
 
-    const ALL: &[&[Cell]] = &[DATA, DEFAULTS, BIG_LABELS, WIDE];
+    const ALL: &[&[Cell]] = &[
+        DATA,
+        DEFAULTS,
+        BIG_LABELS,
+        VALUES,
+        TRUNCATION,
+        BOXES,
+        CUSTOM,
+        WIDE,
+        WIDE_VALUES,
+    ];
 
     #[tokio::test(flavor = "multi_thread")]
     async fn on_our_server_over_tcp() {

@@ -1,6 +1,6 @@
 //! One column of the matrix at a time: all cells of one client on one server in one way.
 
-use crate::client::{Cell, PeerRef, World};
+use crate::client::{self, Cell, PeerRef, World};
 use crate::peers::{Brand, OUR_ORDER, Over, Program, Way, profile};
 use crate::support::{HANG, Running, passed};
 use crate::tap::{CLOSE_CONNECTION, MESSAGE_ERROR, Recording, Tap};
@@ -119,6 +119,7 @@ impl Talk {
     /// A client's ORB, whose own objects can be called back.
     pub(crate) async fn connect(&self, reference: &str) -> (Orb, PeerRef, TempDir) {
         let (orb, folder) = self.listen().await;
+        client::prepare(&orb);
         orb.root_poa()
             .the_poa_manager()
             .activate()

@@ -22,6 +22,9 @@ pub(crate) struct World {
     pub(crate) utf8: bool,
 }
 
+/// What the client's ORB has to be told of: nothing.
+pub(crate) fn prepare(_: &Orb) {}
+
 cells! {
     DATA: data::{
         basic, nans, mixed, mismatch, constants, strings, latin1, latin1_char, enums, structs, bundles,

@@ -1,6 +1,7 @@
 //! The client of `rich.idl`: calls everything and checks every rule.
 
 mod data;
+mod values;
 
 pub(crate) use crate::idl::rich::PeerRef;
 use crate::peers::Way;
@@ -19,12 +20,24 @@ pub(crate) struct World {
     pub(crate) utf8: bool,
 }
 
+/// What the client's ORB has to be told of.
+pub(crate) fn prepare(orb: &Orb) {
+    crate::values::register(orb);
+}
+
 cells! {
     DATA: data::{ unions, unions_together, recursive, fixed }
     /// Not for peers that forget with which discriminator a default member, or nothing, came.
     DEFAULTS: data::{ union_defaults }
     /// Not for peers whose labels end at 2^31.
     BIG_LABELS: data::{ big_labels }
+    VALUES: values::{
+        values, value_inheritance, graphs, boxes, value_operations, value_base, abstract_interfaces, values_in_exceptions,
+    }
+    TRUNCATION: values::{ truncation }
+    BOXES: values::{ boxes_alone, boxes_as_value_base }
+    CUSTOM: values::{ custom_values }
     /// Not in GIOP 1.0, and not in 1.1.
     WIDE: data::{ anonymous }
+    WIDE_VALUES: values::{ wide_boxes }
 }

@@ -1,6 +1,9 @@
 //! The servant of `rich.idl`: every comment there is a rule here.
 
 mod data;
+mod values;
+
+pub(crate) use values::{described, thing};
 
 use crate::idl::rich::{self, Control, PeerRef, PeerServant};
 use zorb::{Orb, SystemException};
@@ -25,6 +28,7 @@ impl Control for Peer {
 
 /// Serves a peer; the reference is what other programs are given.
 pub(crate) fn serve(orb: &Orb) -> PeerRef {
+    crate::values::register(orb);
     let peer = Peer { orb: orb.clone() };
     let poa = orb.root_poa();
     let reference = poa
