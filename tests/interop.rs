@@ -8,6 +8,8 @@
 
 #[path = "interop/rust/big_endian.rs"]
 mod big_endian;
+#[path = "interop/rust/caller.rs"]
+mod caller;
 #[path = "interop/rust/client/mod.rs"]
 mod client;
 #[path = "interop/rust/digest.rs"]

@@ -6,6 +6,10 @@
 
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 
+#[path = "interop/rust/rich/big_endian.rs"]
+mod big_endian;
+#[path = "interop/rust/caller.rs"]
+mod caller;
 #[path = "interop/rust/rich/client/mod.rs"]
 mod client;
 #[path = "interop/rust/digest.rs"]

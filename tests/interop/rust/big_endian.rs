@@ -1,153 +1,15 @@
-//! Big-endian requests of ours. An `Orb` writes in the byte order of its machine, so this is a small
-//! client of its own on the encoder and decoder that ORBs on big-endian machines use.
+//! Big-endian requests of ours, by a [`Caller`].
 
+use crate::caller::Caller;
 use crate::idl::interop::types::{Bundle, Inner, Odd, Outer, WideBundle};
 use crate::jacorb::JACORB;
 use crate::matrix::Talk;
 use crate::omniorb::OMNIORB;
-use crate::peers::{Brand, Over, Way, profile};
-use crate::rules::{Value, digest_of};
+use crate::peers::{Brand, Over, Way};
+use crate::rules::Value;
 use crate::samples::{Dice, Sample, bundle, wide_bundle};
-use crate::support::{HANG, passed};
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use zorb::{Bytes, Ior};
-use zorb_cdr::{
-    BigEndian, CharSet, Decode, Decoder, Encode, Encoder, Endian, LittleEndian, WireFormat,
-};
-use zorb_giop::codeset::{CodeSetInfo, CodeSets};
-use zorb_giop::ior::ComponentTag;
-use zorb_giop::{
-    Limits, Message, MessageKind, Reader, ReplyHeader, ReplyStatus, RequestBuilder, ResponseFlags,
-    ServiceContext, Version,
-};
-
-struct Caller {
-    stream: TcpStream,
-    reader: Reader,
-    version: Version,
-    key: Bytes,
-    format: WireFormat,
-    contexts: Vec<ServiceContext>,
-    requests: u32,
-    /// The order of the replies.
-    order: &'static str,
-}
-
-impl Caller {
-    fn to(reference: &str, order: &'static str) -> Self {
-        let digits = reference.strip_prefix("IOR:").expect("a reference");
-        let profile = profile(&Ior::from_hex(digits).expect("a reference"));
-        let address = (profile.address.host.as_str(), profile.address.port);
-        let stream = TcpStream::connect(address).expect("the server listens");
-        stream.set_read_timeout(Some(HANG)).expect("not zero");
-        let info = profile.component(ComponentTag::CODE_SETS);
-        let info = info.map(|data| CodeSetInfo::from_component(data).expect("code sets"));
-        let agreed = CodeSets::negotiate(info.as_ref());
-        let stated = info.is_some() && profile.version > Version::V1_0;
-        Self {
-            stream,
-            reader: Reader::new(Limits::default()),
-            version: profile.version,
-            key: profile.object_key,
-            format: WireFormat {
-                minor: profile.version.minor,
-                char_set: agreed.char_set,
-                wchar_set: agreed.wchar_set,
-            },
-            contexts: stated
-                .then(|| agreed.to_context().expect("no text in it"))
-                .into_iter()
-                .collect(),
-            requests: 0,
-            order,
-        }
-    }
-
-    /// Sends one request and waits for its reply.
-    fn reply(
-        &mut self,
-        operation: &str,
-        arguments: impl FnOnce(&mut Encoder<BigEndian>),
-    ) -> Message {
-        self.requests += 1;
-        let request = RequestBuilder {
-            version: self.version,
-            request_id: self.requests,
-            response: ResponseFlags::WithTarget,
-            key: &self.key,
-            operation,
-            contexts: &self.contexts,
-        };
-        let encoder = Encoder::<BigEndian>::new(self.format);
-        let octets = request.encode(encoder, |e| {
-            arguments(e);
-            Ok(())
-        });
-        let octets = octets.expect("it can be encoded").to_vec();
-        assert_eq!(octets[6] & 1, 0, "the request says that it is big-endian");
-        self.stream.write_all(&octets).expect("the server reads");
-        loop {
-            if let Some(message) = self.reader.next().expect("a message of GIOP") {
-                assert_eq!(message.header.kind, MessageKind::Reply);
-                return message;
-            }
-            let mut some = [0; 8192];
-            let n = self.stream.read(&mut some).expect("the server answers");
-            assert!(n > 0, "{operation}: the server closed the connection");
-            self.reader.buffer().extend_from_slice(&some[..n]);
-        }
-    }
-
-    /// `T echo_xxx(in T a, inout T b, in unsigned long long check, out T c)`.
-    fn echo<T>(&mut self, operation: &str, a: &T, b: &T)
-    where
-        T: Value<Owned = T> + Encode + for<'de> Decode<'de>,
-    {
-        let message = self.reply(operation, |e| {
-            e.put(a).expect("a");
-            e.put(b).expect("b");
-            e.put(&digest_of_two(a, b)).expect("the check");
-        });
-        let header = ReplyHeader::read(&message).expect("a reply");
-        assert_eq!(header.request_id, self.requests);
-        assert_eq!(header.status, ReplyStatus::NoException, "{operation}");
-        let found: (T, T, T) = match message.header.endian {
-            Endian::Big => {
-                assert_eq!(self.order, "be");
-                Decoder::<BigEndian>::at(&message.frame, header.body, self.format).and_then(read)
-            }
-            Endian::Little => {
-                assert_eq!(self.order, "le");
-                Decoder::<LittleEndian>::at(&message.frame, header.body, self.format).and_then(read)
-            }
-        }
-        .expect("a result");
-        let same = |what, x: &T, y: &T| {
-            assert_eq!(
-                digest_of_two(x, x),
-                digest_of_two(y, y),
-                "{operation}: {what}"
-            );
-        };
-        same("result", &found.0, &a.twisted());
-        same("inout", &found.1, a);
-        same("out", &found.2, b);
-    }
-}
-
-fn digest_of_two<T: Value>(a: &T, b: &T) -> u64 {
-    digest_of(|d| {
-        a.feed(d);
-        b.feed(d);
-    })
-}
-
-fn read<T: for<'de> Decode<'de>, O: zorb_cdr::ByteOrder>(
-    mut d: Decoder<'_, O>,
-) -> Result<(T, T, T), zorb_cdr::DecodeError> {
-    Ok((d.get()?, d.get()?, d.get()?))
-}
+use crate::support::passed;
+use zorb_cdr::{CharSet, Decode, Encode};
 
 fn sequences<T>(caller: &mut Caller, operation: &str)
 where

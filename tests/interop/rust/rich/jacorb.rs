@@ -6,7 +6,7 @@ use crate::peers::{Brand, Over, Program, Programs};
 use std::path::Path;
 use zorb::{Builder, Version};
 
-static JACORB: Brand = Brand {
+pub(crate) static JACORB: Brand = Brand {
     name: "jacorb",
     orb_name: "JacORB",
     // Whatever the machine.

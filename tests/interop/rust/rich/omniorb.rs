@@ -7,7 +7,7 @@ use crate::matrix::{Talk, Theirs, our_client, their_client};
 use crate::peers::{Brand, OUR_ORDER, Over, Program, Programs};
 use std::path::Path;
 
-static OMNIORB: Brand = Brand {
+pub(crate) static OMNIORB: Brand = Brand {
     name: "omniorb",
     orb_name: "omniORB",
     // It writes in the order of the machine, and so do we.
