@@ -3,6 +3,8 @@
 //! The comments in the recordings were made by the recorder's own decoder, in another language,
 //! so they are an expectation of their own; the digests in the calls are another.
 
+#[path = "wire/anys.rs"]
+mod anys;
 #[path = "wire/types.rs"]
 mod types;
 

@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 /// A Rust type that has a place in IDL: what an [`Any`] can be made of.
 ///
-/// Generated types implement it, and so do the types that stand for IDL's own: numbers, `bool`, [`Char`], [`WChar`],
+/// Generated types implement it, and so do the types that stand for IDL's own: `()`, numbers, `bool`, [`Char`], [`WChar`],
 /// `String` and `str` (as `string`), [`Bytes`], [`Vec`], arrays, [`Any`], [`TypeCode`], references and options of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no place in IDL, so an any cannot hold it",
@@ -84,6 +84,8 @@ macro_rules! idl_type {
     };
 }
 
+// An any with nothing in it that is not `Any::default()`: such come from operations without a result.
+idl_type!((), &StaticType::Void);
 idl_type!(bool, &StaticType::Boolean);
 idl_type!(u8, &StaticType::Octet);
 idl_type!(i16, &StaticType::Short);

@@ -174,7 +174,11 @@ impl Walk {
         e: &mut Encoder<P>,
     ) -> Walked {
         if from.kind() == TcKind::Except {
-            d.read_raw_string()?;
+            // omniORB writes no repository id before the members.
+            let ahead = d.clone().read_raw_string();
+            if ahead.is_ok_and(|id| id == from.id().as_bytes()) {
+                d.read_raw_string()?;
+            }
             let written = e.write_raw_string(to.id().as_bytes());
             self.wrote(written, d)?;
         }
