@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use zorb::{
-    Abstract, CompletionStatus, CustomMarshal, DataInput, DataOutput, MarshalError, Orb,
+    Abstract, CompletionStatus, CustomMarshal, DataInput, DataOutput, Interface, MarshalError, Orb,
     SystemException, SystemExceptionKind as Kind, Value, ValueBase, minor,
 };
 
@@ -33,6 +33,7 @@ zorb::idl! {
         abstract interface Described { string describe(); };
         interface Thing : Described {};
         valuetype Note supports Described { public string text; };
+        valuetype Knot { public Object holds; public Knot itself; };
         exception Wrong { Node what; };
         struct Pair { Node first; Node second; };
         union Maybe switch (boolean) { case TRUE: Node it; };
@@ -45,6 +46,7 @@ zorb::idl! {
             Secret hide(in Secret what);
             Names boxed(in Names list, in Count number);
             Described about(in Described what);
+            void tie(in Knot what);
             Maybe perhaps(in Maybe what);
             void refuse(in Node what) raises (Wrong);
             typedef sequence<Node> Nodes;
@@ -54,9 +56,9 @@ zorb::idl! {
 }
 use things::garden::RefuseError;
 use things::{
-    Count, Cube, Described, DescribedRef, Garden, GardenRef, GardenServant, Leaf, Maybe, Names,
-    Node, Note, NoteOperations, Pair, Secret, Shape, ShapeOperations, Square, SquareOperations,
-    Thing, ThingServant, Twig, Wrong,
+    Count, Cube, Described, DescribedRef, Garden, GardenRef, GardenServant, Knot, Leaf, Maybe,
+    Names, Node, Note, NoteOperations, Pair, Secret, Shape, ShapeOperations, Square,
+    SquareOperations, Thing, ThingServant, Twig, Wrong,
 };
 
 type Handle = Option<Value<Node>>;
@@ -214,6 +216,9 @@ impl Garden for Servant {
         what: Option<Abstract<DescribedRef>>,
     ) -> Result<Option<Abstract<DescribedRef>>, SystemException> {
         Ok(what)
+    }
+    async fn tie(&self, _: Option<Value<Knot>>) -> Result<(), SystemException> {
+        Ok(())
     }
     async fn perhaps(&self, maybe: &Maybe) -> Result<Maybe, SystemException> {
         Ok(maybe.clone())
@@ -485,6 +490,33 @@ async fn a_chain_that_is_too_long_to_be_sent_is_told_and_dropped_without_harm() 
         drop(chain);
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_cycle_that_the_servant_does_not_keep_is_freed() {
+    let orb = || Orb::builder().listen("iiop://127.0.0.1:0").build();
+    let (client, server) = (orb().await.unwrap(), orb().await.unwrap());
+    let poa = server.root_poa();
+    poa.the_poa_manager().activate().unwrap();
+    let garden = poa
+        .activate(GardenServant::new(Servant))
+        .unwrap()
+        .to_string();
+    let garden = client.string_to_object(&garden).await.unwrap();
+    let garden: GardenRef = garden.unchecked_narrow();
+    // A reference keeps its ORB, and the knot holds one.
+    let knot = Value::new(Knot {
+        holds: Some(garden.as_object().clone()),
+        itself: None,
+    });
+    knot.write().itself = Some(knot.clone());
+    garden.tie(&knot).await.unwrap();
+    knot.write().itself = None;
+    drop((poa, server));
+    let ended = async { while garden.echo(None).await.is_ok() {} };
+    // A bound against hangs, not a measurement.
+    let limit = std::time::Duration::from_secs(60);
+    tokio::time::timeout(limit, ended).await.unwrap();
 }
 
 #[test]

@@ -10,7 +10,7 @@ use core::{any::Any, fmt, marker::PhantomData};
 mod value;
 
 use value::ValueReader;
-pub use value::{ValueHead, ValueStart};
+pub use value::{CycleCollector, ValueHead, ValueStart};
 
 /// Reads CDR of byte order `O` from a [`Frame`], borrowing from it what can be borrowed.
 ///

@@ -93,7 +93,7 @@ pub use codec::{
     Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Seq, WideStr,
 };
 pub use context::Context;
-pub use decoder::{Decoder, ValueHead, ValueStart};
+pub use decoder::{CycleCollector, Decoder, ValueHead, ValueStart};
 pub use encapsulation::{EncapsulationVisitor, decode_encapsulation, encode_encapsulation};
 pub use encoder::{Encoder, LONG_RUN, SHARE_FROM, ValueMark};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};

@@ -768,3 +768,45 @@ fn text_octets_and_numbers_are_read_across_chunks_as_long_as_none_is_split() {
     .unwrap();
     assert_eq!(d.remaining(), 0);
 }
+
+#[test]
+fn no_octet_that_is_another_and_no_octet_that_is_missing_does_harm() {
+    fn all<B: ByteOrder>(octets: &[u8]) {
+        let mut d = Decoder::<B>::from_slice(octets, modern());
+        while let Ok(value) = get(&mut d)
+            && d.remaining() > 0
+        {
+            drop(value);
+        }
+    }
+    let again = [
+        L(0xffff_ffff),
+        To('s'),
+        L(0x7fff_ff00),
+        L(3),
+        L(0xffff_ffff),
+        To('s'),
+        O(1),
+    ];
+    let messages = [
+        derived(&[I(-2), I(-1)]),
+        derived(&[I(-1)]),
+        truncated(&again),
+    ];
+    for items in messages {
+        let (big, little) = (
+            wire_of::<BigEndian>(&items),
+            wire_of::<LittleEndian>(&items),
+        );
+        for at in 0..big.len() {
+            all::<BigEndian>(&big[..at]);
+            all::<LittleEndian>(&little[..at]);
+            for octet in [0, 1, 2, 4, 8, 0x0a, 0x0e, 0x7f, 0x80, 0xfc, 0xfe, 0xff] {
+                let (mut big, mut little) = (big.clone(), little.clone());
+                (big[at], little[at]) = (octet, octet);
+                all::<BigEndian>(&big);
+                all::<LittleEndian>(&little);
+            }
+        }
+    }
+}

@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 use core::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use zorb_cdr::{
     ByteOrder, Context, Decode, Decoder, Encode, EncodeError, Encoder, Endian, NativeEndian,
-    WireFormat,
+    Shared, WireFormat,
 };
 use zorb_giop::{
     CompletionStatus, Fault, Ior, Message, OperationError, ProtocolError, ReplyBuilder,
@@ -151,6 +151,8 @@ pub struct Request {
     operation_len: usize,
     body: usize,
     context: Arc<dyn Context>,
+    /// Takes cycles of values among the arguments apart that the servant did not keep.
+    cycles: OnceLock<Shared>,
 }
 
 impl Request {
@@ -188,6 +190,7 @@ impl Request {
             body: header.body,
             message: message.clone(),
             context,
+            cycles: OnceLock::new(),
         }
     }
 
@@ -230,9 +233,17 @@ impl Request {
     }
 
     fn decode<'a, A: Decode<'a>, O: ByteOrder>(&'a self) -> Result<A, SystemException> {
-        Decoder::<O>::at(&self.message.frame, self.body, self.receipt.format)
-            .and_then(|d| d.with_context(&*self.context).get())
-            .map_err(|error| Fault::Decode(error).raise(CompletionStatus::No))
+        let read = || {
+            let d = Decoder::<O>::at(&self.message.frame, self.body, self.receipt.format)?;
+            let mut d = d.with_context(&*self.context);
+            let arguments = d.get()?;
+            if let Some(cycles) = d.take_cycles() {
+                // Arguments are read once; what is left over would be dropped, which is fine, too.
+                let _ = self.cycles.set(cycles);
+            }
+            Ok(arguments)
+        };
+        read().map_err(|error| Fault::Decode(error).raise(CompletionStatus::No))
     }
 
     /// Ends the upcall with a result.

@@ -86,6 +86,9 @@ pub(super) struct ValueReader<'de> {
     little: bool,
     /// By the positions of their tags.
     values: BTreeMap<usize, Known>,
+    /// Where values begin that are being read.
+    open: Vec<usize>,
+    shared: SharedValues,
     /// Repository ids and codebases, by the positions of their lengths.
     strings: BTreeMap<usize, &'de [u8]>,
     /// Lists of repository ids, by the positions of their counts.
@@ -100,10 +103,36 @@ pub(super) struct ValueReader<'de> {
     count: u32,
 }
 
+/// The values that [`Decoder::share_value`] was given, and whether they go round in circles.
+#[derive(Clone, Default)]
+struct SharedValues {
+    values: Vec<Shared>,
+    cyclic: bool,
+    collector: Option<CycleCollector>,
+}
+
+/// What becomes of the values of a message among which there are cycles: something that takes those apart, which
+/// nobody else refers to, when it is dropped.
+pub type CycleCollector = fn(Vec<Shared>) -> Shared;
+
+impl SharedValues {
+    fn take(&mut self) -> Option<Shared> {
+        let collector = self.collector.take().filter(|_| self.cyclic)?;
+        Some(collector(core::mem::take(&mut self.values)))
+    }
+}
+
+impl Drop for SharedValues {
+    /// Whoever wanted the cycles has them; nobody does if the message is malformed.
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
 #[derive(Clone)]
 enum Known {
-    /// Read, or at least begun.
-    Value(Shared),
+    /// Read, or at least begun; the number in [`SharedValues`].
+    Value(usize),
     /// Skipped, in so many values in chunks.
     Skipped(u16),
 }
@@ -155,8 +184,26 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
     /// Notes the value that has begun with `head`, for references to it.
     pub fn share_value(&mut self, head: &ValueHead<'de>, value: Shared) {
         if let Some(values) = &mut self.values {
-            values.values.insert(head.position, Known::Value(value));
+            let number = values.shared.values.len();
+            values.shared.values.push(value);
+            values.values.insert(head.position, Known::Value(number));
         }
+    }
+
+    /// Has cycles among the values of this message taken care of. Reference counts do not see that nobody refers to
+    /// them from outside any more, and a peer may send as many as it likes.
+    pub fn collect_cycles(&mut self, collector: CycleCollector) {
+        if let Some(values) = &mut self.values {
+            values.shared.collector = Some(collector);
+        }
+    }
+
+    /// What the collector made of the values that were read, if there are cycles among them. To be dropped when they
+    /// are not needed any more, as far as whoever reads can know; otherwise it is dropped with the decoder.
+    #[inline]
+    #[must_use]
+    pub fn take_cycles(&mut self) -> Option<Shared> {
+        self.values.as_mut()?.shared.take()
     }
 
     /// Ends a value whose state has been read: skips what is left of one in chunks.
@@ -171,6 +218,9 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
             self.set_depth(head.outer);
         }
         (self.depth, self.owed) = head.left;
+        if let Some(values) = &mut self.values {
+            values.open.pop();
+        }
         match head.back {
             Some(back) => {
                 (self.pos, self.piece) = (back.pos, back.piece);
@@ -201,6 +251,9 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
             return Err(self.error(DecodeErrorKind::TooDeep { limit }));
         };
         self.depth = depth;
+        if let Some(values) = &mut self.values {
+            values.open.push(position);
+        }
         if chunked {
             self.set_depth(outer.saturating_add(1));
             self.between_chunks();
@@ -219,10 +272,15 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         let target = self.indirection()?;
         let known = self
             .values
-            .as_ref()
+            .as_mut()
             .and_then(|values| Some((values.values.get(&target)?.clone(), values)));
         match known {
-            Some((Known::Value(value), _)) => Ok(ValueStart::Again(value)),
+            Some((Known::Value(number), values))
+                if let Some(value) = values.shared.values.get(number).cloned() =>
+            {
+                values.shared.cyclic |= values.open.contains(&target);
+                Ok(ValueStart::Again(value))
+            }
             // Nobody can go back to an earlier fragment of GIOP 1.1, where alignment was another.
             Some((Known::Skipped(outer), values)) if self.later.is_empty() && self.bias == 0 => {
                 let back = Box::new(Back {
@@ -527,6 +585,8 @@ impl<'de> ValueReader<'de> {
             whole,
             little,
             values: BTreeMap::new(),
+            open: Vec::new(),
+            shared: SharedValues::default(),
             strings: BTreeMap::new(),
             lists: BTreeMap::new(),
             depth: 0,

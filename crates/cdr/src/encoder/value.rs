@@ -8,7 +8,7 @@ use crate::{
     ByteOrder, EncodeError, EncodeErrorKind, Limits,
     value::{CHUNKED, ID_LIST, INDIRECTION, ONE_ID, Shared, TAG},
 };
-use alloc::{boxed::Box, collections::BTreeMap, sync::Arc};
+use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
 use core::fmt;
 
 /// What is known of the values of a message.
@@ -28,6 +28,8 @@ pub(super) struct ValueWriter {
     chunk: usize,
     /// Behind the last end tag.
     ended: usize,
+    /// What was to be written, if nothing is.
+    traced: Option<Vec<Shared>>,
 }
 
 /// A value that is being written.
@@ -51,6 +53,21 @@ impl<O: ByteOrder> Encoder<O> {
         self.write_u32(0);
     }
 
+    /// From here on, values are not written but remembered, each as often as it was to be written: what refers to
+    /// what, without a way of its own through every type.
+    pub fn trace_values(&mut self) {
+        let values = self.values.get_or_insert_with(Box::default);
+        values.traced = Some(Vec::new());
+    }
+
+    /// What was remembered since [`trace_values`](Self::trace_values).
+    #[must_use]
+    pub fn traced_values(self) -> Vec<Shared> {
+        self.values
+            .and_then(|values| values.traced)
+            .unwrap_or_default()
+    }
+
     /// Begins to write a value; `None` if it was written before, and there is nothing left to do. Else its state is to
     /// be written, and then [`end_value`](Self::end_value) to be called.
     ///
@@ -69,6 +86,10 @@ impl<O: ByteOrder> Encoder<O> {
     ) -> Result<Option<ValueMark>, EncodeError> {
         let key = Arc::as_ptr(value).addr();
         let values = self.values.get_or_insert_with(Box::default);
+        if let Some(traced) = &mut values.traced {
+            traced.push(Arc::clone(value));
+            return Ok(None);
+        }
         if let Some((target, _)) = values.values.get(&key) {
             let target = *target;
             self.write_indirection(target)?;

@@ -41,6 +41,15 @@ impl Cell {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// `None` if somebody reads or writes.
+    pub(super) fn try_write(&self) -> Option<RwLockWriteGuard<'_, Option<Box<dyn State>>>> {
+        match self.state.try_write() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     pub(super) fn write(&self) -> RwLockWriteGuard<'_, Option<Box<dyn State>>> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }

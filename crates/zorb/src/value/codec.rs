@@ -43,9 +43,7 @@ impl<T: ValueType> Codec for ValueCodec<T> {
             Ok(Begun::New(begun)) => begun,
             Err(error) => return Err(error),
         };
-        if let Err(error) = begun.behaviour.read(O::any_decoder(d), &mut begun.state) {
-            return Err(error);
-        }
+        begun.behaviour.read(O::any_decoder(d), &mut begun.state)?;
         finish(d, *begun)
     }
 }
@@ -81,6 +79,7 @@ fn begin<'de, T: ValueType, O: ByteOrder>(
             let behaviour = choose(d, &head, T::info(), TypeId::of::<T>())?;
             let cell = Arc::new(Cell::new(behaviour, None));
             d.share_value(&head, Arc::clone(&cell) as Shared);
+            d.collect_cycles(super::cycles::collector);
             Ok(Begun::New(Box::new(New {
                 head,
                 behaviour,
@@ -116,9 +115,7 @@ fn encode_cell<O: ByteOrder>(cell: &Arc<Cell>, e: &mut Encoder<O>) -> Result<(),
     let Some(inner) = state.as_deref() else {
         return Err(EncodeErrorKind::Expected("a value that has been read").into());
     };
-    if let Err(error) = (behaviour.write)(inner.as_any(), O::any_encoder(e)) {
-        return Err(error);
-    }
+    (behaviour.write)(inner.as_any(), O::any_encoder(e))?;
     e.end_value(mark)
 }
 

@@ -4,11 +4,13 @@
 //! - `cell`: what handles share;
 //! - `types`: what the compiler makes of value types, and the types that an ORB knows;
 //! - `codec`: values and abstract interfaces on the wire;
-//! - `custom`: marshalling by hand.
+//! - `custom`: marshalling by hand;
+//! - `cycles`: what becomes of cycles that a peer has sent.
 
 mod cell;
 mod codec;
 mod custom;
+mod cycles;
 mod types;
 
 pub use codec::{Abstract, AbstractCodec, ValueCodec};
@@ -39,7 +41,7 @@ use zorb_giop::{CompletionStatus, SystemException, SystemExceptionKind};
 /// the values in it, for reading.
 ///
 /// Values may contain themselves. Such a cycle is not freed unless somebody takes it apart, by setting a member to
-/// `None`.
+/// `None`. The exception is what comes as an argument and the servant does not keep: that is taken apart for it.
 ///
 /// ```
 /// zorb::idl! {

@@ -1,0 +1,200 @@
+//! Cycles of values that came from a peer, and nobody refers to.
+
+use super::cell::Cell;
+use std::collections::HashMap;
+use std::sync::Arc;
+use zorb_cdr::{ByteOrder, Encoder, NativeEndian, Shared, WireFormat};
+
+/// The values of a message among which there are cycles. When this is dropped, the servant is done with them: those
+/// that nothing refers to but each other are taken apart.
+struct Graph(Vec<Arc<Cell>>);
+
+pub(super) fn collector(values: Vec<Shared>) -> Shared {
+    let cells = values.into_iter().filter_map(|value| value.downcast().ok());
+    Arc::new(Graph(cells.collect()))
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        collect(&self.0);
+    }
+}
+
+/// Empties those of `cells` that only cells refer to that are emptied, too.
+///
+/// All of them are locked while their references are counted, and one that is in use makes all of them stay. So nobody
+/// gets a reference out of a cell meanwhile; and who has one from elsewhere is counted, since it is one more than there
+/// are in cells.
+fn collect(cells: &[Arc<Cell>]) {
+    let locked: Option<Vec<_>> = cells.iter().map(|cell| cell.try_write()).collect();
+    let Some(mut states) = locked else {
+        return;
+    };
+    let numbers: HashMap<*const Cell, usize> = cells.iter().map(Arc::as_ptr).zip(0..).collect();
+    let mut edges: Vec<Vec<usize>> = Vec::with_capacity(cells.len());
+    let mut inner = vec![0_usize; cells.len()];
+    for (cell, state) in cells.iter().zip(&states) {
+        let behaviour = cell.behaviour();
+        let mut children = Vec::new();
+        if let Some(state) = state.as_deref() {
+            if behaviour.custom {
+                // Code of the application's, which may look at values, and they are locked.
+                return;
+            }
+            let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
+            e.trace_values();
+            if (behaviour.write)(state.as_any(), NativeEndian::any_encoder(&mut e)).is_err() {
+                return;
+            }
+            for child in e.traced_values() {
+                let child = child.downcast::<Cell>().ok();
+                if let Some(number) =
+                    child.and_then(|child| numbers.get(&Arc::as_ptr(&child)).copied())
+                {
+                    children.push(number);
+                    inner[number] += 1;
+                }
+            }
+        }
+        edges.push(children);
+    }
+    let mut live = vec![false; cells.len()];
+    let mut reached: Vec<usize> = (0..cells.len())
+        // One reference is in `cells`.
+        .filter(|&number| Arc::strong_count(&cells[number]) != inner[number] + 1)
+        .collect();
+    while let Some(number) = reached.pop() {
+        if !core::mem::replace(&mut live[number], true) {
+            reached.extend(&edges[number]);
+        }
+    }
+    let dead = states.iter_mut().zip(&live).filter(|(_, live)| !**live);
+    let emptied: Vec<_> = dead.filter_map(|(state, _)| state.take()).collect();
+    // What is in them may lock cells as it is dropped, if only to find out that there is nothing left.
+    drop(states);
+    drop(emptied);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+    use crate::value::ValueCodec;
+    use std::sync::Weak;
+    use zorb_cdr::{Codec, Decoder};
+
+    crate::idl! {
+        valuetype Node {
+            public string name;
+            public sequence<Node> others;
+        };
+    }
+
+    type Handle = Option<Value<Node>>;
+
+    fn node(name: &str) -> Value<Node> {
+        Value::new(Node {
+            name: name.to_owned(),
+            others: Vec::new(),
+        })
+    }
+
+    /// Two values that refer to each other, and the first to itself; a third that both refer to.
+    fn octets() -> Vec<u8> {
+        let (a, b, c) = (node("a"), node("b"), node("c"));
+        let members = |values: &[&Value<Node>]| values.iter().map(|v| Some((*v).clone())).collect();
+        a.write().others = members(&[&b, &a, &c]);
+        b.write().others = members(&[&a, &c]);
+        let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
+        ValueCodec::<Node>::encode(&Some(a.clone()), &mut e).unwrap();
+        a.write().others.clear();
+        e.finish().to_vec()
+    }
+
+    fn read(octets: &[u8]) -> (Value<Node>, Option<Shared>) {
+        let mut d = Decoder::<NativeEndian>::from_slice(octets, WireFormat::default());
+        let value: Handle = ValueCodec::decode(&mut d).unwrap();
+        (value.unwrap(), d.take_cycles())
+    }
+
+    fn weak(value: &Value<Node>) -> Weak<Cell> {
+        Arc::downgrade(&value.cell)
+    }
+
+    fn other(value: &Value<Node>, number: usize) -> Value<Node> {
+        value.read().others[number].clone().unwrap()
+    }
+
+    #[test]
+    fn a_cycle_that_nobody_refers_to_is_freed_with_its_graph() {
+        let (a, cycles) = read(&octets());
+        let all = [weak(&a), weak(&other(&a, 0)), weak(&other(&a, 2))];
+        drop(a);
+        assert!(all.iter().all(|weak| weak.strong_count() > 0));
+        drop(cycles.unwrap());
+        assert!(all.iter().all(|weak| weak.strong_count() == 0));
+    }
+
+    #[test]
+    fn what_somebody_refers_to_stays_with_all_that_it_refers_to() {
+        let (a, cycles) = read(&octets());
+        let b = other(&a, 0);
+        drop(a);
+        drop(cycles);
+        let a = other(&b, 0);
+        assert_eq!((&*a.read().name, &*b.read().name), ("a", "b"));
+        assert_eq!(other(&a, 1), a);
+        assert_eq!(other(&other(&a, 0), 1).read().name, "c");
+        a.write().others.clear();
+
+        // What is kept refers to nothing, so the rest goes.
+        let (a, cycles) = read(&octets());
+        let (c, first) = (other(&a, 2), weak(&a));
+        drop(a);
+        drop(cycles);
+        assert_eq!((&*c.read().name, first.strong_count()), ("c", 0));
+    }
+
+    #[test]
+    fn what_is_in_use_stays() {
+        let (a, cycles) = read(&octets());
+        let cell = Arc::clone(&a.cell);
+        let locked = cell.read();
+        drop(a);
+        drop(cycles);
+        assert!(locked.is_some());
+        drop(locked);
+        let a = Value::<Node>::of(cell);
+        a.write().others.clear();
+    }
+
+    #[test]
+    fn a_cycle_in_a_malformed_message_is_freed_too() {
+        let (a, cycles) = read(&octets());
+        let root = node("root");
+        root.write().others = vec![Some(a.clone()), Some(node("last"))];
+        let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
+        ValueCodec::<Node>::encode(&Some(root), &mut e).unwrap();
+        let octets = e.finish().to_vec();
+        drop((a, cycles));
+
+        let cut = &octets[..octets.len() - 1];
+        let mut d = Decoder::<NativeEndian>::from_slice(cut, WireFormat::default());
+        assert!(ValueCodec::<Node>::decode(&mut d).is_err());
+        let cycles = d.take_cycles().unwrap();
+        let cells = &cycles.downcast_ref::<Graph>().unwrap().0;
+        let weak: Vec<_> = cells.iter().map(Arc::downgrade).collect();
+        assert!(weak.len() > 3);
+        drop(cycles);
+        assert!(weak.iter().all(|weak| weak.strong_count() == 0));
+    }
+
+    #[test]
+    fn there_is_nothing_to_collect_without_a_cycle() {
+        let a = node("a");
+        a.write().others = vec![Some(node("b")), None];
+        let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
+        ValueCodec::<Node>::encode(&Some(a), &mut e).unwrap();
+        assert!(read(&e.finish().to_vec()).1.is_none());
+    }
+}
