@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use zorb_cdr::{
     Array, BigEndian, BoundedSeq, BoundedStr, BoundedWideStr, ByteOrder, Char, CharSet, Codec, Dec,
-    Decode, DecodeError, Decoder, Enc, Encode, Encoder, Frame, LittleEndian, Seq, WChar, WCharSet,
-    WideStr, WireFormat, cdr_enum, cdr_struct,
+    Decode, DecodeError, Decoder, Enc, Encode, Encoder, Fixed, Frame, LittleEndian, LongDouble,
+    Map, Seq, WChar, WCharSet, WideStr, WireFormat, cdr_bitmask, cdr_bitset, cdr_enum, cdr_struct,
+    cdr_union,
 };
 
 /// The struct of the benchmarks: five fields, four alignments.
@@ -105,6 +106,49 @@ impl<'de> Decode<'de> for Tree {
         d.nested(|d| Ok(Self(d.get()?)))
     }
 }
+
+/// A union of members that are alike, so that it has a fixed layout.
+enum Word {
+    Long(i32),
+    Float { discriminator: u8, value: u32 },
+    Rest { discriminator: u8, value: Color },
+}
+cdr_union!(Word: u8 {
+    one { Long(i32) = [0] }
+    several { Float(u32) = [1] [255] }
+    default Rest(Color);
+});
+
+/// A union that contains itself, and is sometimes nothing.
+enum Expr {
+    Number(Fixed<5, 2>),
+    All {
+        discriminator: i32,
+        value: Vec<Self>,
+    },
+    Unset(i32),
+}
+cdr_union!(Expr: i32 {
+    one { Number(Fixed<5, 2>) = [0] }
+    several { All(Vec<Expr>) = [1] [-1] }
+    unset Unset;
+});
+
+/// A number in parts.
+struct Parts {
+    low: u8,
+    level: i16,
+    flag: bool,
+}
+cdr_bitset!(Parts: u32 { low: u8 = 0, 3; level: i16 = 5, 12; flag: bool = 31, 1 });
+
+#[derive(Clone, Copy)]
+struct Access(u8);
+impl Access {
+    const READ: Self = Self(1);
+    const WRITE: Self = Self(4);
+}
+cdr_bitmask!(Access: u8 { READ, WRITE });
 
 /// Where and how a value lies.
 struct Case {
@@ -221,6 +265,19 @@ impl Case {
     }
 
     fn run<O: ByteOrder>(&self, kind: u8) {
+        match kind {
+            0..0xe0 => {}
+            0xe0 => return self.sequence::<O, LongDouble>(),
+            0xe1 => return self.sequence::<O, Fixed<5, 2>>(),
+            0xe2 => return self.sequence::<O, Fixed<31, 10>>(),
+            0xe3 => return self.sequence::<O, Word>(),
+            0xe4 => return self.sequence::<O, Expr>(),
+            0xe5 => return self.sequence::<O, Parts>(),
+            0xe6 => return self.sequence::<O, Access>(),
+            0xe7 => return self.codec::<O, Map<u16, Seq<BoundedStr<4>>>>(),
+            0xe8 => return self.check::<O, (u8, Fixed<4, 4>, LongDouble, [Word; 2])>(),
+            _ => {}
+        }
         match kind % 32 {
             0 => self.check::<O, (bool, u8, i16, u16, i32)>(),
             1 => self.check::<O, (u8, i64, f32, u8, f64, u64)>(),
