@@ -140,7 +140,21 @@ impl Resolver<'_> {
                 bases.push(id);
                 continue;
             };
-            self.report(Report::new(name.span(), message).label(def.span, "declared here"));
+            let report = Report::new(name.span(), message).label(def.span, "declared here");
+            let has_state = |base: &DefId| {
+                let base = self.model.value_type(*base);
+                base.is_some_and(|base| base.kind != ValueKind::Abstract)
+            };
+            let movable = value.kind != ValueKind::Abstract
+                && found.defined
+                && !is_abstract
+                && !bases.contains(&id)
+                && !bases.is_empty()
+                && !bases.iter().any(has_state);
+            self.report(match movable {
+                true => report.hint(format!("name `{}` first", def.name)),
+                false => report,
+            });
         }
         self.check_truncatable(value, &bases);
         bases
