@@ -330,3 +330,16 @@ fn what_is_read_can_be_asked_of_what_is_no_idl() {
     assert_eq!(read.len(), 2);
     assert!(dependencies(&[PathBuf::from("/nowhere.idl")], &Options::default()).is_err());
 }
+
+#[test]
+fn a_file_of_two_hundred_thousand_lines_is_nothing_special() {
+    let mut text = String::new();
+    for n in 0..50_000 {
+        text.push_str("struct S_");
+        text.push_str(&n.to_string());
+        text.push_str(" {\n  long a;\n  string b;\n};\n");
+    }
+    assert!(text.lines().count() >= 200_000);
+    let (_dir, paths) = tree(&[("a.idl", &text)]);
+    check_files(&paths, &Options::default()).unwrap();
+}
