@@ -1,7 +1,7 @@
 //! `any` and `TypeCode` as parameters, between two ORBs over a socket and within one: what Rust knows goes in and comes
 //! out typed, what it does not know comes apart.
 
-use zorb::{Any, ExtractError, ObjectRef, Orb, SystemException, TypeCode};
+use zorb::{Abstract, Any, ExtractError, ObjectRef, Orb, SystemException, TypeCode, Value};
 
 zorb::idl! {
     module Stock {
@@ -21,6 +21,12 @@ zorb::idl! {
         typedef sequence<any> Anys;
         exception Lost { any what; TypeCode type; };
 
+        valuetype Link { public string name; public Link next; };
+        valuetype Heavy : truncatable Link { public double weight; };
+        valuetype Numbers sequence<long>;
+        abstract interface Either {};
+        interface Mostly : Either {};
+
         interface Keeper {
             any echo(in any value, out TypeCode type);
             TypeCode same_type(in CORBA::TypeCode type);
@@ -36,8 +42,8 @@ zorb::idl! {
 
 use stock::keeper::LoseError;
 use stock::{
-    Amount, CODE_TYPE_CODE, Grade, ITEMS_TYPE_CODE, Item, Keeper, KeeperRef, KeeperServant, Lost,
-    MATRIX_TYPE_CODE, Matrix, Missing, Shelf, TITLE_TYPE_CODE,
+    Amount, CODE_TYPE_CODE, EitherRef, Grade, Heavy, ITEMS_TYPE_CODE, Item, Keeper, KeeperRef,
+    KeeperServant, Link, Lost, MATRIX_TYPE_CODE, Matrix, Missing, Numbers, Shelf, TITLE_TYPE_CODE,
 };
 
 struct Servant {
@@ -266,6 +272,66 @@ async fn exceptions_carry_anys() {
             assert!(text.contains("what=Any(Stock::Item { name:"), "{text}");
         }
         other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn values_in_anys_share_what_they_share() {
+    let (_server, _client, elsewhere, own) = keepers().await;
+    let ring = Value::new(Link {
+        name: "a".to_owned(),
+        next: None,
+    });
+    let second = Value::new(Link {
+        name: "b".to_owned(),
+        next: Some(ring.clone()),
+    });
+    ring.write().next = Some(second);
+    let heavy = Value::new(Heavy {
+        base: Link {
+            name: "c".to_owned(),
+            next: Some(ring.clone()),
+        },
+        weight: 0.5,
+    });
+    for keeper in [&elsewhere, &own] {
+        let (back, ty) = keeper
+            .echo(&Any::new(&ring).expect("an any"))
+            .await
+            .expect("an any");
+        assert_eq!(
+            format!("{ty:#}"),
+            "valuetype Stock::Link { public string name; public Stock::Link next; }"
+        );
+        assert_eq!(
+            back.to_string(),
+            r#"Stock::Link { name: "a", next: Stock::Link { name: "b", next: Stock::Link { as before } } }"#
+        );
+        let first: Option<Value<Link>> = back.extract().expect("a value");
+        let first = first.expect("not null");
+        let second = first.read().next.clone().expect("not null");
+        assert_eq!(second.read().next.as_ref(), Some(&first));
+
+        let (back, _) = keeper
+            .echo(&Any::new(&heavy).expect("an any"))
+            .await
+            .expect("an any");
+        let read: Option<Value<Heavy>> = back.extract().expect("a value");
+        assert_eq!(read.expect("not null").read().weight, 0.5);
+        // It is one of its base too.
+        let base: Option<Value<Link>> = back.extract().expect("a value");
+        assert!(base.expect("not null").downcast::<Heavy>().is_some());
+
+        let numbers = Any::new(&Value::new(Numbers { value: vec![1, 2] })).expect("an any");
+        let (back, _) = keeper.echo(&numbers).await.expect("an any");
+        assert_eq!(
+            (back.to_string().as_str(), &back),
+            ("Stock::Numbers([1, 2])", &numbers)
+        );
+        let null = Any::new(&None::<Value<Link>>).expect("an any");
+        assert_eq!(keeper.echo(&null).await.expect("an any").0, null);
+        let nothing = Any::new(&None::<Abstract<EitherRef>>).expect("an any");
+        assert_eq!(keeper.echo(&nothing).await.expect("an any").0, nothing);
     }
 }
 

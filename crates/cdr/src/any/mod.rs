@@ -3,12 +3,14 @@
 //! - here: the type, going in and coming out;
 //! - `typed`: which Rust types may;
 //! - `walk`: reading and writing by TypeCode alone;
+//! - `values`: value types among them;
 //! - `parts`: taking apart and putting together what no Rust type is known of;
 //! - `show`: values as people read them.
 
 mod parts;
 mod show;
 mod typed;
+mod values;
 mod walk;
 
 pub use parts::Elements;
@@ -154,6 +156,9 @@ impl Any {
         let from = self.ty.view().unaliased();
         // Every reference is an Object.
         let object = to.kind() == TcKind::ObjRef && to.id() == "IDL:omg.org/CORBA/Object:1.0";
+        if values::derives(from, to) {
+            return true;
+        }
         (object && from.kind() == TcKind::ObjRef) || same(from, to, Sameness::Convertible)
     }
 
@@ -180,7 +185,8 @@ impl Any {
 
     fn decode<T: IdlValue>(&self, to: TypeRef<'_>) -> Result<T, DecodeError> {
         let from = self.ty.view();
-        let octets = if same(from, to, Sameness::Equivalent) || to.kind() == TcKind::ObjRef {
+        let as_is = matches!(to.kind(), TcKind::ObjRef | TcKind::Value | TcKind::ValueBox);
+        let octets = if as_is || same(from, to, Sameness::Equivalent) {
             self.value.clone()
         } else {
             // Other bounds are nothing to a decoder, but wide text is to one that expects other text.

@@ -3,16 +3,19 @@
 use super::{
     Any,
     parts::checked_enumerator,
+    values::lineage,
     walk::{array_length, fixed_digits, read_discriminator, read_text, sequence_length},
 };
 use crate::{
-    Char, DecodeError, DecodeErrorKind, Decoder, LongDouble, NativeEndian, TypeCode, WChar,
+    Char, DecodeError, DecodeErrorKind, Decoder, LongDouble, NativeEndian, TypeCode, ValueStart,
+    WChar,
     typecode::{
         TcKind,
         data::TypeRef,
         display::{reference, scoped_name, show_label},
     },
 };
+use alloc::sync::Arc;
 use core::fmt;
 
 /// Elements of a sequence that are written; of the others there is said how many they are.
@@ -56,6 +59,9 @@ fn whole(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> f
             | K::Null
             | K::Void
             | K::ObjRef
+            | K::Value
+            | K::ValueBox
+            | K::Event
     );
     if !tells {
         reference(ty, f, 0)?;
@@ -109,6 +115,7 @@ fn shown(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> R
         }
         TcKind::Struct | TcKind::Except => members(ty, d, f),
         TcKind::Union => union(ty, d, f),
+        TcKind::Value | TcKind::ValueBox | TcKind::Event => value_type(ty, d, f),
         TcKind::Sequence => {
             let count = sequence_length(ty, d)?;
             elements(count, ty.content(), d, f)
@@ -169,15 +176,64 @@ fn members(
     }
     scoped_name(ty, f)?;
     f.write_str(" {")?;
+    let some = listed(ty, true, d, f)?;
+    Ok(f.write_str(if some { " }" } else { "}" })?)
+}
+
+/// Members one behind the other; whether there were any.
+fn listed(
+    ty: TypeRef<'_>,
+    mut first: bool,
+    d: &mut Decoding<'_>,
+    f: &mut fmt::Formatter<'_>,
+) -> Result<bool, Unshown> {
     for (index, member) in ty.members().enumerate() {
-        f.write_str(if index > 0 { ", " } else { " " })?;
+        f.write_str(if first { " " } else { ", " })?;
+        first = false;
         match member.name {
             "" => write!(f, "{index}: ")?,
             name => write!(f, "{name}: ")?,
         }
         value(member.ty, d, f)?;
     }
-    Ok(f.write_str(if ty.member_count() > 0 { " }" } else { "}" })?)
+    Ok(!first)
+}
+
+/// A value of a value type. One that was shown before, perhaps around this one, is not shown again.
+#[inline(never)]
+fn value_type(
+    ty: TypeRef<'_>,
+    d: &mut Decoding<'_>,
+    f: &mut fmt::Formatter<'_>,
+) -> Result<(), Unshown> {
+    match d.begin_value()? {
+        ValueStart::Null => f.write_str("null")?,
+        ValueStart::Again(_) => {
+            scoped_name(ty, f)?;
+            f.write_str(" { as before }")?;
+        }
+        ValueStart::New(head) => {
+            d.share_value(&head, Arc::new(()));
+            state(ty, d, f)?;
+            d.end_value(head)?;
+        }
+    }
+    Ok(())
+}
+
+fn state(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> Result<(), Unshown> {
+    scoped_name(ty, f)?;
+    if ty.kind() == TcKind::ValueBox {
+        f.write_str("(")?;
+        value(ty.content(), d, f)?;
+        return Ok(f.write_str(")")?);
+    }
+    f.write_str(" {")?;
+    let mut first = true;
+    for level in lineage(ty, d)?.into_iter().rev() {
+        first = !listed(level, first, d, f)?;
+    }
+    Ok(f.write_str(if first { "}" } else { " }" })?)
 }
 
 #[inline(never)]

@@ -29,7 +29,7 @@ pub(super) struct Walk {
     pub(super) not_written: Option<EncodeError>,
 }
 
-type Walked = Result<(), DecodeError>;
+pub(super) type Walked = Result<(), DecodeError>;
 
 impl Walk {
     /// Copies a value of type `from` as one of type `to`, which is the same or one that it was found convertible to.
@@ -40,11 +40,11 @@ impl Walk {
         d: &mut Decoder<'_, I>,
         e: &mut Encoder<P>,
     ) -> Walked {
-        use TcKind::{Any, Array, Except, Sequence, Struct, Union};
+        use TcKind::{Any, Array, Event, Except, Sequence, Struct, Union, Value, ValueBox};
         let (from, to) = (from.unaliased(), to.unaliased());
         // What can contain others is apart from what cannot, so that little is on the stack at each level.
         match from.kind() {
-            Struct | Except | Union | Sequence | Array | Any => {
+            Struct | Except | Union | Sequence | Array | Any | Value | ValueBox | Event => {
                 let start = d.position();
                 d.nested(|d| self.compound(from, to, d, e))?;
                 if d.position() == start {
@@ -101,6 +101,7 @@ impl Walk {
             }
             K::ObjRef | K::Component | K::Home => self.reference(d, e),
             K::TypeCode => self.type_code(d, e).map(drop),
+            K::AbstractInterface => self.abstraction(d, e),
             _ => Err(d.error(DecodeErrorKind::Expected(
                 "a type whose values an any may hold",
             ))),
@@ -132,7 +133,7 @@ impl Walk {
 
     /// Notes what could not be written.
     #[inline]
-    fn wrote<I: ByteOrder>(
+    pub(super) fn wrote<I: ByteOrder>(
         &mut self,
         written: Result<(), EncodeError>,
         d: &Decoder<'_, I>,
@@ -154,6 +155,7 @@ impl Walk {
         match from.kind() {
             TcKind::Struct | TcKind::Except => self.members(from, to, d, e),
             TcKind::Union => self.union(from, to, d, e),
+            TcKind::Value | TcKind::ValueBox | TcKind::Event => self.value(from, to, d, e),
             TcKind::Sequence => self.sequence(from, to, d, e),
             TcKind::Array => {
                 let count = array_length(from, d)?;
@@ -166,7 +168,7 @@ impl Walk {
         }
     }
 
-    fn members<I: ByteOrder, P: ByteOrder>(
+    pub(super) fn members<I: ByteOrder, P: ByteOrder>(
         &mut self,
         from: TypeRef<'_>,
         to: TypeRef<'_>,
@@ -301,7 +303,7 @@ impl Walk {
 
     /// An IOR: a repository id and profiles, whatever is in them.
     #[inline(never)]
-    fn reference<I: ByteOrder, P: ByteOrder>(
+    pub(super) fn reference<I: ByteOrder, P: ByteOrder>(
         &mut self,
         d: &mut Decoder<'_, I>,
         e: &mut Encoder<P>,
