@@ -6,6 +6,7 @@ mod bits;
 mod contexts;
 mod local;
 mod numbers;
+mod odd;
 mod structs;
 mod unions;
 mod world;
