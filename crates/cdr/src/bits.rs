@@ -1,4 +1,4 @@
-//! Bit fields: numbers in part of a larger one.
+//! Bit fields, numbers in part of a larger one, and flags: what generated code calls for them.
 
 /// What a bit field can hold, in the lowest bits of a number. Negative numbers are in two's complement.
 #[doc(hidden)]
@@ -68,3 +68,238 @@ macro_rules! signed {
 }
 
 signed!(i8 i16 i32 i64);
+
+/// Implements [`Encode`](crate::Encode) and [`Decode`](crate::Decode) for a struct of bit fields, as one number: each field
+/// with its type, the place of its lowest bit, and its width. Bits that no field has are zero, and ignored on reading.
+///
+/// ```
+/// use zorb_cdr::{BigEndian, Encoder, WireFormat, cdr_bitset};
+///
+/// struct Flags { low: u8, set: bool, level: i16 }
+/// cdr_bitset!(Flags: u16 { low: u8 = 0, 3; set: bool = 4, 1; level: i16 = 5, 11 });
+///
+/// let mut e = Encoder::<BigEndian>::new(WireFormat::default());
+/// e.put(&Flags { low: 5, set: true, level: -1 })?;
+/// assert!(e.put(&Flags { low: 8, set: true, level: 0 }).is_err());
+/// assert_eq!(e.finish().to_vec(), [0xff, 0b1111_0101]);
+/// # Ok::<(), zorb_cdr::EncodeError>(())
+/// ```
+#[doc(hidden)]
+#[macro_export]
+macro_rules! cdr_bitset {
+    ($name:ty: $holder:ty { $($field:ident: $kind:ty = $at:literal, $width:literal);* $(;)? }) => {
+        const _: () = {
+            impl $name {
+                fn __bits(&self) -> ::core::result::Result<$holder, $crate::EncodeError> {
+                    let bits = 0_u64;
+                    $(
+                        let bits = bits
+                            | match <$kind as $crate::Bits>::to_bits(self.$field, $width) {
+                                ::core::option::Option::Some(field) => field << $at,
+                                ::core::option::Option::None => {
+                                    return ::core::result::Result::Err($crate::EncodeError::new(
+                                        $crate::EncodeErrorKind::TooManyBits {
+                                            field: ::core::stringify!($field),
+                                            bits: $width,
+                                        },
+                                    ));
+                                }
+                            };
+                    )*
+                    ::core::result::Result::Ok(<$holder as $crate::Bits>::from_bits(bits, 64))
+                }
+
+                fn __of_bits(bits: $holder) -> Self {
+                    let bits = <u64 as ::core::convert::From<$holder>>::from(bits);
+                    let _ = bits;
+                    Self { $($field: <$kind as $crate::Bits>::from_bits(bits >> $at, $width),)* }
+                }
+            }
+
+            impl $crate::Encode for $name {
+                const ENCODED: $crate::Layout = <$holder as $crate::Codec>::LAYOUT;
+
+                fn encode<__O: $crate::ByteOrder>(
+                    &self,
+                    encoder: &mut $crate::Encoder<__O>,
+                ) -> ::core::result::Result<(), $crate::EncodeError> {
+                    <$holder as $crate::Codec>::encode(&self.__bits()?, encoder)
+                }
+
+                #[inline(always)]
+                fn encode_fixed<__O: $crate::ByteOrder>(
+                    &self,
+                    window: &mut $crate::WindowMut<'_>,
+                ) -> ::core::result::Result<(), $crate::EncodeError> {
+                    <$holder as $crate::Codec>::encode_fixed::<__O>(&self.__bits()?, window)
+                }
+            }
+
+            impl<'de> $crate::Decode<'de> for $name {
+                const MIN_SIZE: usize = <$holder as $crate::Codec>::MIN_SIZE;
+                const LAYOUT: $crate::Layout = <$holder as $crate::Codec>::LAYOUT;
+
+                fn decode<__O: $crate::ByteOrder>(
+                    decoder: &mut $crate::Decoder<'de, __O>,
+                ) -> ::core::result::Result<Self, $crate::DecodeError> {
+                    <$holder as $crate::Codec>::decode(decoder).map(Self::__of_bits)
+                }
+
+                #[inline(always)]
+                fn decode_fixed<__O: $crate::ByteOrder>(
+                    window: &mut $crate::Window<'_>,
+                ) -> ::core::result::Result<Self, $crate::DecodeError> {
+                    <$holder as $crate::Codec>::decode_fixed::<__O>(window).map(Self::__of_bits)
+                }
+            }
+        };
+    };
+}
+
+/// What a type of flags can do, and [`Encode`](crate::Encode) and [`Decode`](crate::Decode) for it: one number with a bit
+/// for each. The flags are associated constants. Bits that no flag has are an error on reading.
+///
+/// ```
+/// use zorb_cdr::cdr_bitmask;
+///
+/// #[derive(Clone, Copy, PartialEq)]
+/// struct Access(u8);
+/// impl Access {
+///     const READ: Self = Self(1);
+///     const WRITE: Self = Self(4);
+/// }
+/// cdr_bitmask!(Access: u8 { READ, WRITE });
+///
+/// let both = Access::READ | Access::WRITE;
+/// assert_eq!((both.bits(), Access::from_bits(2)), (5, None));
+/// assert!(both.contains(Access::READ) && !Access::empty().contains(Access::READ));
+/// assert_eq!(format!("{both:?} {:?}", !both), "Access(READ | WRITE) Access()");
+/// ```
+#[doc(hidden)]
+#[macro_export]
+macro_rules! cdr_bitmask {
+    ($name:ident: $holder:ty { $($flag:ident),* $(,)? }) => {
+        impl $name {
+            /// No flag.
+            #[must_use]
+            pub const fn empty() -> Self {
+                Self(0)
+            }
+
+            /// Every flag.
+            #[must_use]
+            pub const fn all() -> Self {
+                Self(0 $(| Self::$flag.0)*)
+            }
+
+            /// One bit for each flag.
+            #[must_use]
+            pub const fn bits(self) -> $holder {
+                self.0
+            }
+
+            /// The flags of these bits, unless there is one that no flag has.
+            #[must_use]
+            pub const fn from_bits(bits: $holder) -> ::core::option::Option<Self> {
+                if bits & !Self::all().0 == 0 {
+                    ::core::option::Option::Some(Self(bits))
+                } else {
+                    ::core::option::Option::None
+                }
+            }
+
+            /// Whether all of `flags` are among these.
+            #[must_use]
+            pub const fn contains(self, flags: Self) -> bool {
+                self.0 & flags.0 == flags.0
+            }
+        }
+
+        impl ::core::ops::BitOr for $name {
+            type Output = Self;
+
+            fn bitor(self, other: Self) -> Self {
+                Self(self.0 | other.0)
+            }
+        }
+
+        impl ::core::ops::BitAnd for $name {
+            type Output = Self;
+
+            fn bitand(self, other: Self) -> Self {
+                Self(self.0 & other.0)
+            }
+        }
+
+        impl ::core::ops::Not for $name {
+            type Output = Self;
+
+            fn not(self) -> Self {
+                Self(!self.0 & Self::all().0)
+            }
+        }
+
+        impl ::core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                f.write_str(::core::concat!(::core::stringify!($name), "("))?;
+                let between = "";
+                $(
+                    let between = if self.contains(Self::$flag) {
+                        f.write_str(between)?;
+                        f.write_str(::core::stringify!($flag))?;
+                        " | "
+                    } else {
+                        between
+                    };
+                )*
+                let _ = between;
+                f.write_str(")")
+            }
+        }
+
+        impl $crate::Encode for $name {
+            const ENCODED: $crate::Layout = <$holder as $crate::Codec>::LAYOUT;
+
+            fn encode<__O: $crate::ByteOrder>(
+                &self,
+                encoder: &mut $crate::Encoder<__O>,
+            ) -> ::core::result::Result<(), $crate::EncodeError> {
+                <$holder as $crate::Codec>::encode(&self.0, encoder)
+            }
+
+            #[inline(always)]
+            fn encode_fixed<__O: $crate::ByteOrder>(
+                &self,
+                window: &mut $crate::WindowMut<'_>,
+            ) -> ::core::result::Result<(), $crate::EncodeError> {
+                <$holder as $crate::Codec>::encode_fixed::<__O>(&self.0, window)
+            }
+        }
+
+        impl<'de> $crate::Decode<'de> for $name {
+            const MIN_SIZE: usize = <$holder as $crate::Codec>::MIN_SIZE;
+            const LAYOUT: $crate::Layout = <$holder as $crate::Codec>::LAYOUT;
+
+            fn decode<__O: $crate::ByteOrder>(
+                decoder: &mut $crate::Decoder<'de, __O>,
+            ) -> ::core::result::Result<Self, $crate::DecodeError> {
+                let bits = <$holder as $crate::Codec>::decode(decoder)?;
+                Self::from_bits(bits).ok_or_else(|| {
+                    let kind = $crate::DecodeErrorKind::Expected("flags that have a name");
+                    decoder.error_behind(<$holder as $crate::Codec>::MIN_SIZE, kind)
+                })
+            }
+
+            #[inline(always)]
+            fn decode_fixed<__O: $crate::ByteOrder>(
+                window: &mut $crate::Window<'_>,
+            ) -> ::core::result::Result<Self, $crate::DecodeError> {
+                let bits = <$holder as $crate::Codec>::decode_fixed::<__O>(window)?;
+                Self::from_bits(bits).ok_or_else(|| {
+                    let kind = $crate::DecodeErrorKind::Expected("flags that have a name");
+                    window.error_behind(<$holder as $crate::Codec>::MIN_SIZE, kind)
+                })
+            }
+        }
+    };
+}
