@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use zorb_idl::limits::{MAX_BASES, MAX_PARAMETERS, MAX_RAISES, MAX_TYPE_DEPTH};
-use zorb_idl::{Options, check_files, check_str};
+use zorb_idl::{Options, check_files, check_str, compile_str};
 
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -97,4 +97,14 @@ fn what_is_too_much_is_refused_once_however_much_it_is() {
     );
     let flags = many(far, |i| format!("b{i}"), ", ");
     refused_once(&format!("bitmask B {{ {flags} }};"), "outside of 32 bits");
+}
+
+#[test]
+fn an_interface_that_is_only_announced_has_all_that_its_uses_need() {
+    let text = "interface Stranger; struct Meets { Stranger whom; };";
+    let output = compile_str("stranger.idl", text, &Options::default()).unwrap();
+    let tokens = output.tokens.to_string();
+    for item in ["pub struct StrangerRef", "type_code ! (__TC_STRANGER ="] {
+        assert!(tokens.contains(item), "{item} in {tokens}");
+    }
 }

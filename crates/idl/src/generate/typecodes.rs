@@ -191,11 +191,16 @@ impl Generator<'_> {
                 let ty = self.type_code(from, ty);
                 quote!(Alias(#repository_id, #name, #ty))
             }
-            DefKind::Interface(interface) if interface.defined => named(match interface.kind {
-                InterfaceKind::Plain => "ObjRef",
-                InterfaceKind::Abstract => "AbstractInterface",
-                InterfaceKind::Local => "LocalInterface",
-            }),
+            // One that is only announced has a reference, too, if it is used.
+            DefKind::Interface(interface)
+                if interface.defined || self.model.forward_uses.contains_key(&id) =>
+            {
+                named(match interface.kind {
+                    InterfaceKind::Plain => "ObjRef",
+                    InterfaceKind::Abstract => "AbstractInterface",
+                    InterfaceKind::Local => "LocalInterface",
+                })
+            }
             DefKind::Native => named("Native"),
             DefKind::ValueBox(ty) if self.has_type_code(ty) => {
                 let ty = self.type_code(from, ty);

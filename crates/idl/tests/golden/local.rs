@@ -399,6 +399,9 @@ pub mod here {
 /// Local interface `IDL:Unseen:1.0`.
 pub trait Unseen: ::core::marker::Send + ::core::marker::Sync + 'static {}
 ::zorb::__private::local_interface!(Unseen);
+::zorb::__private::type_code!(
+    __TC_UNSEEN = __Tc::Named(__TcKind::LocalInterface, "IDL:Unseen:1.0", "Unseen");
+);
 /// Struct `IDL:Sees:1.0`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sees {
