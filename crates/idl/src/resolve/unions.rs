@@ -137,13 +137,12 @@ impl Resolver<'_> {
                 return None;
             }
         }
-        let DefKind::Enum(enumerators) = &self.model.def(of).kind else {
+        // Enumerators lie in the scope around their enum.
+        let around = self.model.scope(self.model.def(of).scope);
+        let known = around.names.get(&key).copied()?;
+        if !matches!(self.model.def(known).kind, DefKind::Enumerator(parent) if parent == of) {
             return None;
-        };
-        let known = enumerators
-            .iter()
-            .copied()
-            .find(|&id| self.model.def(id).name.eq_ignore_ascii_case(&part.text))?;
+        }
         self.check_use(known, &part.text, part.span);
         self.introduce(scope, self.model.def(known).scope, &key, part.span, known);
         Some(known)
