@@ -1,6 +1,6 @@
 //! The table from operation name to arm, a perfect hash computed here.
 
-use proc_macro2::{Group, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Literal, TokenStream, TokenTree};
 use quote::quote;
 
 /// Stands for the path of phf until the text of the table has become tokens: a path that holds `$crate` cannot go
@@ -19,15 +19,47 @@ pub(crate) fn table(names: &[String], phf: &TokenStream) -> TokenStream {
     quote!(#table)
 }
 
+/// With the path in the place of what stands for it, and `b"name"` in the place of `&[110, 97, 109, 101]`: one token
+/// and one expression, where rustc would have to look at dozens.
 fn replace(tokens: TokenStream, phf: &TokenStream) -> TokenStream {
-    let replaced = tokens.into_iter().flat_map(|token| match token {
-        TokenTree::Ident(ident) if ident == PLACEHOLDER => phf.clone(),
-        TokenTree::Group(group) => {
-            TokenTree::Group(Group::new(group.delimiter(), replace(group.stream(), phf))).into()
+    let mut replaced = TokenStream::new();
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        let is_reference = matches!(&token, TokenTree::Punct(mark) if mark.as_char() == '&');
+        if is_reference
+            && let Some(TokenTree::Group(group)) = tokens.peek()
+            && let Some(name) = octets(group)
+        {
+            replaced.extend([TokenTree::Literal(Literal::byte_string(&name))]);
+            tokens.next();
+            continue;
         }
-        other => other.into(),
-    });
-    replaced.collect()
+        match token {
+            TokenTree::Ident(ident) if ident == PLACEHOLDER => replaced.extend(phf.clone()),
+            TokenTree::Group(group) => {
+                let inner = replace(group.stream(), phf);
+                replaced.extend([TokenTree::Group(Group::new(group.delimiter(), inner))]);
+            }
+            other => replaced.extend([other]),
+        }
+    }
+    replaced
+}
+
+/// The octets that a list of numbers in brackets is; `None` of an empty one and of any other.
+fn octets(group: &Group) -> Option<Vec<u8>> {
+    if group.delimiter() != Delimiter::Bracket {
+        return None;
+    }
+    let mut octets = Vec::new();
+    for token in group.stream() {
+        match token {
+            TokenTree::Literal(number) => octets.push(number.to_string().parse().ok()?),
+            TokenTree::Punct(comma) if comma.as_char() == ',' => {}
+            _ => return None,
+        }
+    }
+    (!octets.is_empty()).then_some(octets)
 }
 
 #[cfg(test)]

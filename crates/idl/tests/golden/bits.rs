@@ -193,7 +193,7 @@ pub mod bits {
             static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
                 key: 16287231350648472473,
                 disps: &[(0, 0)],
-                entries: &[(&[115, 119, 97, 112], 0)],
+                entries: &[(b"swap", 0)],
             };
             let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.get(request.operation()).copied() {

@@ -108,7 +108,7 @@ impl<T: Shell> ::zorb::__private::Skeleton for ShellServant<T> {
         static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
             key: 16287231350648472473,
             disps: &[(0, 0)],
-            entries: &[(&[114, 117, 110], 0), (&[110, 111, 116, 101], 1)],
+            entries: &[(b"run", 0), (b"note", 1)],
         };
         let servant = ::std::sync::Arc::clone(&self.servant);
         match OPERATIONS.get(request.operation()).copied() {

@@ -157,11 +157,7 @@ pub mod here {
             static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
                 key: 16287231350648472473,
                 disps: &[(0, 0)],
-                entries: &[
-                    (&[112, 105, 110, 103], 0),
-                    (&[95, 103, 101, 116, 95, 110, 97, 109, 101], 1),
-                    (&[95, 115, 101, 116, 95, 110, 97, 109, 101], 2),
-                ],
+                entries: &[(b"ping", 0), (b"_get_name", 1), (b"_set_name", 2)],
             };
             let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.get(request.operation()).copied() {

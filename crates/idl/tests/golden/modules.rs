@@ -165,7 +165,7 @@ pub mod m2 {
             static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
                 key: 16287231350648472473,
                 disps: &[(0, 0)],
-                entries: &[(&[112, 105, 110, 103], 0), (&[108, 97, 115, 116], 1)],
+                entries: &[(b"ping", 0), (b"last", 1)],
             };
             let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.get(request.operation()).copied() {

@@ -161,10 +161,10 @@ pub mod names {
                 key: 16287231350648472473,
                 disps: &[(0, 0), (0, 0)],
                 entries: &[
-                    (&[116, 121, 112, 101], 1),
-                    (&[99, 108, 111, 110, 101], 0),
-                    (&[95, 103, 101, 116, 95, 114, 101, 102], 2),
-                    (&[95, 115, 101, 116, 95, 114, 101, 102], 3),
+                    (b"type", 1),
+                    (b"clone", 0),
+                    (b"_get_ref", 2),
+                    (b"_set_ref", 3),
                 ],
             };
             let servant = ::std::sync::Arc::clone(&self.servant);
@@ -405,10 +405,7 @@ pub mod names {
             static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
                 key: 4203492208743950414,
                 disps: &[(0, 0)],
-                entries: &[
-                    (&[103, 101, 116, 95, 105, 116], 1),
-                    (&[103, 101, 116, 73, 116], 0),
-                ],
+                entries: &[(b"get_it", 1), (b"getIt", 0)],
             };
             let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.get(request.operation()).copied() {
@@ -568,7 +565,7 @@ pub mod names {
                 static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
                     key: 16287231350648472473,
                     disps: &[(0, 0)],
-                    entries: &[(&[102], 0)],
+                    entries: &[(b"f", 0)],
                 };
                 let servant = ::std::sync::Arc::clone(&self.servant);
                 match OPERATIONS.get(request.operation()).copied() {

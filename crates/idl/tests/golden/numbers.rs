@@ -236,11 +236,7 @@ pub mod numbers {
             static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
                 key: 16287231350648472473,
                 disps: &[(2, 0)],
-                entries: &[
-                    (&[95, 103, 101, 116, 95, 98, 97, 108, 97, 110, 99, 101], 1),
-                    (&[95, 115, 101, 116, 95, 98, 97, 108, 97, 110, 99, 101], 2),
-                    (&[97, 100, 100], 0),
-                ],
+                entries: &[(b"_get_balance", 1), (b"_set_balance", 2), (b"add", 0)],
             };
             let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.get(request.operation()).copied() {

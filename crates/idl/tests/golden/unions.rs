@@ -410,7 +410,7 @@ pub mod unions {
             static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
                 key: 16287231350648472473,
                 disps: &[(0, 0)],
-                entries: &[(&[115, 105, 109, 112, 108, 105, 102, 121], 0)],
+                entries: &[(b"simplify", 0)],
             };
             let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.get(request.operation()).copied() {

@@ -134,7 +134,7 @@ pub mod garden {
             static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
                 key: 16287231350648472473,
                 disps: &[(0, 0)],
-                entries: &[(&[100, 101, 115, 99, 114, 105, 98, 101], 0)],
+                entries: &[(b"describe", 0)],
             };
             let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.get(request.operation()).copied() {
@@ -479,7 +479,7 @@ pub mod garden {
             static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
                 key: 16287231350648472473,
                 disps: &[(0, 0)],
-                entries: &[(&[112, 108, 97, 110, 116], 0)],
+                entries: &[(b"plant", 0)],
             };
             let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.get(request.operation()).copied() {
