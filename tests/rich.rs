@@ -51,10 +51,12 @@ use peers::Over;
 mod our_client_passes_every_cell {
     use super::*;
     use client::{
-        BIG_LABELS, BOXES, CUSTOM, Cell, DATA, DEFAULTS, TRUNCATION, VALUES, WIDE, WIDE_VALUES,
+        BIG_LABELS, BOXES, CONTEXT, CUSTOM, Cell, DATA, DEFAULTS, TRUNCATION, VALUES, WIDE,
+        WIDE_VALUES,
     };
 
     const ALL: &[&[Cell]] = &[
+        CONTEXT,
         DATA,
         DEFAULTS,
         BIG_LABELS,

@@ -2,7 +2,7 @@
 
 #[zorb::idl_file(
     "tests/interop/rust/rich/hidden.idl",
-    define("NO_ANYS", "NO_CONTEXT"),
+    define("NO_ANYS"),
     extern("Rich" = crate::idl::rich)
 )]
 mod generated {}

@@ -1,7 +1,7 @@
 //! omniORB on the other side of `rich.idl`: which columns there are with it.
 
 use crate::client::{
-    BIG_LABELS, BOXES, Cell, DATA, DEFAULTS, TRUNCATION, VALUES, WIDE, WIDE_VALUES,
+    BIG_LABELS, BOXES, CONTEXT, Cell, DATA, DEFAULTS, TRUNCATION, VALUES, WIDE, WIDE_VALUES,
 };
 use crate::matrix::{Talk, Theirs, our_client, their_client};
 use crate::peers::{Brand, OUR_ORDER, Over, Program, Programs};
@@ -36,8 +36,11 @@ const fn talk(giop: &'static str) -> Talk {
     }
 }
 
-const NARROW: &[&[Cell]] = &[DATA, DEFAULTS, BIG_LABELS, VALUES, TRUNCATION, BOXES];
+const NARROW: &[&[Cell]] = &[
+    CONTEXT, DATA, DEFAULTS, BIG_LABELS, VALUES, TRUNCATION, BOXES,
+];
 const ALL: &[&[Cell]] = &[
+    CONTEXT,
     DATA,
     DEFAULTS,
     BIG_LABELS,
@@ -84,7 +87,6 @@ const THEIRS: Theirs = Theirs {
     only: &[],
     // Not served yet.
     without: &[
-        "context",
         "any",
         "any_exception",
         "any_wide",

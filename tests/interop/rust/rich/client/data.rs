@@ -8,6 +8,7 @@ use crate::samples::{
     by_truth, by_ulong, by_ushort, chain, cuboid, deep_tree, expr, plainly, tree,
 };
 use std::sync::Arc;
+use zorb::Context;
 
 /// Calls an echo and checks what comes back.
 macro_rules! echo {
@@ -143,4 +144,20 @@ pub(super) async fn fixed(w: Arc<World>) {
     }
     let vat = w.peer.the_vat().await.expect("the_vat");
     assert_eq!(vat.to_string(), "19.50");
+}
+
+/// Only what the patterns of the IDL name travels.
+pub(super) async fn context(w: Arc<World>) {
+    let context: Context = [
+        ("user", "me"),
+        ("zorb.one", "1"),
+        ("zorb.two", "2 and"),
+        ("zorbs", "not sent"),
+        ("users", "not sent"),
+    ]
+    .into_iter()
+    .collect();
+    let said = w.peer.in_context("hello", &context).await;
+    let said = said.expect("in_context");
+    assert_eq!(said, "hello,user=me,zorb.one=1,zorb.two=2 and");
 }

@@ -27,6 +27,7 @@ pub(crate) fn prepare(orb: &Orb) {
 
 cells! {
     DATA: data::{ unions, unions_together, recursive, fixed }
+    CONTEXT: data::{ context }
     /// Not for peers that forget with which discriminator a default member, or nothing, came.
     DEFAULTS: data::{ union_defaults }
     /// Not for peers whose labels end at 2^31.

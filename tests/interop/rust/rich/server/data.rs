@@ -7,6 +7,7 @@ use crate::idl::rich::{
     ByULong, ByUShort, Chain, Data, Expr, Huge, Mismatch, Plainly, Price, Small, Tree, Unions,
     data,
 };
+use zorb::Context;
 
 pub(super) fn verify(operation: &str, expected: u64, found: u64) -> Result<(), Mismatch> {
     let operation = operation.to_owned();
@@ -52,6 +53,15 @@ impl Data for Peer {
         echo_price(Price) -> Price, data::EchoPriceError;
         echo_huge(Huge) -> Huge, data::EchoHugeError;
         echo_bill(&Bill) -> Bill, data::EchoBillError;
+    }
+
+    async fn in_context(&self, greeting: &str, context: &Context) -> Raises<String> {
+        let mut all: Vec<String> = context
+            .iter()
+            .map(|(name, value)| format!(",{name}={value}"))
+            .collect();
+        all.sort();
+        Ok(format!("{greeting}{}", all.concat()))
     }
 
     async fn the_vat(&self) -> Raises<Small> {
