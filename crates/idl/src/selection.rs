@@ -36,11 +36,8 @@ pub(crate) enum Unset {
 impl<'a> Selection<'a> {
     pub(crate) fn of(model: &Model, union: &'a Union) -> Self {
         let mut left = Left::of(model, &union.discriminator);
-        for case in union.cases.iter().filter(|case| !case.default) {
-            for label in &case.labels {
-                left.take(label);
-            }
-        }
+        let cases = union.cases.iter().filter(|case| !case.default);
+        left.take(cases.flat_map(|case| &case.labels));
         let members = union.cases.iter().map(|case| {
             let selector = match (case.default, &case.labels[..]) {
                 (true, _) => match left.only() {
@@ -91,15 +88,24 @@ impl Left {
         }
     }
 
-    fn take(&mut self, label: &Value) {
+    fn take<'l>(&mut self, labels: impl Iterator<Item = &'l Value>) {
         match self {
-            Self::Named(values) => values.retain(|value| value != label),
+            Self::Named(values) => {
+                let named = |value: &Value| match value {
+                    Value::Enumerator(id) => Some(id.0),
+                    Value::Boolean(value) => Some(usize::from(*value)),
+                    _ => None,
+                };
+                // All at once: an enum may have many thousands.
+                let taken: HashSet<usize> = labels.filter_map(named).collect();
+                values.retain(|value| named(value).is_none_or(|value| !taken.contains(&value)));
+            }
             Self::Counted(_, taken) => {
-                taken.extend(match label {
+                taken.extend(labels.filter_map(|label| match label {
                     Value::Integer(number) => Some(*number),
                     Value::Char(c) | Value::WideChar(c) => Some(i128::from(u32::from(*c))),
                     _ => None,
-                });
+                }));
             }
         }
     }
