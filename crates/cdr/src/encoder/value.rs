@@ -18,8 +18,6 @@ pub(super) struct ValueWriter {
     values: BTreeMap<usize, (usize, Shared)>,
     /// Where repository ids begin.
     ids: BTreeMap<Box<str>, usize>,
-    /// Where lists of them begin, by their first.
-    lists: BTreeMap<Box<str>, usize>,
     /// Values that are being written.
     levels: u16,
     /// Of those, values in chunks.
@@ -144,17 +142,9 @@ impl<O: ByteOrder> Encoder<O> {
     }
 
     fn write_ids(&mut self, ids: &[&str]) -> Result<(), EncodeError> {
-        let [first, _, ..] = ids else {
-            return ids.iter().try_for_each(|id| self.write_id(id));
-        };
-        if let Some(target) = self.values.as_ref().and_then(|v| v.lists.get(*first)) {
-            let target = *target;
-            return self.write_indirection(target);
-        }
-        self.write_count(ids.len())?;
-        let position = self.position().wrapping_sub(4);
-        if let Some(values) = &mut self.values {
-            values.lists.insert((*first).into(), position);
+        // A list could be an indirection to an earlier one, but JacORB does not read that.
+        if ids.len() > 1 {
+            self.write_count(ids.len())?;
         }
         ids.iter().try_for_each(|id| self.write_id(id))
     }
