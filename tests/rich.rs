@@ -6,6 +6,8 @@
 
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 
+#[path = "interop/rust/rich/anys.rs"]
+mod anys;
 #[path = "interop/rust/rich/big_endian.rs"]
 mod big_endian;
 #[path = "interop/rust/caller.rs"]
@@ -51,8 +53,8 @@ use peers::Over;
 mod our_client_passes_every_cell {
     use super::*;
     use client::{
-        BIG_LABELS, BOXES, CONTEXT, CUSTOM, Cell, DATA, DEFAULTS, TRUNCATION, VALUES, WIDE,
-        WIDE_VALUES,
+        ANYS, BIG_LABELS, BOXES, CONTEXT, CUSTOM, Cell, DATA, DEFAULTS, EXCEPTION_ANYS, ODD_ANYS,
+        ODD_WIDE_ANYS, TRUNCATION, VALUES, WIDE, WIDE_ANYS, WIDE_VALUES,
     };
 
     const ALL: &[&[Cell]] = &[
@@ -66,6 +68,11 @@ mod our_client_passes_every_cell {
         CUSTOM,
         WIDE,
         WIDE_VALUES,
+        ANYS,
+        WIDE_ANYS,
+        ODD_ANYS,
+        ODD_WIDE_ANYS,
+        EXCEPTION_ANYS,
     ];
 
     #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,6 @@
 //! What the IDL compiler makes of `rich.idl`.
 
-#[zorb::idl_file("tests/interop/rich.idl", define("NO_ANYS", "NO_HIDDEN"))]
+#[zorb::idl_file("tests/interop/rich.idl", define("NO_HIDDEN"))]
 pub(crate) mod generated {}
 
 pub(crate) use generated::rich;

@@ -1,6 +1,8 @@
 //! JacORB on the other side of `rich.idl`: which columns there are with it. It writes big-endian.
 
-use crate::client::{Cell, DATA, WIDE};
+use crate::client::{
+    ANYS, CUSTOM, Cell, DATA, EXCEPTION_ANYS, VALUES, WIDE, WIDE_ANYS, WIDE_VALUES,
+};
 use crate::matrix::{Talk, Theirs, our_client, their_client};
 use crate::peers::{Brand, Over, Program, Programs};
 use std::path::Path;
@@ -46,8 +48,17 @@ const V1_0: Talk = talk("1.0", |builder| builder.max_giop_version(Version::V1_0)
 const V1_1: Talk = talk("1.1", |builder| builder.max_giop_version(Version::V1_1));
 const V1_2: Talk = talk("1.2", |builder| builder);
 
-const NARROW: &[&[Cell]] = &[DATA];
-const ALL: &[&[Cell]] = &[DATA, WIDE];
+const NARROW: &[&[Cell]] = &[DATA, ANYS, EXCEPTION_ANYS, VALUES, CUSTOM];
+const ALL: &[&[Cell]] = &[
+    DATA,
+    ANYS,
+    EXCEPTION_ANYS,
+    VALUES,
+    CUSTOM,
+    WIDE,
+    WIDE_ANYS,
+    WIDE_VALUES,
+];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn our_client_passes_every_cell_on_jacorb() {
@@ -57,16 +68,77 @@ async fn our_client_passes_every_cell_on_jacorb() {
     our_client(&JACORB, V1_2, ALL).await;
 }
 
+/// Cells of its client.
+const WITHOUT_WIDE_TEXT: &[&str] = &[
+    "unions",
+    "union_structs",
+    "recursive",
+    "fixed",
+    "any_numbers",
+    "any_texts",
+    "any_constructed",
+    "any_exception",
+    "any_objects",
+    "any_nested",
+    "any_sequence",
+    "mixed",
+    "type_codes",
+    "plain_values",
+    "derived_values",
+    "shared_values",
+    "graphs",
+    "values_in_structs",
+    "accounts",
+    "custom",
+    "truncatable",
+    "truncated",
+    "value_base",
+    "shapes",
+    "abstract",
+    "spoilt",
+    "box_parameters",
+];
+const WITH_WIDE_TEXT: &[&str] = &[
+    "unions",
+    "union_structs",
+    "recursive",
+    "fixed",
+    "any_numbers",
+    "any_texts",
+    "any_constructed",
+    "any_exception",
+    "any_objects",
+    "any_nested",
+    "any_sequence",
+    "mixed",
+    "type_codes",
+    "plain_values",
+    "derived_values",
+    "shared_values",
+    "graphs",
+    "values_in_structs",
+    "accounts",
+    "custom",
+    "truncatable",
+    "truncated",
+    "value_base",
+    "shapes",
+    "abstract",
+    "spoilt",
+    "box_parameters",
+    "anonymous",
+    "any_wide",
+];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn jacorb_s_client_passes_every_cell() {
     for talk in [V1_0, V1_1, V1_2] {
-        let only: &[&str] = match talk.giop {
-            "1.2" => &["unions", "union_structs", "recursive", "fixed", "anonymous"],
-            _ => &["unions", "union_structs", "recursive", "fixed"],
-        };
         let theirs = Theirs {
             callbacks: Over::Tcp,
-            only,
+            only: match talk.giop {
+                "1.2" => WITH_WIDE_TEXT,
+                _ => WITHOUT_WIDE_TEXT,
+            },
             without: &[],
         };
         their_client(&JACORB, talk, theirs).await;

@@ -143,7 +143,9 @@ final class Samples {
                     return union(java, type, n);
                 case TCKind._tk_value:
                 case TCKind._tk_value_box: {
-                    Object known = below(4) == 0 ? known(java) : null;
+                    // Texts of both kinds are one class in Java, so one could be in boxes of two types.
+                    boolean again = below(4) == 0 && java != String.class;
+                    Object known = again ? known(java) : null;
                     if (known != null || below(6) == 0 || depth > 6) return known;
                     if (type.kind() == TCKind.tk_value_box) {
                         Object box = box(java, type, n);

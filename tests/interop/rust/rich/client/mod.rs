@@ -1,5 +1,6 @@
 //! The client of `rich.idl`: calls everything and checks every rule.
 
+mod anys;
 mod data;
 mod values;
 
@@ -41,4 +42,14 @@ cells! {
     /// Not in GIOP 1.0, and not in 1.1.
     WIDE: data::{ anonymous }
     WIDE_VALUES: values::{ wide_boxes }
+    ANYS: anys::{
+        any_numbers, any_texts, any_constructed, any_objects, any_nested, any_sequence, any_wrong, mixed, type_codes,
+    }
+    /// Not in GIOP 1.0, and not in 1.1.
+    WIDE_ANYS: anys::{ any_wide }
+    /// Not with peers whose compiler makes other TypeCodes of the same IDL.
+    ODD_ANYS: anys::{ any_unions, odd_type_codes }
+    /// Neither that, nor in GIOP 1.0 and 1.1.
+    ODD_WIDE_ANYS: anys::{ any_anonymous }
+    EXCEPTION_ANYS: anys::{ any_exception }
 }

@@ -1,17 +1,21 @@
 //! The servant of `rich.idl`: every comment there is a rule here.
 
+mod anys;
 mod data;
 mod values;
 
 pub(crate) use values::{described, thing};
 
 use crate::idl::rich::{self, Control, PeerRef, PeerServant};
+use std::sync::{Arc, OnceLock};
 use zorb::{Orb, SystemException};
 
 type Raises<T> = Result<T, SystemException>;
 
 pub(crate) struct Peer {
     orb: Orb,
+    /// What it is called by.
+    itself: Arc<OnceLock<PeerRef>>,
 }
 
 impl rich::Peer for Peer {}
@@ -29,11 +33,16 @@ impl Control for Peer {
 /// Serves a peer; the reference is what other programs are given.
 pub(crate) fn serve(orb: &Orb) -> PeerRef {
     crate::values::register(orb);
-    let peer = Peer { orb: orb.clone() };
+    let itself = Arc::new(OnceLock::new());
+    let peer = Peer {
+        orb: orb.clone(),
+        itself: Arc::clone(&itself),
+    };
     let poa = orb.root_poa();
     let reference = poa
         .activate(PeerServant::new(peer))
         .expect("the ORB listens");
+    itself.get_or_init(|| reference.clone());
     orb.key_table()
         .bind("Interop", &reference)
         .expect("the only peer of this ORB");

@@ -1,0 +1,260 @@
+//! What is in the anys of `rich.idl`: what make_any makes, and what check_any looks at.
+
+use crate::idl::rich::{
+    ANY_SEQ_TYPE_CODE, BySuit, CUBOID_TYPE_CODE, Cuboid, Detailed, Kind, LISTS_TYPE_CODE,
+    LONG_SEQ_TYPE_CODE, Mixed, PRICE_TYPE_CODE, PeerRef, Plainly, Point, QuietRef, ROW_TYPE_CODE,
+    STRING_SEQ_TYPE_CODE, Suit, TAG_AGAIN_TYPE_CODE, TAG_TYPE_CODE, W_TAG_TYPE_CODE,
+};
+use crate::idl::rich::{Bill, ByLong, Expr, Price, Tree};
+use crate::samples::{SUITS, bill, cuboid, expr, longs, plainly, point, price, tree};
+use std::fmt::Debug;
+use zorb::{Any, Char, IdlType, IdlValue, Interface, TypeCode, WChar};
+
+/// Those of which there are anys here, in their order. (Values in anys are not among them.)
+pub(crate) const KINDS: [Kind; 40] = [
+    Kind::KNull,
+    Kind::KVoid,
+    Kind::KShort,
+    Kind::KLong,
+    Kind::KUshort,
+    Kind::KUlong,
+    Kind::KFloat,
+    Kind::KDouble,
+    Kind::KBoolean,
+    Kind::KChar,
+    Kind::KOctet,
+    Kind::KLonglong,
+    Kind::KUlonglong,
+    Kind::KWchar,
+    Kind::KString,
+    Kind::KWstring,
+    Kind::KBounded,
+    Kind::KAlias,
+    Kind::KEnum,
+    Kind::KStruct,
+    Kind::KUnion,
+    Kind::KUnionNone,
+    Kind::KSequence,
+    Kind::KSequences,
+    Kind::KStrings,
+    Kind::KArray,
+    Kind::KArrays,
+    Kind::KFixed,
+    Kind::KTree,
+    Kind::KExpr,
+    Kind::KException,
+    Kind::KObject,
+    Kind::KNil,
+    Kind::KAny,
+    Kind::KAnys,
+    Kind::KTypecode,
+    Kind::KMixed,
+    Kind::KBill,
+    Kind::KBoundedWide,
+    Kind::KPlainly,
+];
+
+fn any<T: IdlType + ?Sized>(value: &T) -> Any {
+    Any::new(value).expect("a value of its type")
+}
+
+fn typed<T: IdlType + ?Sized>(ty: &TypeCode, value: &T) -> Any {
+    Any::with_type_code(ty, value).expect("a value of that type")
+}
+
+fn wide(n: i32) -> String {
+    format!("\u{416}{n}")
+}
+
+fn union(n: i32) -> ByLong {
+    match n % 3 {
+        0 => ByLong::Text {
+            discriminator: -7,
+            value: format!("u {n}"),
+        },
+        1 => ByLong::At(point(n)),
+        _ => ByLong::Other {
+            discriminator: 5,
+            value: n as u8,
+        },
+    }
+}
+
+fn suit(n: i32) -> Suit {
+    SUITS[usize::try_from(n % 4).expect("seeds are positive")]
+}
+
+fn lists(n: i32) -> Vec<Vec<i32>> {
+    let count = usize::try_from(n % 4).expect("seeds are positive");
+    (1..=count).map(|length| vec![n; length]).collect()
+}
+
+fn strings(n: i32) -> Vec<String> {
+    vec![format!("s {n}"), String::new(), "\u{e9}".to_owned()]
+}
+
+fn detailed(n: i32) -> Detailed {
+    Detailed {
+        code: n,
+        text: format!("e {n}"),
+        where_: point(n),
+    }
+}
+
+fn mixed(n: i32, peer: &PeerRef) -> Mixed {
+    Mixed {
+        mark: n as u8,
+        inner: make(Kind::KUnion, n, peer).expect("there are such"),
+        kind: TypeCode::of::<Expr>(),
+        end: f64::from(n) / 4.0,
+    }
+}
+
+/// What make_any gives; `None` for the kinds that are not among [`KINDS`].
+pub(crate) fn make(which: Kind, n: i32, peer: &PeerRef) -> Option<Any> {
+    let again = |which| make(which, n, peer).expect("there are such");
+    Some(match which {
+        Kind::KNull => Any::default(),
+        Kind::KVoid => any(&()),
+        Kind::KShort => any(&(-n as i16)),
+        Kind::KLong => any(&(-n).wrapping_mul(1000)),
+        Kind::KUshort => any(&(65535_i32.wrapping_sub(n) as u16)),
+        Kind::KUlong => any(&u32::MAX.wrapping_sub(n as u32)),
+        Kind::KFloat => any(&(n as f32 + 0.5)),
+        Kind::KDouble => any(&(f64::from(n) + 0.25)),
+        Kind::KBoolean => any(&(n % 2 == 1)),
+        Kind::KChar => any(&Char(b'A' + (n % 26) as u8)),
+        Kind::KOctet => any(&(n as u8)),
+        Kind::KLonglong => any(&(i64::from(-n) * 10_000_000_000)),
+        Kind::KUlonglong => any(&u64::MAX.wrapping_sub(n as u64)),
+        Kind::KWchar => any(&WChar(0x416 + (n % 16) as u16)),
+        Kind::KString => any(format!("text {n}").as_str()),
+        Kind::KWstring => typed(&TypeCode::wstring(0), wide(n).as_str()),
+        Kind::KBounded => typed(&TAG_TYPE_CODE, format!("t {n}").as_str()),
+        Kind::KAlias => typed(&TAG_AGAIN_TYPE_CODE, format!("a {n}").as_str()),
+        Kind::KEnum => any(&suit(n)),
+        Kind::KStruct => any(&point(n)),
+        Kind::KUnion => any(&union(n)),
+        Kind::KUnionNone => any(&BySuit::Unset),
+        Kind::KSequence => typed(&LONG_SEQ_TYPE_CODE, &longs(n)),
+        Kind::KSequences => typed(&LISTS_TYPE_CODE, &lists(n)),
+        Kind::KStrings => typed(&STRING_SEQ_TYPE_CODE, &strings(n)),
+        Kind::KArray => typed(&ROW_TYPE_CODE, &[n, n + 1, n + 2]),
+        Kind::KArrays => typed(&CUBOID_TYPE_CODE, &cuboid(n)),
+        Kind::KFixed => typed(&PRICE_TYPE_CODE, &price(n)),
+        Kind::KTree => any(&tree(n)),
+        Kind::KExpr => any(&expr(n)),
+        Kind::KException => any(&detailed(n)),
+        Kind::KObject => any(peer),
+        Kind::KNil => any(&None::<QuietRef>),
+        Kind::KAny => any(&any(&again(Kind::KStruct))),
+        Kind::KAnys => {
+            let all = [Kind::KLong, Kind::KString, Kind::KNull, Kind::KSequence].map(again);
+            typed(&ANY_SEQ_TYPE_CODE, &all.to_vec())
+        }
+        Kind::KTypecode => any(&TypeCode::of::<Tree>()),
+        Kind::KMixed => any(&mixed(n, peer)),
+        Kind::KBill => any(&bill(n)),
+        Kind::KBoundedWide => typed(&W_TAG_TYPE_CODE, wide(n).as_str()),
+        Kind::KPlainly => any(&plainly(n)),
+        _ => return None,
+    })
+}
+
+/// What check_type says.
+pub(crate) fn type_fault(which: Kind, it: &TypeCode, peer: &PeerRef) -> String {
+    let Some(expected) = make(which, 1, peer) else {
+        return "there are no such anys here".to_owned();
+    };
+    if it == expected.type_code() {
+        String::new()
+    } else if it.equivalent(expected.type_code()) {
+        "the TypeCode is equivalent only".to_owned()
+    } else {
+        format!("another TypeCode: {it}")
+    }
+}
+
+fn taken<T: IdlValue + PartialEq + Debug>(it: &Any, expected: T) -> String {
+    match it.extract::<T>() {
+        Ok(found) if found == expected => String::new(),
+        Ok(found) => format!("another value: {found:?}"),
+        Err(error) => format!("it is not taken out as its type: {error}"),
+    }
+}
+
+/// What check_any says.
+pub(crate) fn fault(which: Kind, n: i32, it: &Any, peer: &PeerRef) -> String {
+    let wrong = type_fault(which, it.type_code(), peer);
+    if !wrong.is_empty() {
+        return wrong;
+    }
+    let expected = make(which, n, peer).expect("looked at just now");
+    match which {
+        Kind::KShort => taken(it, -n as i16),
+        Kind::KLong => taken(it, (-n).wrapping_mul(1000)),
+        Kind::KUlonglong => taken(it, u64::MAX.wrapping_sub(n as u64)),
+        Kind::KFloat => taken(it, n as f32 + 0.5),
+        Kind::KBoolean => taken(it, n % 2 == 1),
+        Kind::KWchar => taken(it, WChar(0x416 + (n % 16) as u16)),
+        Kind::KString => taken(it, format!("text {n}")),
+        Kind::KWstring | Kind::KBoundedWide => taken(it, wide(n)),
+        Kind::KBounded => taken(it, format!("t {n}")),
+        Kind::KAlias => taken(it, format!("a {n}")),
+        Kind::KEnum => taken(it, suit(n)),
+        Kind::KStruct => taken::<Point>(it, point(n)),
+        Kind::KUnion => taken(it, union(n)),
+        Kind::KUnionNone => taken(it, BySuit::Unset),
+        Kind::KSequence => taken(it, longs(n)),
+        Kind::KSequences => taken(it, lists(n)),
+        Kind::KStrings => taken(it, strings(n)),
+        Kind::KArray => taken(it, [n, n + 1, n + 2]),
+        Kind::KArrays => taken::<Cuboid>(it, cuboid(n)),
+        Kind::KFixed => taken::<Price>(it, price(n)),
+        Kind::KTree => taken(it, tree(n)),
+        Kind::KExpr => taken(it, expr(n)),
+        Kind::KException => taken(it, detailed(n)),
+        Kind::KNil => match it.extract::<Option<QuietRef>>() {
+            Ok(None) => String::new(),
+            other => format!("no nil: {other:?}"),
+        },
+        Kind::KObject => match it.extract::<Option<PeerRef>>() {
+            Ok(Some(found)) if found.as_object().is_equivalent(peer.as_object()) => String::new(),
+            other => format!("another object: {other:?}"),
+        },
+        Kind::KAny => match it.extract::<Any>().and_then(|inner| inner.extract::<Any>()) {
+            Ok(inner) => fault(Kind::KStruct, n, &inner, peer),
+            Err(error) => error.to_string(),
+        },
+        Kind::KAnys => match it.extract::<Vec<Any>>().as_deref() {
+            Ok([a, b, c, d]) => [
+                fault(Kind::KLong, n, a, peer),
+                fault(Kind::KString, n, b, peer),
+                fault(Kind::KNull, n, c, peer),
+                fault(Kind::KSequence, n, d, peer),
+            ]
+            .concat(),
+            other => format!("not four anys: {other:?}"),
+        },
+        Kind::KTypecode => taken(it, TypeCode::of::<Tree>()),
+        Kind::KMixed => match it.extract::<Mixed>() {
+            Ok(found) => mixed_fault(n, &found),
+            Err(error) => error.to_string(),
+        },
+        Kind::KBill => taken::<Bill>(it, bill(n)),
+        Kind::KPlainly => taken::<Plainly>(it, plainly(n)),
+        _ if *it == expected => String::new(),
+        _ => format!("another value: {it:?}"),
+    }
+}
+
+/// What is wrong with the one for that seed.
+pub(crate) fn mixed_fault(n: i32, it: &Mixed) -> String {
+    if it.mark != n as u8 || it.end != f64::from(n) / 4.0 {
+        return format!("another mark or end: {it:?}");
+    }
+    if it.kind != TypeCode::of::<Expr>() {
+        return format!("another type: {}", it.kind);
+    }
+    taken(&it.inner, union(n))
+}
