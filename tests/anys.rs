@@ -1,7 +1,11 @@
 //! `any` and `TypeCode` as parameters, between two ORBs over a socket and within one: what Rust knows goes in and comes
 //! out typed, what it does not know comes apart.
 
-use zorb::{Abstract, Any, ExtractError, ObjectRef, Orb, SystemException, TypeCode, Value};
+use zorb::{
+    Abstract, Any, CustomMarshal, DataInput, DataOutput, ExtractError, MarshalError, ObjectRef,
+    Orb, SystemException, SystemExceptionKind, TypeCode, Value, ValueBase,
+};
+use zorb_cdr::{BigEndian, Codec, Decoder, Encoder, IdlReference, WireFormat};
 
 zorb::idl! {
     module Stock {
@@ -24,7 +28,10 @@ zorb::idl! {
         valuetype Link { public string name; public Link next; };
         valuetype Heavy : truncatable Link { public double weight; };
         valuetype Numbers sequence<long>;
+        valuetype Named : Link { public long count; };
+        custom valuetype Sealed { public string text; public Link about; };
         abstract interface Either {};
+        valuetype Shown supports Either { public string text; };
         interface Mostly : Either {};
 
         interface Keeper {
@@ -43,8 +50,22 @@ zorb::idl! {
 use stock::keeper::LoseError;
 use stock::{
     Amount, CODE_TYPE_CODE, EitherRef, Grade, Heavy, ITEMS_TYPE_CODE, Item, Keeper, KeeperRef,
-    KeeperServant, Link, Lost, MATRIX_TYPE_CODE, Matrix, Missing, Numbers, Shelf, TITLE_TYPE_CODE,
+    KeeperServant, Link, Lost, MATRIX_TYPE_CODE, Matrix, Missing, Named, Numbers, Sealed, Shelf,
+    Shown, TITLE_TYPE_CODE,
 };
+
+impl CustomMarshal for Sealed {
+    fn marshal(&self, output: &mut DataOutput<'_>) -> Result<(), MarshalError> {
+        output.write_value(self.about.as_ref())?;
+        output.write(&self.text)
+    }
+
+    fn unmarshal(input: &mut DataInput<'_, '_>) -> Result<Self, MarshalError> {
+        let about = input.read_value()?;
+        let text = input.read()?;
+        Ok(Self { text, about })
+    }
+}
 
 struct Servant {
     note: std::sync::Mutex<Any>,
@@ -262,6 +283,35 @@ async fn a_reference_in_an_any_can_be_called() {
 }
 
 #[tokio::test]
+async fn a_reference_comes_out_of_an_any_that_never_went_anywhere() {
+    let (_server, _client, keeper, _own) = keepers().await;
+    let called = async |any: &Any| {
+        let keeper: Option<KeeperRef> = any.extract().expect("a keeper");
+        keeper
+            .expect("not nil")
+            .name()
+            .await
+            .expect("an answer")
+            .len()
+    };
+    let any = Any::new(&keeper).expect("an any");
+    assert_eq!(called(&any).await, 6);
+    // Nor does it matter how deep it is in there.
+    let shelf = Any::new(&Shelf {
+        label: Any::new(&any).expect("an any"),
+        inner: Vec::new(),
+        keeper: None,
+    });
+    let label = shelf.expect("an any").member("label").expect("a label");
+    let outer: Any = label.extract().expect("an any");
+    assert_eq!(called(&outer.extract().expect("an any")).await, 6);
+    let list = Any::new(&vec![Some(keeper.clone())]).expect("an any");
+    let again = Any::of_elements(list.type_code(), &[any]).expect("an any");
+    assert_eq!(again, list);
+    assert_eq!(called(&again.elements().next().expect("one")).await, 6);
+}
+
+#[tokio::test]
 async fn exceptions_carry_anys() {
     let (_server, _client, keeper, _own) = keepers().await;
     let what = Any::new(&item("nail")).expect("an any");
@@ -333,6 +383,217 @@ async fn values_in_anys_share_what_they_share() {
         let nothing = Any::new(&None::<Abstract<EitherRef>>).expect("an any");
         assert_eq!(keeper.echo(&nothing).await.expect("an any").0, nothing);
     }
+}
+
+fn link(name: &str) -> Link {
+    Link {
+        name: name.to_owned(),
+        next: None,
+    }
+}
+
+fn named(name: &str) -> Value<Named> {
+    Value::new(Named {
+        base: link(name),
+        count: 7,
+    })
+}
+
+fn sealed() -> Value<Sealed> {
+    Value::new(Sealed {
+        text: "secret".to_owned(),
+        about: Some(named("about").upcast()),
+    })
+}
+
+/// Anys that hold what their type does not tell, and what they look like.
+fn odd_anys() -> Vec<(Any, &'static str)> {
+    let shown = Value::new(Shown {
+        text: "it".to_owned(),
+    });
+    let either: Option<Abstract<EitherRef>> = Some(Abstract::Value(shown.upcast()));
+    let link: Value<Link> = named("n").upcast();
+    let base: Value<ValueBase> = named("n").upcast();
+    let list = vec![Some(link.clone()), Some(link.clone())];
+    let any = |made: Result<Any, _>| made.expect("a value of its type");
+    vec![
+        (
+            any(Any::new(&link)),
+            r#"Stock::Named { name: "n", next: null, count: 7 }"#,
+        ),
+        (
+            any(Any::new(&base)),
+            r#"Stock::Named { name: "n", next: null, count: 7 }"#,
+        ),
+        (
+            any(Any::new(&list)),
+            r#"sequence<Stock::Link> [Stock::Named { name: "n", next: null, count: 7 }, Stock::Link { as before }]"#,
+        ),
+        (any(Any::new(&either)), r#"Stock::Shown { text: "it" }"#),
+        (any(Any::new(&sealed())), "Stock::Sealed { custom }"),
+    ]
+}
+
+#[tokio::test]
+async fn values_in_anys_may_be_of_types_that_only_the_orb_knows() {
+    let (server, client, elsewhere, own) = keepers().await;
+    for (any, looks) in odd_anys() {
+        assert_eq!(any.to_string(), looks);
+        let refused = elsewhere.echo(&any).await.expect_err("nobody knows it");
+        assert_eq!(
+            (refused.kind, refused.minor & 0xfff),
+            (SystemExceptionKind::Marshal, 1),
+            "{looks}: {refused}"
+        );
+    }
+    for orb in [&server, &client] {
+        orb.register_value::<Named>();
+        orb.register_value::<Sealed>();
+        orb.register_value::<Shown>();
+    }
+    for (any, looks) in odd_anys() {
+        for keeper in [&elsewhere, &own] {
+            let (back, ty) = keeper.echo(&any).await.expect("an any");
+            assert_eq!((&back, &ty), (&any, any.type_code()));
+            assert_eq!(back.to_string(), looks);
+            // And once more, in an any in an any.
+            let outer = Any::new(&back).expect("an any");
+            let (outer, _) = keeper.echo(&outer).await.expect("an any");
+            assert_eq!(outer.extract::<Any>(), Ok(back));
+        }
+    }
+    let [link, base, _, either, sealed] = &odd_anys()[..] else {
+        panic!("there are five");
+    };
+    let (link, _) = elsewhere.echo(&link.0).await.expect("an any");
+    let link: Option<Value<Link>> = link.extract().expect("a value");
+    let named = link.and_then(|link| link.downcast::<Named>());
+    assert_eq!(named.expect("one").read().count, 7);
+    let (base, _) = elsewhere.echo(&base.0).await.expect("an any");
+    let base: Option<Value<ValueBase>> = base.extract().expect("a value");
+    assert!(base.expect("not null").downcast::<Named>().is_some());
+    let (either, _) = elsewhere.echo(&either.0).await.expect("an any");
+    match either.extract::<Option<Abstract<EitherRef>>>() {
+        Ok(Some(Abstract::Value(value))) => assert!(value.downcast::<Shown>().is_some()),
+        other => panic!("{other:?}"),
+    }
+    let (sealed, _) = elsewhere.echo(&sealed.0).await.expect("an any");
+    let sealed: Option<Value<Sealed>> = sealed.extract().expect("a value");
+    let about = sealed.expect("not null").read().about.clone();
+    assert!(about.expect("not null").downcast::<Named>().is_some());
+}
+
+#[tokio::test]
+async fn a_derived_value_is_truncated_where_it_may_be_and_nobody_knows_it() {
+    let (server, client, elsewhere, _own) = keepers().await;
+    let heavy: Value<Link> = Value::new(Heavy {
+        base: link("h"),
+        weight: 0.5,
+    })
+    .upcast();
+    let any = Any::new(&heavy).expect("an any");
+    let (back, _) = elsewhere.echo(&any).await.expect("an any");
+    assert_eq!(back.to_string(), r#"Stock::Link { name: "h", next: null }"#);
+    server.register_value::<Heavy>();
+    client.register_value::<Heavy>();
+    let (back, _) = elsewhere.echo(&any).await.expect("an any");
+    let back: Option<Value<Link>> = back.extract().expect("a value");
+    let heavy = back.and_then(|link| link.downcast::<Heavy>());
+    assert_eq!(heavy.expect("one").read().weight, 0.5);
+}
+
+/// A value, the TypeCode of an any, a reference to the value for its own, and a long.
+fn shared(first: impl FnOnce(&mut Encoder<BigEndian>), ty: &TypeCode, anys: usize) -> Vec<u8> {
+    let mut e = Encoder::<BigEndian>::new(WireFormat::default());
+    e.write_u8(0);
+    first(&mut e);
+    for _ in 0..anys {
+        e.put(ty).expect("a TypeCode");
+        e.write_u32(u32::MAX);
+        e.write_i32(0);
+    }
+    e.write_u32(99);
+    let mut octets = e.finish().to_vec();
+    let tag = octets
+        .windows(4)
+        .position(|word| matches!(word, [0x7f, 0xff, 0xff, 0..=0x0e]))
+        .expect("a value");
+    let mut at = tag;
+    while let Some(next) = octets[at..]
+        .windows(8)
+        .position(|it| it == [255, 255, 255, 255, 0, 0, 0, 0])
+    {
+        at += next + 4;
+        let offset = i32::try_from(tag).expect("small") - i32::try_from(at).expect("small");
+        octets[at..at + 4].copy_from_slice(&offset.to_be_bytes());
+    }
+    octets
+}
+
+type LinkCodec = <Value<Link> as IdlReference>::Codec;
+
+#[test]
+fn anys_of_one_message_share_values_as_omniorb_has_them_do() {
+    let second = Value::new(link("b"));
+    let first = Value::new(Link {
+        name: "a".to_owned(),
+        next: Some(second.clone()),
+    });
+    let heavy = Value::new(Heavy {
+        base: link("h"),
+        weight: 0.5,
+    });
+    for (value, in_chunks) in [(first, false), (heavy.upcast(), true)] {
+        let any = Any::new(&value).expect("an any");
+        let in_any = shared(|e| e.put(&any).expect("an any"), any.type_code(), 2);
+        let alone = shared(
+            |e| LinkCodec::encode(&Some(value.clone()), e).expect("a value"),
+            any.type_code(),
+            2,
+        );
+        let mut d = Decoder::<BigEndian>::from_slice(&in_any, WireFormat::default());
+        d.read_u8().expect("an octet");
+        let read: Vec<Any> = (0..3).map(|_| d.get().expect("an any")).collect();
+        assert_eq!(d.read_u32(), Ok(99));
+        if !in_chunks {
+            assert_eq!(read, [any.clone(), any.clone(), any.clone()]);
+        }
+        assert_eq!((&read[1], &read[2]), (&read[0], &read[0]));
+
+        let mut d = Decoder::<BigEndian>::from_slice(&alone, WireFormat::default());
+        d.read_u8().expect("an octet");
+        let typed = LinkCodec::decode(&mut d).expect("a value");
+        let name = typed.expect("not null").read().name.clone();
+        assert_eq!(name, value.read().name);
+        let again: Vec<Any> = (0..2).map(|_| d.get().expect("an any")).collect();
+        assert_eq!(again, read[1..]);
+        assert_eq!(d.read_u32(), Ok(99));
+    }
+}
+
+#[test]
+fn a_value_that_stands_in_an_any_is_read_where_no_any_is() {
+    let any = Any::new(&Value::new(link("a"))).expect("an any");
+    let octets = shared(|e| e.put(&any).expect("an any"), any.type_code(), 1);
+    let mut d = Decoder::<BigEndian>::from_slice(&octets, WireFormat::default());
+    d.read_u8().expect("an octet");
+    assert_eq!(d.get::<Any>(), Ok(any));
+    d.get::<TypeCode>().expect("a TypeCode");
+    let value = LinkCodec::decode(&mut d).expect("a value");
+    assert_eq!(value.expect("not null").read().name, "a");
+    assert_eq!(d.read_u32(), Ok(99));
+}
+
+#[test]
+fn a_value_that_thousands_of_anys_share_is_not_copied_for_all_of_them() {
+    let any = Any::new(&Value::new(link(&"a".repeat(100_000)))).expect("an any");
+    let octets = shared(|e| e.put(&any).expect("an any"), any.type_code(), 10_000);
+    let mut d = Decoder::<BigEndian>::from_slice(&octets, WireFormat::default());
+    d.read_u8().expect("an octet");
+    let read = (0..10_000).map_while(|_| d.get::<Any>().ok()).count();
+    let copied = read * 100_000;
+    assert!(copied > octets.len(), "{read} of {}", octets.len());
+    assert!(copied < 17 * octets.len(), "{read} of {}", octets.len());
 }
 
 #[test]

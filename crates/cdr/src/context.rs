@@ -1,5 +1,6 @@
 //! What values are decoded against.
 
+use crate::KnownValue;
 use alloc::sync::Arc;
 use core::any::Any;
 
@@ -11,6 +12,12 @@ pub trait Context: Send + Sync {
 
     /// The same to be kept, by an [`Any`](crate::Any) with references in it; `None` if it cannot be.
     fn keep(&self) -> Option<Arc<dyn Context>> {
+        None
+    }
+
+    /// What is known of the value type with this repository id: values in anys may be of other types than their
+    /// TypeCodes say.
+    fn value_type(&self, _id: &str) -> Option<KnownValue> {
         None
     }
 }

@@ -132,6 +132,11 @@ impl<'de, O> Decoder<'de, O> {
         self.context.and_then(Context::keep)
     }
 
+    /// What the context knows of a value type.
+    pub(crate) fn value_type(&self, id: &str) -> Option<crate::KnownValue> {
+        self.context.and_then(|context| context.value_type(id))
+    }
+
     /// Replaces the default [`Limits`].
     #[must_use]
     pub const fn with_limits(mut self, limits: Limits) -> Self {

@@ -1,10 +1,10 @@
 //! Writing CDR.
 
 use crate::{
-    ByteOrder, CharSet, Encode, EncodeError, EncodeErrorKind, Endian, Gather, WireFormat,
-    layout::padding,
+    ByteOrder, CharSet, Context, Encode, EncodeError, EncodeErrorKind, Endian, Gather, KnownValue,
+    WireFormat, any::Held, layout::padding,
 };
-use alloc::boxed::Box;
+use alloc::{boxed::Box, sync::Arc};
 use bytes::{Bytes, BytesMut};
 use core::{fmt, marker::PhantomData};
 
@@ -50,6 +50,9 @@ pub struct Encoder<O> {
     bias: usize,
     format: WireFormat,
     remembers_runs: bool,
+    /// What is written is for an any, which has to hold what is noted.
+    holds: bool,
+    held: Option<Box<Held>>,
     /// What is known of the values written so far; nothing before the first.
     values: Option<Box<ValueWriter>>,
     order: PhantomData<O>,
@@ -71,6 +74,8 @@ impl<O: ByteOrder> Encoder<O> {
             bias: 0,
             format,
             remembers_runs: false,
+            holds: false,
+            held: None,
             values: None,
             order: PhantomData,
         }
@@ -81,6 +86,37 @@ impl<O: ByteOrder> Encoder<O> {
     /// primitive. [`Gather::runs`] tells them.
     pub const fn remember_runs(&mut self) {
         self.remembers_runs = true;
+    }
+
+    /// The encoder of an any's value: what is noted is held.
+    pub(crate) fn holding(format: WireFormat) -> Self {
+        let mut encoder = Self::new(format);
+        encoder.holds = true;
+        encoder
+    }
+
+    /// What was noted.
+    pub(crate) const fn take_held(&mut self) -> Option<Box<Held>> {
+        self.held.take()
+    }
+
+    /// Notes what references that are written belong to, for an any that they are put into: it is what they are
+    /// [decoded against](crate::Decoder::with_context) when they come out again. Costs nothing elsewhere.
+    #[inline]
+    pub fn note_context(&mut self, context: impl FnOnce() -> Option<Arc<dyn Context>>) {
+        if self.holds {
+            self.held
+                .get_or_insert_with(Box::default)
+                .note_context(context);
+        }
+    }
+
+    /// Notes the type of a value that is written, for an any that it is put into. Costs nothing elsewhere.
+    #[inline]
+    pub fn note_value_type(&mut self, known: KnownValue) {
+        if self.holds {
+            self.held.get_or_insert_with(Box::default).note_type(known);
+        }
     }
 
     /// Notes that what was written from `start` on may be cut at a multiple of 4.

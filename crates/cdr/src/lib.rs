@@ -86,7 +86,9 @@ mod window;
 
 #[doc(hidden)]
 pub use any::ExceptionCodec;
-pub use any::{Any, Elements, ExtractError, IdlReference, IdlType, IdlValue};
+pub use any::{
+    Any, CopyError, CopyState, Elements, ExtractError, IdlReference, IdlType, IdlValue, KnownValue,
+};
 #[doc(hidden)]
 pub use bits::Bits;
 pub use codec::{

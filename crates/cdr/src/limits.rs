@@ -29,6 +29,11 @@ impl Limits {
     /// octets of a message alone would bound too little; a million is far more than anybody sends at once.
     pub const VALUES: u32 = 1 << 20;
 
+    /// How often, on average, the octets of a message may be read again, because a value in an any is one that stands
+    /// elsewhere in the message: an any has to hold all of its value, so that such a value is copied. What copies take
+    /// is so at most 16 octets per octet received.
+    pub const AGAIN: usize = 16;
+
     /// Repository ids that a value may list. They are its type and the bases that it can be truncated to.
     pub const VALUE_IDS: u32 = 64;
 

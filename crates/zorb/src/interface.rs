@@ -3,9 +3,10 @@
 use crate::object::ObjectRef;
 use core::marker::PhantomData;
 use core::time::Duration;
+use std::sync::Arc;
 use zorb_cdr::{
-    ByteOrder, Codec, DecodeError, DecodeErrorKind, Decoder, EncodeError, Encoder, IdlReference,
-    IdlType, Layout, StaticType, TcKind,
+    ByteOrder, Codec, Context, DecodeError, DecodeErrorKind, Decoder, EncodeError, Encoder,
+    IdlReference, IdlType, Layout, StaticType, TcKind,
 };
 use zorb_giop::{Ior, SystemException};
 
@@ -83,8 +84,15 @@ impl IdlType for ObjectRef {
     const TYPE: &'static StaticType = &OBJECT;
 
     fn put_idl<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        e.note_context(|| kept(self));
         e.put(self.ior())
     }
+}
+
+/// The ORB of a reference, for an any that it is put into.
+#[cold]
+fn kept(reference: &ObjectRef) -> Option<Arc<dyn Context>> {
+    Some(Arc::new(reference.orb().clone()))
 }
 
 /// How references travel: as an IOR, nil as the empty one.
@@ -99,7 +107,7 @@ impl<T: Interface> Codec for RefCodec<T> {
 
     fn encode<O: ByteOrder>(value: &Option<T>, e: &mut Encoder<O>) -> Result<(), EncodeError> {
         match value {
-            Some(reference) => e.put(reference.as_object().ior()),
+            Some(reference) => reference.as_object().put_idl(e),
             None => e.put(&Ior::NIL),
         }
     }

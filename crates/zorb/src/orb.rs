@@ -24,7 +24,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use zorb_cdr::Context;
+use zorb_cdr::{Context, KnownValue};
 use zorb_executor::Lane;
 use zorb_giop::ior::TaggedProfile;
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
@@ -528,6 +528,10 @@ impl Context for OrbInner {
     fn keep(&self) -> Option<Arc<dyn Context>> {
         Some(Arc::new(self.handle()?))
     }
+
+    fn value_type(&self, id: &str) -> Option<KnownValue> {
+        self.values().known(id)
+    }
 }
 
 /// The same, by whatever has to outlive a message: it counts as a handle of the ORB, as a reference does.
@@ -538,5 +542,9 @@ impl Context for Orb {
 
     fn keep(&self) -> Option<Arc<dyn Context>> {
         Some(Arc::new(self.clone()))
+    }
+
+    fn value_type(&self, id: &str) -> Option<KnownValue> {
+        self.inner().values().known(id)
     }
 }

@@ -254,7 +254,7 @@ macro_rules! __any_reference {
                 &self,
                 encoder: &mut $crate::__private::reexport::Encoder<__O>,
             ) -> ::core::result::Result<(), $crate::__private::reexport::EncodeError> {
-                encoder.put(self.object.ior())
+                $crate::IdlType::put_idl(&self.object, encoder)
             }
         }
     };

@@ -4,21 +4,25 @@
 //! - `typed`: which Rust types may;
 //! - `walk`: reading and writing by TypeCode alone;
 //! - `values`: value types among them;
+//! - `held`: what values need besides their octets;
 //! - `parts`: taking apart and putting together what no Rust type is known of;
 //! - `show`: values as people read them.
 
+mod held;
 mod parts;
 mod show;
 mod typed;
 mod values;
 mod walk;
 
+pub(crate) use held::Held;
+pub use held::{CopyError, CopyState, KnownValue};
 pub use parts::Elements;
 pub use typed::{ExceptionCodec, IdlReference, IdlType, IdlValue};
 
 use crate::{
-    ByteOrder, CharSet, Codec, Context, Decode, DecodeError, DecodeErrorKind, Decoder, Encode,
-    EncodeError, EncodeErrorKind, Encoder, Frame, NativeEndian, TypeCode, WCharSet, WireFormat,
+    ByteOrder, CharSet, Codec, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError,
+    EncodeErrorKind, Encoder, Frame, NativeEndian, TypeCode, WCharSet, WireFormat,
     typecode::{
         Sameness, TcKind,
         data::{NULL, TypeRef},
@@ -62,8 +66,8 @@ pub struct Any {
     ty: TypeCode,
     /// In [`STORED`] form, native order, position 0.
     value: Bytes,
-    /// What references in the value are decoded against.
-    context: Option<Arc<dyn Context>>,
+    /// What references and values of value types in it are decoded against.
+    held: Option<Arc<Held>>,
 }
 
 /// Why a value does not come out of an any.
@@ -94,13 +98,19 @@ impl Any {
     /// # Errors
     /// As [`Encode::encode`]: a bound exceeded, text with a NUL.
     pub fn new<T: IdlType + ?Sized>(value: &T) -> Result<Self, EncodeError> {
-        let mut e = Encoder::<NativeEndian>::new(STORED);
+        let mut e = Encoder::holding(STORED);
         value.put_idl(&mut e)?;
-        Ok(Self {
-            ty: TypeCode::from_static(T::TYPE),
+        Ok(Self::written(TypeCode::from_static(T::TYPE), e))
+    }
+
+    /// The any whose value was written.
+    fn written(ty: TypeCode, mut e: Encoder<NativeEndian>) -> Self {
+        let held = e.take_held().map(Arc::from);
+        Self {
+            ty,
             value: e.finish().into_bytes(),
-            context: None,
-        })
+            held,
+        }
     }
 
     /// Puts a value into an any as one of a type that Rust does not tell from that of the value: an alias, a bounded
@@ -131,13 +141,9 @@ impl Any {
         if !same(self.ty.view(), ty.view(), Sameness::Convertible) {
             return Err(EncodeErrorKind::Expected("a value that is of the TypeCode's type").into());
         }
-        let mut e = Encoder::<NativeEndian>::new(STORED);
+        let mut e = Encoder::holding(STORED);
         self.write(ty.view(), &mut e)?;
-        Ok(Self {
-            ty: ty.clone(),
-            value: e.finish().into_bytes(),
-            context: self.context.clone(),
-        })
+        Ok(Self::written(ty.clone(), e))
     }
 
     /// The type of the value.
@@ -197,8 +203,8 @@ impl Any {
         };
         let frame = Frame::new(octets);
         let mut d = Decoder::<NativeEndian>::new(&frame, STORED);
-        if let Some(context) = &self.context {
-            d = d.with_context(&**context);
+        if let Some(held) = &self.held {
+            d = d.with_context(&**held);
         }
         let value = T::Codec::decode(&mut d)?;
         if d.remaining() != 0 {
@@ -217,23 +223,18 @@ impl Any {
 
     /// A decoder at the start of the value.
     fn decoder(&self) -> Decoder<'_, NativeEndian> {
-        Decoder::from_slice(&self.value, STORED)
+        let d = Decoder::from_slice(&self.value, STORED);
+        match &self.held {
+            Some(held) => d.with_context(&**held),
+            None => d,
+        }
     }
 
     /// Reads a value of a type that is known by its TypeCode alone.
     fn read<O: ByteOrder>(ty: TypeCode, d: &mut Decoder<'_, O>) -> Result<Self, DecodeError> {
-        let mut e = Encoder::<NativeEndian>::new(STORED);
-        let mut walk = Walk::default();
-        walk.copy(ty.view(), ty.view(), d, &mut e)?;
-        let context = match walk.references {
-            true => d.kept_context(),
-            false => None,
-        };
-        Ok(Self {
-            ty,
-            value: e.finish().into_bytes(),
-            context,
-        })
+        let mut e = Encoder::holding(STORED);
+        Walk::default().copy(ty.view(), ty.view(), d, &mut e)?;
+        Ok(Self::written(ty, e))
     }
 }
 
@@ -247,7 +248,7 @@ impl Default for Any {
         Self {
             ty: TypeCode::from_static(&NULL),
             value: Bytes::new(),
-            context: None,
+            held: None,
         }
     }
 }

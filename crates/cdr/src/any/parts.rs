@@ -6,7 +6,7 @@ use super::{
     walk::{array_length, enum_in_range, read_discriminator, sequence_length},
 };
 use crate::{
-    Context, DecodeError, Decoder, EncodeError, EncodeErrorKind, Encoder, NativeEndian, TypeCode,
+    DecodeError, Decoder, EncodeError, EncodeErrorKind, Encoder, NativeEndian, TypeCode,
     typecode::{
         Sameness, TcKind,
         data::{MemberRef, TypeRef},
@@ -14,7 +14,7 @@ use crate::{
         wire::write_label,
     },
 };
-use alloc::{sync::Arc, vec::Vec};
+use alloc::vec::Vec;
 use core::fmt;
 
 /// # Values of unknown types
@@ -107,10 +107,7 @@ impl Any {
     }
 
     fn parts(&self) -> Parts<'_> {
-        Parts {
-            d: self.decoder(),
-            context: self.context.as_ref(),
-        }
+        Parts { d: self.decoder() }
     }
 
     /// A struct or exception, its members in their order.
@@ -236,29 +233,24 @@ impl fmt::Debug for Elements<'_> {
 /// A value that is taken apart from its start.
 struct Parts<'a> {
     d: Decoder<'a, NativeEndian>,
-    context: Option<&'a Arc<dyn Context>>,
 }
 
 impl Parts<'_> {
     /// The next part, which is of that type.
     fn take(&mut self, ty: TypeRef<'_>) -> Result<Any, DecodeError> {
-        let mut part = Any::read(TypeCode::of_view(ty), &mut self.d)?;
-        part.context = self.context.cloned();
-        Ok(part)
+        Any::read(TypeCode::of_view(ty), &mut self.d)
     }
 }
 
 /// A value that is being put together.
 struct Made {
     e: Encoder<NativeEndian>,
-    context: Option<Arc<dyn Context>>,
 }
 
 impl Default for Made {
     fn default() -> Self {
         Self {
-            e: Encoder::new(STORED),
-            context: None,
+            e: Encoder::holding(STORED),
         }
     }
 }
@@ -269,16 +261,11 @@ impl Made {
         if !same(part.ty.view(), ty, Sameness::Convertible) {
             return Err(EncodeErrorKind::Expected("a part of the type that stands there").into());
         }
-        self.context = self.context.take().or_else(|| part.context.clone());
         part.write(ty, &mut self.e)
     }
 
     fn finish(self, ty: &TypeCode) -> Any {
-        Any {
-            ty: ty.clone(),
-            value: self.e.finish().into_bytes(),
-            context: self.context,
-        }
+        Any::written(ty.clone(), self.e)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     Any,
     parts::checked_enumerator,
-    values::lineage,
+    values::{Chosen, choose, lineage},
     walk::{array_length, fixed_digits, read_discriminator, read_text, sequence_length},
 };
 use crate::{
@@ -62,6 +62,7 @@ fn whole(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> f
             | K::Value
             | K::ValueBox
             | K::Event
+            | K::AbstractInterface
     );
     if !tells {
         reference(ty, f, 0)?;
@@ -116,6 +117,10 @@ fn shown(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> R
         TcKind::Struct | TcKind::Except => members(ty, d, f),
         TcKind::Union => union(ty, d, f),
         TcKind::Value | TcKind::ValueBox | TcKind::Event => value_type(ty, d, f),
+        TcKind::AbstractInterface => match d.read_bool()? {
+            true => object(ty, d, f),
+            false => value_type(ty, d, f),
+        },
         TcKind::Sequence => {
             let count = sequence_length(ty, d)?;
             elements(count, ty.content(), d, f)
@@ -214,7 +219,15 @@ fn value_type(
         }
         ValueStart::New(head) => {
             d.share_value(&head, Arc::new(()));
-            state(ty, d, f)?;
+            match choose(ty, head.ids(), d)? {
+                Chosen::Told => state(ty, d, f)?,
+                Chosen::Known(known) if known.custom.is_some() => {
+                    scoped_name(TypeRef::Static(known.ty), f)?;
+                    // What is in there is known to the application alone. It is in chunks, so it can be skipped.
+                    f.write_str(" { custom }")?;
+                }
+                Chosen::Known(known) => state(TypeRef::Static(known.ty), d, f)?,
+            }
             d.end_value(head)?;
         }
     }

@@ -1,8 +1,9 @@
-//! Values (of value types) in anys: as far as their TypeCode tells what their state is.
+//! Values (of value types) in anys: as far as their TypeCode tells what their state is, or their own type is known.
 
 use super::walk::{Walk, Walked};
 use crate::{
-    ByteOrder, DecodeError, DecodeErrorKind, Decoder, EncodeErrorKind, Encoder, Shared, ValueStart,
+    ByteOrder, CopyError, DecodeError, DecodeErrorKind, Decoder, Encoder, KnownValue, Shared,
+    ValueHead, ValueStart,
     typecode::{TcKind, data::TypeRef},
 };
 use alloc::{sync::Arc, vec::Vec};
@@ -12,8 +13,12 @@ const MAX_BASES: usize = 64;
 
 /// Custom marshalling, as the modifier of a TypeCode.
 const CUSTOM: i64 = 1;
+/// Without state.
+const ABSTRACT: i64 = 2;
 /// Truncatable to its base.
 const TRUNCATABLE: i64 = 3;
+
+const VALUE_BASE: &str = "IDL:omg.org/CORBA/ValueBase:1.0";
 
 /// A value that is being copied: what says that two of them are the same.
 struct Copied {
@@ -21,10 +26,59 @@ struct Copied {
     _place: u8,
 }
 
+/// What a value in an any is copied as.
+#[derive(Clone, Copy)]
+pub(super) enum Chosen {
+    /// The type that the any tells.
+    Told,
+    /// One that is known here.
+    Known(KnownValue),
+}
+
+/// The type that a value is taken for, which may be derived from that of its any: the most derived one that is known
+/// here, or that the any tells. A type that is known here comes before what the any tells of it, since the TypeCodes of
+/// JacORB know nothing of bases.
+pub(super) fn choose<I: ByteOrder>(
+    ty: TypeRef<'_>,
+    ids: &[&[u8]],
+    d: &Decoder<'_, I>,
+) -> Result<Chosen, DecodeError> {
+    let has_state = has_state(ty);
+    let told = ty.id().as_bytes();
+    // Every value is one of a type without state, as far as anys can tell.
+    let is_one = |known: &KnownValue| {
+        !has_state
+            || bases(TypeRef::Static(known.ty))
+                .take(MAX_BASES)
+                .any(|base| base.id() == ty.id())
+    };
+    let find = |id: &[u8]| {
+        let known = core::str::from_utf8(id)
+            .ok()
+            .and_then(|id| d.value_type(id));
+        match known.filter(is_one) {
+            Some(known) => Some(Chosen::Known(known)),
+            None => (has_state && id == told && ty.number() != CUSTOM).then_some(Chosen::Told),
+        }
+    };
+    let found = match ids {
+        [] if has_state => find(told),
+        ids => ids.iter().find_map(|id| find(id)),
+    };
+    found.ok_or_else(|| d.error(DecodeErrorKind::NoValueFactory))
+}
+
+/// Whether values can be of exactly this type.
+fn has_state(ty: TypeRef<'_>) -> bool {
+    match ty.kind() {
+        TcKind::ValueBox => true,
+        TcKind::Value | TcKind::Event => ty.number() != ABSTRACT && ty.id() != VALUE_BASE,
+        _ => false,
+    }
+}
+
 impl Walk {
     /// A value: shared with others of the same any, null, or new.
-    ///
-    /// It has to be of the type of its TypeCode, or truncatable to that: nothing tells what the state of another one is.
     #[inline(never)]
     pub(super) fn value<I: ByteOrder, P: ByteOrder>(
         &mut self,
@@ -33,59 +87,75 @@ impl Walk {
         d: &mut Decoder<'_, I>,
         e: &mut Encoder<P>,
     ) -> Walked {
-        let head = match d.begin_value()? {
-            ValueStart::New(head) => head,
-            ValueStart::Null => {
-                e.write_null_value();
-                return Ok(());
-            }
-            // Where it was written before; what is outside of the any was not.
-            ValueStart::Again(shared) => {
-                let written = e.begin_value(&shared, &[], false);
-                let written = written.and_then(|mark| match mark {
-                    None => Ok(()),
-                    Some(_) => Err(EncodeErrorKind::Expected(
-                        "a value that shares nothing outside of its any",
-                    )
-                    .into()),
-                });
-                return self.wrote(written, d);
+        let Some((head, chosen, copied)) = self.begin(from, d, e)? else {
+            return Ok(());
+        };
+        let (from, to, custom) = match chosen {
+            Chosen::Told => (from, to, None),
+            Chosen::Known(known) => {
+                e.note_value_type(known);
+                let ty = TypeRef::Static(known.ty);
+                (ty, ty, known.custom)
             }
         };
-        let copied: Shared = Arc::new(Copied { _place: 0 });
-        d.share_value(&head, Arc::clone(&copied));
-        let known = head.ids().is_empty() || head.ids().contains(&from.id().as_bytes());
-        if !known || from.number() == CUSTOM {
-            return Err(d.error(DecodeErrorKind::NoValueFactory));
-        }
-        let mark = match e.begin_value(&copied, &ids(to), false) {
+        let mark = match e.begin_value(&copied, &ids(to), custom.is_some()) {
             Ok(mark) => mark,
             Err(error) => return self.wrote(Err(error), d),
         };
-        self.state(from, to, d, e)?;
+        match custom.map(|copy| copy(I::any_decoder(d), P::any_encoder(e))) {
+            None => self.state(from, to, d, e)?,
+            Some(Ok(())) => {}
+            Some(Err(CopyError::Read(error))) => return Err(error),
+            Some(Err(CopyError::Write(error))) => return self.wrote(Err(error), d),
+        }
         d.end_value(head)?;
         let written = mark.map_or(Ok(()), |mark| e.end_value(mark));
         self.wrote(written, d)
     }
 
-    /// What an abstract interface stands for: an object, or null. Of a value nothing says what its state is.
+    /// What stands before the state; nothing if there is none.
+    #[inline(never)]
+    fn begin<'de, I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        from: TypeRef<'_>,
+        d: &mut Decoder<'de, I>,
+        e: &mut Encoder<P>,
+    ) -> Result<Option<(ValueHead<'de>, Chosen, Shared)>, DecodeError> {
+        let head = match d.begin_value()? {
+            ValueStart::New(head) => head,
+            ValueStart::Null => {
+                e.write_null_value();
+                return Ok(None);
+            }
+            ValueStart::Again(shared) => match e.write_value_again(&shared) {
+                Ok(true) => return Ok(None),
+                // It stands outside of this any, which has to have one of its own.
+                Ok(false) => d.read_value_again()?,
+                Err(error) => return self.wrote(Err(error), d).map(|()| None),
+            },
+        };
+        let copied: Shared = Arc::new(Copied { _place: 0 });
+        d.share_value(&head, Arc::clone(&copied));
+        let chosen = choose(from, head.ids(), d)?;
+        // Types that are derived from this one may be known to the ORB.
+        e.note_context(|| d.kept_context());
+        Ok(Some((head, chosen, copied)))
+    }
+
+    /// What an abstract interface stands for: an object, or a value.
     #[inline(never)]
     pub(super) fn abstraction<I: ByteOrder, P: ByteOrder>(
         &mut self,
+        from: TypeRef<'_>,
+        to: TypeRef<'_>,
         d: &mut Decoder<'_, I>,
         e: &mut Encoder<P>,
     ) -> Walked {
         let is_object = d.read_bool()?;
         e.write_bool(is_object);
-        if is_object {
-            return self.reference(d, e);
-        }
-        match d.begin_value()? {
-            ValueStart::Null => {
-                e.write_null_value();
-                Ok(())
-            }
-            _ => Err(d.error(DecodeErrorKind::NoValueFactory)),
+        match is_object {
+            true => self.reference(d, e),
+            false => self.value(from, to, d, e),
         }
     }
 
@@ -149,7 +219,7 @@ pub(super) fn derives(from: TypeRef<'_>, to: TypeRef<'_>) -> bool {
         from.kind(),
         TcKind::Value | TcKind::ValueBox | TcKind::Event
     );
-    let any_value = to.kind() == TcKind::Value && to.id() == "IDL:omg.org/CORBA/ValueBase:1.0";
+    let any_value = to.kind() == TcKind::Value && to.id() == VALUE_BASE;
     let mut bases = bases(from).take(MAX_BASES);
     is_value && (any_value || bases.any(|base| !base.id().is_empty() && base.id() == to.id()))
 }

@@ -23,8 +23,6 @@ const MAX_LOOKED_INTO: u32 = 8;
 pub(super) struct Walk {
     /// Parts that took no octets.
     empty: u32,
-    /// There were references that are not nil, which need an ORB to be extracted.
-    pub(super) references: bool,
     /// What went wrong on the other side, if that is what went wrong.
     pub(super) not_written: Option<EncodeError>,
 }
@@ -40,11 +38,14 @@ impl Walk {
         d: &mut Decoder<'_, I>,
         e: &mut Encoder<P>,
     ) -> Walked {
-        use TcKind::{Any, Array, Event, Except, Sequence, Struct, Union, Value, ValueBox};
+        use TcKind::{
+            AbstractInterface, Any, Array, Event, Except, Sequence, Struct, Union, Value, ValueBox,
+        };
         let (from, to) = (from.unaliased(), to.unaliased());
         // What can contain others is apart from what cannot, so that little is on the stack at each level.
         match from.kind() {
-            Struct | Except | Union | Sequence | Array | Any | Value | ValueBox | Event => {
+            Struct | Except | Union | Sequence | Array | Any | Value | ValueBox | Event
+            | AbstractInterface => {
                 let start = d.position();
                 d.nested(|d| self.compound(from, to, d, e))?;
                 if d.position() == start {
@@ -101,7 +102,6 @@ impl Walk {
             }
             K::ObjRef | K::Component | K::Home => self.reference(d, e),
             K::TypeCode => self.type_code(d, e).map(drop),
-            K::AbstractInterface => self.abstraction(d, e),
             _ => Err(d.error(DecodeErrorKind::Expected(
                 "a type whose values an any may hold",
             ))),
@@ -156,6 +156,7 @@ impl Walk {
             TcKind::Struct | TcKind::Except => self.members(from, to, d, e),
             TcKind::Union => self.union(from, to, d, e),
             TcKind::Value | TcKind::ValueBox | TcKind::Event => self.value(from, to, d, e),
+            TcKind::AbstractInterface => self.abstraction(from, to, d, e),
             TcKind::Sequence => self.sequence(from, to, d, e),
             TcKind::Array => {
                 let count = array_length(from, d)?;
@@ -177,8 +178,10 @@ impl Walk {
     ) -> Walked {
         if from.kind() == TcKind::Except {
             // omniORB writes no repository id before the members.
-            let ahead = d.clone().read_raw_string();
-            if ahead.is_ok_and(|id| id == from.id().as_bytes()) {
+            if d.peek(|d| {
+                d.read_raw_string()
+                    .is_ok_and(|id| id == from.id().as_bytes())
+            }) {
                 d.read_raw_string()?;
             }
             let written = e.write_raw_string(to.id().as_bytes());
@@ -311,7 +314,9 @@ impl Walk {
         let written = e.write_raw_string(d.read_raw_string()?);
         self.wrote(written, d)?;
         let profiles = d.read_count(8)?;
-        self.references |= profiles != 0;
+        if profiles != 0 {
+            e.note_context(|| d.kept_context());
+        }
         let written = e.write_count(profiles);
         self.wrote(written, d)?;
         for _ in 0..profiles {

@@ -101,6 +101,10 @@ pub(super) struct ValueReader<'de> {
     ended: u16,
     /// Values that have begun.
     count: u32,
+    /// Where the last indirection to a value led.
+    again: usize,
+    /// Octets that were read again.
+    again_octets: usize,
 }
 
 /// The values that [`Decoder::share_value`] was given, and whether they go round in circles.
@@ -131,8 +135,15 @@ impl Drop for SharedValues {
 
 #[derive(Clone)]
 enum Known {
-    /// Read, or at least begun; the number in [`SharedValues`].
-    Value(usize),
+    /// Read, or at least begun.
+    Value {
+        /// The number in [`SharedValues`].
+        number: usize,
+        /// Values in chunks that it is in.
+        outer: u16,
+        /// The position behind it, when it has ended.
+        end: Option<usize>,
+    },
     /// Skipped, in so many values in chunks.
     Skipped(u16),
 }
@@ -176,7 +187,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
                     return Err(self.error_behind(4, kind));
                 }
                 let outer = self.chunk_depth();
-                self.new_value(tag, outer, None)
+                self.new_value(tag, outer, None).map(ValueStart::New)
             }
         }
     }
@@ -186,7 +197,9 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         if let Some(values) = &mut self.values {
             let number = values.shared.values.len();
             values.shared.values.push(value);
-            values.values.insert(head.position, Known::Value(number));
+            let (outer, end) = (head.outer, None);
+            let known = Known::Value { number, outer, end };
+            values.values.insert(head.position, known);
         }
     }
 
@@ -218,8 +231,12 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
             self.set_depth(head.outer);
         }
         (self.depth, self.owed) = head.left;
+        let position = self.pos;
         if let Some(values) = &mut self.values {
             values.open.pop();
+            if let Some(Known::Value { end, .. }) = values.values.get_mut(&head.position) {
+                *end = Some(position);
+            }
         }
         match head.back {
             Some(back) => {
@@ -242,7 +259,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         tag: u32,
         outer: u16,
         back: Option<Box<Back<'de>>>,
-    ) -> Result<ValueStart<'de>, DecodeError> {
+    ) -> Result<ValueHead<'de>, DecodeError> {
         let position = self.pos.wrapping_sub(4);
         let (ids, chunked) = self.value_head(tag)?;
         let left = (self.depth, self.owed);
@@ -258,14 +275,14 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
             self.set_depth(outer.saturating_add(1));
             self.between_chunks();
         }
-        Ok(ValueStart::New(ValueHead {
+        Ok(ValueHead {
             position,
             ids,
             chunked,
             outer,
             left,
             back,
-        }))
+        })
     }
 
     fn indirect_value(&mut self) -> Result<ValueStart<'de>, DecodeError> {
@@ -275,39 +292,97 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
             .as_mut()
             .and_then(|values| Some((values.values.get(&target)?.clone(), values)));
         match known {
-            Some((Known::Value(number), values))
+            Some((Known::Value { number, .. }, values))
                 if let Some(value) = values.shared.values.get(number).cloned() =>
             {
                 values.shared.cyclic |= values.open.contains(&target);
+                values.again = target;
                 Ok(ValueStart::Again(value))
             }
             // Nobody can go back to an earlier fragment of GIOP 1.1, where alignment was another.
-            Some((Known::Skipped(outer), values)) if self.later.is_empty() && self.bias == 0 => {
-                let back = Box::new(Back {
-                    pos: self.pos,
-                    piece: self.piece,
-                    chunk_end: values.chunk_end,
-                    depth: values.depth,
-                    ended: values.ended,
-                });
-                self.leave_chunks();
-                self.pos = target;
-                self.set_ended(NOT_ENDED);
-                let tag = self.read_u32()?;
-                self.new_value(tag, outer, Some(back))
+            Some((Known::Skipped(outer), _)) if self.later.is_empty() && self.bias == 0 => {
+                self.go_back(target, outer).map(ValueStart::New)
             }
-            _ => Err(self.error_behind(
-                8,
-                DecodeErrorKind::BadIndirection {
-                    of: "value",
-                    target,
-                },
-            )),
+            _ => Err(self.bad_indirection(target)),
         }
+    }
+
+    /// Reads the value once more that [`begin_value`](Self::begin_value) said is there
+    /// [again](ValueStart::Again): for whoever cannot use what became of it. It goes on behind the indirection when
+    /// the value is ended.
+    ///
+    /// # Errors
+    /// [`BadIndirection`](DecodeErrorKind::BadIndirection) if the value is still being read;
+    /// [`TooManyValues`](DecodeErrorKind::TooManyValues) if all that was read again is
+    /// [`Limits::AGAIN`] times the message; and as [`begin_value`](Self::begin_value).
+    #[inline(never)]
+    pub fn read_value_again(&mut self) -> Result<ValueHead<'de>, DecodeError> {
+        let target = self.values.as_ref().map_or(0, |values| values.again);
+        let (total, whole) = (self.total, self.later.is_empty() && self.bias == 0);
+        let known = self.values.as_mut().and_then(|values| {
+            let known = values.values.get(&target)?.clone();
+            Some((known, values))
+        });
+        match known {
+            Some((
+                Known::Value {
+                    outer,
+                    end: Some(end),
+                    ..
+                },
+                values,
+            )) if whole => {
+                // Each indirection is eight octets, and may stand for almost the whole message.
+                let size = end.saturating_sub(target);
+                values.again_octets = values.again_octets.saturating_add(size);
+                if values.again_octets > total.saturating_mul(Limits::AGAIN) {
+                    let limit = Limits::VALUES;
+                    return Err(self.error_behind(8, DecodeErrorKind::TooManyValues { limit }));
+                }
+                self.go_back(target, outer)
+            }
+            _ => Err(self.bad_indirection(target)),
+        }
+    }
+
+    /// Begins to read a value that this is already behind.
+    fn go_back(&mut self, target: usize, outer: u16) -> Result<ValueHead<'de>, DecodeError> {
+        let back = self.values.as_ref().map(|values| {
+            Box::new(Back {
+                pos: self.pos,
+                piece: self.piece,
+                chunk_end: values.chunk_end,
+                depth: values.depth,
+                ended: values.ended,
+            })
+        });
+        self.leave_chunks();
+        self.pos = target;
+        self.set_ended(NOT_ENDED);
+        self.set_depth(outer);
+        let tag = self.read_u32()?;
+        self.new_value(tag, outer, back)
+    }
+
+    fn bad_indirection(&self, target: usize) -> DecodeError {
+        let of = "value";
+        self.error_behind(8, DecodeErrorKind::BadIndirection { of, target })
     }
 }
 
 impl<'de, O> Decoder<'de, O> {
+    /// What `f` reads, without going on.
+    pub(crate) fn peek<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let here = (self.pos, self.piece, self.bias, self.later);
+        let chunk_end = self.chunk_end();
+        let result = f(self);
+        (self.pos, self.piece, self.bias, self.later) = here;
+        if let Some(values) = &mut self.values {
+            values.chunk_end = chunk_end;
+        }
+        result
+    }
+
     /// Where the current chunk ends.
     #[inline]
     pub(super) fn chunk_end(&self) -> usize {
@@ -593,6 +668,8 @@ impl<'de> ValueReader<'de> {
             chunk_end: NO_CHUNK,
             ended: NOT_ENDED,
             count: 0,
+            again: 0,
+            again_octets: 0,
         }
     }
 }

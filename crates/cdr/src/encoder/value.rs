@@ -88,11 +88,10 @@ impl<O: ByteOrder> Encoder<O> {
             traced.push(Arc::clone(value));
             return Ok(None);
         }
-        if let Some((target, _)) = values.values.get(&key) {
-            let target = *target;
-            self.write_indirection(target)?;
+        if self.write_value_again(value)? {
             return Ok(None);
         }
+        let values = self.values.get_or_insert_with(Box::default);
         if values.levels >= Limits::DEPTH {
             let limit = Limits::DEPTH;
             return Err(EncodeErrorKind::TooDeep { limit }.into());
@@ -118,6 +117,21 @@ impl<O: ByteOrder> Encoder<O> {
             self.begin_chunk();
         }
         Ok(Some(ValueMark { outer, chunked }))
+    }
+
+    /// Refers to a value that was written before; false, and nothing written, if it was not.
+    ///
+    /// # Errors
+    /// [`TooLong`](EncodeErrorKind::TooLong) for a distance of almost 2 GiB.
+    pub fn write_value_again(&mut self, value: &Shared) -> Result<bool, EncodeError> {
+        let key = Arc::as_ptr(value).addr();
+        let known = self.values.as_ref().and_then(|v| v.values.get(&key));
+        let Some((target, _)) = known else {
+            return Ok(false);
+        };
+        let target = *target;
+        self.write_indirection(target)?;
+        Ok(true)
     }
 
     /// Ends a value whose state has been written.

@@ -67,27 +67,31 @@ fn begin<'de, T: ValueType, O: ByteOrder>(
 ) -> Result<Begun<'de, T>, DecodeError> {
     match d.begin_value()? {
         ValueStart::Null => Ok(Begun::Over(None)),
-        ValueStart::Again(value) => {
-            let cell = value.downcast::<Cell>().ok();
+        ValueStart::Again(value) => match value.downcast::<Cell>() {
             // What an indirection leads to may be anything.
-            match cell.filter(|cell| cell.info().is(TypeId::of::<T>())) {
-                Some(cell) => Ok(Begun::Over(Some(Value::of(cell)))),
-                None => Err(d.error(DecodeErrorKind::Expected("a value of another type"))),
-            }
-        }
-        ValueStart::New(head) => {
-            let behaviour = choose(d, &head, T::info(), TypeId::of::<T>())?;
-            let cell = Arc::new(Cell::new(behaviour, None));
-            d.share_value(&head, Arc::clone(&cell) as Shared);
-            d.collect_cycles(super::cycles::collector);
-            Ok(Begun::New(Box::new(New {
-                head,
-                behaviour,
-                cell,
-                state: None,
-            })))
-        }
+            Ok(cell) if cell.info().is(TypeId::of::<T>()) => Ok(Begun::Over(Some(Value::of(cell)))),
+            Ok(_) => Err(d.error(DecodeErrorKind::Expected("a value of another type"))),
+            // It stands in an any.
+            Err(_) => new(d.read_value_again()?, d),
+        },
+        ValueStart::New(head) => new(head, d),
     }
+}
+
+fn new<'de, T: ValueType, O: ByteOrder>(
+    head: ValueHead<'de>,
+    d: &mut Decoder<'de, O>,
+) -> Result<Begun<'de, T>, DecodeError> {
+    let behaviour = choose(d, &head, T::info(), TypeId::of::<T>())?;
+    let cell = Arc::new(Cell::new(behaviour, None));
+    d.share_value(&head, Arc::clone(&cell) as Shared);
+    d.collect_cycles(super::cycles::collector);
+    Ok(Begun::New(Box::new(New {
+        head,
+        behaviour,
+        cell,
+        state: None,
+    })))
 }
 
 #[inline(never)]
@@ -106,6 +110,7 @@ fn encode_cell<O: ByteOrder>(cell: &Arc<Cell>, e: &mut Encoder<O>) -> Result<(),
         let shared: Shared = Arc::clone(cell) as Shared;
         e.begin_value(&shared, cell.info().ids, behaviour.custom)
     };
+    e.note_value_type(behaviour.known);
     let mark = match begun {
         Ok(Some(mark)) => mark,
         Ok(None) => return Ok(()),
@@ -215,7 +220,7 @@ impl<R: Interface> Codec for AbstractCodec<R> {
         match value {
             Some(Abstract::Object(reference)) => {
                 e.write_bool(true);
-                e.put(reference.as_object().ior())
+                reference.as_object().put_idl(e)
             }
             Some(Abstract::Value(value)) => {
                 e.write_bool(false);

@@ -6,8 +6,8 @@ use super::types::{State, ValueState, ValueType};
 use crate::interface::{Interface, RefCodec};
 use core::fmt;
 use zorb_cdr::{
-    AnyDecoder, AnyEncoder, Codec, Decode, DecodeError, DecodeErrorKind, Encode, EncodeError,
-    EncodeErrorKind,
+    AnyDecoder, AnyEncoder, Codec, CopyError, Decode, DecodeError, DecodeErrorKind, Encode,
+    EncodeError, EncodeErrorKind,
 };
 
 /// How a value type that is declared `custom` travels: whatever [`marshal`](Self::marshal) writes,
@@ -218,6 +218,22 @@ impl<'de> DataInput<'_, 'de> {
             self.failed = Some(error);
             MarshalError(Cause::Read(error))
         })
+    }
+}
+
+/// Reads a state and writes it elsewhere: how it goes into anys and out of them.
+pub(super) fn copy<T: ValueState + CustomMarshal>(
+    d: AnyDecoder<'_, '_>,
+    e: AnyEncoder<'_>,
+) -> Result<(), CopyError> {
+    let mut state = None;
+    read::<T>(d, &mut state).map_err(CopyError::Read)?;
+    match state
+        .as_ref()
+        .and_then(|state| state.as_any().downcast_ref::<T>())
+    {
+        Some(state) => write(state, e).map_err(CopyError::Write),
+        None => Ok(()),
     }
 }
 

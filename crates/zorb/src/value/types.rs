@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 use zorb_cdr::{
     AnyDecoder, AnyEncoder, BigEndian, ByteOrder, Decode, DecodeError, Decoder, Encode,
-    EncodeError, LittleEndian, StaticType, TcKind,
+    EncodeError, KnownValue, LittleEndian, StaticType, TcKind,
 };
 
 /// A value type, with state or abstract. Generated; `T` of [`Value<T>`](super::Value).
@@ -127,6 +127,7 @@ type Read<O> = fn(&mut Decoder<'_, O>, &mut Option<Box<dyn State>>) -> Result<()
 pub struct Behaviour {
     pub(super) info: fn() -> &'static ValueInfo,
     pub(super) custom: bool,
+    pub(super) known: KnownValue,
     pub(super) write: fn(&dyn Any, AnyEncoder<'_>) -> Result<(), EncodeError>,
     read_big: Read<BigEndian>,
     read_little: Read<LittleEndian>,
@@ -160,6 +161,10 @@ impl Behaviour {
         Self {
             info: T::info,
             custom: false,
+            known: KnownValue {
+                ty: T::TYPE,
+                custom: None,
+            },
             write: |state, e| match (state.downcast_ref::<T>(), e) {
                 (Some(state), AnyEncoder::Big(e)) => T::encode(state, e),
                 (Some(state), AnyEncoder::Little(e)) => T::encode(state, e),
@@ -179,6 +184,10 @@ impl Behaviour {
         Self {
             info: T::info,
             custom: true,
+            known: KnownValue {
+                ty: T::TYPE,
+                custom: Some(super::custom::copy::<T>),
+            },
             write: |state, e| match state.downcast_ref::<T>() {
                 Some(state) => super::custom::write(state, e),
                 None => Ok(()),
@@ -223,6 +232,11 @@ impl Values {
     pub(crate) fn register<T: Concrete>(&self) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         known.insert(T::REPOSITORY_ID, T::behaviour());
+    }
+
+    /// What anys want to know of a type.
+    pub(crate) fn known(&self, id: &str) -> Option<KnownValue> {
+        Some(self.get(id)?.known)
     }
 
     pub(super) fn get(&self, id: &str) -> Option<&'static Behaviour> {

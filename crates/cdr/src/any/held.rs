@@ -1,0 +1,76 @@
+//! What values in an any need besides their octets: an ORB for references, and what is known of value types.
+
+use crate::{
+    AnyDecoder, AnyEncoder, Context, DecodeError, EncodeError, StaticType, typecode::data::TypeRef,
+};
+use alloc::{sync::Arc, vec::Vec};
+use core::any::Any;
+
+/// What is known of a value type here, whatever the TypeCode of an any says: a value in it may be of a derived type.
+#[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "made by whoever knows value types"
+)]
+pub struct KnownValue {
+    /// The type as static data.
+    pub ty: &'static StaticType,
+    /// How the state goes from one stream to another, if it is marshalled by hand.
+    pub custom: Option<CopyState>,
+}
+
+impl KnownValue {
+    fn id(&self) -> &'static str {
+        TypeRef::Static(self.ty).id()
+    }
+}
+
+/// Reads the state of a value and writes it elsewhere.
+pub type CopyState = fn(AnyDecoder<'_, '_>, AnyEncoder<'_>) -> Result<(), CopyError>;
+
+/// Which side of a [`CopyState`] failed.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "there are these two sides")]
+pub enum CopyError {
+    /// Reading.
+    Read(DecodeError),
+    /// Writing.
+    Write(EncodeError),
+}
+
+/// What is remembered while the value of an any is written; then what it is decoded against.
+#[derive(Default)]
+pub(crate) struct Held {
+    context: Option<Arc<dyn Context>>,
+    /// The types that values in it were taken for. Those of the ORB may be others tomorrow.
+    types: Vec<KnownValue>,
+}
+
+impl Held {
+    pub(crate) fn note_context(&mut self, context: impl FnOnce() -> Option<Arc<dyn Context>>) {
+        if self.context.is_none() {
+            self.context = context();
+        }
+    }
+
+    pub(crate) fn note_type(&mut self, known: KnownValue) {
+        if self.value_type(known.id()).is_none() {
+            self.types.push(known);
+        }
+    }
+}
+
+impl Context for Held {
+    fn as_any(&self) -> &(dyn Any + Send + Sync) {
+        self.context.as_deref().map_or(&(), Context::as_any)
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Context>> {
+        self.context.clone()
+    }
+
+    fn value_type(&self, id: &str) -> Option<KnownValue> {
+        let named = |known: &&KnownValue| known.id() == id;
+        self.types.iter().find(named).copied()
+    }
+}
