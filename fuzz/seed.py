@@ -114,6 +114,70 @@ def cdr():
             put("cdr", f"{name}-{kind:02}", bytes([flags, kind, kind % 5, 16]) + value[name])
 
 
+def body(message):
+    """Where the body of a GIOP 1.2 Request or Reply begins."""
+    order = "<" if message[6] & 1 else ">"
+    word = lambda at: struct.unpack_from(order + "I", message, at)[0]
+    at = 20
+    if message[7] == 0:
+        # Request id, flags and so on; a plain key, the name of the operation.
+        at = 24
+        at = (at + 4 + word(at) + 3) & ~3
+        at = at + 4 + word(at)
+    at = (at + 3) & ~3
+    count, at = word(at), at + 4
+    for _ in range(count):
+        at = (at + 11 + word(at + 4)) & ~3
+    return (at + 7) & ~7
+
+
+def anys():
+    """Messages whose bodies are anys, in full: values in them may refer to where they stand."""
+    number = 0
+    for path in sorted((ROOT / "tests/wire").glob("*-giop1.2-anys.hex")):
+        for line in path.read_text().splitlines():
+            message = bytes.fromhex(line[2:]) if line[:2] in ("> ", "< ") else b""
+            if not 28 < len(message) <= MOST or message[7] > 1:
+                continue
+            if message[7] == 1 and message[16:20] != bytes(4):
+                continue
+            # check_any has a kind and a number in front.
+            start = body(message) + (8 if b"check_any" in message else 0)
+            if start + 12 >= len(message):
+                continue
+            head = bytes([message[6] & 1]) + struct.pack("<H", start)
+            put("any", f"{path.stem}-{number:03}", head + message)
+            number += 1
+    base, derived = b"IDL:zorb.test/Rich/Base:1.0\0", b"IDL:zorb.test/Rich/Derived:1.0\0"
+    special = b"IDL:zorb.test/Rich/Special:1.0\0"
+    string = lambda octets: struct.pack(">I", len(octets)) + octets + bytes(-len(octets) % 4)
+    capsule = lambda octets: struct.pack(">I", len(octets)) + octets
+    # A value type without members, as some compilers make them; its own state, or another's.
+    told = lambda ident: struct.pack(">I", 29) + capsule(
+        bytes(4) + string(ident) + string(b"V\0") + struct.pack(">hxxII", 0, 0, 0))
+    state = struct.pack(">hxx", 7) + string(b"abc\0")
+    one = struct.pack(">I", 0x7fffff02) + string(derived) + state + bytes(4) + struct.pack(">d", 0.5)
+    again = lambda place, target: struct.pack(">Ii", 0xffffffff, target - place - 4)
+    first = told(base)
+    both = first + one + told(base)
+    both += again(len(both), len(first))
+    # A truncatable value in chunks that nobody knows, then null.
+    chunk = struct.pack(">II", 0x7fffff0e, 2) + string(b"IDL:X:1.0\0") + string(base) \
+        + struct.pack(">I", len(state)) + state + struct.pack(">Ixxxxi", 4, -1)
+    custom = struct.pack(">I", 0x7fffff0a) + string(special) + struct.pack(">IIIi", 8, 5, 0, -1)
+    hand = {
+        "derived": first + one,
+        "shared": both,
+        "truncated": told(base) + chunk + told(base) + bytes(4),
+        "custom": told(special) + custom,
+        "base": told(b"IDL:omg.org/CORBA/ValueBase:1.0\0") + one,
+        "nobody": told(b"IDL:Y:1.0\0") + chunk,
+        "itself": first + again(len(first), len(first)),
+    }
+    for name, octets in hand.items():
+        put("any", f"hand-{name}", bytes(3) + octets)
+
+
 def idl():
     sources = list((ROOT / "crates/idl/tests").glob("**/*.idl")) + list((ROOT / "crates/cli/tests/idl").glob("*.idl"))
     sources += (ROOT / "tests/interop").glob("*.idl")
@@ -141,5 +205,5 @@ def idl():
         put("idl", f"macro-{number:02}", text.encode())
 
 
-for make in (giop, reference, cdr, idl):
+for make in (giop, reference, cdr, anys, idl):
     make()

@@ -12,6 +12,7 @@
 //! fewest that reach everything it reached (`-set_cover_merge=1`).
 #![forbid(unsafe_code)]
 
+pub mod any;
 pub mod cdr;
 pub mod giop;
 pub mod idl;
@@ -22,6 +23,7 @@ pub type Target = fn(&[u8]);
 
 /// Every target by name, which is that of its corpus too.
 pub const TARGETS: &[(&str, Target)] = &[
+    ("any", any::run),
     ("cdr", cdr::run),
     ("giop", giop::run),
     ("idl", idl::run),

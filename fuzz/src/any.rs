@@ -1,0 +1,152 @@
+//! Anys and the values in them: what was read can be looked at, taken apart and printed; what was written of it reads
+//! the same again; and neither does a value ever cost much more than the octets it came in.
+
+use bytes::Bytes;
+use zorb_cdr::{
+    Any, AnyDecoder, AnyEncoder, BigEndian, ByteOrder, Context, CopyError, Decode, DecodeError,
+    Decoder, Encode, Encoder, Frame, KnownValue, Limits, LittleEndian, StaticType, TcKind,
+    TypeCode, WireFormat,
+};
+
+/// Anys of one message that are looked at.
+const MOST: usize = 64;
+
+/// Value types as an ORB would know them: those of `tests/interop/rich.idl`, whose anys the corpus begins with.
+struct Registry;
+
+const TRUNCATABLE: i16 = 3;
+const CUSTOM: i16 = 1;
+
+static BASE: StaticType = StaticType::Value(
+    TcKind::Value,
+    "IDL:zorb.test/Rich/Base:1.0",
+    "Base",
+    0,
+    &StaticType::Null,
+    &[
+        ("id", &StaticType::Short, 1),
+        ("name", &StaticType::String(0), 1),
+    ],
+);
+static DERIVED: StaticType = StaticType::Value(
+    TcKind::Value,
+    "IDL:zorb.test/Rich/Derived:1.0",
+    "Derived",
+    0,
+    &BASE,
+    &[("more", &StaticType::Double, 1)],
+);
+static LONGER: StaticType = StaticType::Value(
+    TcKind::Value,
+    "IDL:zorb.test/Rich/Longer:1.0",
+    "Longer",
+    TRUNCATABLE,
+    &BASE,
+    &[("extra", &StaticType::LongLong, 1), ("inner", &BASE, 1)],
+);
+static SPECIAL: StaticType = StaticType::Value(
+    TcKind::Value,
+    "IDL:zorb.test/Rich/Special:1.0",
+    "Special",
+    CUSTOM,
+    &StaticType::Null,
+    &[],
+);
+
+/// A custom state: a number, and an any.
+fn copy(d: AnyDecoder<'_, '_>, e: AnyEncoder<'_>) -> Result<(), CopyError> {
+    fn read<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<(u32, Any), DecodeError> {
+        Ok((d.get()?, d.get()?))
+    }
+    let (number, any) = match d {
+        AnyDecoder::Big(d) => read(d),
+        AnyDecoder::Little(d) => read(d),
+    }
+    .map_err(CopyError::Read)?;
+    match e {
+        AnyEncoder::Big(e) => e.put(&number).and_then(|()| e.put(&any)),
+        AnyEncoder::Little(e) => e.put(&number).and_then(|()| e.put(&any)),
+    }
+    .map_err(CopyError::Write)
+}
+
+impl Context for Registry {
+    fn as_any(&self) -> &(dyn core::any::Any + Send + Sync) {
+        self
+    }
+
+    fn value_type(&self, id: &str) -> Option<KnownValue> {
+        let known = [&BASE, &DERIVED, &LONGER, &SPECIAL];
+        let ty = known
+            .into_iter()
+            .find(|ty| TypeCode::from_static(ty).id() == Some(id))?;
+        let is_custom = core::ptr::eq(ty, &raw const SPECIAL);
+        let custom = is_custom.then_some(copy as zorb_cdr::CopyState);
+        Some(KnownValue { ty, custom })
+    }
+}
+
+fn format() -> WireFormat {
+    WireFormat::default()
+}
+
+/// The anys from a position on, with what the registry knows.
+fn read<O: ByteOrder>(frame: &Frame, start: usize) -> Vec<Any> {
+    let Ok(d) = Decoder::<O>::at(frame, start, format()) else {
+        return Vec::new();
+    };
+    let mut d = d.with_context(&Registry);
+    core::iter::from_fn(|| Any::decode(&mut d).ok())
+        .take(MOST)
+        .collect()
+}
+
+fn check<O: ByteOrder>(octets: &Bytes, start: usize) {
+    let frame = Frame::new(octets.clone());
+    let anys = read::<O>(&frame, start);
+    let mut e = Encoder::<O>::new(format());
+    let mut written = 0;
+    for any in &anys {
+        let shown = any.to_string();
+        assert!(!shown.is_empty(), "{any:?}");
+        look(any);
+        // Not all that can be kept can be sent: a char of another set than that of the connection.
+        if any.encode(&mut e).is_err() {
+            break;
+        }
+        written += 1;
+    }
+    if written < anys.len() {
+        return;
+    }
+    let sent = e.finish().into_bytes();
+    let most = octets.len().saturating_mul(2 * Limits::AGAIN) + 65536;
+    assert!(sent.len() <= most, "{} from {}", sent.len(), octets.len());
+    let again = read::<O>(&Frame::new(sent), 0);
+    assert_eq!(again, anys, "what was written reads otherwise");
+}
+
+/// Takes an any apart.
+fn look(any: &Any) {
+    for (_, member) in any.members() {
+        drop(member.to_string());
+    }
+    drop(any.selected());
+    let _ = any.enumerator();
+    for element in any.elements().take(MOST) {
+        drop(element.extract::<Any>());
+    }
+}
+
+/// The first octet decides about the byte order, the next two, little-endian, are where the anys begin in the rest.
+pub fn run(data: &[u8]) {
+    let [order, low, high, octets @ ..] = data else {
+        return;
+    };
+    let start = usize::from(u16::from_le_bytes([*low, *high]));
+    let octets = Bytes::copy_from_slice(octets);
+    match order & 1 {
+        0 => check::<BigEndian>(&octets, start),
+        _ => check::<LittleEndian>(&octets, start),
+    }
+}
