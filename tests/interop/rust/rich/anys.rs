@@ -5,12 +5,26 @@ use crate::idl::rich::{
     LONG_SEQ_TYPE_CODE, Mixed, PRICE_TYPE_CODE, PeerRef, Plainly, Point, QuietRef, ROW_TYPE_CODE,
     STRING_SEQ_TYPE_CODE, Suit, TAG_AGAIN_TYPE_CODE, TAG_TYPE_CODE, W_TAG_TYPE_CODE,
 };
+use crate::idl::rich::{Base, Holder, ListBox, Longest, Node, Plain, TextBox};
 use crate::idl::rich::{Bill, ByLong, Expr, Price, Tree};
 use crate::samples::{SUITS, bill, cuboid, expr, longs, plainly, point, price, tree};
+use crate::values::{Graph, derived, digest_of_one, holder, longest, plain, ring};
 use std::fmt::Debug;
-use zorb::{Any, Char, IdlType, IdlValue, Interface, TypeCode, WChar};
+use zorb::{Any, Char, IdlType, IdlValue, Interface, TypeCode, Value, WChar};
 
-/// Those of which there are anys here, in their order. (Values in anys are not among them.)
+/// Those with values in them. Compilers do not agree on the TypeCodes of value types.
+pub(crate) const VALUES: [Kind; 8] = [
+    Kind::KPlain,
+    Kind::KBase,
+    Kind::KLongest,
+    Kind::KNullValue,
+    Kind::KRing,
+    Kind::KTextBox,
+    Kind::KListBox,
+    Kind::KHolder,
+];
+
+/// The others, in their order.
 pub(crate) const KINDS: [Kind; 40] = [
     Kind::KNull,
     Kind::KVoid,
@@ -110,6 +124,20 @@ fn mixed(n: i32, peer: &PeerRef) -> Mixed {
     }
 }
 
+/// A Derived, as what it is derived from.
+fn derived_base(n: i32) -> Value<Base> {
+    derived(n as i16, &format!("d {n}"), f64::from(n) / 8.0).upcast()
+}
+
+fn text_box(n: i32) -> Value<TextBox> {
+    let value = format!("b {n}");
+    Value::new(TextBox { value })
+}
+
+fn list_box(n: i32) -> Value<ListBox> {
+    Value::new(ListBox { value: longs(n) })
+}
+
 /// What make_any gives; `None` for the kinds that are not among [`KINDS`].
 pub(crate) fn make(which: Kind, n: i32, peer: &PeerRef) -> Option<Any> {
     let again = |which| make(which, n, peer).expect("there are such");
@@ -157,6 +185,14 @@ pub(crate) fn make(which: Kind, n: i32, peer: &PeerRef) -> Option<Any> {
         Kind::KBill => any(&bill(n)),
         Kind::KBoundedWide => typed(&W_TAG_TYPE_CODE, wide(n).as_str()),
         Kind::KPlainly => any(&plainly(n)),
+        Kind::KPlain => any(&plain(n)),
+        Kind::KBase => any(&derived_base(n)),
+        Kind::KLongest => any(&longest(n)),
+        Kind::KNullValue => any(&None::<Value<Plain>>),
+        Kind::KRing => any(&ring(n % 4 + 1)),
+        Kind::KTextBox => any(&text_box(n)),
+        Kind::KListBox => any(&list_box(n)),
+        Kind::KHolder => any(&holder(n)),
         _ => return None,
     })
 }
@@ -167,6 +203,8 @@ pub(crate) fn type_fault(which: Kind, it: &TypeCode, peer: &PeerRef) -> String {
         return "there are no such anys here".to_owned();
     };
     if it == expected.type_code() {
+        String::new()
+    } else if VALUES.contains(&which) && it.equivalent(expected.type_code()) {
         String::new()
     } else if it.equivalent(expected.type_code()) {
         "the TypeCode is equivalent only".to_owned()
@@ -179,6 +217,14 @@ fn taken<T: IdlValue + PartialEq + Debug>(it: &Any, expected: T) -> String {
     match it.extract::<T>() {
         Ok(found) if found == expected => String::new(),
         Ok(found) => format!("another value: {found:?}"),
+        Err(error) => format!("it is not taken out as its type: {error}"),
+    }
+}
+
+fn values_taken<T: IdlValue + Graph>(it: &Any, expected: &T) -> String {
+    match it.extract::<T>() {
+        Ok(found) if digest_of_one(&found) == digest_of_one(expected) => String::new(),
+        Ok(_) => format!("another value: {it}"),
         Err(error) => format!("it is not taken out as its type: {error}"),
     }
 }
@@ -243,6 +289,14 @@ pub(crate) fn fault(which: Kind, n: i32, it: &Any, peer: &PeerRef) -> String {
         },
         Kind::KBill => taken::<Bill>(it, bill(n)),
         Kind::KPlainly => taken::<Plainly>(it, plainly(n)),
+        Kind::KPlain => values_taken(it, &Some(plain(n))),
+        Kind::KBase => values_taken(it, &Some(derived_base(n))),
+        Kind::KLongest => values_taken::<Option<Value<Longest>>>(it, &Some(longest(n))),
+        Kind::KNullValue => values_taken::<Option<Value<Plain>>>(it, &None),
+        Kind::KRing => values_taken::<Option<Value<Node>>>(it, &ring(n % 4 + 1)),
+        Kind::KTextBox => values_taken(it, &Some(text_box(n))),
+        Kind::KListBox => values_taken(it, &Some(list_box(n))),
+        Kind::KHolder => values_taken::<Holder>(it, &holder(n)),
         _ if *it == expected => String::new(),
         _ => format!("another value: {it:?}"),
     }

@@ -1,7 +1,8 @@
 //! JacORB on the other side of `rich.idl`: which columns there are with it. It writes big-endian.
 
 use crate::client::{
-    ANYS, CUSTOM, Cell, DATA, EXCEPTION_ANYS, VALUES, WIDE, WIDE_ANYS, WIDE_VALUES,
+    ANYS, CUSTOM, Cell, DATA, EXCEPTION_ANYS, TRUNCATABLE_ANYS, VALUE_ANYS, VALUES, WIDE,
+    WIDE_ANYS, WIDE_VALUES,
 };
 use crate::matrix::{Talk, Theirs, our_client, their_client};
 use crate::peers::{Brand, Over, Program, Programs};
@@ -48,11 +49,21 @@ const V1_0: Talk = talk("1.0", |builder| builder.max_giop_version(Version::V1_0)
 const V1_1: Talk = talk("1.1", |builder| builder.max_giop_version(Version::V1_1));
 const V1_2: Talk = talk("1.2", |builder| builder);
 
-const NARROW: &[&[Cell]] = &[DATA, ANYS, EXCEPTION_ANYS, VALUES, CUSTOM];
+const NARROW: &[&[Cell]] = &[
+    DATA,
+    ANYS,
+    EXCEPTION_ANYS,
+    VALUE_ANYS,
+    TRUNCATABLE_ANYS,
+    VALUES,
+    CUSTOM,
+];
 const ALL: &[&[Cell]] = &[
     DATA,
     ANYS,
     EXCEPTION_ANYS,
+    VALUE_ANYS,
+    TRUNCATABLE_ANYS,
     VALUES,
     CUSTOM,
     WIDE,
@@ -79,6 +90,8 @@ const WITHOUT_WIDE_TEXT: &[&str] = &[
     "any_constructed",
     "any_exception",
     "any_objects",
+    "any_values",
+    "any_truncatable",
     "any_nested",
     "any_sequence",
     "mixed",
@@ -108,6 +121,8 @@ const WITH_WIDE_TEXT: &[&str] = &[
     "any_constructed",
     "any_exception",
     "any_objects",
+    "any_values",
+    "any_truncatable",
     "any_nested",
     "any_sequence",
     "mixed",
@@ -128,6 +143,7 @@ const WITH_WIDE_TEXT: &[&str] = &[
     "box_parameters",
     "anonymous",
     "any_wide",
+    "boxes",
 ];
 
 #[tokio::test(flavor = "multi_thread")]

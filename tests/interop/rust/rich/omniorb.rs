@@ -1,8 +1,8 @@
 //! omniORB on the other side of `rich.idl`: which columns there are with it.
 
 use crate::client::{
-    ANYS, BIG_LABELS, BOXES, CONTEXT, Cell, DATA, DEFAULTS, ODD_ANYS, ODD_WIDE_ANYS, TRUNCATION,
-    VALUES, WIDE, WIDE_ANYS, WIDE_VALUES,
+    ANYS, BIG_LABELS, BOX_ANYS, BOXES, CONTEXT, Cell, DATA, DEFAULTS, ODD_ANYS, ODD_WIDE_ANYS,
+    TRUNCATABLE_ANYS, TRUNCATION, VALUE_ANYS, VALUES, WIDE, WIDE_ANYS, WIDE_VALUES,
 };
 use crate::matrix::{Talk, Theirs, our_client, their_client};
 use crate::peers::{Brand, OUR_ORDER, Over, Program, Programs};
@@ -38,7 +38,18 @@ const fn talk(giop: &'static str) -> Talk {
 }
 
 const NARROW: &[&[Cell]] = &[
-    CONTEXT, DATA, DEFAULTS, BIG_LABELS, VALUES, TRUNCATION, BOXES, ANYS, ODD_ANYS,
+    CONTEXT,
+    DATA,
+    DEFAULTS,
+    BIG_LABELS,
+    VALUES,
+    TRUNCATION,
+    BOXES,
+    ANYS,
+    ODD_ANYS,
+    VALUE_ANYS,
+    TRUNCATABLE_ANYS,
+    BOX_ANYS,
 ];
 const ALL: &[&[Cell]] = &[
     CONTEXT,
@@ -50,6 +61,9 @@ const ALL: &[&[Cell]] = &[
     BOXES,
     ANYS,
     ODD_ANYS,
+    VALUE_ANYS,
+    TRUNCATABLE_ANYS,
+    BOX_ANYS,
     WIDE,
     WIDE_VALUES,
     WIDE_ANYS,
@@ -90,8 +104,8 @@ async fn our_client_passes_every_cell_on_omniorb_in_fragments() {
 const THEIRS: Theirs = Theirs {
     callbacks: Over::Tcp,
     only: &[],
-    // Not served yet, but for `any_exception`, which it expects in a form of its own.
-    without: &["any_exception", "any_value", "type_codes"],
+    // An exception in an any it expects in a form of its own, and TypeCodes of values too.
+    without: &["any_exception", "type_codes"],
 };
 
 #[tokio::test(flavor = "multi_thread")]

@@ -328,6 +328,9 @@ pub(crate) fn register(orb: &Orb) {
     orb.register_value::<Special>();
     orb.register_value::<Plain>();
     orb.register_value::<Longest>();
+    orb.register_value::<Base>();
+    orb.register_value::<Derived>();
+    orb.register_value::<ListBox>();
     orb.register_value::<Node>();
     orb.register_value::<TextBox>();
 }

@@ -76,6 +76,25 @@ pub(super) async fn any_exception(w: Arc<World>) {
     check(&w, Kind::KException).await;
 }
 
+pub(super) async fn any_values(w: Arc<World>) {
+    let kinds = [
+        Kind::KPlain,
+        Kind::KBase,
+        Kind::KNullValue,
+        Kind::KRing,
+        Kind::KHolder,
+    ];
+    check_all(&w, &kinds).await;
+}
+
+pub(super) async fn any_truncatable(w: Arc<World>) {
+    check(&w, Kind::KLongest).await;
+}
+
+pub(super) async fn any_boxes(w: Arc<World>) {
+    check_all(&w, &[Kind::KTextBox, Kind::KListBox]).await;
+}
+
 pub(super) async fn any_objects(w: Arc<World>) {
     check_all(&w, &[Kind::KObject, Kind::KNil]).await;
 }

@@ -52,4 +52,7 @@ cells! {
     /// Neither that, nor in GIOP 1.0 and 1.1.
     ODD_WIDE_ANYS: anys::{ any_anonymous }
     EXCEPTION_ANYS: anys::{ any_exception }
+    VALUE_ANYS: anys::{ any_values }
+    TRUNCATABLE_ANYS: anys::{ any_truncatable }
+    BOX_ANYS: anys::{ any_boxes }
 }
