@@ -1,6 +1,7 @@
 //! The Rust name of everything, and the proof that no two things share one.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 
@@ -178,6 +179,7 @@ pub(crate) fn assign(
         model,
         names: &names,
         sink,
+        told: RefCell::default(),
     }
     .check();
     names
@@ -306,6 +308,8 @@ struct Clashes<'a> {
     model: &'a Model,
     names: &'a Names,
     sink: &'a Sink,
+    /// Of whom it has been said that their names clash: once is enough, though what is generated for both does so too.
+    told: RefCell<HashSet<(DefId, DefId)>>,
 }
 
 /// The names of one Rust scope: for each, who has it, and what it is when it is not that thing itself.
@@ -552,6 +556,9 @@ impl Clashes<'_> {
         let Some((other, was)) = taken.insert((space, name.clone()), (id, what.clone())) else {
             return;
         };
+        if !self.told.borrow_mut().insert((other, id)) {
+            return;
+        }
         let (here, first) = (self.model.def(id), self.model.def(other));
         let describe = |def: &crate::model::Def, what: Option<String>| {
             what.unwrap_or_else(|| format!("`{}`", def.name))

@@ -24,6 +24,8 @@ pub(crate) struct Context<'a> {
     /// Something was no IDL: what the tree says of the rest is not to be trusted.
     pub(crate) failed: Cell<bool>,
     depth: Cell<usize>,
+    /// Nested too deep somewhere: where what follows belongs is unknown, and it is not complained of.
+    pub(crate) too_deep: Cell<bool>,
     /// In the middle of what has been refused, or is going to be.
     pub(crate) refused_inside: Cell<bool>,
     /// Pragmas from within the type that is being read; they go behind it.
@@ -38,6 +40,7 @@ impl<'a> Context<'a> {
             sink,
             failed: Cell::new(false),
             depth: Cell::new(0),
+            too_deep: Cell::new(false),
             refused_inside: Cell::new(false),
             pragmas: RefCell::default(),
             in_angles: Cell::new(false),
@@ -230,8 +233,14 @@ pub(crate) fn nested<'a, T>(
 ) -> Parsed<'a, T> {
     let depth = &i.context.depth;
     if depth.get() >= MAX_NESTING {
-        let message = format!("nested more than {MAX_NESTING} levels deep");
-        return refused(i, Report::new(i.first().span, message));
+        let report = Report::new(
+            i.first().span,
+            format!("nested more than {MAX_NESTING} levels deep"),
+        );
+        if !i.context.too_deep.replace(true) {
+            i.context.error(report.clone());
+        }
+        return refused(i, report);
     }
     depth.set(depth.get() + 1);
     let result = parser(i);

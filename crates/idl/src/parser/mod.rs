@@ -86,8 +86,8 @@ fn unwrap(i: Tokens<'_>, error: nom::Err<Fault>) -> Fault {
 
 fn report(i: Tokens<'_>, fault: Fault) {
     let token = i.nth(fault.at.saturating_sub(i.index()));
-    if matches!(token.kind, Kind::Bad(_)) {
-        // The lexer has said what is wrong here.
+    // The lexer has said what is wrong here, or `nested` has.
+    if matches!(token.kind, Kind::Bad(_)) || i.context.too_deep.get() {
         return i.context.failed.set(true);
     }
     let found = describe(token);
