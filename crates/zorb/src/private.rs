@@ -441,8 +441,8 @@ macro_rules! __value_concrete {
                     "the traits are: ", ::core::stringify!($($custom)* $($operations +)* Sized),
                 ),
             )]
-            pub trait __Implemented<'a>: $($custom)* $($operations +)* Sized {}
-            impl<'a, __T: $($custom)* $($operations +)* Sized> __Implemented<'a> for __T {}
+            pub trait __Implemented<'a>: $($custom)* $($operations +)* ::core::marker::Sized {}
+            impl<'a, __T: $($custom)* $($operations +)* ::core::marker::Sized> __Implemented<'a> for __T {}
 
             impl $crate::Concrete for $name
             where
