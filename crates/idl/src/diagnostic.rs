@@ -96,7 +96,11 @@ impl Diagnostic {
         put(Part::Severity, "error");
         put(Part::Message, &format!(": {}", self.message));
         put(Part::Frame, &format!("\n{blank}--> "));
-        let place = format!("{}:{}:{}\n", self.file, self.line, self.column);
+        let place = match self.source_line.is_empty() && self.line == 1 {
+            // An option, or a file that could not be read: it has no lines.
+            true => format!("{}\n", self.file),
+            false => format!("{}:{}:{}\n", self.file, self.line, self.column),
+        };
         put(Part::Note, &place);
         Snippet {
             gutter,

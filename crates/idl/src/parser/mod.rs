@@ -136,6 +136,14 @@ fn hint(before: [Option<&Token>; 2], found: &Token, expected: &str) -> Option<St
         ("`{`", Kind::Punct(",")) => "a struct or bitset has one base",
         ("a value", Kind::Punct("]")) => "an array has a size; without one it is a `sequence`",
         ("a name", Kind::Punct("(")) => "an operation without a result begins with `void`",
+        ("a name", Kind::Punct("[")) => "the size of an array stands behind its name, as in `long x[10]`",
+        ("a name", Kind::Punct("*" | "&")) => {
+            "there are no pointers; text is a `string`"
+        }
+        ("a name", Kind::Punct("<")) => "a list of any length is a `sequence<…>`",
+        ("a type", Kind::Word(word)) if &**word == "unsigned" => {
+            "`unsigned` stands before `short`, `long` or `long long`"
+        }
         ("`in`, `out` or `inout`", Kind::Word(word)) if &**word == "void" => {
             "an empty list is written `()`"
         }
@@ -149,6 +157,15 @@ fn hint(before: [Option<&Token>; 2], found: &Token, expected: &str) -> Option<St
             if ["void", "attribute", "readonly", "oneway"].contains(&&**word) =>
         {
             "operations and attributes stand inside an interface or a value type"
+        }
+        ("a definition", Kind::Word(word)) if &**word == "class" => {
+            "IDL has `interface` for what is called, `struct` and `valuetype` for data"
+        }
+        ("a definition", Kind::Word(word)) if ["namespace", "package"].contains(&&**word) => {
+            "IDL has `module`"
+        }
+        ("a definition", Kind::Word(word)) if types::begins(word) => {
+            "a type gets a name by `typedef`, a value by `const`"
         }
         _ => return None,
     };

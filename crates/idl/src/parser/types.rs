@@ -52,6 +52,15 @@ fn kind<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
     }
 }
 
+/// Whether a type may begin with this keyword.
+pub(super) fn begins(word: &str) -> bool {
+    [
+        "any", "boolean", "char", "double", "fixed", "float", "long", "map", "octet", "sequence",
+        "short", "string", "unsigned", "wchar", "wstring",
+    ]
+    .contains(&word)
+}
+
 /// The basic types, longest spelling first.
 fn basic(i: Tokens<'_>) -> Option<(Tokens<'_>, Basic)> {
     let second = |word: &str| matches!(&i.nth(1).kind, Kind::Word(found) if &**found == word);

@@ -16,7 +16,7 @@ const MAX_CANDIDATES: usize = 10_000;
 const MAX_COMPARED: usize = 64;
 
 /// What other languages call the types of IDL.
-const FOREIGN: [(&str, &str); 20] = [
+const FOREIGN: [(&str, &str); 23] = [
     ("int", "long"),
     ("integer", "long"),
     ("bool", "boolean"),
@@ -37,6 +37,9 @@ const FOREIGN: [(&str, &str); 20] = [
     ("uint64_t", "unsigned long long"),
     ("wchar_t", "wchar"),
     ("real", "double"),
+    ("str", "string"),
+    ("vector", "sequence"),
+    ("list", "sequence"),
 ];
 
 /// A name that was not found.
