@@ -60,6 +60,9 @@ struct Input {
     /// Another Rust name for something
     #[arg(long, value_name = "A::B=NAME", value_parser = pair)]
     rename: Vec<(String, String)>,
+    /// The Rust type that a native type of the IDL stands for
+    #[arg(long, value_name = "A::B=PATH", value_parser = pair)]
+    native: Vec<(String, String)>,
 }
 
 fn definition(text: &str) -> Result<(String, String), String> {
@@ -87,6 +90,7 @@ impl Input {
         options.defines.clone_from(&self.define);
         options.externs.clone_from(&self.externs);
         options.renames.clone_from(&self.rename);
+        options.natives.clone_from(&self.native);
         options
     }
 }

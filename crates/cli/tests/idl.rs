@@ -106,7 +106,7 @@ fn options_are_those_of_the_annotation() {
     let path = dir.path().join("a.idl");
     fs::write(
         &path,
-        "#include <money.idl>\n#if TWO == 2 && defined(ONE)\nmodule A { struct Old { Money::Price a; }; };\n#endif\n",
+        "#include <money.idl>\n#if TWO == 2 && defined(ONE)\nmodule A { native N; struct Old { Money::Price a; N b; }; };\n#endif\n",
     )
     .unwrap();
     let output = zorb(&[
@@ -119,11 +119,19 @@ fn options_are_those_of_the_annotation() {
         "Money=crate::money",
         "--rename",
         "A::Old=Mine",
+        "--native",
+        "A::N=crate::Handle",
         path.to_str().unwrap(),
     ]);
     let said = text(&output.stdout);
     assert!(
-        said.contains("struct Mine") && said.contains("pub a: crate::money::Price"),
+        [
+            "struct Mine",
+            "pub a: crate::money::Price",
+            "= crate::Handle;"
+        ]
+        .iter()
+        .all(|part| said.contains(part)),
         "{said}{}",
         text(&output.stderr)
     );

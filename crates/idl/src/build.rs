@@ -88,6 +88,12 @@ impl Build {
         self
     }
 
+    /// Says which Rust type a `native` type of the IDL stands for: [`Options::natives`].
+    pub fn native(mut self, idl: impl Into<String>, path: impl Into<String>) -> Self {
+        self.options.natives.push((idl.into(), path.into()));
+        self
+    }
+
     /// Sets the path of the ORB in generated code: [`Options::crate_path`].
     pub fn crate_path(mut self, path: TokenStream) -> Self {
         self.options.crate_path = path;
@@ -205,6 +211,7 @@ mod tests {
             .define("N", "7")
             .external("B", "crate::b")
             .rename("A::C", "D")
+            .native("A::E", "crate::F")
             .compile_to(&dir.join("out.rs"), &mut cargo);
         let root = dir.canonicalize().unwrap();
         let told = String::from_utf8(cargo).unwrap();
@@ -213,11 +220,14 @@ mod tests {
 
     #[test]
     fn the_file_is_written_and_cargo_told_of_what_was_read() {
-        let dir = tree("#include <b.idl>\nmodule A { struct C { B::T list[N]; }; };");
+        let dir =
+            tree("#include <b.idl>\nmodule A { native E; struct C { B::T list[N]; E f; }; };");
         let (result, told) = compiled(dir.path());
         let text = fs::read_to_string(result.unwrap()).unwrap();
         assert!(
-            text.contains("struct D") && text.contains("[crate::b::T; 7]"),
+            ["struct D", "[crate::b::T; 7]", "= crate::F;"]
+                .iter()
+                .all(|part| text.contains(part)),
             "{text}"
         );
         assert_eq!(
