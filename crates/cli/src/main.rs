@@ -25,7 +25,14 @@ const OMNIORB_TRACES_MESSAGES: u32 = 25;
 #[command(name = "zorb", version, propagate_version = true, after_help = EXAMPLES)]
 struct Cli {
     /// When to use colours; NO_COLOR turns them off too
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t = Color::Auto,
+        value_name = "WHEN",
+        help_heading = "Options of every command"
+    )]
     color: Color,
     /// Write every GIOP message to standard error: its headers, or its octets too
     #[arg(
@@ -33,6 +40,7 @@ struct Cli {
         global = true,
         value_enum,
         value_name = "WHAT",
+        help_heading = "Options of every command",
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "headers"

@@ -32,10 +32,10 @@
 //! No text makes it panic, run for ever or exhaust the stack: [`limits`] names every bound.
 //!
 //! # What it does not know yet
-//! It reads, resolves and checks all of CORBA 3 and most of IDL 4. The component model and template modules it reads, and
-//! refuses. It cannot make code of unions, `any`, `TypeCode`, `fixed`, `long double`, value types,
-//! abstract and local interfaces, `native`, context clauses, and of what is new in IDL 4. Each is one diagnostic that
-//! says so, where it stands; [`check_str`] and [`check_files`] ask for no code and have none of these.
+//! It makes code of all of CORBA 3 but the component model, and of most of IDL 4. Components, homes, event types, ports,
+//! connectors and template modules are read, and each is one diagnostic that says so where it stands; so are exceptions
+//! that are `native`, `Principal`, and macros with `...`. [`check_str`] and [`check_files`] ask for no code, and refuse
+//! less. Annotations other than `@oneway`, `@bit_bound` and `@position` mean nothing to it.
 //!
 //! # Features
 //! - `format`: [`format`](fn@format) prints tokens as a file. Costs a build of `prettyplease` and `syn`.

@@ -376,8 +376,14 @@ pub(crate) fn ident<'a>(i: Tokens<'a>) -> Parsed<'a, Ident> {
                 true => format!("expected a name, found the keyword `{text}`"),
                 false => format!("`{text}` differs only in case from a keyword"),
             };
-            let report =
-                Report::new(token.span, message).hint(format!("the name can be written `_{text}`"));
+            let scoped = i
+                .previous()
+                .is_some_and(|token| matches!(token.kind, Kind::Punct("::")));
+            let hint = match &**text {
+                "Object" | "ValueBase" if scoped => format!("`{text}` stands alone"),
+                _ => format!("the name can be written `_{text}`"),
+            };
+            let report = Report::new(token.span, message).hint(hint);
             Err(nom::Err::Error(Fault {
                 at: i.index(),
                 expected: vec!["a name"],

@@ -35,7 +35,7 @@ impl Preprocessor<'_> {
         };
         let candidates = self.candidates(directive.file, &name, local);
         let Some(path) = candidates.iter().find(|path| path.exists()) else {
-            // What stands in it (TypeCode and friends) is built in, or not supported yet.
+            // `CORBA::TypeCode` is built in, and it is what files include it for.
             if name == "orb.idl" {
                 return;
             }
