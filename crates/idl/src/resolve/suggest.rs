@@ -52,9 +52,15 @@ pub(super) struct Unknown {
 }
 
 impl Resolver<'_> {
-    /// Notes that `name` was not found in `scope`, or in `within` if a part before it says so. Once per scope.
+    /// Notes that `name` was not found in `scope`, or in `within` if a part before it says so. Once per scope, and a list
+    /// of parameters is none of its own here.
     pub(super) fn unknown(&mut self, scope: ScopeId, within: Option<DefId>, name: &Ident) {
-        if self.unknown.insert((scope, within, name.text.clone())) {
+        let here = self.model.scope(scope);
+        let operation = here
+            .owner
+            .is_some_and(|owner| matches!(self.model.def(owner).kind, DefKind::Operation));
+        let told = here.parent.filter(|_| operation).unwrap_or(scope);
+        if self.unknown.insert((told, within, name.text.clone())) {
             let name = name.clone();
             self.unknowns.push(Unknown {
                 scope,
