@@ -5,7 +5,7 @@ use zorb::{
     Abstract, Any, CustomMarshal, DataInput, DataOutput, ExtractError, MarshalError, ObjectRef,
     Orb, SystemException, SystemExceptionKind, TypeCode, Value, ValueBase,
 };
-use zorb_cdr::{BigEndian, Codec, Decoder, Encoder, IdlReference, WireFormat};
+use zorb_cdr::{BigEndian, Codec, Decoder, Encoder, IdlReference, Limits, WireFormat};
 
 zorb::idl! {
     module Stock {
@@ -20,6 +20,10 @@ zorb::idl! {
             case low: long pieces;
             default: double weight;
         };
+        valuetype Chain;
+        union Maybe switch (boolean) { case TRUE: Chain next; };
+        struct Wrapped { string text; Maybe next; double numbers[4]; };
+        valuetype Chain { public string name; public Wrapped inner; };
         struct Shelf { any label; sequence<Shelf> inner; Object keeper; };
 
         typedef sequence<any> Anys;
@@ -49,9 +53,9 @@ zorb::idl! {
 
 use stock::keeper::LoseError;
 use stock::{
-    Amount, CODE_TYPE_CODE, EitherRef, Grade, Heavy, ITEMS_TYPE_CODE, Item, Keeper, KeeperRef,
-    KeeperServant, Link, Lost, MATRIX_TYPE_CODE, Matrix, Missing, Named, Numbers, Sealed, Shelf,
-    Shown, TITLE_TYPE_CODE,
+    Amount, CODE_TYPE_CODE, Chain, EitherRef, Grade, Heavy, ITEMS_TYPE_CODE, Item, Keeper,
+    KeeperRef, KeeperServant, Link, Lost, MATRIX_TYPE_CODE, Matrix, Maybe, Missing, Named, Numbers,
+    Sealed, Shelf, Shown, TITLE_TYPE_CODE, Wrapped,
 };
 
 impl CustomMarshal for Sealed {
@@ -500,6 +504,55 @@ async fn a_derived_value_is_truncated_where_it_may_be_and_nobody_knows_it() {
     let back: Option<Value<Link>> = back.extract().expect("a value");
     let heavy = back.and_then(|link| link.downcast::<Heavy>());
     assert_eq!(heavy.expect("one").read().weight, 0.5);
+}
+
+fn chain(length: u16) -> Option<Value<Chain>> {
+    (0..length).fold(None, |next, _| {
+        let inner = Wrapped {
+            text: "inner".to_owned(),
+            next: Maybe::Next(next),
+            numbers: [0.5; 4],
+        };
+        let name = "link".to_owned();
+        Some(Value::new(Chain { name, inner }))
+    })
+}
+
+#[test]
+fn chains_of_values_as_long_as_they_may_be_fit_into_a_small_stack() {
+    type ChainCodec = <Value<Chain> as IdlReference>::Codec;
+    let small = std::thread::Builder::new().stack_size(512 << 10);
+    let thread = small.spawn(|| {
+        let longest = chain(Limits::DEPTH);
+        let mut e = Encoder::<BigEndian>::new(WireFormat::default());
+        ChainCodec::encode(&longest, &mut e).expect("a chain");
+        assert!(ChainCodec::encode(&chain(Limits::DEPTH + 1), &mut e).is_err());
+        let mut octets = e.finish().to_vec();
+        let mut d = Decoder::<BigEndian>::from_slice(&octets, WireFormat::default());
+        assert!(ChainCodec::decode(&mut d).expect("a chain").is_some());
+
+        // In an any, values count twice, and structs and unions count, too.
+        let longest = Any::new(&chain(30)).expect("a chain");
+        let mut e = Encoder::<BigEndian>::new(WireFormat::default());
+        e.put(&longest).expect("a chain");
+        octets = e.finish().to_vec();
+        let mut d = Decoder::<BigEndian>::from_slice(&octets, WireFormat::default());
+        assert_eq!(d.get::<Any>(), Ok(longest));
+        let links = (0..Limits::DEPTH / 2 - 1).fold(None, |next, _| {
+            let name = "link".to_owned();
+            Some(Value::new(Link { name, next }))
+        });
+        let links = Any::new(&links).expect("a chain");
+        let mut e = Encoder::<BigEndian>::new(WireFormat::default());
+        e.put(&links).expect("a chain");
+        octets = e.finish().to_vec();
+        let mut d = Decoder::<BigEndian>::from_slice(&octets, WireFormat::default());
+        assert_eq!(d.get::<Any>(), Ok(links));
+        let longer = Any::new(&chain(60)).expect("a chain");
+        let mut e = Encoder::<BigEndian>::new(WireFormat::default());
+        assert!(e.put(&longer).is_err());
+    });
+    thread.expect("a thread").join().expect("enough stack");
 }
 
 /// A value, the TypeCode of an any, a reference to the value for its own, and a long.
