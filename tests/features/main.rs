@@ -7,6 +7,7 @@ mod contexts;
 mod local;
 mod numbers;
 mod odd;
+mod shadowed;
 mod structs;
 mod unions;
 mod world;
