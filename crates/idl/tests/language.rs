@@ -90,6 +90,11 @@ fn what_is_too_much_is_refused_once_however_much_it_is() {
         &format!("{interfaces} interface D : {bases} {{}};"),
         &format!("more than {MAX_BASES} interfaces"),
     );
+    let chain = many(far, |i| format!("interface I{} : I{i} {{}};", i + 1), " ");
+    refused_once(
+        &format!("interface I0 {{}}; {chain}"),
+        &format!("more than {MAX_BASES} interfaces"),
+    );
     let typedefs = many(far, |i| format!("typedef T{i} T{};", i + 1), " ");
     refused_once(
         &format!("typedef long T0; {typedefs} struct S {{ T{far} x; }};"),

@@ -92,7 +92,7 @@ impl Resolver<'_> {
             InterfaceKind::Local => self.feature(Feature::LocalInterface, head.name.span, scope),
         }
         let mut ancestors = self.with_ancestors(&bases);
-        self.check_ancestors(head, &mut ancestors);
+        self.check_ancestors(id, head, &bases, &mut ancestors);
         let Some(inner) = self.model.own_scope(id) else {
             return;
         };
@@ -107,15 +107,17 @@ impl Resolver<'_> {
 
     /// Notes when not all of what `id` inherits from is known.
     pub(super) fn note_broken(&mut self, id: DefId, missing: bool, bases: &[DefId]) {
-        let is_broken = |base: &DefId| {
-            let scope = self.model.own_scope(*base);
-            scope.is_some_and(|scope| self.broken.contains(&scope))
-        };
-        if (missing || bases.iter().any(is_broken))
+        if (missing || self.any_broken(bases))
             && let Some(scope) = self.model.own_scope(id)
         {
             self.broken.insert(scope);
         }
+    }
+
+    /// Whether not all of what one of `bases` inherits from is known.
+    fn any_broken(&self, bases: &[DefId]) -> bool {
+        let mut scopes = bases.iter().filter_map(|&base| self.model.own_scope(base));
+        scopes.any(|scope| self.broken.contains(&scope))
     }
 
     /// `bases` and all they inherit from, each once, nearer ones first.
@@ -129,13 +131,23 @@ impl Resolver<'_> {
     }
 
     /// Bounds them, and makes sure that they agree.
-    pub(super) fn check_ancestors(&self, head: &Head, ancestors: &mut Vec<DefId>) {
+    pub(super) fn check_ancestors(
+        &mut self,
+        id: DefId,
+        head: &Head,
+        bases: &[DefId],
+        ancestors: &mut Vec<DefId>,
+    ) {
         if ancestors.len() > MAX_BASES {
-            let message = format!(
-                "`{}` inherits from more than {MAX_BASES} interfaces",
-                head.name.text
-            );
-            self.report(Report::new(head.name.span, message));
+            // Of what inherits from one that was refused, nothing is said when it has as many bases again.
+            if !self.any_broken(bases) {
+                let message = format!(
+                    "`{}` inherits from more than {MAX_BASES} interfaces",
+                    head.name.text
+                );
+                self.report(Report::new(head.name.span, message));
+            }
+            self.note_broken(id, true, &[]);
             ancestors.clear();
         }
         self.check_bases_agree(head, ancestors);

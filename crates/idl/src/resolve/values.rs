@@ -64,7 +64,8 @@ impl Resolver<'_> {
         let supports = self.supported(scope, &value.supports);
         self.check_supported(head, &bases, &supports);
         let missing = bases.len() < value.bases.len() || supports.len() < value.supports.len();
-        self.note_broken(id, missing, &[&bases[..], &supports].concat());
+        let all_bases = [&bases[..], &supports].concat();
+        self.note_broken(id, missing, &all_bases);
         let mut ancestors = self.with_ancestors(&bases);
         let interfaces = self.with_ancestors(&supports);
         ancestors.extend(interfaces);
@@ -72,7 +73,7 @@ impl Resolver<'_> {
         ancestors.retain(|ancestor| seen.insert(*ancestor));
         // Value types before interfaces, each kind in its own order.
         ancestors.sort_by_key(|&ancestor| self.model.interface(ancestor).is_some());
-        self.check_ancestors(head, &mut ancestors);
+        self.check_ancestors(id, head, &all_bases, &mut ancestors);
         let Some(inner) = self.model.own_scope(id) else {
             return;
         };
