@@ -19,6 +19,9 @@ impl ScopeId {
     pub(crate) const ROOT: Self = Self(0);
 }
 
+/// Begins an extern path that leads into the ORB, whose own path need not be text.
+pub(crate) const ORB_PATH: &str = "<orb>::";
+
 /// Everything that was declared.
 #[derive(Debug)]
 pub(crate) struct Model {

@@ -343,3 +343,35 @@ fn a_file_of_two_hundred_thousand_lines_is_nothing_special() {
     let (_dir, paths) = tree(&[("a.idl", &text)]);
     check_files(&paths, &Options::default()).unwrap();
 }
+
+#[test]
+fn an_orb_idl_that_is_nowhere_is_built_in() {
+    let text = "#include <orb.idl>\nimport ::CORBA;\ninterface I { void f(in CORBA::PolicyList p, in CORBA::AbstractBase b); };";
+    let output = compile_str("a.idl", text, &Options::default()).unwrap();
+    let tokens = output.tokens.to_string();
+    assert!(
+        tokens.contains(":: zorb :: corba :: AbstractBaseRef"),
+        "{tokens}"
+    );
+    assert!(!tokens.contains("mod corba"), "{tokens}");
+    // What a file adds to the module has to be made, and so all of it.
+    let text = "#include <orb.idl>\nmodule CORBA { typedef PolicyList Mine; };";
+    let output = compile_str("a.idl", text, &Options::default()).unwrap();
+    assert!(output.tokens.to_string().contains("mod corba"));
+    // One that is there is the one that counts.
+    let (dir, paths) = tree(&[
+        (
+            "a.idl",
+            "#include <orb.idl>\ninterface I { void f(in CORBA::StringSeq s); };",
+        ),
+        ("inc/orb.idl", "module CORBA {};"),
+    ]);
+    let mut options = Options::default();
+    options.include_dirs = vec![dir.path().join("inc")];
+    let said = compile_files(&paths[..1], &options).unwrap_err();
+    assert!(
+        said.to_string()
+            .contains("cannot find `StringSeq` in `CORBA`"),
+        "{said}"
+    );
+}

@@ -8,6 +8,7 @@ extern crate self as zorb;
 pub mod __private;
 mod builder;
 mod context;
+pub mod corba;
 mod current;
 mod endpoints;
 mod error;

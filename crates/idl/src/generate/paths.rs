@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::{Generator, ident};
-use crate::model::{DefId, DefKind, ScopeId};
+use crate::model::{DefId, DefKind, ORB_PATH, ScopeId};
 
 impl Generator<'_> {
     /// The path from the Rust module of scope `from` to `name`, which stands in the module of scope `to`.
@@ -53,6 +53,10 @@ impl Generator<'_> {
     fn base(&self, path: &str, depth: usize) -> TokenStream {
         let tokens: TokenStream = path.parse().unwrap_or_default();
         let trimmed = path.trim_start();
+        if let Some(rest) = path.strip_prefix(ORB_PATH) {
+            let (orb, rest) = (&self.orb, ident(rest));
+            return quote!(#orb :: #rest);
+        }
         let up = (0..depth).map(|_| quote!(super ::));
         if let Some(rest) = trimmed.strip_prefix("self::") {
             let rest: TokenStream = rest.parse().unwrap_or_default();

@@ -9,7 +9,7 @@ use super::piece::{Piece, macro_name};
 use crate::diagnostic::Report;
 use crate::lexer::{Kind, Lexer, Token};
 use crate::limits::{MAX_FILE_OCTETS, MAX_INCLUDE_DEPTH, MAX_INCLUDES, MAX_READ_OCTETS};
-use crate::source::{FileId, Span, decode};
+use crate::source::{BUILTIN_NAME, FileId, Span, decode};
 
 /// What stands behind `#include`.
 struct Wanted {
@@ -17,6 +17,9 @@ struct Wanted {
     /// In quotes: looked for beside the including file first.
     local: bool,
 }
+
+/// What other IDL may want of module CORBA, for where there is no `orb.idl`.
+const BUILTIN: &str = include_str!("../../idl/orb.idl");
 
 /// What an `import` names.
 enum Imported {
@@ -35,9 +38,8 @@ impl Preprocessor<'_> {
         };
         let candidates = self.candidates(directive.file, &name, local);
         let Some(path) = candidates.iter().find(|path| path.exists()) else {
-            // `CORBA::TypeCode` is built in, and it is what files include it for.
             if name == "orb.idl" {
-                return;
+                return self.include_builtin(place);
             }
             let hint = missing(&candidates);
             let report = Report::new(place, format!("cannot find the file `{name}`"));
@@ -79,9 +81,21 @@ impl Preprocessor<'_> {
                 }
             }
         }
+        if found.is_none() && name == "orb.idl" {
+            self.include_builtin(place);
+        }
         if found.is_none() || matches!(imported, Imported::Module(_)) {
             self.out.extend(statement);
         }
+    }
+
+    /// The `orb.idl` that every ORB has.
+    fn include_builtin(&mut self, place: Span) {
+        let known = self.known.get(Path::new(BUILTIN_NAME)).copied();
+        let file = known
+            .unwrap_or_else(|| self.add(BUILTIN_NAME.to_owned(), None, BUILTIN.to_owned(), false));
+        self.known.insert(PathBuf::from(BUILTIN_NAME), file);
+        self.enter(place, file);
     }
 
     /// Where the statement begins whose `;` is the last token, and what it imports, if it is an import.

@@ -24,9 +24,10 @@ use crate::ast::{
 use crate::diagnostic::{Report, Sink};
 use crate::limits::MAX_BASES;
 use crate::model::{
-    Def, DefId, DefKind, Feature, Member, Model, Scope, ScopeId, Struct, Type, Union, Value,
+    Def, DefId, DefKind, Feature, Member, Model, ORB_PATH, Scope, ScopeId, Struct, Type, Union,
+    Value,
 };
-use crate::source::{SourceMap, Span};
+use crate::source::{BUILTIN_NAME, SourceMap, Span};
 use ids::SetId;
 
 /// Resolves `definitions`; what is wrong goes to `sink`, and what remains is sound enough to be looked at further.
@@ -433,6 +434,7 @@ impl Resolver<'_> {
 
     /// Binds the modules that `extern` options name.
     fn externs(&mut self, externs: &[(String, String)], sources: &SourceMap, options_span: Span) {
+        self.builtin_corba(sources);
         for (name, path) in externs {
             let mut scope = ScopeId::ROOT;
             for part in name.trim_start_matches("::").split("::") {
@@ -471,6 +473,19 @@ impl Resolver<'_> {
                 let hint = "put it into a file that is included, or take the option away";
                 self.report(Report::new(def.span, message).hint(hint));
             }
+        }
+    }
+
+    /// The built-in `orb.idl` has been compiled into the ORB. Who adds something to the module gets all of it.
+    fn builtin_corba(&mut self, sources: &SourceMap) {
+        let corba = self.model.scope(ScopeId::ROOT).names.get("corba");
+        let Some(scope) = corba.and_then(|&id| self.model.own_scope(id)) else {
+            return;
+        };
+        let mut declared = self.model.scope(scope).order.iter();
+        let builtin = |&id: &DefId| sources.file(self.model.def(id).span.file).name == BUILTIN_NAME;
+        if declared.len() > 0 && declared.all(builtin) {
+            self.model.externs.insert(scope, format!("{ORB_PATH}corba"));
         }
     }
 

@@ -52,6 +52,9 @@ impl Span {
     }
 }
 
+/// How diagnostics call the `orb.idl` that is built in. No file has such a name, since those are absolute paths.
+pub(crate) const BUILTIN_NAME: &str = "<orb.idl>";
+
 /// One text and where its lines begin.
 #[derive(Debug)]
 pub(crate) struct SourceFile {
