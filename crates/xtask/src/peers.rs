@@ -7,12 +7,13 @@ use std::process::Command;
 use std::time::SystemTime;
 
 /// Debian packages that the peers are built and run with.
-const PACKAGES: [&str; 11] = [
+const PACKAGES: [&str; 12] = [
     "iproute2",
     "omniorb",
     "omniorb-nameserver",
     "omniidl",
     "libomniorb4-dev",
+    "omniorb-idl",
     "g++",
     "make",
     "pkg-config",
@@ -37,6 +38,9 @@ const PROGRAMS: [&str; 13] = [
     "mvn",
     "tshark",
 ];
+
+/// One of the IDL files that come with those packages, for the tests that compile them all.
+const SERVICES: &str = "/usr/share/idl/omniORB/COS/CosTrading.idl";
 
 /// Folders with a makefile for a peer.
 const MAKEFILES: [&str; 2] = ["tests/interop/omniorb", "benches/peers/omniorb"];
@@ -116,6 +120,9 @@ fn missing() -> Vec<&'static str> {
     let mut missing: Vec<_> = PROGRAMS.into_iter().filter(|p| !on_path(p)).collect();
     if on_path("pkg-config") && !succeeds("pkg-config", &["--exists", "omniORB4"]) {
         missing.push("libomniorb4-dev");
+    }
+    if !Path::new(SERVICES).is_file() {
+        missing.push("omniorb-idl");
     }
     missing
 }

@@ -11,7 +11,7 @@ const SEEDS: [i32; 8] = [0, 1, 2, 3, 5, 17, 100, 999];
 /// Anys of one kind, in every direction.
 async fn check(w: &World, which: Kind) {
     let peer = &w.peer;
-    let make = |n| make(which, n, peer).expect("there are such");
+    let make = |n| make(which, n, peer);
     for n in SEEDS {
         let wrong = |it: &Any, n| fault(which, n, it, peer);
         let made = peer.make_any(which, n).await.expect("make_any");
@@ -112,7 +112,7 @@ pub(super) async fn any_sequence(w: Arc<World>) {
         Kind::KAny,
         Kind::KExpr,
     ];
-    let make = |kind| make(kind, 9, &w.peer).expect("there are such");
+    let make = |kind| make(kind, 9, &w.peer);
     let turned = w.peer.turn_anys(&kinds.map(make)).await.expect("turn_anys");
     assert_eq!(turned.len(), kinds.len());
     for (kind, it) in kinds.iter().rev().zip(&turned) {
@@ -125,7 +125,7 @@ pub(super) async fn any_wrong(w: Arc<World>) {
     let it = w.peer.make_any(Kind::KLong, 4).await.expect("make_any");
     assert_ne!(fault(Kind::KShort, 4, &it, &w.peer), "");
     assert_ne!(fault(Kind::KLong, 5, &it, &w.peer), "");
-    let long = make(Kind::KLong, 4, &w.peer).expect("there are such");
+    let long = make(Kind::KLong, 4, &w.peer);
     for (kind, n) in [(Kind::KShort, 4), (Kind::KLong, 5)] {
         let wrong = w.peer.check_any(kind, n, &long).await.expect("check_any");
         assert_ne!(wrong, "");
@@ -134,7 +134,7 @@ pub(super) async fn any_wrong(w: Arc<World>) {
 
 pub(super) async fn mixed(w: Arc<World>) {
     let sample = |n| -> Mixed {
-        let it = make(Kind::KMixed, n, &w.peer).expect("there are such");
+        let it = make(Kind::KMixed, n, &w.peer);
         it.extract().expect("what it was made of")
     };
     for n in SEEDS {
@@ -151,7 +151,7 @@ async fn check_types(w: &World, kinds: impl Iterator<Item = Kind>) {
         let wrong = |it: &TypeCode| type_fault(kind, it, &w.peer);
         let theirs = w.peer.type_of(kind).await.expect("type_of");
         assert_eq!(wrong(&theirs), "", "{kind:?}");
-        let ours = make(kind, 1, &w.peer).expect("there are such");
+        let ours = make(kind, 1, &w.peer);
         let ours = ours.type_code();
         let found = w.peer.check_type(kind, ours).await.expect("check_type");
         assert_eq!(found, "", "{kind:?}");

@@ -3,22 +3,17 @@
 use super::{Peer, Raises};
 use crate::anys::{fault, make, type_fault};
 use crate::idl::rich::{Anys, Kind, Mixed, PeerRef};
-use zorb::{Any, CompletionStatus, SystemException, SystemExceptionKind, TypeCode};
+use zorb::{Any, TypeCode};
 
 impl Peer {
     fn itself(&self) -> &PeerRef {
         self.itself.get().expect("set before anybody can call")
     }
-
-    fn made(&self, which: Kind, n: i32) -> Raises<Any> {
-        let bad = || SystemException::new(SystemExceptionKind::BadParam, 0, CompletionStatus::No);
-        make(which, n, self.itself()).ok_or_else(bad)
-    }
 }
 
 impl Anys for Peer {
     async fn make_any(&self, which: Kind, n: i32) -> Raises<Any> {
-        self.made(which, n)
+        Ok(make(which, n, self.itself()))
     }
 
     async fn check_any(&self, which: Kind, n: i32, it: &Any) -> Raises<String> {
@@ -34,7 +29,7 @@ impl Anys for Peer {
     }
 
     async fn type_of(&self, which: Kind) -> Raises<TypeCode> {
-        Ok(self.made(which, 1)?.type_code().clone())
+        Ok(make(which, 1, self.itself()).type_code().clone())
     }
 
     async fn check_type(&self, which: Kind, it: &TypeCode) -> Raises<String> {
