@@ -563,11 +563,17 @@ impl Clashes<'_> {
         let describe = |def: &crate::model::Def, what: Option<String>| {
             what.unwrap_or_else(|| format!("`{}`", def.name))
         };
+        // What is generated has the name it has.
+        let renamed = if what.is_some() && was.is_none() {
+            other
+        } else {
+            id
+        };
         let (here_is, first_is) = (describe(here, what), describe(first, was));
         let message = format!("{first_is} and {here_is} both become `{name}` in Rust");
         let hint = format!(
             "give one another name: rename(\"{}\" = \"…\")",
-            self.model.scoped_name(id)
+            self.model.scoped_name(renamed)
         );
         self.sink.report(
             Report::new(here.span, message)
