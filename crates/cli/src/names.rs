@@ -1,6 +1,6 @@
 //! `zorb names`: what is bound in a naming service.
 
-use crate::orb::{Environment, duration, url, whereabouts};
+use crate::orb::{Environment, duration, hang_up, url, whereabouts};
 use crate::paint::Clean;
 use crate::why;
 use std::io::Write;
@@ -114,12 +114,7 @@ pub(crate) async fn run(
     builder: Builder,
     environment: &Environment,
 ) -> std::io::Result<ExitCode> {
-    let done = Session::start(options, builder, environment).await;
-    let done = match done {
-        Ok(session) => session.run(&options.command).await,
-        Err(failure) => Err(failure),
-    };
-    match done {
+    match call(options, builder, environment).await {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(Failure::Io(error)) => Err(error),
         Err(Failure::Said { what, hint }) => {
@@ -132,6 +127,20 @@ pub(crate) async fn run(
             Ok(ExitCode::FAILURE)
         }
     }
+}
+
+async fn call(
+    options: &Options,
+    builder: Builder,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    let orb = Session::orb(options, builder, environment).await?;
+    let done = match Session::start(&orb, environment).await {
+        Ok(session) => session.run(&options.command).await,
+        Err(failure) => Err(failure),
+    };
+    hang_up(&orb).await;
+    done
 }
 
 /// Why a command did not do what it should.
@@ -208,16 +217,16 @@ impl From<NamingError> for Failure {
 
 struct Session<'a> {
     environment: &'a Environment,
-    orb: Orb,
+    orb: &'a Orb,
     root: NamingClient,
 }
 
 impl<'a> Session<'a> {
-    async fn start(
+    async fn orb(
         options: &Options,
         builder: Builder,
-        environment: &'a Environment,
-    ) -> Result<Self, Failure> {
+        environment: &Environment,
+    ) -> Result<Orb, Failure> {
         // What is said to this program counts more than what is said to every ORB: an argument is
         // above the variable ORBInitRef, and the later argument above the earlier one.
         let builder = match &options.nameservice {
@@ -227,8 +236,11 @@ impl<'a> Session<'a> {
             ]),
             None => builder.initial_reference("NameService", DEFAULT),
         };
-        let orb = environment.orb(builder, options.timeout).build().await?;
-        let root = NamingClient::find(&orb).await.map_err(|error| {
+        Ok(environment.orb(builder, options.timeout).build().await?)
+    }
+
+    async fn start(orb: &'a Orb, environment: &'a Environment) -> Result<Self, Failure> {
+        let root = NamingClient::find(orb).await.map_err(|error| {
             let is_default = error.to_string().contains(DEFAULT_PLACE);
             let failure = Failure::from(error);
             if is_default {

@@ -10,12 +10,15 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
-use zorb::Builder;
+use zorb::{Builder, Orb};
 use zorb_giop::Ior;
 use zorb_giop::ior::{IiopProfile, ProfileTag, UiopProfile};
 
 /// Octets of each message that `--trace=payload` shows.
 const PAYLOAD: usize = 4096;
+
+/// How long a peer may take to hear that we go.
+const GOODBYE: Duration = Duration::from_millis(500);
 
 /// What a trace shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -73,6 +76,13 @@ impl Environment {
             _ => builder,
         }
     }
+}
+
+/// Ends the ORB before the program does, so that its peers are told and the trace says how each
+/// connection ended. Whoever does not listen any more is not waited for.
+pub(crate) async fn hang_up(orb: &Orb) {
+    // Too long is no failure of the command, and waiting is refused in upcalls only.
+    let _ = tokio::time::timeout(GOODBYE, orb.shutdown(true)).await;
 }
 
 /// What has been heard of a reply.

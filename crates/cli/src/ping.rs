@@ -1,6 +1,6 @@
 //! `zorb ping`: whether an object is there, and how far away.
 
-use crate::orb::{Environment, duration, url, whereabouts};
+use crate::orb::{Environment, duration, hang_up, url, whereabouts};
 use crate::paint::Clean;
 use crate::why;
 use std::io::Write;
@@ -60,22 +60,39 @@ pub(crate) async fn run(
     builder: Builder,
     environment: &Environment,
 ) -> std::io::Result<ExitCode> {
+    let orb = match environment.orb(builder, options.timeout).build().await {
+        Ok(orb) => orb,
+        Err(error) => return failed(&error, environment),
+    };
+    let done = match orb.string_to_object(&url(&options.reference)).await {
+        Ok(object) => ping(options, object, environment).await,
+        Err(error) => failed(&error, environment),
+    };
+    hang_up(&orb).await;
+    done
+}
+
+/// Says why there is nothing to ping.
+fn failed(error: &Error, environment: &Environment) -> std::io::Result<ExitCode> {
+    let mut out = anstream::stdout();
+    let (bad, pale) = (environment.paint.bad, environment.paint.pale);
+    writeln!(out, "{bad}failed{bad:#}  {}", Clean(error))?;
+    if let Error::System(exception) = error
+        && let Some(hint) = why::hint(exception)
+    {
+        writeln!(out, "        {pale}{hint}{pale:#}")?;
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+async fn ping(
+    options: &Options,
+    object: ObjectRef,
+    environment: &Environment,
+) -> std::io::Result<ExitCode> {
     let paint = &environment.paint;
     let (good, bad, pale, title) = (paint.good, paint.bad, paint.pale, paint.title);
     let mut out = anstream::stdout();
-    let found = find(options, builder, environment).await;
-    let object = match found {
-        Ok(object) => object,
-        Err(error) => {
-            writeln!(out, "{bad}failed{bad:#}  {}", Clean(&error))?;
-            if let Error::System(exception) = &error
-                && let Some(hint) = why::hint(exception)
-            {
-                writeln!(out, "        {pale}{hint}{pale:#}")?;
-            }
-            return Ok(ExitCode::FAILURE);
-        }
-    };
     let type_id = match object.type_id() {
         "" => "an object of unknown type",
         id => id,
@@ -152,15 +169,6 @@ pub(crate) async fn run(
     summary(&mut out, number, &times)?;
     let all = number > 0 && times.len() == usize::try_from(number).unwrap_or(usize::MAX);
     Ok(ExitCode::from(u8::from(!all)))
-}
-
-async fn find(
-    options: &Options,
-    builder: Builder,
-    environment: &Environment,
-) -> Result<ObjectRef, Error> {
-    let orb = environment.orb(builder, options.timeout).build().await?;
-    orb.string_to_object(&url(&options.reference)).await
 }
 
 /// The same reference, which does not know its type: `_is_a` is to be asked over there.
