@@ -17,6 +17,8 @@ pub(super) struct Macro {
     pub(super) span: Option<Span>,
     /// The names of its parameters, if it has parentheses behind its name.
     pub(super) parameters: Option<Vec<Rc<str>>>,
+    /// The last of them stands for all arguments that are left, however many.
+    pub(super) variadic: bool,
     pub(super) body: Body,
 }
 
@@ -38,6 +40,12 @@ pub(super) struct Part {
     pub(super) parameter: Option<usize>,
 }
 
+/// The parameter that `...` declares.
+pub(super) const REST: &str = "__VA_ARGS__";
+
+/// Keeps what stands in parentheses behind it if there is anything left for [`REST`].
+pub(super) const IF_REST: &str = "__VA_OPT__";
+
 /// What `-D` calls the text it makes.
 const OPTIONS: &str = "<defines>";
 
@@ -56,6 +64,7 @@ impl Preprocessor<'_> {
                 name: Rc::clone(&name),
                 span: None,
                 parameters: None,
+                variadic: false,
                 body,
             };
             self.macros.insert(name, Rc::new(known));
@@ -84,8 +93,11 @@ impl Preprocessor<'_> {
             let message = "`defined` cannot be the name of a macro";
             return self.sink.report(Report::new(first.span, message));
         }
+        if is_rest(&name) {
+            return self.sink.report(misplaced(&name, first.span));
+        }
         let mut rest = &args[1..];
-        let mut parameters = None;
+        let (mut parameters, mut variadic) = (None, false);
         // Only a parenthesis that touches the name belongs to it.
         if let [paren, tail @ ..] = rest
             && paren.kind == Kind::Punct("(")
@@ -93,6 +105,7 @@ impl Preprocessor<'_> {
         {
             match self.parameters(paren.span, tail) {
                 Ok((names, body)) => {
+                    variadic = names.last().is_some_and(|last| &**last == REST);
                     parameters = Some(names);
                     rest = body;
                 }
@@ -107,6 +120,7 @@ impl Preprocessor<'_> {
             name: Rc::clone(&name),
             span: Some(first.span),
             parameters,
+            variadic,
             body: Body::Pieces(body),
         };
         if let Some(old) = self.macros.get(&name) {
@@ -152,13 +166,26 @@ impl Preprocessor<'_> {
         }
         loop {
             let unclosed = || Report::new(open, "the parameters of the macro are never closed");
-            let (name, behind) = rest.split_first().ok_or_else(unclosed)?;
-            if name.kind == Kind::Punct(".") {
-                return Err(Report::unsupported(name.span, "macros with `...`"));
+            if let Some(behind) = dots(rest) {
+                names.push(REST.into());
+                let (close, body) = behind.split_first().ok_or_else(unclosed)?;
+                return match close.kind {
+                    Kind::Punct(")") => Ok((names, body)),
+                    _ => Err(Report::new(close.span, "expected `)` behind `...`")),
+                };
             }
+            let (name, behind) = rest.split_first().ok_or_else(unclosed)?;
             let Some(text) = macro_name(name, self.sources) else {
                 return Err(Report::new(name.span, "expected the name of a parameter"));
             };
+            if is_rest(&text) {
+                return Err(misplaced(&text, name.span));
+            }
+            if dots(behind).is_some() {
+                let message = "what `...` stands for has no name of its own";
+                let report = Report::new(name.span, message);
+                return Err(report.hint(format!("leave out `{text}`, and write `{REST}` for it")));
+            }
             if names.contains(&text) {
                 let message = format!("two parameters are called `{text}`");
                 return Err(Report::new(name.span, message));
@@ -194,14 +221,17 @@ impl Preprocessor<'_> {
                 continue;
             }
             let name = piece.macro_name(self.sources);
-            let parameter = name.and_then(|name| numbers.get(&*name).copied());
+            let parameter = name.as_ref().and_then(|name| numbers.get(&**name).copied());
+            if let Some(name) = name.filter(|name| is_rest(name))
+                && !numbers.contains_key(REST)
+            {
+                return Err(misplaced(&name, piece.place));
+            }
             parts.push(Part { piece, parameter });
         }
-        for edge in [parts.first(), parts.last()].into_iter().flatten() {
-            if edge.piece.is("##") {
-                let message = "`##` needs something on both of its sides";
-                return Err(Report::new(edge.piece.place, message));
-            }
+        pasted(&parts)?;
+        if numbers.contains_key(REST) {
+            self.optional(&parts)?;
         }
         for (at, part) in parts.iter().enumerate() {
             let follows = parts
@@ -213,6 +243,36 @@ impl Preprocessor<'_> {
             }
         }
         Ok(parts)
+    }
+
+    /// Checks that every [`IF_REST`] is followed by parentheses.
+    fn optional(&self, parts: &[Part]) -> Result<(), Report> {
+        let mut at = 0;
+        while let Some(part) = parts.get(at) {
+            at += 1;
+            if !self.is_if_rest(part) {
+                continue;
+            }
+            let Some(inner) = group(parts, at) else {
+                let opens = parts.get(at).is_some_and(|next| next.piece.is("("));
+                let message = match opens {
+                    true => format!("the parenthesis behind `{IF_REST}` is never closed"),
+                    false => format!("expected `(` behind `{IF_REST}`"),
+                };
+                return Err(Report::new(part.piece.place, message));
+            };
+            let inner = parts.get(inner).unwrap_or_default();
+            if let Some(again) = inner.iter().find(|part| self.is_if_rest(part)) {
+                let message = format!("`{IF_REST}` cannot stand within itself");
+                return Err(Report::new(again.piece.place, message));
+            }
+            pasted(inner)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_if_rest(&self, part: &Part) -> bool {
+        matches!(part.piece.kind, Kind::Bad(_)) && part.piece.spelled(self.sources) == IF_REST
     }
 
     /// Whether two definitions say the same, which may be said twice.
@@ -227,4 +287,48 @@ impl Preprocessor<'_> {
                     && a.piece.spelled(self.sources) == b.piece.spelled(self.sources)
             })
     }
+}
+
+/// What is behind the `...` that `tokens` begin with.
+fn dots(tokens: &[Token]) -> Option<&[Token]> {
+    let dot = |token: &Token| token.kind == Kind::Punct(".");
+    match tokens {
+        [a, b, c, rest @ ..] if [a, b, c].into_iter().all(dot) => Some(rest),
+        _ => None,
+    }
+}
+
+/// The parts between the parenthesis at `open` and the one that closes it.
+pub(super) fn group(parts: &[Part], open: usize) -> Option<std::ops::Range<usize>> {
+    let mut depth = 0_usize;
+    for (at, part) in parts.iter().enumerate().skip(open) {
+        if part.piece.is("(") {
+            depth += 1;
+        } else if part.piece.is(")") {
+            depth = depth.checked_sub(1)?;
+        }
+        if depth == 0 {
+            return part.piece.is(")").then_some(open + 1..at);
+        }
+    }
+    None
+}
+
+/// Checks that every `##` has something on both of its sides.
+fn pasted(parts: &[Part]) -> Result<(), Report> {
+    for edge in [parts.first(), parts.last()].into_iter().flatten() {
+        if edge.piece.is("##") {
+            let message = "`##` needs something on both of its sides";
+            return Err(Report::new(edge.piece.place, message));
+        }
+    }
+    Ok(())
+}
+
+fn is_rest(name: &str) -> bool {
+    [REST, IF_REST].contains(&name)
+}
+
+fn misplaced(name: &str, place: Span) -> Report {
+    Report::new(place, format!("`{name}` stands only in a macro with `...`"))
 }

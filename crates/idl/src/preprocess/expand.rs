@@ -213,7 +213,10 @@ impl Preprocessor<'_> {
             let piece = self.pull(supply, used.place).ok_or_else(unclosed)?;
             match piece.kind {
                 Kind::Punct(")") if depth == 0 => break,
-                Kind::Punct(",") if depth == 0 => {
+                // The last parameter of a variadic macro has the commas as well.
+                Kind::Punct(",")
+                    if depth == 0 && !(called.variadic && arguments.len() + 1 == wanted) =>
+                {
                     arguments.push(std::mem::take(&mut argument));
                     continue;
                 }
@@ -227,11 +230,19 @@ impl Preprocessor<'_> {
         if wanted > 0 || !argument.is_empty() || !arguments.is_empty() {
             arguments.push(argument);
         }
+        // Nothing at all is left for it.
+        if called.variadic && arguments.len() + 1 == wanted {
+            arguments.push(Vec::new());
+        }
         if arguments.len() != wanted {
+            let (least, wanted) = match called.variadic {
+                true => ("at least ", wanted.saturating_sub(1)),
+                false => ("", wanted),
+            };
             let plural = if wanted == 1 { "" } else { "s" };
             let given = arguments.len();
             let message = format!(
-                "`{}` takes {wanted} argument{plural}, and is given {given}",
+                "`{}` takes {least}{wanted} argument{plural}, and is given {given}",
                 called.name
             );
             return Err(with_definition(Report::new(used.place, message), called));

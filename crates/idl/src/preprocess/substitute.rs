@@ -3,12 +3,13 @@
 use std::rc::Rc;
 
 use super::Preprocessor;
-use super::define::{Body, Macro, Part};
+use super::define::{Body, Macro, Part, group};
 use super::piece::{Piece, Spelling};
 use crate::diagnostic::Report;
 use crate::lexer::{Kind, lex};
 use crate::limits::MAX_MACRO_TOKENS;
 use crate::source::{FileId, Span};
+use std::borrow::Cow;
 
 /// An argument as it was written and, once somebody has asked, with its macros expanded.
 struct Argument {
@@ -44,6 +45,10 @@ impl Preprocessor<'_> {
                 expanded: None,
             })
             .collect();
+        let parts = &*match found.variadic {
+            true => self.settled(parts, &mut arguments, place),
+            false => Cow::Borrowed(&**parts),
+        };
         let mut out: Vec<Piece> = Vec::new();
         let mut at = 0;
         while let Some(part) = parts.get(at) {
@@ -51,7 +56,18 @@ impl Preprocessor<'_> {
                 break;
             }
             let pastes = |at: usize| parts.get(at).is_some_and(|part| part.piece.is("##"));
-            if part.piece.is("##") && at > 0 {
+            if let Some(number) = swallows(found, parts, at) {
+                // `, ## __VA_ARGS__`: the comma is there if the arguments are, and nothing is pasted.
+                let written = arguments
+                    .get(number)
+                    .map(|argument| argument.written.clone());
+                let written = written.unwrap_or_default();
+                if !written.is_empty() {
+                    out.push(at_place(&part.piece, place));
+                    out.extend(written);
+                }
+                at += 3;
+            } else if part.piece.is("##") && at > 0 {
                 let (right, taken) = self.operand(parts, at + 1, &arguments, place);
                 self.paste(&mut out, right, place);
                 at += 1 + taken;
@@ -82,6 +98,43 @@ impl Preprocessor<'_> {
         // The nothings that `##` was given.
         out.retain(|piece| !matches!(&piece.spelling, Spelling::Made(text) if text.is_empty()));
         out
+    }
+
+    /// The parts of the body of a variadic macro where every `__VA_OPT__(…)` is what it keeps, or a nothing.
+    fn settled<'p>(
+        &mut self,
+        parts: &'p [Part],
+        arguments: &mut [Argument],
+        place: Span,
+    ) -> Cow<'p, [Part]> {
+        if !parts.iter().any(|part| self.is_if_rest(part)) {
+            return Cow::Borrowed(parts);
+        }
+        let rest = arguments.len().saturating_sub(1);
+        let keeps = !self.argument(arguments, rest).is_empty();
+        let mut settled = Vec::new();
+        let mut at = 0;
+        while let Some(part) = parts.get(at) {
+            at += 1;
+            let inner = match self.is_if_rest(part) {
+                true => group(parts, at),
+                false => None,
+            };
+            let Some(inner) = inner else {
+                settled.push(part.clone());
+                continue;
+            };
+            at = inner.end + 1;
+            let inner = parts.get(inner).filter(|inner| keeps && !inner.is_empty());
+            match inner {
+                Some(inner) => settled.extend_from_slice(inner),
+                None => settled.push(Part {
+                    piece: made(Kind::Bad("".into()), String::new(), place),
+                    parameter: None,
+                }),
+            }
+        }
+        Cow::Owned(settled)
     }
 
     /// The pieces of an operand of `##`, whose macros are not expanded, and how many parts of the body it takes.
@@ -173,6 +226,17 @@ impl Preprocessor<'_> {
         }
         out.extend(right);
     }
+}
+
+/// The parameter for the rest, if `, ## __VA_ARGS__` stands at `at`.
+fn swallows(found: &Macro, parts: &[Part], at: usize) -> Option<usize> {
+    let [comma, paste, rest] = parts.get(at..at.checked_add(3)?)? else {
+        return None;
+    };
+    let last = found.parameters.as_ref()?.len().checked_sub(1);
+    let swallows = found.variadic && comma.piece.is(",") && paste.piece.is("##");
+    rest.parameter
+        .filter(|_| swallows && rest.parameter == last)
 }
 
 /// Whether `part` is the `#` in front of a parameter.

@@ -175,6 +175,56 @@ fn a_macro_is_not_used_in_what_it_makes() {
 }
 
 #[test]
+fn the_last_parameter_may_be_any_number_of_arguments() {
+    check(
+        "#define F(...) [__VA_ARGS__]\nF() F(1) F(1, (2, 3))",
+        "[ ] [ 1 ] [ 1 , ( 2 , 3 ) ]",
+    );
+    check(
+        "#define F(x, ...) x: __VA_ARGS__;\nF(1) F(1,) F(1, 2, 3)",
+        "1 : ; 1 : ; 1 : 2 , 3 ;",
+    );
+    check(
+        "#define ENUM(name, ...) enum name { __VA_ARGS__ };\n#define RED r\nENUM(Colour, RED, green)",
+        "enum Colour { r , green } ;",
+    );
+    check("#define S(...) #__VA_ARGS__\nS(a,  b) S()", "\"a, b\" \"\"");
+    check(
+        "#define J(...) x ## __VA_ARGS__ ## z\nJ(a, b) J()",
+        "xa , bz xz",
+    );
+    check(
+        "#define F(...) G(__VA_ARGS__)\n#define G(a, b) b a\nF(1, 2)",
+        "2 1",
+    );
+    check("#define F(x, ...) x\n#define F(x, ...) x\nF(1)", "1");
+    // What is no name of IDL is one for the preprocessor alone.
+    refused("__VA_ARGS__", "behind one `_` comes a letter");
+}
+
+#[test]
+fn a_comma_goes_with_the_arguments_that_it_is_put_before() {
+    // Not of the standard, and what everybody writes.
+    check(
+        "#define F(x, ...) f(x, ## __VA_ARGS__)\n#define A z\nF(1) F(1, A) F(1, 2, 3)",
+        "f ( 1 ) f ( 1 , z ) f ( 1 , 2 , 3 )",
+    );
+    // This is of the standard, since 2020.
+    check(
+        "#define F(x, ...) f(x __VA_OPT__(,) __VA_ARGS__)\nF(1) F(1, ) F(1, 2, 3)",
+        "f ( 1 ) f ( 1 ) f ( 1 , 2 , 3 )",
+    );
+    check(
+        "#define F(x, ...) x ## __VA_OPT__(x y) ## 7 __VA_OPT__((x) #x)\nF(a) F(b, 1)",
+        "a7 bb y7 ( b ) \"b\"",
+    );
+    check(
+        "#define NONE\n#define F(...) f __VA_OPT__(more)\nF(NONE) F(1)",
+        "f f more",
+    );
+}
+
+#[test]
 fn faulty_macros_are_told() {
     refused("#define\n", "expected a name behind `#define`");
     refused("#define 1\n", "expected a name behind `#define`");
@@ -184,7 +234,27 @@ fn faulty_macros_are_told() {
     refused("#define F(x y)\n", "expected `,` or `)`");
     refused("#define F(x,)\n", "expected the name of a parameter");
     refused("#define F(x, x)\n", "two parameters are called `x`");
-    refused("#define F(...) x\n", "`...`");
+    refused("#define F(x, ...\n", "never closed");
+    refused("#define F(..., x)\n", "expected `)`");
+    refused("#define F(..) x\n", "expected the name of a parameter");
+    refused("#define F(x...) x\n", "has no name of its own");
+    refused("#define F(__VA_ARGS__) x\n", "only in a macro with `...`");
+    refused("#define F(x) __VA_ARGS__\n", "only in a macro with `...`");
+    refused("#define __VA_ARGS__ x\n", "only in a macro with `...`");
+    refused("#define F(x) __VA_OPT__(x)\n", "only in a macro with `...`");
+    refused("#define F(...) __VA_OPT__ x\n", "expected `(`");
+    refused("#define F(...) __VA_OPT__(x\n", "never closed");
+    refused(
+        "#define F(...) __VA_OPT__(__VA_OPT__(x))\n",
+        "within itself",
+    );
+    refused("#define F(...) __VA_OPT__(## x)\n", "on both of its sides");
+    refused("#define F(...) #__VA_OPT__(x)\n", "wants a parameter");
+    refused(
+        "#define F(x, y, ...) x\nF(1)",
+        "takes at least 2 arguments, and is given 1",
+    );
+    refused("#define F(...) x\n#define F() x\n", "a second time");
     refused("#define F(x) #y\n", "wants a parameter");
     refused("#define F ## x\n", "on both of its sides");
     refused("#define F(x) x ##\n", "on both of its sides");
