@@ -124,7 +124,7 @@ fn analyse(
         return Err(failure(sink, &sources));
     }
     let clean = sink.is_empty();
-    let (definitions, parsed) = parse(&stream.tokens, &sink);
+    let (definitions, parsed) = parse(&stream.tokens, &stream.remarks, &sink);
     if !(clean && parsed) {
         return Err(failure(sink, &sources));
     }

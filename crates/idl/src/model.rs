@@ -255,6 +255,8 @@ pub(crate) struct Parameter {
     pub(crate) span: Span,
     pub(crate) direction: Direction,
     pub(crate) ty: Type,
+    /// What comments say of it.
+    pub(crate) doc: Option<Rc<str>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -25,4 +25,4 @@ macro_rules! golden {
     )*};
 }
 
-golden!(constants, interface, modules, names, parameters, types);
+golden!(constants, interface, modules, names, parameters, remarks, types);

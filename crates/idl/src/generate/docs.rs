@@ -24,6 +24,16 @@ impl Generator<'_> {
     }
 }
 
+/// A line of a list: what a comment says of the parameter `name`.
+pub(super) fn list_item(name: &str, comment: &str) -> String {
+    let lines: Vec<String> = comment.lines().map(markdown).collect();
+    let words: Vec<&str> = lines
+        .iter()
+        .flat_map(|line| line.split_whitespace())
+        .collect();
+    format!(" - `{name}`: {}\n", words.join(" "))
+}
+
 /// An IDL comment as text of rustdoc. It was not written as Markdown: what would make links, tags, lists or code blocks
 /// of it (which rustdoc would then try to resolve, or even to run as a test) is escaped.
 fn markdown(comment: &str) -> String {

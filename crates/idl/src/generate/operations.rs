@@ -3,6 +3,7 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
+use super::docs::list_item;
 use super::{Generator, ident};
 use crate::model::{DefId, Direction, Interface, Operation, Parameter, Role, ScopeId, Type};
 
@@ -127,6 +128,14 @@ impl Generator<'_> {
                 results.insert(0, "the result".to_owned());
             }
             line.push_str(&format!(" Gives back {}.", results.join(", ")));
+        }
+        let told = operation.parameters.iter().filter_map(|parameter| {
+            let doc = parameter.doc.as_deref()?;
+            Some(list_item(&parameter.name, doc))
+        });
+        let told: String = told.collect();
+        if !told.is_empty() {
+            line = format!("{}\n {line}", told.trim_start());
         }
         self.doc_with(operation.def, &line)
     }

@@ -1,5 +1,5 @@
-//! Text to tokens, one at a time. Comments become the documentation of the token behind them; a preprocessor directive
-//! is one token with all of its logical line. Line splices are gone already.
+//! Text to tokens, one at a time. Comments become the documentation of the token behind them, or are remarks on the one
+//! before; a preprocessor directive is one token with all of its logical line. Line splices are gone already.
 
 mod literals;
 mod malformed;
@@ -33,6 +33,8 @@ pub(crate) enum Kind {
     Directive,
     /// `#pragma ID name "text"` and `#pragma version name 1.2`, which mean a name in the scope they stand in.
     Pragma(Rc<IdPragma>),
+    /// A comment that is about what stands in front of it: `///< text`. The preprocessor puts it where it belongs.
+    Remark(Rc<str>),
     /// What is no token; the message. An error only where it is not skipped by `#ifdef`.
     Bad(Rc<str>),
     /// The end of everything; only the preprocessor makes it.
@@ -98,7 +100,10 @@ pub(crate) fn lex(
     words: &mut Words,
 ) -> Vec<Token> {
     let mut lexer = Lexer::new(file, Rc::clone(text), range);
-    std::iter::from_fn(|| lexer.next(words)).collect()
+    let tokens = std::iter::from_fn(|| lexer.next(words));
+    tokens
+        .filter(|token| !matches!(token.kind, Kind::Remark(_)))
+        .collect()
 }
 
 /// Comment lines gathered so far.
@@ -150,7 +155,14 @@ impl Lexer {
                         let kind = Kind::Bad("this comment is never closed".into());
                         return Some(self.token(rest, rest.len(), kind));
                     };
-                    self.comment(&rest[..length]);
+                    let comment = &rest[..length];
+                    if let Some(text) = remark(comment) {
+                        let span = Span::new(self.file, self.at, self.at + length);
+                        self.line += lines_in(comment);
+                        self.at += length;
+                        return Some(self.made(Kind::Remark(text), span, None));
+                    }
+                    self.comment(comment);
                 }
                 b'#' if self.line_is_blank => {
                     return Some(self.token(rest, directive_length(rest), Kind::Directive));
@@ -240,6 +252,10 @@ impl Lexer {
         }
         self.line_is_blank = false;
         self.at += length;
+        self.made(kind, span, doc)
+    }
+
+    fn made(&self, kind: Kind, span: Span, doc: Option<Rc<str>>) -> Token {
         Token {
             kind,
             span,
@@ -264,6 +280,21 @@ fn comment_lines(comment: &str) -> impl Iterator<Item = &str> {
     };
     body.lines()
         .map(|line| line.trim().trim_start_matches('*').trim())
+}
+
+/// What `comment` says of what stands before it, if it is one of Doxygen's for that.
+fn remark(comment: &str) -> Option<Rc<str>> {
+    let marks = ["///<", "//!<", "/**<", "/*!<"];
+    if !marks.iter().any(|mark| comment.starts_with(mark)) {
+        return None;
+    }
+    let mut text = String::new();
+    for line in comment_lines(comment) {
+        text.push_str(line);
+        text.push('\n');
+    }
+    let text = text.strip_prefix('<').unwrap_or(&text);
+    Some(text.trim().into())
 }
 
 /// How long the comment at the start of `rest` is; `None` when it is never closed.
@@ -483,6 +514,37 @@ mod tests {
         let tokens = tokens(text);
         assert_eq!(tokens[0].doc.as_deref(), Some("Says\nhello."));
         assert!(tokens[1..].iter().all(|token| token.doc.is_none()));
+    }
+
+    #[test]
+    fn a_comment_with_an_arrow_is_about_what_is_before_it() {
+        for text in [
+            "///< text",
+            "//!<text",
+            "/**< text */",
+            "/*!<text*/",
+            "/**<\n * text\n */",
+        ] {
+            let text = format!("/// not that\n{text}\nx");
+            let tokens = {
+                let mut lexer = Lexer::new(FileId::default(), text.as_str().into(), 0..text.len());
+                let mut words = Words::default();
+                std::iter::from_fn(|| lexer.next(&mut words)).collect::<Vec<_>>()
+            };
+            assert_eq!(tokens[0].kind, Kind::Remark("text".into()), "{text}");
+        }
+        let comments = "/** a */ x //! b\n/*! c */ y // < d";
+        assert!(
+            kinds(comments)
+                .iter()
+                .all(|kind| matches!(kind, Kind::Word(_)))
+        );
+        for (text, doc) in [
+            ("//! Says.\nx", "Says."),
+            ("/*! Says.\n  * More. */\nx", "Says.\nMore."),
+        ] {
+            assert_eq!(tokens(text)[0].doc.as_deref(), Some(doc));
+        }
     }
 
     #[test]

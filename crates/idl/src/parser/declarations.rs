@@ -15,6 +15,7 @@ use super::input::{
 };
 use super::list;
 use super::members::{attribute, members, operation};
+use super::remarks::Remarked;
 use super::types::{declarator, type_spec};
 use super::values::value;
 use crate::ast::{Definition, DefinitionKind, Head, InterfaceKind, ScopedName, Text};
@@ -270,7 +271,7 @@ fn module<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed
 }
 
 /// A braced list; its opening brace may be missed, its closing one is missed once, at the end of the file.
-pub(super) fn body<'a, T>(
+pub(super) fn body<'a, T: Remarked>(
     i: Tokens<'a>,
     item: impl Fn(Tokens<'a>, &mut Vec<T>) -> Parsed<'a, ()>,
 ) -> Parsed<'a, Vec<T>> {

@@ -12,10 +12,12 @@ use nom::sequence::preceded;
 use nom::{IResult, Input, Needed, Parser};
 
 use super::annotations::Start;
+use super::remarks::Remarked;
 use crate::ast::{Definition, Head, Ident, ScopedName};
 use crate::diagnostic::{Report, Sink};
 use crate::lexer::{Kind, Token};
 use crate::limits::MAX_NESTING;
+use crate::preprocess::Remarks;
 use crate::source::Span;
 
 /// What the parser functions share beside the input.
@@ -30,14 +32,16 @@ pub(crate) struct Context<'a> {
     pub(crate) refused_inside: Cell<bool>,
     /// Pragmas from within the type that is being read; they go behind it.
     pub(crate) pragmas: RefCell<Vec<Definition>>,
+    remarks: &'a Remarks,
     /// Between the angle brackets of a type, where `>>` closes two of them and is no shift.
     pub(crate) in_angles: Cell<bool>,
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(sink: &'a Sink) -> Self {
+    pub(crate) fn new(sink: &'a Sink, remarks: &'a Remarks) -> Self {
         Self {
             sink,
+            remarks,
             failed: Cell::new(false),
             depth: Cell::new(0),
             too_deep: Cell::new(false),
@@ -85,6 +89,15 @@ impl<'a> Tokens<'a> {
 
     pub(crate) fn previous(&self) -> Option<&'a Token> {
         self.at.checked_sub(1).and_then(|at| self.all.get(at))
+    }
+
+    /// What the comment behind the previous token says of it.
+    pub(super) fn remark(&self) -> Option<&'a str> {
+        if self.context.remarks.is_empty() {
+            return None;
+        }
+        let at = self.at.checked_sub(1)?;
+        self.context.remarks.get(&at).map(String::as_str)
     }
 
     pub(crate) fn at_end(&self) -> bool {
@@ -434,18 +447,23 @@ pub(crate) fn scoped_name<'a>(i: Tokens<'a>) -> Parsed<'a, ScopedName> {
 }
 
 /// item { "," item }*; behind a comma there is no way back.
-pub(crate) fn commas<'a, T>(
+pub(super) fn commas<'a, T: Remarked>(
     item: impl Fn(Tokens<'a>) -> Parsed<'a, T>,
 ) -> impl Fn(Tokens<'a>) -> Parsed<'a, Vec<T>> {
     move |i| {
-        let (mut i, first) = item(i)?;
-        let mut items = vec![first];
-        while i.is_punct(",") {
-            let (rest, next) = cut(&item).parse(i.advance())?;
-            items.push(next);
-            i = rest;
+        let (mut i, mut last) = item(i)?;
+        let mut items = Vec::new();
+        loop {
+            last.remark(i);
+            if !i.is_punct(",") {
+                items.push(last);
+                return Ok((i, items));
+            }
+            i = i.advance();
+            last.remark(i);
+            items.push(last);
+            (i, last) = cut(&item).parse(i)?;
         }
-        Ok((i, items))
     }
 }
 
@@ -485,6 +503,7 @@ pub(crate) fn describe(token: &Token) -> String {
         Kind::Char(_) | Kind::WideChar(_) => "a character literal".into(),
         Kind::Str(_) | Kind::WideStr(_) => "a string literal".into(),
         Kind::Pragma(_) | Kind::Directive => "a directive".into(),
+        Kind::Remark(_) => "a comment".into(),
         Kind::Bad(_) => "something else".into(),
         Kind::End => "the end of the file".into(),
     }

@@ -11,6 +11,7 @@ mod declarations;
 mod expressions;
 mod input;
 mod members;
+mod remarks;
 mod types;
 mod values;
 
@@ -18,12 +19,14 @@ use crate::ast::Definition;
 use crate::diagnostic::{Report, Sink};
 use crate::lexer::{Kind, Token};
 use crate::limits::MAX_DIAGNOSTICS;
+use crate::preprocess::Remarks;
 pub(crate) use input::keyword_meant;
 use input::{Context, Fault, Parsed, Tokens, describe};
+use remarks::Remarked;
 
 /// The definitions in `tokens`, which end in [`Kind::End`]; and whether all of it was IDL.
-pub(crate) fn parse(tokens: &[Token], sink: &Sink) -> (Vec<Definition>, bool) {
-    let context = Context::new(sink);
+pub(crate) fn parse(tokens: &[Token], remarks: &Remarks, sink: &Sink) -> (Vec<Definition>, bool) {
+    let context = Context::new(sink, remarks);
     let mut i = Tokens::new(tokens, &context);
     let mut definitions = Vec::new();
     loop {
@@ -45,15 +48,19 @@ pub(crate) fn parse(tokens: &[Token], sink: &Sink) -> (Vec<Definition>, bool) {
 }
 
 /// Items up to `}` or the end, the faulty ones reported and left out.
-fn list<'a, T>(
+fn list<'a, T: Remarked>(
     mut i: Tokens<'a>,
     item: impl Fn(Tokens<'a>, &mut Vec<T>) -> Parsed<'a, ()>,
 ) -> (Tokens<'a>, Vec<T>) {
     let mut items = Vec::new();
     let mut faults = 0;
     while !i.at_end() && !i.is_punct("}") {
+        let before = items.len();
         match item(i, &mut items) {
-            Ok((rest, ())) => i = rest,
+            Ok((rest, ())) => {
+                remarks::on_all(rest, items.get_mut(before..).unwrap_or_default());
+                i = rest;
+            }
             Err(error) => {
                 let fault = unwrap(i, error);
                 let at = fault.at;

@@ -227,11 +227,13 @@ impl Preprocessor<'_> {
     fn guarded(&mut self, file: FileId) -> bool {
         let text = self.sources.file(file).text().clone();
         let range = 0..text.len();
+        let mut lexer = Lexer::new(file, text, range);
+        let mut tokens = std::iter::from_fn(|| lexer.next(&mut self.words));
         let Some(Token {
             kind: Kind::Directive,
             span,
             ..
-        }) = Lexer::new(file, text, range).next(&mut self.words)
+        }) = tokens.find(|token| !matches!(token.kind, Kind::Remark(_)))
         else {
             return false;
         };

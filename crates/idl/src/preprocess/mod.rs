@@ -49,9 +49,14 @@ pub(crate) enum Input<'a> {
 pub(crate) struct Stream {
     /// Ends in [`Kind::End`].
     pub(crate) tokens: Vec<Token>,
+    /// What comments say of tokens in front of them, by index.
+    pub(crate) remarks: Remarks,
     /// Whether all of the text is in there. If not, what the grammar would miss says nothing about the text.
     pub(crate) whole: bool,
 }
+
+/// What `///<` says, by the index of the token before it.
+pub(crate) type Remarks = HashMap<usize, String>;
 
 /// Reads every input, and all they include, into one stream.
 pub(crate) fn preprocess(
@@ -80,6 +85,7 @@ pub(crate) fn preprocess(
         no_prefix: Rc::default(),
         braces: Vec::new(),
         out: Vec::new(),
+        remarks: Remarks::new(),
         whole: true,
         full: false,
     };
@@ -91,14 +97,18 @@ pub(crate) fn preprocess(
             pre.file(file);
         }
     }
-    let (mut tokens, whole) = (pre.out, pre.whole);
+    let (mut tokens, remarks, whole) = (pre.out, pre.remarks, pre.whole);
     tokens.push(Token {
         kind: Kind::End,
         span: sources_end(sources, last),
         doc: None,
         prefix: Rc::default(),
     });
-    Stream { tokens, whole }
+    Stream {
+        tokens,
+        remarks,
+        whole,
+    }
 }
 
 fn sources_end(sources: &SourceMap, file: FileId) -> Span {
@@ -135,6 +145,7 @@ struct Preprocessor<'a> {
     /// The prefix in force outside of each open brace.
     braces: Vec<Rc<Prefix>>,
     out: Vec<Token>,
+    remarks: Remarks,
     /// Nothing is missing so far.
     whole: bool,
     /// A limit was reached: nothing more is taken. Said once.
@@ -276,6 +287,13 @@ impl Preprocessor<'_> {
     fn next(&mut self, reader: &mut Reader, caller: Option<Span>) -> Option<Token> {
         loop {
             let token = reader.read(&mut self.words)?;
+            if let Kind::Remark(text) = &token.kind {
+                // Among the arguments of a macro it would be about none of what the macro makes.
+                if caller.is_none() {
+                    self.remark(text, token.span);
+                }
+                continue;
+            }
             if token.kind != Kind::Directive {
                 if !matches!(reader.guard, Guard::Open(_)) {
                     reader.guard = Guard::No;
@@ -339,6 +357,19 @@ impl Preprocessor<'_> {
         }
         token.prefix = Rc::clone(&self.prefix);
         self.out.push(token);
+    }
+
+    /// Notes what a comment at `place` says of the last token.
+    fn remark(&mut self, text: &str, place: Span) {
+        let near = |last: &Token| last.span.file == place.file;
+        if text.is_empty() || !self.out.last().is_some_and(near) {
+            return;
+        }
+        let said = self.remarks.entry(self.out.len() - 1).or_default();
+        if !said.is_empty() {
+            said.push('\n');
+        }
+        said.push_str(text);
     }
 
     fn directive(&mut self, token: &Token, reader: &mut Reader, caller: Option<Span>) {

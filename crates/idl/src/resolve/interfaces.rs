@@ -356,6 +356,7 @@ impl Resolver<'_> {
                 span,
                 direction: parameter.direction,
                 ty,
+                doc: parameter.head.doc.clone(),
             });
         }
         parameters
@@ -406,6 +407,7 @@ impl Resolver<'_> {
                 span: head.name.span,
                 direction: Direction::In,
                 ty,
+                doc: None,
             };
             let parameters = vec![value];
             self.add(

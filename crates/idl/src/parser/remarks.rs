@@ -1,0 +1,112 @@
+//! Comments that stand behind what they are about: `long x; ///< how far`.
+
+use std::rc::Rc;
+
+use super::input::Tokens;
+use crate::ast::{
+    Bitfield, Case, Definition, DefinitionKind, Expr, Head, Member, Parameter, ScopedName, Text,
+};
+
+/// What a comment can be about.
+pub(super) trait Remarked {
+    /// The heads that its documentation is in.
+    fn heads(&mut self) -> Vec<&mut Head>;
+
+    /// Adds what is said of the token in front of `i`, its last one or the comma behind it.
+    fn remark(&mut self, i: Tokens<'_>) {
+        if let Some(text) = i.remark() {
+            self.heads().into_iter().for_each(|head| add(head, text));
+        }
+    }
+}
+
+/// Adds what is said of the `;` in front of `i` to what that ends: all of it, unless some has had its own.
+pub(super) fn on_all<T: Remarked>(i: Tokens<'_>, items: &mut [T]) {
+    let Some(text) = i.remark() else {
+        return;
+    };
+    let mut heads: Vec<&mut Head> = items.iter_mut().flat_map(Remarked::heads).collect();
+    // What pragmas and the like declare has no name.
+    heads.retain(|head| !head.name.text.is_empty());
+    let Some(last) = heads
+        .last()
+        .map(|last| (last.doc.clone(), Rc::clone(&last.name.text)))
+    else {
+        return;
+    };
+    let same = heads.iter().all(|head| head.doc == last.0);
+    heads.retain(|head| same || head.name.text == last.1);
+    heads.into_iter().for_each(|head| add(head, text));
+}
+
+fn add(head: &mut Head, text: &str) {
+    let doc = match &head.doc {
+        Some(before) => format!("{before}\n\n{text}").into(),
+        None => text.into(),
+    };
+    head.doc = Some(doc);
+}
+
+impl Remarked for Head {
+    fn heads(&mut self) -> Vec<&mut Head> {
+        vec![self]
+    }
+}
+
+impl Remarked for (Head, Vec<Expr>) {
+    fn heads(&mut self) -> Vec<&mut Head> {
+        vec![&mut self.0]
+    }
+}
+
+impl Remarked for Definition {
+    fn heads(&mut self) -> Vec<&mut Head> {
+        match &mut self.kind {
+            DefinitionKind::State { member, .. } => vec![&mut self.head, &mut member.head],
+            _ => vec![&mut self.head],
+        }
+    }
+}
+
+impl Remarked for Member {
+    fn heads(&mut self) -> Vec<&mut Head> {
+        vec![&mut self.head]
+    }
+}
+
+impl Remarked for Case {
+    fn heads(&mut self) -> Vec<&mut Head> {
+        vec![&mut self.member.head]
+    }
+}
+
+impl Remarked for Bitfield {
+    fn heads(&mut self) -> Vec<&mut Head> {
+        self.head.iter_mut().collect()
+    }
+}
+
+impl Remarked for Parameter {
+    fn heads(&mut self) -> Vec<&mut Head> {
+        vec![&mut self.head]
+    }
+}
+
+impl Remarked for ScopedName {
+    fn heads(&mut self) -> Vec<&mut Head> {
+        Vec::new()
+    }
+}
+
+impl Remarked for Text {
+    fn heads(&mut self) -> Vec<&mut Head> {
+        Vec::new()
+    }
+}
+
+/// What is read and not kept.
+impl Remarked for () {
+    fn heads(&mut self) -> Vec<&mut Head> {
+        Vec::new()
+    }
+}
