@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use crate::{
-    Dispatch,
+    Dispatch, WaitPolicy,
     sentinel::{Held, Sentinel},
 };
 
@@ -28,6 +28,7 @@ pub struct Lane {
     handle: Handle,
     // Dropped before the thread: queued upcalls may need the lane's reactor to come to their end.
     dispatch: Dispatch,
+    wait: WaitPolicy,
     /// For runtimes with other workers to call.
     sentinel: Option<Arc<Sentinel>>,
     _thread: Option<Arc<LaneThread>>,
@@ -45,6 +46,7 @@ impl Lane {
         Ok(Self {
             handle,
             dispatch: Dispatch::InPlace,
+            wait: WaitPolicy::default(),
             sentinel,
             _thread: None,
         })
@@ -94,6 +96,7 @@ impl Lane {
         Ok(Self {
             handle,
             dispatch: Dispatch::InPlace,
+            wait: WaitPolicy::default(),
             sentinel: None,
             _thread: Some(Arc::new(thread)),
         })
@@ -109,6 +112,24 @@ impl Lane {
         } else {
             Err(LaneError::DispatchDoesNotFit)
         }
+    }
+
+    /// The same lane, whose connections are waited for in another way; [adaptively](WaitPolicy::Adaptive) unless set.
+    #[must_use]
+    pub fn with_wait(self, wait: WaitPolicy) -> Self {
+        Self { wait, ..self }
+    }
+
+    /// How its connections are waited for.
+    #[must_use]
+    pub const fn wait(&self) -> WaitPolicy {
+        self.wait
+    }
+
+    /// Whether the lane has a thread of its own, which nothing but the lane's own work delays.
+    #[must_use]
+    pub const fn is_dedicated(&self) -> bool {
+        self._thread.is_some()
     }
 
     /// How upcalls are run.

@@ -32,8 +32,10 @@ mod dispatch;
 mod lane;
 mod pool;
 mod sentinel;
+mod wait;
 
 pub use dispatch::Dispatch;
 pub use lane::{Lane, LaneError, LaneId};
 pub use pool::{Builder, Job, Priority, RejectReason, Rejected, WorkerPool};
 pub use sentinel::Held;
+pub use wait::WaitPolicy;

@@ -2,7 +2,7 @@
 use std::{
     io::{self, IoSlice},
     net::Shutdown,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, ready},
 };
 
@@ -15,14 +15,17 @@ use tokio::{
 
 use crate::{Address, Capabilities, Connection, sys};
 
-/// A stream socket, parked at the reactor of its home runtime for reading only.
+/// A stream socket, parked at the reactor of its home runtime for reading only; not even that while whoever reads
+/// prefers to try.
 ///
 /// Waiting for room to write is rare, and as a standing interest it would cost every call a wake-up; so it is done on
 /// a duplicate of the descriptor, registered when somebody waits and dropped when the wait is over. (One descriptor
 /// can be registered once only.)
 #[derive(Debug)]
 pub(crate) struct StreamConnection {
-    socket: AsyncFd<Socket>,
+    socket: Arc<Socket>,
+    /// The wait for octets, unless the connection is unwatched. Only the reader takes the lock.
+    watch: Mutex<Option<AsyncFd<Arc<Socket>>>>,
     /// The wait for room to write, while there is one.
     room: Mutex<Option<AsyncFd<Socket>>>,
     home: Handle,
@@ -36,25 +39,40 @@ impl StreamConnection {
         let home = Handle::try_current().map_err(io::Error::other)?;
         let local = address(&socket.local_addr()?);
         let peer = address(peer);
-        let socket = sys::register(socket, Interest::READABLE)?;
+        let socket = Arc::new(socket);
+        let watch = sys::register(Arc::clone(&socket), Interest::READABLE)?;
         Ok(Self {
             socket,
+            watch: Mutex::new(Some(watch)),
             room: Mutex::new(None),
             home,
             local,
             peer,
         })
     }
+
+    fn watch(&self) -> MutexGuard<'_, Option<AsyncFd<Arc<Socket>>>> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Connection for StreamConnection {
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
+        let mut watch = self.watch();
+        let watched = match &mut *watch {
+            Some(watched) => watched,
+            // What has come meanwhile is an event of the new registration.
+            none => {
+                let _home = self.home.enter();
+                none.insert(sys::register(Arc::clone(&self.socket), Interest::READABLE)?)
+            }
+        };
         loop {
             // The guard remembers which event it stands for, and clears none that came later: an event between our
             // receiving and our clearing stays, so no wake-up is lost.
-            let mut readable = ready!(self.socket.poll_read_ready(cx))?;
+            let mut readable = ready!(watched.poll_read_ready(cx))?;
             let room = buf.spare_capacity_mut().len();
-            match sys::receive(self.socket.get_ref(), buf) {
+            match sys::receive(&self.socket, buf) {
                 Ok(received) => {
                     // Less than asked for: the socket is empty, so the next octets make a new event. Saves the
                     // caller a system call that would say EAGAIN. At the end of the stream the readiness stays by
@@ -70,14 +88,22 @@ impl Connection for StreamConnection {
         }
     }
 
+    fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {
+        sys::receive(&self.socket, buf)
+    }
+
+    fn unwatch(&self) {
+        *self.watch() = None;
+    }
+
     fn try_write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
-        sys::send(self.socket.get_ref(), chunks)
+        sys::send(&self.socket, chunks)
     }
 
     fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
         if room.is_none() {
-            let duplicate = self.socket.get_ref().try_clone()?;
+            let duplicate = self.socket.try_clone()?;
             // Whoever polls may belong to another runtime, whose reactor nobody need be driving just now.
             let _home = self.home.enter();
             *room = Some(sys::register(duplicate, Interest::WRITABLE)?);
@@ -91,12 +117,12 @@ impl Connection for StreamConnection {
     }
 
     fn shutdown_write(&self) -> io::Result<()> {
-        self.socket.get_ref().shutdown(Shutdown::Write)
+        self.socket.shutdown(Shutdown::Write)
     }
 
     fn close(&self) {
         // Fails only when the connection is gone already, and then there is nobody left to tell.
-        let _ = self.socket.get_ref().shutdown(Shutdown::Both);
+        let _ = self.socket.shutdown(Shutdown::Both);
     }
 
     fn peer(&self) -> &Address {

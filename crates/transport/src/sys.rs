@@ -4,7 +4,11 @@
     reason = "promises that only the caller of the operating system can give"
 )]
 
-use std::io::{self, IoSlice};
+use std::{
+    io::{self, IoSlice},
+    os::fd::AsRawFd,
+    sync::Arc,
+};
 
 use bytes::{BufMut, BytesMut};
 use socket2::Socket;
@@ -13,13 +17,20 @@ use tokio::io::{Interest, unix::AsyncFd};
 /// Parks a socket at the current runtime's reactor.
 ///
 /// Panics outside a runtime, and inside one that was built without I/O.
-pub(crate) fn register(socket: Socket, interest: Interest) -> io::Result<AsyncFd<Socket>> {
-    // SAFETY: the descriptor must be valid, and stay open and the same, as long as the `AsyncFd` has it. A `Socket`
-    // owns its descriptor, opens it before it exists and closes it when it is dropped, and its `as_raw_fd` returns
-    // this one always; the `AsyncFd` owns the `Socket` from here on and gives it away by shared reference only.
+pub(crate) fn register<S: Owns>(socket: S, interest: Interest) -> io::Result<AsyncFd<S>> {
+    // SAFETY: the descriptor must be valid, and stay open and the same, as long as the `AsyncFd` has it. `S` is a
+    // `Socket` or an `Arc` of one, and nothing else, since `Owns` is implemented here only. A `Socket` owns its
+    // descriptor, opens it before it exists and closes it when it is dropped, and its `as_raw_fd` returns this one
+    // always; an `Arc` returns that of its `Socket`, which it keeps. The `AsyncFd` owns the `Socket`, or a share of it,
+    // from here on; others have it by shared reference only, which cannot close it.
     let registered = unsafe { AsyncFd::register_with_interest(socket, interest) };
     Ok(registered?)
 }
+
+/// What keeps a socket open: the socket itself, or a share of it.
+pub(crate) trait Owns: AsRawFd {}
+impl Owns for Socket {}
+impl Owns for Arc<Socket> {}
 
 /// Receives into the spare capacity of `buf`; returns how much, 0 being the end of the stream.
 ///

@@ -19,7 +19,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Dropping it closes it.
 ///
 /// # For callers
-/// - **One reader, one writer.** At any time at most one task polls [`poll_read`](Self::poll_read) and at most one
+/// - **One reader, one writer.** At any time at most one task uses [`poll_read`](Self::poll_read),
+///   [`try_read`](Self::try_read) and [`unwatch`](Self::unwatch), and at most one
 ///   uses [`try_write`](Self::try_write) and [`poll_write_ready`](Self::poll_write_ready); these two may run at the
 ///   same time, on different threads. Each side remembers only the waker of its last poll, so a second reader would
 ///   take the first one's wake-ups away. Nothing worse happens.
@@ -42,6 +43,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///    has failed or was closed, so that the error is found by trying. Being ready spuriously is allowed.
 /// 7. After [`close`](Self::close), here or by the peer, waiting tasks on both sides are woken.
 /// 8. A dead peer is an error or an end of stream, never a signal, and never a panic.
+/// 9. [`try_read`](Self::try_read) and [`unwatch`](Self::unwatch) take no wake-up away from a later `poll_read`:
+///    one that returns `Pending` is woken by whatever comes afterwards, in whatever order they were mixed before.
 pub trait Connection: Send + Sync + Debug + 'static {
     /// Reads what is there into the spare capacity of `buf`, by one system call when octets have arrived.
     ///
@@ -52,6 +55,20 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// Whatever the operating system reports, `ConnectionReset` for instance; the connection is then of no use any
     /// more. `InvalidInput` when `buf` has no spare capacity, since 0 would say something else.
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>>;
+
+    /// Reads what is there, by one system call, without asking any reactor: for callers that rather try for some
+    /// microseconds than sleep.
+    ///
+    /// # Errors
+    /// `WouldBlock` when nothing has come yet; nobody is woken when it does. Else as [`poll_read`](Self::poll_read).
+    fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize>;
+
+    /// Has the reactor look away until the next [`poll_read`](Self::poll_read), whose waker is forgotten: octets that
+    /// come wake nobody. For readers that get their octets by [`try_read`](Self::try_read), since a reactor that
+    /// watches costs a wake-up of its thread at every arrival. Does nothing when it looks away already.
+    ///
+    /// Costs a system call, and one more at the next `poll_read`.
+    fn unwatch(&self);
 
     /// Writes as much of the chunks as fits, by one system call, without asking any reactor.
     ///

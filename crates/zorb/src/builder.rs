@@ -9,7 +9,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use zorb_cdr::CharSet;
-use zorb_executor::{Dispatch, Lane};
+use zorb_executor::{Dispatch, Lane, WaitPolicy};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{Limits, Version};
 use zorb_transport::{Registry, Transport};
@@ -82,6 +82,8 @@ pub(crate) struct Settings {
     pub(crate) unstated_char_set: CharSet,
     pub(crate) max_connections: usize,
     pub(crate) trace_payload: usize,
+    /// What the lane says unless this does.
+    pub(crate) wait: Option<WaitPolicy>,
 }
 
 impl Settings {
@@ -123,6 +125,7 @@ impl Default for Builder {
                 unstated_char_set: CharSet::Latin1,
                 max_connections: MAX_CONNECTIONS,
                 trace_payload: 0,
+                wait: None,
             },
         }
     }
@@ -373,6 +376,15 @@ impl Builder {
     /// Adds a transport, or replaces the one for its scheme.
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
         self.settings.transports.insert(transport);
+        self
+    }
+
+    /// How octets are waited for: by calls for their replies, and by the connections that are served
+    /// for the next request. As the [lane](Self::lane) says unless set, which is
+    /// [`WaitPolicy::Adaptive`] unless set there. A reference may have it another way:
+    /// [`ObjectRef::with_wait_policy`](crate::ObjectRef::with_wait_policy).
+    pub fn wait_policy(mut self, policy: WaitPolicy) -> Self {
+        self.settings.wait = Some(policy);
         self
     }
 

@@ -8,6 +8,7 @@ use zorb_cdr::{
     ByteOrder, Codec, Context, DecodeError, DecodeErrorKind, Decoder, EncodeError, Encoder,
     IdlReference, IdlType, Layout, StaticType, TcKind,
 };
+use zorb_executor::WaitPolicy;
 use zorb_giop::{Ior, SystemException};
 
 /// A typed object reference: what the IDL compiler makes of an interface for its clients.
@@ -52,6 +53,13 @@ pub trait Interface: Clone + Send + Sync + Sized + 'static {
     #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
     fn with_round_trip_timeout(&self, limit: Duration) -> Self {
         Self::unchecked_narrow(self.as_object().with_round_trip_timeout(limit))
+    }
+
+    /// The same reference, whose calls wait for their replies in this way: see
+    /// [`ObjectRef::with_wait_policy`].
+    #[must_use]
+    fn with_wait_policy(&self, policy: WaitPolicy) -> Self {
+        Self::unchecked_narrow(self.as_object().with_wait_policy(policy))
     }
 }
 

@@ -48,6 +48,7 @@ pub use zorb_cdr::{
     LongDouble, NotALongDouble, Octets, OctetsRef, TcKind, TypeCode, WChar,
 };
 pub use zorb_executor as executor;
+pub use zorb_executor::WaitPolicy;
 pub use zorb_giop::{
     CompletionStatus, Ior, OperationError, Origin, SystemException, SystemExceptionKind,
     UserException, Version, minor,

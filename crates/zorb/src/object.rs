@@ -11,6 +11,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use tokio::runtime::{Handle, Id};
 use zorb_cdr::{CharSet, WireFormat};
+use zorb_executor::WaitPolicy;
 use zorb_giop::{
     AddressingDisposition, CompletionStatus, Fault, Ior, ProtocolError, SystemException,
     SystemExceptionKind, TargetAddress, Version,
@@ -28,12 +29,15 @@ const MAX_READDRESSED: usize = 2;
 #[doc(alias = "Object")]
 pub struct ObjectRef(Arc<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     orb: Orb,
     ior: Ior,
     round_trip_timeout: Option<Duration>,
     /// What the server's text really is, whatever is agreed on.
     char_code_set: Option<CharSet>,
+    /// How its calls wait, unless as all of the ORB do.
+    wait: Option<WaitPolicy>,
     /// Where the last call went; looked up with one atomic load.
     binding: Arc<ArcSwapOption<Binding>>,
 }
@@ -102,6 +106,7 @@ impl ObjectRef {
             ior,
             round_trip_timeout,
             char_code_set: None,
+            wait: None,
             binding: Arc::default(),
         }))
     }
@@ -129,13 +134,7 @@ impl ObjectRef {
     #[must_use]
     #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
     pub fn with_round_trip_timeout(&self, limit: Duration) -> Self {
-        Self(Arc::new(Inner {
-            orb: self.0.orb.clone(),
-            ior: self.0.ior.clone(),
-            round_trip_timeout: Some(limit),
-            char_code_set: self.0.char_code_set,
-            binding: Arc::clone(&self.0.binding),
-        }))
+        self.with(|inner| inner.round_trip_timeout = Some(limit))
     }
 
     /// The same reference, for a server that mislabels its text: `char`s and `string`s to and from
@@ -145,13 +144,26 @@ impl ObjectRef {
     /// without this, their text is another text.
     #[must_use]
     pub fn with_char_code_set(&self, set: CharSet) -> Self {
-        Self(Arc::new(Inner {
-            orb: self.0.orb.clone(),
-            ior: self.0.ior.clone(),
-            round_trip_timeout: self.0.round_trip_timeout,
-            char_code_set: Some(set),
-            binding: Arc::clone(&self.0.binding),
-        }))
+        self.with(|inner| inner.char_code_set = Some(set))
+    }
+
+    /// The same reference, whose calls wait for their replies in this way, whatever the ORB's do.
+    /// A reference to a server that answers within microseconds may be worth to spin for, or one
+    /// that takes its time not worth the try. What each costs is told at [`WaitPolicy`].
+    #[must_use]
+    pub fn with_wait_policy(&self, policy: WaitPolicy) -> Self {
+        self.with(|inner| inner.wait = Some(policy))
+    }
+
+    /// The same reference with something changed.
+    fn with(&self, change: impl FnOnce(&mut Inner)) -> Self {
+        let mut inner = Inner::clone(&self.0);
+        change(&mut inner);
+        Self(Arc::new(inner))
+    }
+
+    pub(crate) fn wait_policy(&self) -> Option<WaitPolicy> {
+        self.0.wait
     }
 
     pub(crate) fn char_code_set(&self) -> Option<CharSet> {

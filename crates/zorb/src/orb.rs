@@ -10,8 +10,8 @@ use crate::options::{OptionError, Source};
 use crate::poa::Poa;
 use crate::value::{Concrete, Values};
 use crate::wire::{
-    Acceptor, Cache, CacheKey, Candidate, ClientConnection, ConnectError, Connecting, Published,
-    ServerConnection, Silent, candidates, make_ior,
+    Acceptor, Busy, Cache, CacheKey, Candidate, ClientConnection, ConnectError, Connecting,
+    Published, ServerConnection, Silent, candidates, make_ior, wait_limit,
 };
 use bytes::Bytes;
 use core::any::Any;
@@ -25,7 +25,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use zorb_cdr::{Context, KnownValue};
-use zorb_executor::Lane;
+use zorb_executor::{Lane, WaitPolicy};
 use zorb_giop::ior::TaggedProfile;
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
 use zorb_poa::{InstanceId, ObjectAdapter, Whose};
@@ -71,6 +71,7 @@ pub(crate) struct OrbInner {
     listening: Vec<Endpoint>,
     cache: Cache,
     silent: Silent,
+    busy: Arc<Busy>,
     stopping: AtomicBool,
     /// Nobody may call out any more.
     ended: AtomicBool,
@@ -121,6 +122,7 @@ impl Orb {
             listening,
             cache: Cache::default(),
             silent: Silent::default(),
+            busy: Arc::default(),
             stopping: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             stop: CancellationToken::new(),
@@ -296,6 +298,16 @@ impl OrbInner {
         &self.lane
     }
 
+    /// How its connections are waited for.
+    pub(crate) fn wait_policy(&self) -> WaitPolicy {
+        self.settings.wait.unwrap_or_else(|| self.lane.wait())
+    }
+
+    /// Which of its connections was busy last.
+    pub(crate) fn busy(&self) -> &Busy {
+        &self.busy
+    }
+
     pub(crate) fn adapters(&self) -> &ObjectAdapter {
         &self.adapters
     }
@@ -420,6 +432,9 @@ impl OrbInner {
                 timeout: self.settings.connect_timeout,
                 trace_payload: self.settings.trace_payload,
                 idle_timeout: self.settings.idle_timeout,
+                wait: self.wait_policy(),
+                wait_limit: wait_limit(&self.lane, home.id()),
+                busy: Arc::clone(&self.busy),
             })
             .await
     }

@@ -68,6 +68,9 @@ macro_rules! conformance_tests {
             closing_wakes_the_waiting_writer
             writing_to_a_closed_peer_is_an_error
             the_last_waker_of_a_reader_is_woken
+            trying_to_read_takes_what_is_there_and_never_waits
+            octets_that_come_while_nobody_watches_are_found_by_the_next_who_waits
+            trying_and_waiting_in_turn_loses_no_wake_up
             waiting_to_accept_is_ended_by_a_peer
             peers_wait_in_the_queue_until_they_are_accepted
             a_peer_that_left_before_it_was_accepted_does_no_harm

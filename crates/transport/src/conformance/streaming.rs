@@ -250,6 +250,81 @@ pub async fn the_last_waker_of_a_reader_is_woken(fixture: &dyn Fixture) {
     assert_eq!(&octets[..], b"x");
 }
 
+pub async fn trying_to_read_takes_what_is_there_and_never_waits(fixture: &dyn Fixture) {
+    let (client, server) = connected(fixture).await;
+    let mut octets = BytesMut::with_capacity(64);
+    let error = server.try_read(&mut octets).expect_err("nothing there");
+    assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+    write_all(&*client, b"words")
+        .await
+        .expect("a writable connection");
+    client.shutdown_write().expect("an open connection");
+    let full = server.try_read(&mut BytesMut::new());
+    assert_eq!(
+        full.expect_err("no room is an error").kind(),
+        io::ErrorKind::InvalidInput
+    );
+    while octets.len() < 5 {
+        match server.try_read(&mut octets) {
+            Ok(count) => assert!(count > 0, "the end comes behind the words"),
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+        }
+    }
+    assert_eq!(&octets[..], b"words");
+    loop {
+        match server.try_read(&mut octets) {
+            Ok(count) => break assert_eq!(count, 0, "the end of the stream"),
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+        }
+    }
+}
+
+pub async fn octets_that_come_while_nobody_watches_are_found_by_the_next_who_waits(
+    fixture: &dyn Fixture,
+) {
+    let (client, server) = connected(fixture).await;
+    server.unwatch();
+    server.unwatch();
+    write_all(&*client, b"early")
+        .await
+        .expect("a writable connection");
+    assert_eq!(read_exactly(&*server, 5).await, b"early");
+    // Nor is an end of the stream missed.
+    server.unwatch();
+    drop(client);
+    assert_eq!(read_to_end(&*server).await, b"");
+}
+
+pub async fn trying_and_waiting_in_turn_loses_no_wake_up(fixture: &dyn Fixture) {
+    let (client, server) = connected(fixture).await;
+    let server = spawn(async move { converse(&*server, false).await });
+    for turn in 0..5_000 {
+        let words = pattern(turn, 1 + turn * 37 % 300);
+        write_all(&*client, &words)
+            .await
+            .expect("a writable connection");
+        if turn % 3 == 0 {
+            client.unwatch();
+        }
+        let mut octets = BytesMut::with_capacity(words.len());
+        // Some answers come while we try, and leave an event behind; some while we wait.
+        for _ in 0..turn % 7 * 10 {
+            match client.try_read(&mut octets) {
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+                Ok(_) if octets.len() == words.len() => break,
+                Ok(count) => assert!(count > 0, "the conversation goes on"),
+            }
+            std::thread::yield_now();
+        }
+        while octets.len() < words.len() {
+            let count = read(&*client, &mut octets).await.expect("an answer");
+            assert!(count > 0, "the conversation goes on");
+        }
+        assert_eq!(octets, words);
+    }
+    server.await.expect("a server that heard every question");
+}
+
 pub async fn connections_may_be_driven_from_another_runtime(fixture: &dyn Fixture) {
     // The other runtime has no I/O at all, so whoever polls there is woken by the home runtime or never.
     let (client, server) = connected(fixture).await;

@@ -39,6 +39,7 @@ impl ObjectRef {
                             operation,
                             arguments,
                             sent,
+                            self.wait_policy(),
                         )
                         .await
                 }

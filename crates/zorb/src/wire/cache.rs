@@ -5,6 +5,7 @@ use super::link::FINISHED_WITHIN;
 use super::profile::OmniOrb;
 use super::silent::Silent;
 use super::trace;
+use super::waiting::Busy;
 use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -13,8 +14,9 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use zorb_cdr::{CharSet, WCharSet};
+use zorb_executor::WaitPolicy;
+use zorb_giop::Limits;
 use zorb_giop::codeset::CodeSets;
-use zorb_giop::{Limits, Reader};
 use zorb_transport::{Endpoint, Registry, TransportError};
 
 /// What a connection is shared by: everything that makes two callers unable to share one.
@@ -70,6 +72,10 @@ pub(crate) struct Connecting {
     pub(crate) timeout: Duration,
     pub(crate) trace_payload: usize,
     pub(crate) idle_timeout: Option<Duration>,
+    pub(crate) wait: WaitPolicy,
+    /// How long adaptive waits try.
+    pub(crate) wait_limit: Duration,
+    pub(crate) busy: Arc<Busy>,
 }
 
 fn lock(entries: &Entries) -> MutexGuard<'_, HashMap<CacheKey, Entry>> {
@@ -159,8 +165,7 @@ impl Cache {
             if !forget.tell(&closed, tell, &connection) {
                 connection.shut_down();
             }
-            let reader = Reader::new(how.limits).skip_too_large();
-            connection.drive(reader, how.idle_timeout).await;
+            connection.drive(how.idle_timeout).await;
         };
         // A runtime that has shut down drops the task here and now, so no lock is held.
         home.spawn(self.drivers.track_future(driver));

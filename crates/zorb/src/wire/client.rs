@@ -1,18 +1,23 @@
 //! The client's end of a connection, shared by all references to one endpoint.
 
 use super::cache::Connecting;
-use super::link::{End, Handled, Link};
+use super::link::{End, Handled, Link, READS_PER_TURN, Reading, Taken, let_others_run};
 use super::outbound::Ticket;
 use super::profile::OmniOrb;
+use super::right::Right;
 use super::trace;
+use super::waiting::{Busy, Tried, Waiting};
 use core::fmt;
 use core::future::poll_fn;
+use core::pin::Pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::time::{Instant, Sleep};
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, NativeEndian, WireFormat};
+use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
     CompletionStatus, Fault, LocateReply, LocateRequestHeader, Message, MessageKind, ProtocolError,
@@ -23,6 +28,12 @@ use zorb_transport::{Connection, Endpoint};
 
 /// Requests in flight on one connection. A peer with as many unanswered is overloaded or gone.
 const MAX_IN_FLIGHT: usize = 16 << 10;
+
+/// How often the driver looks whether a connection that the reactor looks away from is still in
+/// use: a peer that closes it is noticed after twice this at the latest, or by the next call.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// How often whoever reads looks again for others before it leaves that to the driver.
+const ROUNDS: usize = 8;
 
 /// Encodes the arguments of a call.
 pub(crate) type EncodeArguments<'a> =
@@ -93,6 +104,14 @@ struct State {
 pub(crate) struct ClientConnection {
     link: Link,
     state: Mutex<State>,
+    /// Whoever waits reads, within its own poll; the driver when several wait, or nobody.
+    reading: Right<Reading>,
+    /// Whether the reactor looks away, so that nobody is woken: see [`look_after`](Self::look_after).
+    unwatched: AtomicBool,
+    /// The driver, as what the reactor wakes.
+    bell: Waker,
+    wait: WaitPolicy,
+    busy: Arc<Busy>,
     code_sets: CodeSets,
     contexts: Vec<ServiceContext>,
     omniorb: OmniOrb,
@@ -107,8 +126,19 @@ impl ClientConnection {
         announce: bool,
         how: &Connecting,
     ) -> Self {
+        let link = Link::new(stream, endpoint, how.max_fragment, how.trace_payload);
+        let bell = Waker::from(Arc::clone(&link.outbound.driver));
+        let reading = Reading {
+            reader: Reader::new(how.limits).skip_too_large(),
+            waiting: Waiting::new(how.wait_limit),
+        };
         Self {
-            link: Link::new(stream, endpoint, how.max_fragment, how.trace_payload),
+            link,
+            reading: Right::new(reading, bell.clone()),
+            unwatched: AtomicBool::new(false),
+            bell,
+            wait: how.wait,
+            busy: Arc::clone(&how.busy),
             state: Mutex::new(State {
                 table: RequestTable::new(true, MAX_IN_FLIGHT),
                 end: None,
@@ -157,18 +187,20 @@ impl ClientConnection {
         idle
     }
 
-    /// Reads until the connection ends, which it does by itself when nobody has used it for
-    /// `idle_timeout`. The driver task runs this and nothing else.
-    pub(crate) async fn drive(self: Arc<Self>, mut reader: Reader, idle_timeout: Option<Duration>) {
+    /// Sees to it that the connection is read until it ends, which it does by itself when nobody
+    /// has used it for `idle_timeout`. The driver task runs this and nothing else.
+    pub(crate) async fn drive(self: Arc<Self>, idle_timeout: Option<Duration>) {
         // A runtime that shuts down drops its tasks where they stand.
         let dropped = EndOnDrop(Arc::clone(&self));
+        let mut watch = Watch::default();
         let read = poll_fn(|cx| {
             self.link.outbound.driver.register(cx.waker());
-            if let Some(end) = self.state().end.clone() {
-                return Poll::Ready(end);
+            let ended = self.look_after(&mut watch, cx);
+            // Some caller may have found the end.
+            match self.state().end.clone().or(ended) {
+                Some(end) => Poll::Ready(end),
+                None => Poll::Pending,
             }
-            self.link
-                .poll_messages(&mut reader, cx, |_| true, |message| self.handle(message))
         });
         let end = tokio::select! {
             biased;
@@ -179,14 +211,146 @@ impl ClientConnection {
                 end
             }
         };
+        self.over(end.clone());
+        drop(dropped);
+        trace::ended(&*self.link.stream, &self.link.endpoint, &end);
+        self.link.finish(&end).await;
+    }
+
+    /// One poll of the driver: it reads when no caller does so for itself.
+    fn look_after(&self, watch: &mut Watch, cx: &mut Context<'_>) -> Option<End> {
+        if self.state().end.is_some() {
+            return None;
+        }
+        if let Err(end) = self.link.unblock(cx) {
+            return Some(end);
+        }
+        let outbound = &self.link.outbound;
+        // What the peer says instead of reading has to be read by somebody.
+        let is_stuck = outbound.is_blocked() || outbound.failure().is_some();
+        if self.unwatched.load(Ordering::Acquire) && !is_stuck {
+            if watch.is_busy(self.link.messages_received(), cx) {
+                return None;
+            }
+        } else {
+            watch.stop();
+        }
+        self.read(None, cx).err()
+    }
+
+    /// Reads, unless somebody else does, who looks again then. For the driver, or for the caller
+    /// of `mine`, who has written down its waker.
+    ///
+    /// # Errors
+    /// How the connection came to its end.
+    fn read(&self, mine: Option<(RequestId, WaitPolicy)>, cx: &mut Context<'_>) -> Result<(), End> {
+        let mut held = self.reading.claim();
+        for _ in 0..ROUNDS {
+            let Some(mut right) = held else {
+                return Ok(());
+            };
+            right.with(|reading| self.read_a_turn(reading, mine, cx))?;
+            held = right.give_back();
+        }
+        // Others ask faster than we look; dropping the right wakes the driver.
+        drop(held);
+        self.link.outbound.driver.ring();
+        Ok(())
+    }
+
+    /// Reads what there is, and has somebody woken by what comes next: the caller, if nobody else
+    /// waits, or the driver. Only when nobody waits at all may the reactor go on looking away.
+    fn read_a_turn(
+        &self,
+        reading: &mut Reading,
+        mine: Option<(RequestId, WaitPolicy)>,
+        cx: &mut Context<'_>,
+    ) -> Result<(), End> {
+        let bell = &mut Context::from_waker(&self.bell);
+        let mut messages = 0;
+        for _ in 0..READS_PER_TURN {
+            let taken = self.link.take(
+                &mut reading.reader,
+                &mut messages,
+                || Ok(true),
+                |message| self.handle(message),
+            )?;
+            if taken == Taken::Turn {
+                break;
+            }
+            let (waits, alone) = {
+                let mut state = self.state();
+                if state.end.is_some() {
+                    return Ok(());
+                }
+                let waits = mine.is_some_and(|(id, _)| {
+                    let waiter = state.table.get_mut(id);
+                    waiter.is_some_and(|waiter| waiter.reply.is_none())
+                });
+                (waits, state.table.len() == usize::from(mine.is_some()))
+            };
+            if mine.is_some() && alone && !waits && reading.waiting.is_unwatched() {
+                // Mine is here. The driver looks after the connection.
+                return Ok(());
+            }
+            let leads = waits && alone && !self.link.outbound.is_blocked();
+            let tried = match mine {
+                Some((_, policy)) if leads && self.is_alone(reading) => {
+                    self.link.try_read(reading, policy)
+                }
+                _ => Tried::Sleep,
+            };
+            match tried {
+                Tried::Read(read) => {
+                    self.link.has_come(read)?;
+                    if reading.waiting.is_unwatched()
+                        && !self.unwatched.swap(true, Ordering::AcqRel)
+                    {
+                        // It looks after the connection from now on.
+                        self.link.outbound.driver.ring();
+                    }
+                }
+                Tried::Yield => {
+                    let_others_run(cx);
+                    return Ok(());
+                }
+                Tried::Sleep => {
+                    let read = if leads {
+                        self.link.poll_read(reading, cx)
+                    } else {
+                        self.link.poll_read(reading, bell)
+                    };
+                    self.unwatched.store(false, Ordering::Release);
+                    match read {
+                        Poll::Ready(come) => come?,
+                        Poll::Pending => {
+                            if self.state().end.is_some() {
+                                // The driver may have asked the reactor before us.
+                                self.link.outbound.driver.ring();
+                            }
+                            return Ok(());
+                        }
+                    }
+                }
+            }
+        }
+        self.link.outbound.driver.ring();
+        Ok(())
+    }
+
+    /// Whether nothing else of this ORB had anything to do lately.
+    fn is_alone(&self, reading: &mut Reading) -> bool {
+        (reading.waiting).is_alone(&self.busy, core::ptr::from_ref(self).addr())
+    }
+
+    /// What is over is told to everybody, the driver included.
+    fn over(&self, end: End) {
         if matches!(end, End::Closed | End::Lost(_) | End::PeerRefuses) {
             // Nothing is to be written after the callers have been told what was not.
             self.link.stream.close();
         }
-        self.end(end.clone());
-        drop(dropped);
-        trace::ended(&*self.link.stream, &self.link.endpoint, &end);
-        self.link.finish(&end).await;
+        self.end(end);
+        self.link.outbound.driver.ring();
     }
 
     /// Tells everybody who waits that nothing more will come.
@@ -210,7 +374,7 @@ impl ClientConnection {
     pub(crate) fn shut_down(&self) {
         self.say_goodbye();
         self.end(End::ShutDown);
-        self.link.outbound.driver.wake();
+        self.link.outbound.driver.ring();
     }
 
     fn say_goodbye(&self) {
@@ -261,9 +425,10 @@ impl ClientConnection {
         operation: &str,
         arguments: &EncodeArguments<'_>,
         sent: &AtomicBool,
+        wait: Option<WaitPolicy>,
     ) -> Result<Answered, CallError> {
         self.room().await;
-        let mut call = self.begin(version)?;
+        let mut call = self.begin(version, wait)?;
         let message = self.request(
             version,
             call.id.0,
@@ -322,7 +487,7 @@ impl ClientConnection {
         target: &TargetAddress<'_>,
     ) -> Result<Message, CallError> {
         self.room().await;
-        let mut call = self.begin(version)?;
+        let mut call = self.begin(version, None)?;
         let (e, id, key) = (self.encoder(version), call.id.0, key_of(target));
         let message = LocateRequestHeader::encode_for(e, version, id, &key, target)
             .map_err(|error| self.unsayable(error))?;
@@ -386,7 +551,7 @@ impl ClientConnection {
         .await;
     }
 
-    fn begin(&self, version: Version) -> Result<Call<'_>, CallError> {
+    fn begin(&self, version: Version, wait: Option<WaitPolicy>) -> Result<Call<'_>, CallError> {
         let mut state = self.state();
         self.check(&state)?;
         let id = state.table.insert(Waiter::default()).map_err(full)?;
@@ -394,6 +559,7 @@ impl ClientConnection {
             connection: self,
             id,
             version,
+            wait: wait.unwrap_or(self.wait),
             ticket: None,
             done: false,
         })
@@ -523,6 +689,7 @@ struct Call<'a> {
     connection: &'a ClientConnection,
     id: RequestId,
     version: Version,
+    wait: WaitPolicy,
     ticket: Option<Ticket>,
     done: bool,
 }
@@ -534,6 +701,18 @@ impl Call<'_> {
     }
 
     fn poll_reply(&mut self, cx: &mut Context<'_>) -> Poll<Result<Message, CallError>> {
+        if let Poll::Ready(answered) = self.poll_answered(cx) {
+            return Poll::Ready(answered);
+        }
+        let connection = self.connection;
+        if let Err(end) = connection.read(Some((self.id, self.wait)), cx) {
+            connection.over(end);
+        }
+        self.poll_answered(cx)
+    }
+
+    /// Whether the reply is here, or the end; whoever finds either wakes us from now on.
+    fn poll_answered(&mut self, cx: &mut Context<'_>) -> Poll<Result<Message, CallError>> {
         let mut state = self.connection.state();
         if let Some(waiter) = state.table.get_mut(self.id) {
             match waiter.reply.take() {
@@ -573,6 +752,8 @@ impl Drop for Call<'_> {
             return;
         }
         drop(state);
+        // The reactor may know nobody but us.
+        self.connection.link.outbound.driver.ring();
         if !self.connection.omniorb.takes_cancels() {
             return;
         }
@@ -584,6 +765,36 @@ impl Drop for Call<'_> {
             // A failure is the driver's business.
             let _ = self.connection.link.send(message);
         }
+    }
+}
+
+/// How the driver looks after a connection from which the reactor looks away: callers read their
+/// replies themselves, and when none has come for some time somebody has to notice what the peer
+/// does meanwhile.
+#[derive(Default)]
+struct Watch {
+    /// When to look again, and how many messages had come by the last look.
+    next: Option<(Pin<Box<Sleep>>, u64)>,
+}
+
+impl Watch {
+    /// Whether something has come lately; if so, the driver is polled again to ask anew.
+    fn is_busy(&mut self, received: u64, cx: &mut Context<'_>) -> bool {
+        let (timer, before) =
+            (self.next).get_or_insert_with(|| (Box::pin(tokio::time::sleep(LOOK_AGAIN)), received));
+        while timer.as_mut().poll(cx).is_ready() {
+            if received == *before {
+                self.next = None;
+                return false;
+            }
+            *before = received;
+            timer.as_mut().reset(Instant::now() + LOOK_AGAIN);
+        }
+        true
+    }
+
+    fn stop(&mut self) {
+        self.next = None;
     }
 }
 

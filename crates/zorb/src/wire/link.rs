@@ -2,6 +2,7 @@
 
 use super::outbound::{Flush, Outbound, Ticket};
 use super::trace;
+use super::waiting::{Tried, Waiting};
 use bytes::BytesMut;
 use core::fmt;
 use core::future::poll_fn;
@@ -10,6 +11,7 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
 use zorb_cdr::{Frame, Gather};
+use zorb_executor::WaitPolicy;
 use zorb_giop::{Message, MessageKind, ProtocolError, Reader, Version, buffers, empty_message};
 use zorb_transport::{Connection, Endpoint};
 
@@ -17,7 +19,7 @@ use zorb_transport::{Connection, Endpoint};
 /// work.
 const MESSAGES_PER_TURN: usize = 256;
 /// Reads after which it does so: large messages take many.
-const READS_PER_TURN: usize = 16;
+pub(crate) const READS_PER_TURN: usize = 16;
 
 /// How long a peer has to hear why we close.
 const LINGER: Duration = Duration::from_secs(2);
@@ -70,7 +72,32 @@ pub(crate) struct Link {
     received: Received,
 }
 
-/// What has come so far. Only the driver counts.
+/// What whoever reads has in hand.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub(crate) reader: Reader,
+    pub(crate) waiting: Waiting,
+}
+
+/// What there was among what had been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Whole messages, which have all been handled, or none.
+    All,
+    /// More than is handled in one turn.
+    Turn,
+    /// One that may not be handled yet, perhaps.
+    Stopped,
+}
+
+/// Has the task polled again when others have had their turn, the reactor among them.
+pub(crate) fn let_others_run(cx: &mut Context<'_>) {
+    let turn = core::pin::pin!(tokio::task::yield_now());
+    // Its first poll sees to the waking.
+    let _ = turn.poll(cx);
+}
+
+/// What has come so far. Only who reads counts.
 #[derive(Debug, Default)]
 struct Received {
     messages: AtomicU64,
@@ -182,90 +209,138 @@ impl Link {
         let _ = self.outbound.flush(&*self.stream);
     }
 
-    /// For the driver: finishes writes that were blocked, reads, and hands every message to
-    /// `handle`, until the connection ends. `may_handle` is asked before each message, and
-    /// sees to being woken when it says no.
-    pub(crate) fn poll_messages(
-        &self,
-        reader: &mut Reader,
-        cx: &mut Context<'_>,
-        may_handle: impl Fn(&mut Context<'_>) -> bool,
-        mut handle: impl FnMut(Message) -> Handled,
-    ) -> Poll<End> {
-        // What the peer said before it stopped listening is read to its end all the same: replies,
-        // and that it closes in order.
-        let is_final = |error: io::Error| match self.outbound.failure() {
+    /// For the driver: finishes writes that were blocked.
+    ///
+    /// What the peer said before it stopped listening is read to its end all the same: replies,
+    /// and that it closes in order. So a failed write ends nothing here.
+    pub(crate) fn unblock(&self, cx: &mut Context<'_>) -> Result<(), End> {
+        match self.outbound.poll_unblock(&*self.stream, cx) {
+            Poll::Ready(Err(error)) => self.is_final(&error),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_final(&self, error: &io::Error) -> Result<(), End> {
+        match self.outbound.failure() {
             Some(_) => Ok(()),
             None => Err(End::Lost(error.to_string())),
-        };
-        if let Poll::Ready(Err(error)) = self.outbound.poll_unblock(&*self.stream, cx)
-            && let Err(end) = is_final(error)
-        {
+        }
+    }
+
+    /// For the driver of a server's connection: finishes writes that were blocked, reads, and
+    /// hands every message to `handle`, until the connection ends. `may_handle` is asked before
+    /// each message, and sees to being woken when it says no. `may_try` is asked before it sleeps
+    /// behind messages: whether to try for more first.
+    pub(crate) fn poll_messages(
+        &self,
+        reading: &mut Reading,
+        policy: WaitPolicy,
+        cx: &mut Context<'_>,
+        may_handle: impl Fn(&mut Context<'_>) -> bool,
+        mut may_try: impl FnMut(&mut Waiting) -> bool,
+        mut handle: impl FnMut(Message) -> Handled,
+    ) -> Poll<End> {
+        if let Err(end) = self.unblock(cx) {
             return Poll::Ready(end);
         }
         let mut messages = 0;
         for _ in 0..READS_PER_TURN {
-            let handled = loop {
-                match self.has_room(cx, &may_handle) {
-                    Ok(true) => {}
-                    Ok(false) => return Poll::Pending,
-                    Err(error) => return Poll::Ready(End::Lost(error.to_string())),
-                }
-                if messages == MESSAGES_PER_TURN {
-                    break Ok(true);
-                }
-                let next = reader.next_seeing(|header, octets| {
-                    trace::received_piece(&*self.stream, header, octets);
-                });
-                match next {
-                    Ok(Some(message)) => {
-                        Received::count(&self.received.messages, 1);
-                        trace::received(&*self.stream, &message, self.trace_payload);
-                        // What is shown if the handler finds it malformed.
-                        let octets = trace::is_on().then(|| message.frame.clone());
-                        match handle(message) {
-                            Ok(()) => messages += 1,
-                            Err(end) => {
-                                self.trace_broken(&end, octets.as_ref().map(Frame::octets));
-                                break Err(end);
-                            }
-                        }
-                    }
-                    Ok(None) => break Ok(false),
-                    Err(error) => {
-                        let end = End::Broken(error);
-                        self.trace_broken(&end, Some(reader.buffer()));
-                        break Err(end);
-                    }
-                }
-            };
+            let before = messages;
+            let taken = self.take(
+                &mut reading.reader,
+                &mut messages,
+                || self.has_room(cx, &may_handle),
+                &mut handle,
+            );
+            if let Ok(Taken::Stopped) = taken {
+                return Poll::Pending;
+            }
             // The replies to all requests of one read leave in one write.
             let flushed = self.outbound.flush(&*self.stream);
-            let turn_is_over = match handled {
-                Ok(over) => over,
+            let taken = match taken {
+                Ok(taken) => taken,
                 Err(end) => return Poll::Ready(end),
             };
             if let Err(error) = flushed
-                && let Err(end) = is_final(error)
+                && let Err(end) = self.is_final(&error)
             {
                 return Poll::Ready(end);
             }
-            if let Poll::Ready(Err(error)) = self.outbound.poll_unblock(&*self.stream, cx)
-                && let Err(end) = is_final(error)
-            {
+            if let Err(end) = self.unblock(cx) {
                 return Poll::Ready(end);
             }
-            if turn_is_over {
+            if taken == Taken::Turn {
                 break;
             }
-            match self.poll_read(reader, cx) {
+            let waiting = &mut reading.waiting;
+            let tries = (messages > before || waiting.is_unwatched())
+                && !self.outbound.is_blocked()
+                && may_try(waiting);
+            let tried = match tries {
+                true => self.try_read(reading, policy),
+                false => Tried::Sleep,
+            };
+            let read = match tried {
+                Tried::Sleep => self.poll_read(reading, cx),
+                Tried::Yield => break,
+                Tried::Read(read) => Poll::Ready(self.has_come(read)),
+            };
+            match read {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(end)) => return Poll::Ready(end),
                 Poll::Ready(Ok(())) => {}
             }
         }
-        cx.waker().wake_by_ref();
+        let_others_run(cx);
         Poll::Pending
+    }
+
+    /// Hands the messages that have been read to `handle`, no more than a turn of them;
+    /// `may_handle` is asked before each.
+    pub(crate) fn take(
+        &self,
+        reader: &mut Reader,
+        messages: &mut usize,
+        mut may_handle: impl FnMut() -> Result<bool, End>,
+        mut handle: impl FnMut(Message) -> Handled,
+    ) -> Result<Taken, End> {
+        loop {
+            if !may_handle()? {
+                return Ok(Taken::Stopped);
+            }
+            if *messages == MESSAGES_PER_TURN {
+                return Ok(Taken::Turn);
+            }
+            let next = reader.next_seeing(|header, octets| {
+                trace::received_piece(&*self.stream, header, octets);
+            });
+            match next {
+                Ok(Some(message)) => {
+                    Received::count(&self.received.messages, 1);
+                    trace::received(&*self.stream, &message, self.trace_payload);
+                    // What is shown if the handler finds it malformed.
+                    let octets = trace::is_on().then(|| message.frame.clone());
+                    match handle(message) {
+                        Ok(()) => *messages += 1,
+                        Err(end) => {
+                            self.trace_broken(&end, octets.as_ref().map(Frame::octets));
+                            return Err(end);
+                        }
+                    }
+                }
+                Ok(None) => return Ok(Taken::All),
+                Err(error) => {
+                    let end = End::Broken(error);
+                    self.trace_broken(&end, Some(reader.buffer()));
+                    return Err(end);
+                }
+            }
+        }
+    }
+
+    /// Messages that have come so far.
+    pub(crate) fn messages_received(&self) -> u64 {
+        self.received.messages.load(Ordering::Relaxed)
     }
 
     fn trace_broken(&self, end: &End, octets: Option<&[u8]>) {
@@ -292,24 +367,63 @@ impl Link {
         &self,
         cx: &mut Context<'_>,
         may_handle: &impl Fn(&mut Context<'_>) -> bool,
-    ) -> io::Result<bool> {
+    ) -> Result<bool, End> {
         if may_handle(cx) {
             return Ok(true);
         }
-        self.outbound.flush(&*self.stream)?;
-        Ok(may_handle(cx))
+        match self.outbound.flush(&*self.stream) {
+            Ok(_) => Ok(may_handle(cx)),
+            Err(error) => Err(End::Lost(error.to_string())),
+        }
     }
 
-    /// One read. An idle connection holds no buffer while it waits.
-    fn poll_read(&self, reader: &mut Reader, cx: &mut Context<'_>) -> Poll<Result<(), End>> {
+    /// Makes room for a read.
+    fn reserve(&self, reader: &mut Reader) -> Result<(), End> {
         if reader.is_idle() && reader.buffer().capacity() == 0 {
             reader.give_buffer(buffers::take_receive());
         }
-        if let Err(error) = reader.reserve() {
+        reader.reserve().map_err(|error| {
             let end = End::Broken(error);
             self.trace_broken(&end, Some(reader.buffer()));
+            end
+        })
+    }
+
+    /// What a read means.
+    pub(crate) fn has_come(&self, read: io::Result<usize>) -> Result<(), End> {
+        match read {
+            Ok(0) => Err(End::Lost("end of stream".to_owned())),
+            Ok(octets) => {
+                Received::count(&self.received.octets, octets);
+                Ok(())
+            }
+            Err(error) => Err(End::Lost(error.to_string())),
+        }
+    }
+
+    /// Tries to read for as long as it is wise.
+    pub(crate) fn try_read(&self, reading: &mut Reading, policy: WaitPolicy) -> Tried {
+        let Reading { reader, waiting } = reading;
+        if self.reserve(reader).is_err() {
+            // It is told by the read that follows.
+            return Tried::Sleep;
+        }
+        let stream = &*self.stream;
+        waiting.try_read(policy, stream, || stream.try_read(reader.buffer()))
+    }
+
+    /// One read, or the reactor knows whom to wake for it. An idle connection holds no buffer
+    /// while it waits.
+    pub(crate) fn poll_read(
+        &self,
+        reading: &mut Reading,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), End>> {
+        let reader = &mut reading.reader;
+        if let Err(end) = self.reserve(reader) {
             return Poll::Ready(Err(end));
         }
+        reading.waiting.watched();
         match self.stream.poll_read(cx, reader.buffer()) {
             Poll::Pending => {
                 if reader.is_idle() {
@@ -317,12 +431,7 @@ impl Link {
                 }
                 Poll::Pending
             }
-            Poll::Ready(Ok(0)) => Poll::Ready(Err(End::Lost("end of stream".to_owned()))),
-            Poll::Ready(Ok(octets)) => {
-                Received::count(&self.received.octets, octets);
-                Poll::Ready(Ok(()))
-            }
-            Poll::Ready(Err(error)) => Poll::Ready(Err(End::Lost(error.to_string()))),
+            Poll::Ready(read) => Poll::Ready(self.has_come(read)),
         }
     }
 

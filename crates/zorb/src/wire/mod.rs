@@ -15,10 +15,13 @@ mod link;
 mod outbound;
 mod profile;
 mod race;
+mod right;
 mod server;
 mod silent;
+mod sync;
 mod trace;
 mod upcall;
+mod waiting;
 
 pub(crate) use acceptor::Acceptor;
 pub(crate) use cache::{Cache, CacheKey, ConnectError, Connecting};
@@ -28,3 +31,4 @@ pub(crate) use race::first_that_works;
 pub(crate) use server::{ServerConnection, locate_reply};
 pub(crate) use silent::Silent;
 pub(crate) use upcall::{begin, enter, released, run_upcall_in_place};
+pub(crate) use waiting::{Busy, limit as wait_limit};

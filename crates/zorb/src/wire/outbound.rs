@@ -16,7 +16,8 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, IoSlice};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::task::Wake;
 use zorb_cdr::Gather;
 use zorb_giop::{Fragments, buffers};
 use zorb_transport::Connection;
@@ -117,6 +118,32 @@ pub(crate) enum Flush {
     Blocked,
 }
 
+/// Wakes the driver, wherever it is polled; as a waker for whom nothing but the driver must be
+/// woken.
+#[derive(Debug, Default)]
+pub(crate) struct Bell(AtomicWaker);
+
+impl Bell {
+    /// Who is to be woken: the driver says so at each of its polls.
+    pub(crate) fn register(&self, driver: &Waker) {
+        self.0.register(driver);
+    }
+
+    pub(crate) fn ring(&self) {
+        self.0.wake();
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.ring();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.ring();
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Outbound {
     queue: Mutex<Queue>,
@@ -133,7 +160,7 @@ pub(crate) struct Outbound {
     written_octets: AtomicU64,
     /// Messages of more octets than this are cut into fragments; 0: none is.
     max_fragment: AtomicUsize,
-    pub(crate) driver: AtomicWaker,
+    pub(crate) driver: Arc<Bell>,
 }
 
 impl Outbound {
@@ -298,7 +325,7 @@ impl Outbound {
                         // A driver that knows already waits for the socket, and must not be
                         // woken by its own attempts.
                         if !self.blocked.swap(true, Ordering::AcqRel) {
-                            self.driver.wake();
+                            self.driver.ring();
                         }
                         return Ok(Flush::Blocked);
                     }
@@ -307,7 +334,7 @@ impl Outbound {
                         let _ = self.failed.set((error.kind(), error.to_string()));
                         drop(writing);
                         // It reads what is still there, and then ends the connection.
-                        self.driver.wake();
+                        self.driver.ring();
                         return Err(error);
                     }
                 }
@@ -319,6 +346,11 @@ impl Outbound {
                 return Ok(Flush::Done);
             }
         }
+    }
+
+    /// Whether something waits for room in the socket.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.blocked.load(Ordering::Acquire)
     }
 
     /// For the driver: goes on writing when the socket was full.

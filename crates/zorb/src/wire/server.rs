@@ -2,9 +2,10 @@
 
 mod pending;
 
-use super::link::{End, Handled, Link};
+use super::link::{End, Handled, Link, Reading};
 use super::trace;
 use super::upcall::{begin, enter, released, run_upcall_in_place};
+use super::waiting::{self, Waiting};
 use crate::keys::Found;
 use crate::orb::OrbInner;
 use bytes::Bytes;
@@ -106,7 +107,12 @@ impl ServerConnection {
     /// Reads and serves until the connection or the ORB ends.
     pub(crate) async fn drive(self: Arc<Self>) {
         let serving = self.orb.enter_serving(&self);
-        let mut reader = Reader::new(self.orb.limits()).skip_too_large();
+        let lane = self.orb.lane();
+        let mut reading = Reading {
+            reader: Reader::new(self.orb.limits()).skip_too_large(),
+            waiting: Waiting::new(waiting::limit(lane, lane.handle().id())),
+        };
+        let (policy, this) = (self.orb.wait_policy(), Arc::as_ptr(&self).addr());
         let idle_timeout = self.orb.settings().idle_timeout;
         let serve = poll_fn(|cx| {
             self.link.outbound.driver.register(cx.waker());
@@ -114,10 +120,16 @@ impl ServerConnection {
                 return self.poll_drained(cx);
             }
             self.link.poll_messages(
-                &mut reader,
+                &mut reading,
+                policy,
                 cx,
                 // A client that sends and does not read gets no further than this.
                 |cx| self.link.outbound.poll_room(cx).is_ready(),
+                // What is pending has something better to do with the thread.
+                |waiting| {
+                    self.pending.load(Ordering::Acquire) == 0
+                        && waiting.is_alone(self.orb.busy(), this)
+                },
                 |message| self.handle(message),
             )
         });
@@ -177,7 +189,7 @@ impl ServerConnection {
 
     /// Wakes the driver: the ORB is shutting down.
     pub(crate) fn wake(&self) {
-        self.link.outbound.driver.wake();
+        self.link.outbound.driver.ring();
     }
 
     /// Writes what is queued, from outside the driver.

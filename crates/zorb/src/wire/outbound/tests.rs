@@ -23,6 +23,10 @@ impl Connection for Deaf {
     fn poll_read(&self, _: &mut Context<'_>, _: &mut BytesMut) -> Poll<io::Result<usize>> {
         Poll::Pending
     }
+    fn try_read(&self, _: &mut BytesMut) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+    fn unwatch(&self) {}
     fn try_write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
         Err(self.0.into())
     }
@@ -47,7 +51,7 @@ impl Connection for Deaf {
 #[derive(Default)]
 struct Wakes(AtomicUsize);
 
-impl std::task::Wake for Wakes {
+impl Wake for Wakes {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -135,6 +139,10 @@ impl Connection for Narrow {
     fn poll_read(&self, _: &mut Context<'_>, _: &mut BytesMut) -> Poll<io::Result<usize>> {
         Poll::Pending
     }
+    fn try_read(&self, _: &mut BytesMut) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+    fn unwatch(&self) {}
     fn try_write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut room = self.room.load(Ordering::Relaxed);
         let mut taken = 0;

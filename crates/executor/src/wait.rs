@@ -1,0 +1,38 @@
+use core::time::Duration;
+
+/// What a thread does while it waits for octets that may be microseconds away.
+///
+/// To sleep and to be woken takes the kernel ten microseconds and more, as much as a whole call on one machine. Not to
+/// sleep takes CPU time: whoever waits tries again and again, and lets other threads run in between (`sched_yield`).
+///
+/// | policy | a wait costs, besides the call itself | on |
+/// |---|---|---|
+/// | `Park` | two thread switches | nothing |
+/// | `Adaptive` | as `Spin` while answers come in time, as `Park` while they do not, and a try now and then | up to the limit of CPU time per call; none when nothing is awaited |
+/// | `Spin(limit)` | CPU time until the answer comes, at most `limit`; then as `Park` | one CPU busy as long as something is awaited, up to `limit` at a time |
+///
+/// Nobody spins but for a lone call, or the lone connection that is busy on its lane: with more to do, the thread does
+/// that. Where threads have a real-time priority (SCHED_FIFO, SCHED_RR), yielding lets none of a lower one run, the
+/// peer's among them: a spin is then only for a CPU that is the lane's alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WaitPolicy {
+    /// Sleeps at once.
+    Park,
+    /// Tries for a short time when that was worth it lately: at most [`SHARED`](Self::SHARED) in a runtime that is
+    /// somebody else's, at most [`DEDICATED`](Self::DEDICATED) on a dedicated lane.
+    #[default]
+    Adaptive,
+    /// Tries for this long, whatever came of it before; more than [`LONGEST`](Self::LONGEST) counts as that.
+    Spin(Duration),
+}
+
+impl WaitPolicy {
+    /// How long an adaptive wait tries in a runtime that has other tasks, which wait meanwhile: two round trips on one
+    /// machine.
+    pub const SHARED: Duration = Duration::from_micros(20);
+    /// How long it does so on a lane that has nothing else to do: about what sleeping and waking up would take.
+    pub const DEDICATED: Duration = Duration::from_micros(50);
+    /// How long any wait tries at most: whatever else its thread has to do waits meanwhile.
+    pub const LONGEST: Duration = Duration::from_millis(1);
+}

@@ -1,0 +1,276 @@
+//! How calls wait for their replies: trying before they sleep, reading for themselves and for
+//! others, and nobody left behind when they are dropped, or not polled any more.
+
+use std::future::{Future, poll_fn};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use zorb::executor::Lane;
+use zorb::{Bytes, Interface, ObjectRef, Orb, SystemException, WaitPolicy};
+
+zorb::idl! {
+    module Waits {
+        typedef sequence<octet> Octets;
+        interface Echo {
+            long add(in long a, in long b);
+            Octets fill(in unsigned long length);
+            oneway void note(in Octets content);
+            long noted();
+            void nothing();
+        };
+    };
+}
+
+use waits::{Echo, EchoRef, EchoServant};
+
+const POLICIES: [WaitPolicy; 3] = [
+    WaitPolicy::Park,
+    WaitPolicy::Adaptive,
+    WaitPolicy::Spin(Duration::from_micros(200)),
+];
+
+/// Calls in a row after which a connection that can be tried for is tried for, and the reactor
+/// looks away from it.
+const WARM: i32 = 200;
+
+#[derive(Default)]
+struct Servant {
+    notes: AtomicUsize,
+}
+
+impl Echo for Servant {
+    async fn add(&self, a: i32, b: i32) -> Result<i32, SystemException> {
+        // Now and then an answer takes its time.
+        if b % 7 == 3 {
+            tokio::task::yield_now().await;
+        }
+        Ok(a.wrapping_add(b))
+    }
+
+    async fn fill(&self, octets: u32) -> Result<Bytes, SystemException> {
+        Ok(vec![7; octets as usize].into())
+    }
+
+    async fn note(&self, _: zorb::OctetsRef<'_>) -> Result<(), SystemException> {
+        self.notes.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn noted(&self) -> Result<i32, SystemException> {
+        Ok(self.notes.load(Ordering::Relaxed) as i32)
+    }
+
+    async fn nothing(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
+/// A server on a lane of its own, and a client here.
+async fn pair(policy: WaitPolicy) -> (Orb, Orb, EchoRef) {
+    let lane = Lane::dedicated("server").unwrap().with_wait(policy);
+    let server = Orb::builder()
+        .lane(lane)
+        .listen("iiop://127.0.0.1:0")
+        .build()
+        .await
+        .unwrap();
+    let poa = server.root_poa();
+    let echo: EchoRef = poa.activate(EchoServant::new(Servant::default())).unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let client = Orb::builder().wait_policy(policy).build().await.unwrap();
+    let there = client
+        .string_to_object(&server.object_to_string(&echo))
+        .await
+        .unwrap();
+    (server, client, there.unchecked_narrow())
+}
+
+/// A clock that turns a hang into a failure.
+async fn in_time<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(60), future)
+        .await
+        .expect("nobody is left waiting")
+}
+
+async fn warm_up(echo: &EchoRef) {
+    for n in 0..WARM {
+        assert_eq!(in_time(echo.add(n, 0)).await.unwrap(), n);
+    }
+}
+
+fn poll_once<F: Future>(call: std::pin::Pin<&mut F>) -> Poll<F::Output> {
+    call.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+async fn callers_that_come_and_go(policy: WaitPolicy) {
+    let (server, client, echo) = pair(policy).await;
+    let tasks: Vec<_> = (0..4)
+        .map(|task| {
+            let echo = echo.clone();
+            tokio::spawn(async move {
+                for n in 0..1_000 {
+                    // Alone for a while, then in a crowd, each dropped after another number of polls.
+                    if (n + task) % 5 == 0 {
+                        let mut call = pin!(echo.add(n, task));
+                        let polls = n % 4;
+                        poll_fn(|cx| {
+                            for _ in 0..polls {
+                                if call.as_mut().poll(cx).is_ready() {
+                                    break;
+                                }
+                            }
+                            Poll::Ready(())
+                        })
+                        .await;
+                    } else {
+                        let sum = in_time(echo.add(n, task)).await.unwrap();
+                        assert_eq!(sum, n.wrapping_add(task));
+                    }
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+        // The fewer are left, the more of them try.
+        warm_up(&echo).await;
+    }
+    in_time(client.shutdown(true)).await.unwrap();
+    in_time(server.shutdown(true)).await.unwrap();
+}
+
+#[test]
+fn nobody_is_left_waiting_when_callers_come_and_go() {
+    for policy in POLICIES {
+        let multi = tokio::runtime::Runtime::new().unwrap();
+        multi.block_on(callers_that_come_and_go(policy));
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+            .block_on(callers_that_come_and_go(policy));
+    }
+}
+
+#[tokio::test]
+async fn a_caller_that_leads_and_is_not_polled_any_more_stops_nobody() {
+    for policy in POLICIES {
+        let (_server, _client, echo) = pair(policy).await;
+        warm_up(&echo).await;
+        for n in 0..100 {
+            let mut first = pin!(echo.add(n, 3));
+            let polled = poll_once(first.as_mut());
+            assert_eq!(in_time(echo.add(n, 1)).await.unwrap(), n + 1);
+            match polled {
+                Poll::Ready(sum) => assert_eq!(sum.unwrap(), n + 3),
+                Poll::Pending => assert_eq!(in_time(first).await.unwrap(), n + 3),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_its_caller_does_not_take_blocks_no_one_way_calls() {
+    const OCTETS: u32 = 16 << 20;
+    for policy in POLICIES {
+        let (_server, _client, echo) = pair(policy).await;
+        warm_up(&echo).await;
+        // Longer than all buffers on the way, so the server stops reading until it is read.
+        let mut large = pin!(echo.fill(OCTETS));
+        let _ = poll_once(large.as_mut());
+        for _ in 0..256 {
+            in_time(echo.note(&[1; 64 << 10][..])).await.unwrap();
+        }
+        assert_eq!(in_time(large).await.unwrap().len(), OCTETS as usize);
+        assert_eq!(in_time(echo.noted()).await.unwrap(), 256);
+    }
+}
+
+#[tokio::test]
+async fn tasks_and_timers_run_while_another_task_calls_without_a_pause() {
+    for policy in POLICIES {
+        let (_server, _client, echo) = pair(policy).await;
+        warm_up(&echo).await;
+        let (rung, ran) = (
+            Arc::new(AtomicBool::new(false)),
+            Arc::new(AtomicBool::new(false)),
+        );
+        let timer = tokio::spawn({
+            let (rung, ran) = (Arc::clone(&rung), Arc::clone(&ran));
+            async move {
+                ran.store(true, Ordering::Relaxed);
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                rung.store(true, Ordering::Relaxed);
+            }
+        });
+        in_time(async {
+            while !(ran.load(Ordering::Relaxed) && rung.load(Ordering::Relaxed)) {
+                echo.nothing().await.unwrap();
+            }
+        })
+        .await;
+        timer.await.unwrap();
+    }
+}
+
+/// Serves one connection by hand: answers every request with "done", so many times, then says that
+/// nothing more will come and waits for the client to close.
+fn served_by_hand(listener: &TcpListener, requests: usize) -> std::io::Result<usize> {
+    let (mut stream, _) = listener.accept()?;
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    for _ in 0..requests {
+        let id = request(&mut stream)?;
+        let mut reply = b"GIOP\x01\x02\x01\x01\x0c\0\0\0".to_vec();
+        reply.extend_from_slice(&id);
+        reply.extend_from_slice(&[0; 8]);
+        stream.write_all(&reply)?;
+    }
+    stream.shutdown(std::net::Shutdown::Write)?;
+    stream.read(&mut [0; 64])
+}
+
+/// The id of the next request, as it came.
+fn request(stream: &mut TcpStream) -> std::io::Result<[u8; 4]> {
+    let mut header = [0; 12];
+    stream.read_exact(&mut header)?;
+    let octets = u32::from_le_bytes(header[8..].try_into().unwrap());
+    let mut body = vec![0; octets as usize];
+    stream.read_exact(&mut body)?;
+    Ok(body[..4].try_into().unwrap())
+}
+
+#[tokio::test]
+async fn a_peer_that_closes_is_noticed_although_the_reactor_looks_away() {
+    for policy in POLICIES {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("corbaloc:iiop:1.2@{}/Echo", listener.local_addr().unwrap());
+        let client = Orb::builder().wait_policy(policy).build().await.unwrap();
+        let echo: EchoRef = client
+            .string_to_object(&url)
+            .await
+            .unwrap()
+            .unchecked_narrow();
+        let served = tokio::task::spawn_blocking(move || served_by_hand(&listener, WARM as usize));
+        for _ in 0..WARM {
+            in_time(echo.nothing()).await.unwrap();
+        }
+        // Nobody calls any more, and still our end is closed.
+        assert_eq!(in_time(served).await.unwrap().unwrap(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_reference_may_wait_otherwise_than_its_orb() {
+    let (_server, _client, echo) = pair(WaitPolicy::Park).await;
+    let spinning = echo.with_wait_policy(WaitPolicy::Spin(Duration::from_millis(1)));
+    for n in 0..WARM {
+        assert_eq!(in_time(spinning.add(n, 0)).await.unwrap(), n);
+        assert_eq!(in_time(echo.add(n, 1)).await.unwrap(), n + 1);
+    }
+    assert_eq!(spinning, echo);
+    let _: &ObjectRef = spinning.as_object();
+}
