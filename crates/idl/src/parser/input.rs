@@ -12,7 +12,9 @@ use nom::sequence::preceded;
 use nom::{IResult, Input, Needed, Parser};
 
 use super::annotations::Start;
+use super::mistakes::modifier;
 use super::remarks::Remarked;
+use super::types::begins;
 use crate::ast::{Definition, Head, Ident, ScopedName};
 use crate::diagnostic::{Report, Sink};
 use crate::lexer::{Kind, Token};
@@ -392,7 +394,11 @@ pub(crate) fn ident<'a>(i: Tokens<'a>) -> Parsed<'a, Ident> {
             let scoped = i
                 .previous()
                 .is_some_and(|token| matches!(token.kind, Kind::Punct("::")));
+            if let Some(report) = modifier(i) {
+                return refused(i, report);
+            }
             let hint = match &**text {
+                _ if scoped && begins(text) => format!("the type is `{text}`"),
                 "Object" | "ValueBase" if scoped => format!("`{text}` stands alone"),
                 _ => format!("the name can be written `_{text}`"),
             };
@@ -473,7 +479,10 @@ pub(crate) fn semicolon<'a>(i: Tokens<'a>) -> Parsed<'a, ()> {
     if i.is_punct(";") {
         return Ok((i.advance(), ()));
     }
-    let forgotten = i.at_end() || i.is_punct("}") || i.word().is_some_and(is_keyword);
+    // C++ has operations that end in `const`.
+    let ends = i.is_word("const") && matches!(i.nth(1).kind, Kind::Punct(";"));
+    let begins = i.word().is_some_and(is_keyword) && !ends;
+    let forgotten = i.at_end() || i.is_punct("}") || begins;
     if !forgotten {
         return expected(i, "`;`");
     }

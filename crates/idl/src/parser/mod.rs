@@ -11,6 +11,7 @@ mod declarations;
 mod expressions;
 mod input;
 mod members;
+mod mistakes;
 mod remarks;
 mod types;
 mod values;
@@ -21,7 +22,8 @@ use crate::lexer::{Kind, Token};
 use crate::limits::MAX_DIAGNOSTICS;
 use crate::preprocess::Remarks;
 pub(crate) use input::keyword_meant;
-use input::{Context, Fault, Parsed, Tokens, describe};
+use input::{Context, Fault, Parsed, Tokens, describe, is_keyword};
+use mistakes::hint;
 use remarks::Remarked;
 
 /// The definitions in `tokens`, which end in [`Kind::End`]; and whether all of it was IDL.
@@ -102,7 +104,11 @@ fn report(i: Tokens<'_>, fault: Fault) {
         (Some(report), _) => *report,
         (None, []) => Report::new(token.span, format!("unexpected {found}")),
         (None, [one]) => {
-            let report = Report::new(token.span, format!("expected {one}, found {found}"));
+            let what = match is_keyword(one) {
+                true => format!("`{one}`"),
+                false => (*one).to_owned(),
+            };
+            let report = Report::new(token.span, format!("expected {what}, found {found}"));
             let before = |steps: usize| fault.at.checked_sub(i.index() + steps);
             let previous = before(1).map(|ahead| i.nth(ahead)).or_else(|| i.previous());
             let introduced = before(2).map(|ahead| i.nth(ahead));
@@ -117,66 +123,6 @@ fn report(i: Tokens<'_>, fault: Fault) {
         ),
     };
     i.context.error(report);
-}
-
-/// What is probably meant where `found` stands behind two tokens and something else is expected.
-fn hint(before: [Option<&Token>; 2], found: &Token, expected: &str) -> Option<String> {
-    let [introduced, previous] = before;
-    let behind = |mark| {
-        previous.is_some_and(|token| matches!(token.kind, Kind::Punct(found) if found == mark))
-    };
-    let hint = match (expected, &found.kind) {
-        (_, Kind::Punct("}" | ")" | ";")) if behind(",") => "leave out the `,` before this",
-        ("`(`", Kind::Punct(";" | "," | "["))
-            if !introduced.is_some_and(|token| {
-                matches!(&token.kind, Kind::Word(word) if ["factory", "finder"].contains(&&**word))
-            }) =>
-        {
-            "an attribute begins with `attribute`, the state of a value type with `public` or `private`"
-        }
-        ("a type" | "a value" | "a definition", Kind::Word(word))
-            if keyword_meant(word).is_some_and(|keyword| *keyword != **word) =>
-        {
-            return keyword_meant(word).map(|keyword| format!("the keyword is `{keyword}`"));
-        }
-        ("`{`", Kind::Punct(":")) => "only interfaces, value types, structs and bitsets have bases",
-        ("`{`", Kind::Punct(",")) => "a struct or bitset has one base",
-        ("a value", Kind::Punct("]")) => "an array has a size; without one it is a `sequence`",
-        ("a name", Kind::Punct("(")) => "an operation without a result begins with `void`",
-        ("a name", Kind::Punct("[")) => "the size of an array stands behind its name, as in `long x[10]`",
-        ("a name", Kind::Punct("*" | "&")) => {
-            "there are no pointers; text is a `string`"
-        }
-        ("a name", Kind::Punct("<")) => "a list of any length is a `sequence<…>`",
-        ("a type", Kind::Word(word)) if &**word == "unsigned" => {
-            "`unsigned` stands before `short`, `long` or `long long`"
-        }
-        ("`in`, `out` or `inout`", Kind::Word(word)) if &**word == "void" => {
-            "an empty list is written `()`"
-        }
-        ("`in`, `out` or `inout`", Kind::Word(_) | Kind::Escaped(_) | Kind::Punct("::")) => {
-            "say which way the parameter goes, as in `in long x`"
-        }
-        ("`,` or `)`", Kind::Punct("[")) => {
-            "give the array a name with `typedef`, and use that as the type"
-        }
-        ("a definition", Kind::Word(word))
-            if ["void", "attribute", "readonly", "oneway"].contains(&&**word) =>
-        {
-            "operations and attributes stand inside an interface or a value type"
-        }
-        ("a definition", Kind::Word(word)) if &**word == "class" => {
-            "IDL has `interface` for what is called, `struct` and `valuetype` for data"
-        }
-        ("a definition", Kind::Word(word)) if ["namespace", "package"].contains(&&**word) => {
-            "IDL has `module`"
-        }
-        ("a definition", Kind::Word(word)) if types::begins(word) => {
-            "a type gets a name by `typedef`, a value by `const`"
-        }
-        _ => return None,
-    };
-    Some(hint.to_owned())
 }
 
 /// Past the item that begins at `i` and went wrong at token `at`: behind its `;` or its closing brace, but never past
@@ -197,6 +143,10 @@ fn recover(i: Tokens<'_>, at: usize) -> Tokens<'_> {
                 depth -= 1;
                 if depth == 0 && behind {
                     let i = i.advance();
+                    // `struct { … } name;`
+                    let named = i.word().is_some_and(|word| !is_keyword(word))
+                        && matches!(i.nth(1).kind, Kind::Punct(";"));
+                    let i = if named { i.advance() } else { i };
                     return if i.is_punct(";") { i.advance() } else { i };
                 }
             }

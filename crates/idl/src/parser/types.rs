@@ -8,8 +8,12 @@ use nom::sequence::{delimited, preceded};
 use super::annotations::{Start, start};
 use super::constructed::constructed;
 use super::expressions::{bound, const_expr};
-use super::input::{Parsed, Tokens, expected, head, is_keyword, nested, punct, scoped_name};
+use super::input::{
+    Parsed, Tokens, describe, expected, head, is_keyword, nested, punct, refused, scoped_name,
+};
+use super::mistakes::{no_type, told};
 use crate::ast::{Basic, Expr, Head, TypeKind, TypeSpec};
+use crate::diagnostic::Report;
 use crate::lexer::Kind;
 
 /// type_spec: base_type | template_type | scoped_name | constr_type
@@ -28,7 +32,11 @@ pub(super) fn type_spec<'a>(i: Tokens<'a>) -> Parsed<'a, TypeSpec> {
 
 fn kind<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
     if let Some((rest, basic)) = basic(i) {
-        return Ok((rest, TypeKind::Basic(basic)));
+        // Nothing but a name, or what closes something, stands behind a type.
+        return match no_type(i, rest.index() - i.index()) {
+            Some(report) => refused(i, report),
+            None => Ok((rest, TypeKind::Basic(basic))),
+        };
     }
     match (i.word(), &i.first().kind) {
         (Some("string"), _) => text(i, false),
@@ -43,6 +51,11 @@ fn kind<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
         (Some("ValueBase"), _) => Ok((i.advance(), TypeKind::ValueBase)),
         (Some("fixed"), _) => fixed(i.advance()),
         (Some("map"), _) if matches!(i.nth(1).kind, Kind::Punct("<")) => nested(i.advance(), map),
+        (Some("unsigned"), _) => match no_type(i, 1) {
+            Some(report) => refused(i, report),
+            None => refused(i, told(i, 1)),
+        },
+        (Some("signed"), _) if let Some(report) = no_type(i, 1) => refused(i, report),
         (Some("void"), _) => expected(i, "a type"),
         (Some(word), _) if is_keyword(word) => expected(i, "a type"),
         (Some(_), _) | (_, Kind::Escaped(_) | Kind::Punct("::")) => {
@@ -90,22 +103,49 @@ fn basic(i: Tokens<'_>) -> Option<(Tokens<'_>, Basic)> {
 
 /// "string" [ "<" positive_int_const ">" ]
 fn text<'a>(i: Tokens<'a>, wide: bool) -> Parsed<'a, TypeKind> {
-    let bracketed = delimited(punct("<"), bound, punct(">"));
-    let (i, bound) =
-        opt(preceded(nom::combinator::peek(punct("<")), cut(bracketed))).parse(i.advance())?;
+    let (text, mut i) = (i, i.advance());
+    let mut length = None;
+    if i.is_punct("<") {
+        let word = text.word().unwrap_or_default();
+        given(i.advance(), "a bound", || {
+            format!("a text of any length is a `{word}`")
+        })?;
+        (i, length) = cut(delimited(punct("<"), bound, punct(">")))
+            .map(Some)
+            .parse(i)?;
+    }
     Ok((
         i,
         TypeKind::Str {
             wide,
-            bound: bound.map(Box::new),
+            bound: length.map(Box::new),
         },
     ))
 }
 
+/// Refuses where brackets close in place of `what`.
+fn given<'a>(i: Tokens<'a>, what: &str, hint: impl FnOnce() -> String) -> Parsed<'a, ()> {
+    if !i.is_punct(">") {
+        return Ok((i, ()));
+    }
+    let message = format!("expected {what}, found {}", describe(i.first()));
+    refused(i, Report::new(i.first().span, message).hint(hint()))
+}
+
 /// "sequence" "<" type_spec [ "," positive_int_const ] ">"
 fn sequence<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
-    let (i, (_, element, bound)) =
-        cut((punct("<"), element, opt(preceded(punct(","), cut(bound))))).parse(i)?;
+    if !i.is_punct("<") {
+        let message = format!("expected `<`, found {}", describe(i.first()));
+        let report = Report::new(i.first().span, message);
+        return refused(i, report.hint("say what it holds, as in `sequence<long>`"));
+    }
+    let (i, (_, element)) = cut((punct("<"), element)).parse(i)?;
+    if i.is_punct(",") {
+        given(i.advance(), "a bound", || {
+            "a sequence of any length has no `,` here".to_owned()
+        })?;
+    }
+    let (i, bound) = opt(preceded(punct(","), cut(bound))).parse(i)?;
     let i = match punct(">")(i) {
         Ok((i, _)) => i,
         Err(_) if bound.is_some() => return expected(i, "`>`"),
@@ -128,9 +168,11 @@ fn element<'a>(i: Tokens<'a>) -> Parsed<'a, TypeSpec> {
 
 /// "map" "<" type_spec "," type_spec [ "," positive_int_const ] ">"
 fn map<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
-    let (i, (_, key, _, value, bound, _)) = cut((
-        punct("<"),
-        element,
+    let (i, (_, key)) = cut((punct("<"), element)).parse(i)?;
+    given(i, "`,`", || {
+        "a map has keys and values, as in `map<string, long>`".to_owned()
+    })?;
+    let (i, (_, value, bound, _)) = cut((
         punct(","),
         element,
         opt(preceded(punct(","), cut(bound))),
@@ -150,8 +192,12 @@ fn fixed<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
     if !i.is_punct("<") {
         return Ok((i, TypeKind::Fixed(None)));
     }
-    let (i, (digits, _, scale, _)) =
-        cut((bound, punct(","), bound, punct(">"))).parse(i.advance())?;
+    let how = || "how many digits, and how many behind the point: `fixed<9, 2>`".to_owned();
+    let (i, digits) = cut(bound).parse(i.advance())?;
+    given(i, "`,`", how)?;
+    let (i, _) = cut(punct(",")).parse(i)?;
+    given(i, "a number", how)?;
+    let (i, (scale, _)) = cut((bound, punct(">"))).parse(i)?;
     Ok((i, TypeKind::Fixed(Some(Box::new((digits, scale))))))
 }
 
