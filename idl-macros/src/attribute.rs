@@ -6,10 +6,11 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
+use syn::spanned::Spanned;
 use syn::{Ident, ItemMod, LitStr, Token};
-use zorb_idl::{Options, compile_files};
+use zorb_idl::{Options, Setting, compile_files};
 
-use crate::errors::{compile_error, drawn};
+use crate::errors::{compile_error, drawn, told};
 
 /// The words between the parentheses.
 #[derive(Default)]
@@ -90,6 +91,20 @@ impl Arguments {
             }
         }
         Ok(())
+    }
+
+    /// Where a setting stands.
+    fn setting(&self, setting: Setting) -> Option<Span> {
+        Some(match setting {
+            Setting::Define(at) => self.defines.get(at)?.0.span(),
+            Setting::Extern(at) => self.externs.get(at)?.0.span(),
+            Setting::ExternPath(at) => self.externs.get(at)?.1.span(),
+            Setting::Rename(at) => self.renames.get(at)?.0.span(),
+            Setting::RustName(at) => self.renames.get(at)?.1.span(),
+            Setting::Native(at) => self.natives.get(at)?.0.span(),
+            Setting::NativePath(at) => self.natives.get(at)?.1.span(),
+            _ => return None,
+        })
     }
 
     fn options(&self, root: &Path) -> Options {
@@ -188,11 +203,14 @@ fn generate(arguments: TokenStream) -> TokenStream {
                 let named = files
                     .iter()
                     .position(|file| file.display().to_string() == diagnostic.file);
-                let place = named
+                let file = named
                     .and_then(|index| arguments.files.get(index))
                     .or_else(|| arguments.files.first());
+                if let Some(place) = diagnostic.setting.and_then(|it| arguments.setting(it)) {
+                    return compile_error(place, &told(diagnostic));
+                }
                 compile_error(
-                    place.map_or_else(Span::call_site, LitStr::span),
+                    file.map_or_else(Span::call_site, LitStr::span),
                     &drawn(diagnostic),
                 )
             });

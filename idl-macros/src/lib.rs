@@ -89,13 +89,14 @@ pub fn idl_tokens(input: TokenStream) -> TokenStream {
 /// | `define("X", "Y" = "2", …)` | macros of the preprocessor; without a value one stands for 1 | none |
 /// | `extern("Module" = path, …)` | the IDL module has been compiled by another annotation and is found at `path`: its definitions get no code, references to them use the path | none |
 /// | `rename("A::b" = "c", …)` | the Rust name of an IDL definition, member or parameter | by rule |
+/// | `native("A::B" = path, …)` | the Rust type that a native type of the IDL stands for | `zorb::Native` |
 /// | `crate = "path"` | the path of the ORB in generated code | `::zorb` |
 ///
 /// Definitions of included files are generated as well, unless `extern` maps their module.
 ///
 /// # Errors
 /// Each error of the IDL becomes one of rustc, at the literal that names the first file, with file, line, column and the
-/// line of IDL in it.
+/// line of IDL in it. An option that means nothing is told at its own words.
 #[proc_macro_attribute]
 pub fn idl_file(arguments: TokenStream, item: TokenStream) -> TokenStream {
     attribute::expand(arguments.into(), item.into()).into()

@@ -8,11 +8,11 @@ use crate::diagnostic::{Diagnostics, Sink};
 use crate::generate::{generate, support};
 use crate::model::Model;
 use crate::names::{Names, assign};
-use crate::options::Options;
+use crate::options::{Options, Setting};
 use crate::parser::parse;
 use crate::preprocess::{Input, preprocess};
 use crate::resolve::resolve;
-use crate::source::{SourceMap, Span};
+use crate::source::SourceMap;
 
 /// What a compilation gives.
 #[derive(Debug, Clone)]
@@ -105,15 +105,15 @@ fn analyse(
     if inputs.is_empty() {
         return Err(Diagnostics::of_option("no IDL file is named", None));
     }
-    let externs = options.externs.iter().map(|option| ("extern", option));
-    let natives = options.natives.iter().map(|option| ("native", option));
-    for (option, (name, path)) in externs.chain(natives) {
+    let externs = options.externs.iter().enumerate();
+    let externs = externs.map(|(at, option)| ("extern", Setting::ExternPath(at), option));
+    let natives = options.natives.iter().enumerate();
+    let natives = natives.map(|(at, option)| ("native", Setting::NativePath(at), option));
+    for (option, setting, (name, path)) in externs.chain(natives) {
         if path.trim().is_empty() || path.parse::<TokenStream>().is_err() {
             let message = format!("the option {option}(\"{name}\" = …) does not give a Rust path");
-            return Err(Diagnostics::of_option(
-                message,
-                Some("write `crate::common`, for example".to_owned()),
-            ));
+            let hint = "write `crate::common`, for example".to_owned();
+            return Err(Diagnostics::of_option(message, Some(hint)).with_setting(setting));
         }
     }
     let mut sources = SourceMap::default();
@@ -128,28 +128,15 @@ fn analyse(
     if !(clean && parsed) {
         return Err(failure(sink, &sources));
     }
-    let (options_file, _) = sources.add("<options>".to_owned(), None, String::new(), false);
-    let options_span = Span::new(options_file, 0, 0);
-    let model = resolve(
-        &definitions,
-        &options.externs,
-        &sources,
-        options_span,
-        &sink,
-    );
+    let settings = sources.add_settings();
+    let model = resolve(&definitions, &options.externs, &sources, settings, &sink);
     if for_code {
         support::check(&model, &sink);
     }
     if !sink.is_empty() {
         return Err(failure(sink, &sources));
     }
-    let names = assign(
-        &model,
-        &options.renames,
-        &options.natives,
-        options_span,
-        &sink,
-    );
+    let names = assign(&model, &options.renames, &options.natives, settings, &sink);
     match sink.finish(&sources) {
         Some(diagnostics) => Err(diagnostics),
         None => Ok(Analysis {

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use crate::limits::{MAX_DIAGNOSTICS, MAX_MESSAGE_CHARS, MAX_SHOWN_CHARS};
+use crate::options::Setting;
 use crate::source::{Location, SourceMap, Span};
 
 /// One fault: where it is, what is wrong, and what would be right.
@@ -30,6 +31,8 @@ pub struct Diagnostic {
     pub source_line: String,
     /// The column that `source_line` begins at: 1, unless only a part of the line is there.
     pub source_column: usize,
+    /// Which of the options is at fault, if it is one and not the IDL.
+    pub setting: Option<Setting>,
 }
 
 /// A second place that helps to understand a [`Diagnostic`].
@@ -203,11 +206,20 @@ impl Diagnostics {
             hint,
             source_line: String::new(),
             source_column: 1,
+            setting: None,
         };
         Self {
             list: vec![diagnostic],
             dependencies: Vec::new(),
         }
+    }
+
+    /// The same, and which option it is.
+    pub(crate) fn with_setting(mut self, setting: Setting) -> Self {
+        for diagnostic in &mut self.list {
+            diagnostic.setting = Some(setting);
+        }
+        self
     }
 
     /// The faults.
@@ -339,6 +351,7 @@ impl Report {
             hint: self.hint.map(shortened),
             source_line,
             source_column,
+            setting: sources.setting(self.span),
         }
     }
 }

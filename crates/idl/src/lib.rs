@@ -38,7 +38,7 @@
 //! less. Annotations other than `@oneway`, `@bit_bound` and `@position` mean nothing to it.
 //!
 //! # Features
-//! - `format`: [`format`](fn@format) prints tokens as a file. Costs a build of `prettyplease` and `syn`.
+//! - `format`: the function of that name, which prints tokens as a file. Costs a build of `prettyplease` and `syn`.
 #![forbid(unsafe_code)]
 
 mod ast;
@@ -68,4 +68,4 @@ pub use compile::{Output, check_files, check_str, compile_files, compile_str, de
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Part};
 #[cfg(feature = "format")]
 pub use format::format;
-pub use options::Options;
+pub use options::{Options, Setting};

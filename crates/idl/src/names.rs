@@ -10,8 +10,8 @@ use crate::model::{
     Bitset, DefId, DefKind, Interface, InterfaceKind, Model, Operation, Role, ScopeId, Struct,
     Union, ValueType,
 };
+use crate::options::{Setting, Settings};
 use crate::selection::Selection;
-use crate::source::Span;
 
 /// Rust names, and the names of what is generated beside them.
 #[derive(Debug)]
@@ -120,17 +120,17 @@ pub(crate) fn assign(
     model: &Model,
     renames: &[(String, String)],
     natives: &[(String, String)],
-    options_span: Span,
+    settings: Settings,
     sink: &Sink,
 ) -> Names {
     let ids = (0..model.defs.len()).map(DefId);
     let mut names: HashMap<DefId, String> = ids.map(|id| (id, by_rule(model, id))).collect();
     let mut parameters = HashMap::new();
-    for (idl, rust) in renames {
+    for (index, (idl, rust)) in renames.iter().enumerate() {
         let option = format!("the option rename(\"{idl}\" = \"{rust}\")");
         if !is_identifier(rust) {
             sink.report(Report::new(
-                options_span,
+                settings.span(Setting::RustName, index),
                 format!("{option} does not give a Rust name"),
             ));
             continue;
@@ -143,14 +143,16 @@ pub(crate) fn assign(
                 parameters.insert((id, parameter), rust.clone());
             }
             None => sink.report(Report::new(
-                options_span,
+                settings.span(Setting::Rename, index),
                 format!("{option} names nothing in this IDL"),
             )),
         }
     }
-    let natives =
-        natives.iter().filter_map(
-            |(idl, path)| match find(model, idl.trim_start_matches("::")) {
+    let natives = natives
+        .iter()
+        .enumerate()
+        .filter_map(
+            |(index, (idl, path))| match find(model, idl.trim_start_matches("::")) {
                 Some((id, None)) if matches!(model.def(id).kind, DefKind::Native) => {
                     Some((id, path.clone()))
                 }
@@ -158,7 +160,8 @@ pub(crate) fn assign(
                     let message = format!(
                         "the option native(\"{idl}\" = …) names no native type of this IDL"
                     );
-                    sink.report(Report::new(options_span, message));
+                    let place = settings.span(Setting::Native, index);
+                    sink.report(Report::new(place, message));
                     None
                 }
             },

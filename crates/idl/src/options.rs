@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use crate::source::{FileId, Span};
+
 /// How IDL becomes Rust. `Options::default()` compiles for users of the crate `zorb`.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -37,5 +39,61 @@ impl Default for Options {
             natives: Vec::new(),
             crate_path: quote!(::zorb),
         }
+    }
+}
+
+/// A part of [`Options`] that is at fault, by its index in the list it stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Setting {
+    /// One of [`Options::defines`].
+    Define(usize),
+    /// The module of one of [`Options::externs`].
+    Extern(usize),
+    /// The path of one of [`Options::externs`].
+    ExternPath(usize),
+    /// What one of [`Options::renames`] renames.
+    Rename(usize),
+    /// The Rust name that one of [`Options::renames`] gives.
+    RustName(usize),
+    /// The type of one of [`Options::natives`].
+    Native(usize),
+    /// The path of one of [`Options::natives`].
+    NativePath(usize),
+}
+
+type Make = fn(usize) -> Setting;
+
+/// The settings that have no text of their own, in the order that [`Settings`] numbers them in.
+const PLACED: [Make; 4] = [
+    Setting::Extern,
+    Setting::Rename,
+    Setting::RustName,
+    Setting::Native,
+];
+
+/// Gives settings places like those of text, in a file that is not there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    pub(crate) file: FileId,
+}
+
+impl Settings {
+    /// The place of `make(index)`, which is one of [`PLACED`].
+    pub(crate) fn span(self, make: Make, index: usize) -> Span {
+        let wanted = make(index);
+        let kind = PLACED.iter().position(|placed| placed(index) == wanted);
+        let at = index * PLACED.len() + kind.unwrap_or_default();
+        Span::new(self.file, at, at)
+    }
+
+    /// The setting at `span`, if that is a place of one.
+    pub(crate) fn at(self, span: Span) -> Option<Setting> {
+        let at = usize::try_from(span.start)
+            .ok()
+            .filter(|_| span.file == self.file)?;
+        PLACED
+            .get(at % PLACED.len())
+            .map(|make| make(at / PLACED.len()))
     }
 }

@@ -25,4 +25,6 @@ macro_rules! golden {
     )*};
 }
 
-golden!(constants, interface, modules, names, parameters, remarks, types);
+golden!(
+    constants, interface, modules, names, parameters, remarks, types
+);

@@ -77,6 +77,7 @@ impl Preprocessor<'_> {
             text.push('\n');
         }
         let file = self.add(OPTIONS.to_owned(), None, text, false);
+        self.sources.set_defines(file);
         self.file(file);
     }
 

@@ -27,6 +27,7 @@ use crate::model::{
     Def, DefId, DefKind, Feature, Member, Model, ORB_PATH, Scope, ScopeId, Struct, Type, Union,
     Value,
 };
+use crate::options::{Setting, Settings};
 use crate::source::{BUILTIN_NAME, SourceMap, Span};
 use ids::SetId;
 
@@ -35,7 +36,7 @@ pub(crate) fn resolve(
     definitions: &[Definition],
     externs: &[(String, String)],
     sources: &SourceMap,
-    options_span: Span,
+    settings: Settings,
     sink: &Sink,
 ) -> Model {
     let root = Scope {
@@ -67,7 +68,7 @@ pub(crate) fn resolve(
     };
     resolver.definitions(ScopeId::ROOT, definitions);
     resolver.apply_prefixes();
-    resolver.externs(externs, sources, options_span);
+    resolver.externs(externs, sources, settings);
     resolver.unfinished();
     resolver.check_local();
     resolver.report_unknown();
@@ -433,9 +434,9 @@ impl Resolver<'_> {
     }
 
     /// Binds the modules that `extern` options name.
-    fn externs(&mut self, externs: &[(String, String)], sources: &SourceMap, options_span: Span) {
+    fn externs(&mut self, externs: &[(String, String)], sources: &SourceMap, settings: Settings) {
         self.builtin_corba(sources);
-        for (name, path) in externs {
+        for (index, (name, path)) in externs.iter().enumerate() {
             let mut scope = ScopeId::ROOT;
             for part in name.trim_start_matches("::").split("::") {
                 let found = self
@@ -450,7 +451,8 @@ impl Resolver<'_> {
                         let message = format!(
                             "the option extern(\"{name}\" = …) names no module of this IDL"
                         );
-                        self.report(Report::new(options_span, message));
+                        let place = settings.span(Setting::Extern, index);
+                        self.report(Report::new(place, message));
                         scope = ScopeId::ROOT;
                         break;
                     }

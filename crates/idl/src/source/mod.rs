@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use crate::limits::MAX_SHOWN_CHARS;
+use crate::options::{Setting, Settings};
 use text::Text;
 pub(crate) use text::{NoText, decode};
 
@@ -123,6 +124,9 @@ pub(crate) struct Location {
 #[derive(Debug, Default)]
 pub(crate) struct SourceMap {
     files: Vec<SourceFile>,
+    settings: Option<Settings>,
+    /// The text that the macros of [`Options::defines`](crate::Options::defines) are made of.
+    defines: Option<FileId>,
 }
 
 impl SourceMap {
@@ -149,6 +153,27 @@ impl SourceMap {
             renumbered: Vec::new(),
         });
         (id, fault)
+    }
+
+    /// Adds the file that options have their places in.
+    pub(crate) fn add_settings(&mut self) -> Settings {
+        let (file, _) = self.add("<options>".to_owned(), None, String::new(), false);
+        let settings = Settings { file };
+        self.settings = Some(settings);
+        settings
+    }
+
+    /// Notes that each line of `file` but the first is one of the macros that the options define.
+    pub(crate) fn set_defines(&mut self, file: FileId) {
+        self.defines = Some(file);
+    }
+
+    /// The option that `span` is a place of.
+    pub(crate) fn setting(&self, span: Span) -> Option<Setting> {
+        if self.defines == Some(span.file) {
+            return self.line(span).0.checked_sub(2).map(Setting::Define);
+        }
+        self.settings.and_then(|settings| settings.at(span))
     }
 
     pub(crate) fn file(&self, id: FileId) -> &SourceFile {
