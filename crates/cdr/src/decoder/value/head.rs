@@ -1,0 +1,107 @@
+//! What a value says of itself before its state: tag, codebase, repository ids; and the indirections that stand for them.
+
+use super::Ids;
+use crate::{
+    DecodeError, DecodeErrorKind, Decoder, Limits,
+    value::{CHUNKED, CODEBASE, ID_LIST, INDIRECTION, KNOWN_FLAGS, ONE_ID, TAG, TYPE_INFO},
+};
+use alloc::{sync::Arc, vec::Vec};
+
+impl<'de, O> Decoder<'de, O> {
+    /// What follows a tag: codebase and repository ids.
+    pub(super) fn value_head(&mut self, tag: u32) -> Result<(Ids<'de>, bool), DecodeError> {
+        let chunked = tag & CHUNKED != 0;
+        let type_info = tag & TYPE_INFO;
+        if tag & !(TAG | KNOWN_FLAGS) != 0 || !matches!(type_info, 0 | ONE_ID | ID_LIST) {
+            return Err(self.error_behind(4, DecodeErrorKind::Expected("a value tag")));
+        }
+        if self.chunk_depth() > 0 && !chunked {
+            let kind = DecodeErrorKind::Expected("a value in chunks inside of one in chunks");
+            return Err(self.error_behind(4, kind));
+        }
+        if let Some(values) = &mut self.values {
+            values.count = values.count.saturating_add(1);
+            if values.count > Limits::VALUES {
+                let limit = Limits::VALUES;
+                return Err(self.error_behind(4, DecodeErrorKind::TooManyValues { limit }));
+            }
+        }
+        if tag & CODEBASE != 0 {
+            self.shared_string("codebase")?;
+        }
+        let ids: Ids<'de> = match type_info {
+            ONE_ID => Arc::new([self.shared_string("repository id")?]),
+            ID_LIST => self.id_list()?,
+            _ => Arc::new([]),
+        };
+        Ok((ids, chunked))
+    }
+
+    fn id_list(&mut self) -> Result<Ids<'de>, DecodeError> {
+        let count = self.raw_u32()?;
+        let at = self.pos.wrapping_sub(4);
+        if count == INDIRECTION {
+            let target = self.indirection()?;
+            let list = self.values.as_ref().and_then(|v| v.lists.get(&target));
+            return list.cloned().ok_or_else(|| {
+                let of = "list of repository ids";
+                self.error_behind(8, DecodeErrorKind::BadIndirection { of, target })
+            });
+        }
+        if count == 0 || count > Limits::VALUE_IDS {
+            let left = self.remaining();
+            return Err(self.error_behind(4, DecodeErrorKind::CountTooLarge { count, left }));
+        }
+        let mut ids = Vec::new();
+        for _ in 0..count {
+            ids.push(self.shared_string("repository id")?);
+        }
+        let ids: Ids<'de> = ids.into();
+        if let Some(values) = &mut self.values {
+            values.lists.insert(at, Arc::clone(&ids));
+        }
+        Ok(ids)
+    }
+
+    /// A string that may be an indirection to an earlier one.
+    fn shared_string(&mut self, of: &'static str) -> Result<&'de [u8], DecodeError> {
+        let len = self.raw_u32()?;
+        let at = self.pos.wrapping_sub(4);
+        if len == INDIRECTION {
+            let target = self.indirection()?;
+            let string = self.values.as_ref().and_then(|v| v.strings.get(&target));
+            return string.copied().ok_or_else(|| {
+                self.error_behind(8, DecodeErrorKind::BadIndirection { of, target })
+            });
+        }
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        let octets = self.take(len)?;
+        let text = match octets.split_last() {
+            None => octets,
+            Some((0, text)) => text,
+            Some((found, _)) => {
+                return Err(self.error_behind(1, DecodeErrorKind::MissingNul { found: *found }));
+            }
+        };
+        if let Some(values) = &mut self.values {
+            values.strings.insert(at, text);
+        }
+        Ok(text)
+    }
+
+    /// The offset of an indirection, as the position that it leads to. Offsets count from themselves.
+    pub(super) fn indirection(&mut self) -> Result<usize, DecodeError> {
+        let offset = self.raw_u32()?.cast_signed();
+        let offset = isize::try_from(offset).unwrap_or(isize::MAX);
+        Ok(self.pos.wrapping_sub(4).wrapping_add_signed(offset))
+    }
+
+    /// An unsigned long, from wherever one can be read now.
+    pub(super) fn raw_u32(&mut self) -> Result<u32, DecodeError> {
+        let octets = self.primitive::<4>()?;
+        Ok(match &self.values {
+            Some(values) if values.little => u32::from_le_bytes(octets),
+            _ => u32::from_be_bytes(octets),
+        })
+    }
+}

@@ -1,0 +1,295 @@
+//! Reading values (of value types): values in values, and those that stand for earlier ones.
+//!
+//! - here: where values begin and end, and indirections to them;
+//! - `head`: what a value says of itself before its state;
+//! - `chunks`: where chunks begin and end, and what is skipped;
+//! - `known`: what is remembered of the values of a message.
+
+mod chunks;
+mod head;
+mod known;
+
+pub use known::CycleCollector;
+pub(super) use known::ValueReader;
+use known::{Known, NOT_ENDED};
+
+use super::Decoder;
+use crate::{
+    DecodeError, DecodeErrorKind, Limits,
+    value::{INDIRECTION, Shared},
+};
+use alloc::{boxed::Box, sync::Arc};
+
+/// Repository ids, or a list of them that several values have.
+type Ids<'de> = Arc<[&'de [u8]]>;
+
+/// What begins at the current position.
+#[derive(Debug)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "CDR knows these three and no others"
+)]
+pub enum ValueStart<'de> {
+    /// The null value.
+    Null,
+    /// A value that was read before, or is being read: what [`Decoder::share_value`] was given.
+    Again(Shared),
+    /// A value, whose state follows.
+    New(ValueHead<'de>),
+}
+
+/// A value that is being read, and what it says of itself before its state.
+#[derive(Debug)]
+#[must_use = "a value that has begun has to be ended"]
+pub struct ValueHead<'de> {
+    position: usize,
+    ids: Ids<'de>,
+    chunked: bool,
+    /// Values in chunks that this one is in.
+    outer: u16,
+    /// Levels of nesting that were left before it, and octets that were owed.
+    left: (u16, usize),
+    /// Where to go on behind it, if it was skipped and is read only now.
+    back: Option<Box<Back<'de>>>,
+}
+
+/// Where a decoder stood when it went back to a value that had been skipped.
+#[derive(Debug)]
+struct Back<'de> {
+    pos: usize,
+    piece: &'de [u8],
+    chunk_end: usize,
+    depth: u16,
+    ended: u16,
+}
+
+impl<'de> ValueHead<'de> {
+    /// The repository ids of its type and of the bases it can be truncated to, the most derived first; none if it is
+    /// of the type that is expected.
+    #[must_use]
+    pub fn ids(&self) -> &[&'de [u8]] {
+        &self.ids
+    }
+
+    /// Whether its state is in chunks, so that the rest of it can be skipped.
+    #[must_use]
+    pub const fn is_chunked(&self) -> bool {
+        self.chunked
+    }
+}
+
+impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
+    /// Begins to read a value. When it is a new one, its state follows: call [`share_value`](Self::share_value), since
+    /// the state may refer to the value itself; read the state, or as much of it as is understood, since the rest of a
+    /// value in chunks can be skipped; then call [`end_value`](Self::end_value).
+    ///
+    /// This is two calls rather than one that takes a closure, as values are in values, and the stack is not endless.
+    ///
+    /// # Errors
+    /// [`BadIndirection`](DecodeErrorKind::BadIndirection), [`TooManyValues`](DecodeErrorKind::TooManyValues),
+    /// [`TooDeep`](DecodeErrorKind::TooDeep) as [`nested`](Self::nested),
+    /// [`Truncated`](DecodeErrorKind::Truncated), and [`Expected`](DecodeErrorKind::Expected) for what is no value at
+    /// all.
+    #[inline(never)]
+    pub fn begin_value(&mut self) -> Result<ValueStart<'de>, DecodeError> {
+        if self.values.is_none() {
+            let little = O::ENDIAN.is_little();
+            self.values = Some(Box::new(ValueReader::new(self.whole(), little)));
+        }
+        let (tag, between) = self.value_tag()?;
+        match tag {
+            0 => {
+                if between {
+                    self.between_chunks();
+                }
+                Ok(ValueStart::Null)
+            }
+            INDIRECTION => self.indirect_value(),
+            _ => {
+                if self.chunk_depth() > 0 && !between {
+                    let kind = DecodeErrorKind::Expected("a value to begin between two chunks");
+                    return Err(self.error_behind(4, kind));
+                }
+                let outer = self.chunk_depth();
+                self.new_value(tag, outer, None).map(ValueStart::New)
+            }
+        }
+    }
+
+    /// Notes the value that has begun with `head`, for references to it.
+    pub fn share_value(&mut self, head: &ValueHead<'de>, value: Shared) {
+        if let Some(values) = &mut self.values {
+            let number = values.shared.values.len();
+            values.shared.values.push(value);
+            let (outer, end) = (head.outer, None);
+            let known = Known::Value { number, outer, end };
+            values.values.insert(head.position, known);
+        }
+    }
+
+    /// Has cycles among the values of this message taken care of. Reference counts do not see that nobody refers to
+    /// them from outside any more, and a peer may send as many as it likes.
+    pub fn collect_cycles(&mut self, collector: CycleCollector) {
+        if let Some(values) = &mut self.values {
+            values.shared.collector = Some(collector);
+        }
+    }
+
+    /// What the collector made of the values that were read, if there are cycles among them. To be dropped when they
+    /// are not needed any more, as far as whoever reads can know; otherwise it is dropped with the decoder.
+    #[inline]
+    #[must_use]
+    pub fn take_cycles(&mut self) -> Option<Shared> {
+        self.values.as_mut()?.shared.take()
+    }
+
+    /// Ends a value whose state has been read: skips what is left of one in chunks.
+    ///
+    /// # Errors
+    /// [`BadEndTag`](DecodeErrorKind::BadEndTag), [`TooDeep`](DecodeErrorKind::TooDeep),
+    /// [`Truncated`](DecodeErrorKind::Truncated), and what is wrong with values that are skipped.
+    #[inline(never)]
+    pub fn end_value(&mut self, head: ValueHead<'de>) -> Result<(), DecodeError> {
+        if head.chunked {
+            self.end_of_chunks()?;
+            self.set_depth(head.outer);
+        }
+        (self.depth, self.owed) = head.left;
+        let position = self.pos;
+        if let Some(values) = &mut self.values {
+            values.open.pop();
+            if let Some(Known::Value { end, .. }) = values.values.get_mut(&head.position) {
+                *end = Some(position);
+            }
+        }
+        match head.back {
+            Some(back) => {
+                (self.pos, self.piece) = (back.pos, back.piece);
+                if let Some(values) = &mut self.values {
+                    values.chunk_end = back.chunk_end;
+                    values.depth = back.depth;
+                    values.ended = back.ended;
+                }
+            }
+            None if head.outer > 0 => self.between_chunks(),
+            None => self.leave_chunks(),
+        }
+        Ok(())
+    }
+
+    /// What follows the tag of a value that is in `outer` values in chunks.
+    fn new_value(
+        &mut self,
+        tag: u32,
+        outer: u16,
+        back: Option<Box<Back<'de>>>,
+    ) -> Result<ValueHead<'de>, DecodeError> {
+        let position = self.pos.wrapping_sub(4);
+        let (ids, chunked) = self.value_head(tag)?;
+        let left = (self.depth, self.owed);
+        let Some(depth) = self.depth.checked_sub(1) else {
+            let limit = self.limits.max_depth;
+            return Err(self.error(DecodeErrorKind::TooDeep { limit }));
+        };
+        self.depth = depth;
+        if let Some(values) = &mut self.values {
+            values.open.push(position);
+        }
+        if chunked {
+            self.set_depth(outer.saturating_add(1));
+            self.between_chunks();
+        }
+        Ok(ValueHead {
+            position,
+            ids,
+            chunked,
+            outer,
+            left,
+            back,
+        })
+    }
+
+    fn indirect_value(&mut self) -> Result<ValueStart<'de>, DecodeError> {
+        let target = self.indirection()?;
+        let known = self
+            .values
+            .as_mut()
+            .and_then(|values| Some((values.values.get(&target)?.clone(), values)));
+        match known {
+            Some((Known::Value { number, .. }, values))
+                if let Some(value) = values.shared.values.get(number).cloned() =>
+            {
+                values.shared.cyclic |= values.open.contains(&target);
+                values.again = target;
+                Ok(ValueStart::Again(value))
+            }
+            // Nobody can go back to an earlier fragment of GIOP 1.1, where alignment was another.
+            Some((Known::Skipped(outer), _)) if self.later.is_empty() && self.bias == 0 => {
+                self.go_back(target, outer).map(ValueStart::New)
+            }
+            _ => Err(self.bad_indirection(target)),
+        }
+    }
+
+    /// Reads the value once more that [`begin_value`](Self::begin_value) said is there
+    /// [again](ValueStart::Again): for whoever cannot use what became of it. It goes on behind the indirection when
+    /// the value is ended.
+    ///
+    /// # Errors
+    /// [`BadIndirection`](DecodeErrorKind::BadIndirection) if the value is still being read;
+    /// [`TooManyValues`](DecodeErrorKind::TooManyValues) if all that was read again is
+    /// [`Limits::AGAIN`] times the message; and as [`begin_value`](Self::begin_value).
+    #[inline(never)]
+    pub fn read_value_again(&mut self) -> Result<ValueHead<'de>, DecodeError> {
+        let target = self.values.as_ref().map_or(0, |values| values.again);
+        let (total, whole) = (self.total, self.later.is_empty() && self.bias == 0);
+        let known = self.values.as_mut().and_then(|values| {
+            let known = values.values.get(&target)?.clone();
+            Some((known, values))
+        });
+        match known {
+            Some((
+                Known::Value {
+                    outer,
+                    end: Some(end),
+                    ..
+                },
+                values,
+            )) if whole => {
+                // Each indirection is eight octets, and may stand for almost the whole message.
+                let size = end.saturating_sub(target);
+                values.again_octets = values.again_octets.saturating_add(size);
+                if values.again_octets > total.saturating_mul(Limits::AGAIN) {
+                    let limit = Limits::VALUES;
+                    return Err(self.error_behind(8, DecodeErrorKind::TooManyValues { limit }));
+                }
+                self.go_back(target, outer)
+            }
+            _ => Err(self.bad_indirection(target)),
+        }
+    }
+
+    /// Begins to read a value that this is already behind.
+    fn go_back(&mut self, target: usize, outer: u16) -> Result<ValueHead<'de>, DecodeError> {
+        let back = self.values.as_ref().map(|values| {
+            Box::new(Back {
+                pos: self.pos,
+                piece: self.piece,
+                chunk_end: values.chunk_end,
+                depth: values.depth,
+                ended: values.ended,
+            })
+        });
+        self.leave_chunks();
+        self.pos = target;
+        self.set_ended(NOT_ENDED);
+        self.set_depth(outer);
+        let tag = self.read_u32()?;
+        self.new_value(tag, outer, back)
+    }
+
+    fn bad_indirection(&self, target: usize) -> DecodeError {
+        let of = "value";
+        self.error_behind(8, DecodeErrorKind::BadIndirection { of, target })
+    }
+}
