@@ -10,6 +10,7 @@ mod claims;
 mod idl;
 mod list;
 mod peers;
+mod sources;
 mod step;
 mod test;
 

@@ -1,10 +1,9 @@
 //! The omniORB and JacORB peers: what they need, and building them.
 
+use crate::sources::Sources;
 use crate::step::{Done, on_path, root, run, succeeds};
-use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::SystemTime;
 
 /// Debian packages that the peers are built and run with.
 const PACKAGES: [&str; 12] = [
@@ -42,8 +41,25 @@ const PROGRAMS: [&str; 13] = [
 /// One of the IDL files that come with those packages, for the tests that compile them all.
 const SERVICES: &str = "/usr/share/idl/omniORB/COS/CosTrading.idl";
 
-/// Folders with a makefile for a peer.
-const MAKEFILES: [&str; 2] = ["tests/interop/omniorb", "benches/peers/omniorb"];
+/// A peer with a makefile: its folder, what it is made of besides, and where it is built.
+type Made = (&'static str, &'static [&'static str], &'static str);
+
+const MAKEFILES: [Made; 2] = [
+    (
+        "tests/interop/omniorb",
+        &[
+            "tests/interop/interop.idl",
+            "tests/interop/rich.idl",
+            "tests/interop/include",
+        ],
+        "tests/interop/build/omniorb",
+    ),
+    (
+        "benches/peers/omniorb",
+        &["benches/peers/bench.idl"],
+        "benches/peers/omniorb/build",
+    ),
+];
 
 /// Installs what is missing and builds all peers.
 ///
@@ -52,12 +68,19 @@ const MAKEFILES: [&str; 2] = ["tests/interop/omniorb", "benches/peers/omniorb"];
 pub(crate) fn ready() -> Done {
     install()?;
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    for folder in MAKEFILES {
+    for (folder, others, built) in MAKEFILES {
+        let paths = [&[folder], others].concat();
+        let sources = Sources::read(&root(), &paths, &root().join(built))?;
+        if !sources.are_noted() {
+            sources.touch_changed()?;
+        }
+        // Which also finds out whether something is missing.
         let mut make = Command::new("make");
         run(make
             .arg("-C")
             .arg(root().join(folder))
             .arg(format!("-j{jobs}")))?;
+        sources.note()?;
     }
     jacorb()
 }
@@ -66,30 +89,19 @@ pub(crate) fn ready() -> Done {
 /// is nothing to do, so it is not asked.
 fn jacorb() -> Done {
     let interop = root().join("tests/interop");
-    let sources = ["jacorb", "interop.idl", "rich.idl", "include"].map(|name| interop.join(name));
-    // What the build makes last.
-    let made = modified(&interop.join("build/jacorb/nameserver"));
-    let newest = sources.iter().filter_map(|source| newest(source)).max();
-    if made.is_some() && made >= newest {
+    let built = interop.join("build/jacorb");
+    let paths = ["jacorb", "interop.idl", "rich.idl", "include"];
+    let sources = Sources::read(&interop, &paths, &built)?;
+    // The starter is what the build makes last.
+    if sources.are_noted() && built.join("nameserver").is_file() {
         return Ok(());
     }
     let mut maven = Command::new("mvn");
     run(maven
         .args(["-q", "--batch-mode", "--no-transfer-progress", "-f"])
         .arg(interop.join("jacorb/pom.xml"))
-        .arg("package"))
-}
-
-fn modified(file: &Path) -> Option<SystemTime> {
-    fs::metadata(file).and_then(|it| it.modified()).ok()
-}
-
-/// When the file, or the newest thing in the folder, was changed; the folder itself too, in which
-/// something may have been deleted.
-fn newest(path: &Path) -> Option<SystemTime> {
-    let inside = fs::read_dir(path).into_iter().flatten().flatten();
-    let inside = inside.filter_map(|entry| newest(&entry.path()));
-    inside.chain(modified(path)).max()
+        .arg("package"))?;
+    sources.note()
 }
 
 fn install() -> Done {
