@@ -474,22 +474,68 @@ async fn an_abstract_interface_is_an_object_or_a_value() {
     .await;
 }
 
+fn chain(links: usize) -> Handle {
+    (0..links).fold(None, |left, _| Some(Value::new(node("link", left, None))))
+}
+
 #[tokio::test]
-async fn a_chain_that_is_too_long_to_be_sent_is_told_and_dropped_without_harm() {
+async fn a_chain_of_a_hundred_thousand_values_goes_there_and_back() {
     with_gardens(|_, garden| async move {
-        let mut chain = None;
-        for _ in 0..200_000 {
-            chain = Some(Value::new(node("link", chain, None)));
+        let chain = chain(100_000);
+        // A value in chunks has all that is in it in chunks.
+        let leaf = Value::new(Leaf {
+            base_: node("leaf", chain, None),
+            weight: 0.5,
+            base: 1,
+        });
+        let back = garden.echo(&leaf).await.unwrap();
+        assert!(format!("{back:?}").len() < 10_000);
+        let mut links = 0;
+        let mut at = back.clone();
+        while let Some(link) = at {
+            links += 1;
+            at = link.read().left.clone();
         }
-        let error = garden.echo(chain.clone()).await.unwrap_err();
-        assert_eq!(
-            (error.kind, error.completed),
-            (Kind::Marshal, CompletionStatus::No)
-        );
-        assert!(format!("{chain:?}").len() < 10_000);
-        drop(chain);
+        assert_eq!(links, 100_001);
+        let leaf = back.and_then(|back| back.downcast::<Leaf>()).unwrap();
+        assert_eq!((leaf.read().weight, leaf.read().base), (0.5, 1));
+        let without = leaf.read().base_.left.clone();
+        let back = garden.echo(without).await.unwrap();
+        assert_eq!(name(&back), "link");
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_chain_that_is_too_long_to_be_sent_is_told_and_dropped_without_harm() {
+    let orb = Orb::builder().listen("iiop://127.0.0.1:0");
+    let orb = orb.build().await.unwrap();
+    orb.root_poa().the_poa_manager().activate().unwrap();
+    let garden = orb
+        .root_poa()
+        .activate(GardenServant::new(Servant))
+        .unwrap();
+    let error = garden.echo(chain(1_100_000)).await.unwrap_err();
+    assert_eq!(error.kind, Kind::Marshal);
+}
+
+#[test]
+fn what_is_shown_of_a_graph_is_bounded_however_often_its_values_refer_to_each_other() {
+    let graph = (0..8).fold(None, |next: Option<Value<Twig>>, _| {
+        let next = next.map(|next| next.upcast());
+        let base = Leaf {
+            base_: node("twig", None, None),
+            weight: 0.0,
+            base: 0,
+        };
+        let more = vec![next; 100];
+        Some(Value::new(Twig { base, more }))
+    });
+    // A hundred to the power of eight, otherwise.
+    assert!(format!("{graph:?}").len() < 10_000_000);
+    // The next one is shown anew.
+    let leaf = Value::new(node("leaf", None, None));
+    assert!(format!("{leaf:?}").contains("leaf"));
 }
 
 #[tokio::test]

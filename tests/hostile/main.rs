@@ -17,7 +17,8 @@
 //! - [`nowhere`]: references that lead nowhere;
 //! - [`liars`]: messages that are not what they say;
 //! - [`idle`]: connections on which nothing happens;
-//! - [`share`]: clients that want more memory than their share.
+//! - [`share`]: clients that want more memory than their share;
+//! - [`values`]: values in cycles that are looked at before they are there.
 
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 
@@ -37,4 +38,5 @@ mod replies;
 mod requests;
 mod share;
 mod too_large;
+mod values;
 mod world;

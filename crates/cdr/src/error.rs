@@ -148,6 +148,17 @@ pub enum DecodeErrorKind {
         /// The limit, see [`Limits`](crate::Limits).
         limit: u16,
     },
+    /// Values within each other for which there is not enough stack.
+    #[error(
+        "expected values within each other that take at most {limit} octets of stack, found more"
+    )]
+    TooMuchStack {
+        /// The limit, see [`Limits::VALUE_STACK`](crate::Limits::VALUE_STACK).
+        limit: usize,
+    },
+    /// A value that is being read stands in a cycle where one has to be complete.
+    #[error("expected a value that is complete, found one of a cycle that is still being read")]
+    IncompleteValue,
     /// A primitive lies across two GIOP 1.1 fragments or two chunks of a value, which senders must not do.
     #[error("expected a primitive in one fragment or chunk, found it split")]
     SplitPrimitive,
@@ -166,7 +177,7 @@ pub enum DecodeErrorKind {
     #[error("expected an end tag of at most {depth} values, found {found}")]
     BadEndTag {
         /// Values in chunks that are open.
-        depth: u16,
+        depth: u32,
         /// How many the tag says.
         found: u32,
     },
@@ -290,6 +301,14 @@ pub enum EncodeErrorKind {
     TooDeep {
         /// The limit, see [`Limits::DEPTH`](crate::Limits::DEPTH).
         limit: u16,
+    },
+    /// Values within each other for which there is not enough stack.
+    #[error(
+        "expected values within each other that take at most {limit} octets of stack, found more"
+    )]
+    TooMuchStack {
+        /// The limit, see [`Limits::VALUE_STACK`](crate::Limits::VALUE_STACK).
+        limit: usize,
     },
     /// A value of a type whose values never leave their process, such as a local interface.
     #[error("expected a value that can leave its process, found a local one")]

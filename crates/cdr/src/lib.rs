@@ -78,6 +78,7 @@ mod octets;
 mod order;
 #[cfg(feature = "serde")]
 pub mod serde;
+mod stack;
 mod text;
 mod traits;
 mod typecode;

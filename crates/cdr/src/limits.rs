@@ -9,7 +9,8 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Sequences, encapsulations and whatever else calls [`nested`](crate::Decoder::nested) within each other.
+    /// Sequences, encapsulations and whatever else calls [`nested`](crate::Decoder::nested) within each other, anew in
+    /// every value.
     pub max_depth: u16,
     /// Elements of a sequence whose elements take no octets, and so are not bounded by the message.
     pub max_empty_elements: u32,
@@ -20,10 +21,15 @@ impl Limits {
     /// that this is safe in a thread with 512 KiB; interface definitions nest some ten levels, and lists that are
     /// built from recursive structs are rarely longer.
     ///
-    /// Values (of value types) count as much. In a debug build one that refers to the next takes 1.3 KiB, and 2.7 KiB
-    /// with a struct and a union in between, so that not many more would fit; in an any it takes 4 KiB, and counts
-    /// twice. Lists of values that are longer travel as sequences of them.
+    /// What is in a value (of a value type) is counted for itself; see [`VALUE_STACK`](Self::VALUE_STACK). Without the
+    /// feature `deep-values`, or where nobody knows how much stack there is, values count as much as sequences do, and
+    /// in an any twice: in a debug build one that refers to the next takes 1.3 KiB, and 2.7 KiB with a struct and a
+    /// union in between; in an any 4 KiB.
     pub const DEPTH: u16 = 128;
+
+    /// Octets of stack that the values (of value types) within each other of a message may get beside what the thread
+    /// has. A list whose elements refer to the next one takes so much for each element.
+    pub const VALUE_STACK: usize = 512 << 20;
 
     /// Default of [`max_empty_elements`](Self::max_empty_elements): IDL has no such types before IDL 4, so any
     /// number is generous.

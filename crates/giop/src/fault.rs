@@ -188,9 +188,9 @@ impl Fault {
                 (Kind::DataConversion, minor::CHARACTER_NOT_IN_CODE_SET)
             }
             Self::Encode(error) => match error.kind() {
-                EncodeErrorKind::TooLong { .. } | EncodeErrorKind::TooDeep { .. } => {
-                    (Kind::Marshal, 0)
-                }
+                EncodeErrorKind::TooLong { .. }
+                | EncodeErrorKind::TooDeep { .. }
+                | EncodeErrorKind::TooMuchStack { .. } => (Kind::Marshal, 0),
                 EncodeErrorKind::WideInGiop1_0 => (Kind::Marshal, minor::WIDE_OVER_1_0),
                 EncodeErrorKind::Local => (Kind::Marshal, minor::LOCAL_OBJECT),
                 EncodeErrorKind::WideRefused => (Kind::BadParam, minor::NO_WCHAR_CODE_SET),

@@ -2,8 +2,8 @@
 
 use super::walk::{Walk, Walked};
 use crate::{
-    ByteOrder, CopyError, DecodeError, DecodeErrorKind, Decoder, Encoder, KnownValue, Shared,
-    ValueHead, ValueStart,
+    ByteOrder, CopyError, CopyState, DecodeError, DecodeErrorKind, Decoder, Encoder, KnownValue,
+    Shared, ValueHead, ValueStart,
     typecode::{TcKind, data::TypeRef},
 };
 use alloc::{sync::Arc, vec::Vec};
@@ -102,12 +102,10 @@ impl Walk {
             Ok(mark) => mark,
             Err(error) => return self.wrote(Err(error), d),
         };
-        match custom.map(|copy| copy(I::any_decoder(d), P::any_encoder(e))) {
-            None => self.state(from, to, d, e)?,
-            Some(Ok(())) => {}
-            Some(Err(CopyError::Read(error))) => return Err(error),
-            Some(Err(CopyError::Write(error))) => return self.wrote(Err(error), d),
-        }
+        // Who writes is on the same stack.
+        let levels = e.begin_on_same_stack();
+        d.value_state(|d| self.state_of(from, to, custom, d, e))?;
+        e.end_on_same_stack(levels);
         d.end_value(head)?;
         let written = mark.map_or(Ok(()), |mark| e.end_value(mark));
         self.wrote(written, d)
@@ -159,6 +157,23 @@ impl Walk {
         }
     }
 
+    /// The state, marshalled by hand or not.
+    fn state_of<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        from: TypeRef<'_>,
+        to: TypeRef<'_>,
+        custom: Option<CopyState>,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        match custom.map(|copy| copy(I::any_decoder(d), P::any_encoder(e))) {
+            None => self.state(from, to, d, e),
+            Some(Ok(())) => Ok(()),
+            Some(Err(CopyError::Read(error))) => Err(error),
+            Some(Err(CopyError::Write(error))) => self.wrote(Err(error), d),
+        }
+    }
+
     /// The state: that of the bases first.
     fn state<I: ByteOrder, P: ByteOrder>(
         &mut self,
@@ -174,8 +189,10 @@ impl Walk {
         if from.len() != to.len() {
             return Err(d.error(DecodeErrorKind::Expected("as many bases as the type has")));
         }
-        let mut levels = from.into_iter().zip(to).rev();
-        levels.try_for_each(|(from, to)| self.members(from, to, d, e))
+        for (from, to) in from.into_iter().zip(to).rev() {
+            self.members(from, to, d, e)?;
+        }
+        Ok(())
     }
 }
 

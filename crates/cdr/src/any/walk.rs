@@ -426,6 +426,7 @@ pub(super) fn encode_error(walk: &Walk, error: DecodeError) -> EncodeError {
         DecodeErrorKind::BoundExceeded { bound, found } => {
             EncodeErrorKind::BoundExceeded { bound, found }.into()
         }
+        DecodeErrorKind::TooMuchStack { limit } => EncodeErrorKind::TooMuchStack { limit }.into(),
         DecodeErrorKind::TooDeep { .. } => {
             EncodeErrorKind::Expected("a value of at most 128 levels").into()
         }

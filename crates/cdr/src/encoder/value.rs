@@ -6,6 +6,7 @@
 use super::Encoder;
 use crate::{
     ByteOrder, EncodeError, EncodeErrorKind, Limits,
+    stack::{self, PIECE_IN_VALUES, Pieces, Room},
     value::{CHUNKED, ID_LIST, INDIRECTION, ONE_ID, Shared, TAG},
 };
 use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
@@ -18,10 +19,14 @@ pub(super) struct ValueWriter {
     values: BTreeMap<usize, (usize, Shared)>,
     /// Where repository ids begin.
     ids: BTreeMap<Box<str>, usize>,
-    /// Values that are being written.
+    /// Values that are being written, since somebody last looked after the stack.
     levels: u16,
     /// Of those, values in chunks.
-    depth: u16,
+    depth: u32,
+    /// Stack that was got for values within each other.
+    stack: Pieces,
+    /// How often.
+    pieces: u32,
     /// Where the octets of the current chunk begin.
     chunk: usize,
     /// Behind the last end tag.
@@ -35,7 +40,7 @@ pub(super) struct ValueWriter {
 #[must_use = "a value that has begun has to be ended"]
 pub struct ValueMark {
     /// Values in chunks that it is in.
-    outer: u16,
+    outer: u32,
     chunked: bool,
 }
 
@@ -67,13 +72,14 @@ impl<O: ByteOrder> Encoder<O> {
     }
 
     /// Begins to write a value; `None` if it was written before, and there is nothing left to do. Else its state is to
-    /// be written, and then [`end_value`](Self::end_value) to be called.
+    /// be written, in [`value_state`](Self::value_state), and then [`end_value`](Self::end_value) to be called.
     ///
     /// `ids` are its type's repository id and those of the bases that it may be truncated to, the most derived first.
     /// It is written in chunks if there are several, if `custom`, or if it is in a value that is.
     ///
     /// # Errors
-    /// [`TooDeep`](EncodeErrorKind::TooDeep) for values within each other beyond [`Limits::DEPTH`];
+    /// [`TooDeep`](EncodeErrorKind::TooDeep) for values within each other beyond [`Limits::DEPTH`], if not in
+    /// `value_state`;
     /// [`TooLong`](EncodeErrorKind::TooLong) for a chunk or a distance of almost 2 GiB.
     #[inline(never)]
     pub fn begin_value(
@@ -117,6 +123,79 @@ impl<O: ByteOrder> Encoder<O> {
             self.begin_chunk();
         }
         Ok(Some(ValueMark { outer, chunked }))
+    }
+
+    /// Writes the state of a value that has begun: calls `write`, on more stack if there is not enough left for another
+    /// value.
+    ///
+    /// # Errors
+    /// [`TooMuchStack`](EncodeErrorKind::TooMuchStack) for values within each other that would take more than
+    /// [`Limits::VALUE_STACK`], and what `write` returns.
+    #[inline]
+    pub fn value_state<R, E: From<EncodeError>>(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let values = self.values.get_or_insert_with(Box::default);
+        match values.stack.room(Limits::DEPTH) {
+            Room::Enough => {
+                let outer = core::mem::take(&mut values.levels);
+                let result = write(self);
+                self.set_levels(outer);
+                result
+            }
+            Room::Get(octets) => self.on_more_stack(octets, write),
+            Room::None => Err(too_much_stack().into()),
+            // `begin_value` has counted it.
+            Room::Unknown => write(self),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_more_stack<R, E: From<EncodeError>>(
+        &mut self,
+        octets: usize,
+        write: impl FnOnce(&mut Self) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let values = self.values.get_or_insert_with(Box::default);
+        values.pieces = values.pieces.saturating_add(1);
+        if values.pieces > Limits::VALUES / PIECE_IN_VALUES {
+            return Err(too_much_stack().into());
+        }
+        let before = values.stack;
+        values.stack = before.with(octets);
+        let outer = core::mem::take(&mut values.levels);
+        let result = stack::on_more(octets, || write(self));
+        if let Some(values) = &mut self.values {
+            values.stack = before;
+        }
+        self.set_levels(outer);
+        result
+    }
+
+    /// Has the values within the one that has begun not counted, since whoever writes their states has had
+    /// [`Decoder::value_state`](crate::Decoder::value_state) look after the stack. What it gives back is for
+    /// [`end_on_same_stack`](Self::end_on_same_stack).
+    pub(crate) fn begin_on_same_stack(&mut self) -> u16 {
+        match &mut self.values {
+            // Somebody has to count, or there is no end.
+            Some(values) if !matches!(values.stack.room(0), Room::Unknown) => {
+                core::mem::take(&mut values.levels)
+            }
+            Some(values) => values.levels,
+            None => 0,
+        }
+    }
+
+    pub(crate) fn end_on_same_stack(&mut self, levels: u16) {
+        self.set_levels(levels);
+    }
+
+    fn set_levels(&mut self, levels: u16) {
+        if let Some(values) = &mut self.values {
+            values.levels = levels;
+        }
     }
 
     /// Refers to a value that was written before; false, and nothing written, if it was not.
@@ -187,14 +266,14 @@ impl<O: ByteOrder> Encoder<O> {
 
     /// Writes an end tag. If the value ends with one that is in it, one tag ends both: that is allowed, and where
     /// there are two all the same, an omniORB that reads them dies of it.
-    fn end(&mut self, depth: u16) {
-        let tag = i32::from(depth).wrapping_neg();
+    fn end(&mut self, depth: u32) {
+        let tag = depth.wrapping_neg();
         let position = self.position();
         match &self.values {
             Some(values) if values.ended == position => {
-                self.patch_u32(position.wrapping_sub(4), tag.cast_unsigned());
+                self.patch_u32(position.wrapping_sub(4), tag);
             }
-            _ => self.write_i32(tag),
+            _ => self.write_u32(tag),
         }
         let position = self.position();
         if let Some(values) = &mut self.values {
@@ -202,7 +281,7 @@ impl<O: ByteOrder> Encoder<O> {
         }
     }
 
-    fn set_chunk_depth(&mut self, depth: u16) {
+    fn set_chunk_depth(&mut self, depth: u32) {
         if let Some(values) = &mut self.values {
             values.depth = depth;
         }
@@ -228,4 +307,10 @@ impl<O: ByteOrder> Encoder<O> {
         }
         Ok(())
     }
+}
+
+#[cold]
+fn too_much_stack() -> EncodeError {
+    let limit = Limits::VALUE_STACK;
+    EncodeErrorKind::TooMuchStack { limit }.into()
 }

@@ -7,7 +7,11 @@ use core::fmt;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 /// Values within values that `Debug` shows; deeper ones are names. Cycles end here, too.
-const MAX_SHOWN: usize = 8;
+const MAX_SHOWN_DEPTH: usize = 8;
+
+/// Values that `Debug` shows in all; the rest are names. A graph in which every value refers to the next one a hundred
+/// times is a few kilobytes of a message, and would be more text than there is memory.
+const MAX_SHOWN: usize = 256;
 
 /// The state of a value, and what it is.
 pub(super) struct Cell {
@@ -58,7 +62,8 @@ impl Cell {
 thread_local! {
     /// States that wait to be dropped, while one is.
     static DROPPING: RefCell<Option<Vec<Box<dyn State>>>> = const { RefCell::new(None) };
-    static SHOWN: Slot<usize> = const { Slot::new(0) };
+    /// Values around the one that is being shown, and values that were shown since the outermost began.
+    static SHOWN: Slot<(usize, usize)> = const { Slot::new((0, 0)) };
 }
 
 impl Drop for Cell {
@@ -102,11 +107,26 @@ impl Drop for Done {
     }
 }
 
+/// Ends a value that is shown, also when whatever it is shown to panics.
+struct Shown {
+    depth: usize,
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        let shown = match self.depth {
+            0 => 0,
+            _ => SHOWN.get().1,
+        };
+        SHOWN.set((self.depth, shown));
+    }
+}
+
 impl fmt::Debug for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.info().name;
-        let depth = SHOWN.get();
-        if depth >= MAX_SHOWN {
+        let (depth, before) = SHOWN.get();
+        if depth >= MAX_SHOWN_DEPTH || before >= MAX_SHOWN {
             return write!(f, "{name} {{ .. }}");
         }
         let state = match self.state.try_read() {
@@ -114,12 +134,11 @@ impl fmt::Debug for Cell {
             Err(TryLockError::Poisoned(state)) => state.into_inner(),
             Err(TryLockError::WouldBlock) => return write!(f, "{name} {{ <locked> }}"),
         };
-        SHOWN.set(depth + 1);
-        let result = match &*state {
+        SHOWN.set((depth + 1, before + 1));
+        let _shown = Shown { depth };
+        match &*state {
             Some(state) => state.fmt(f),
             None => write!(f, "{name} {{ .. }}"),
-        };
-        SHOWN.set(depth);
-        result
+        }
     }
 }

@@ -43,9 +43,18 @@ impl<T: ValueType> Codec for ValueCodec<T> {
             Ok(Begun::New(begun)) => begun,
             Err(error) => return Err(error),
         };
-        begun.behaviour.read(O::any_decoder(d), &mut begun.state)?;
+        read_state(d, begun.behaviour, &mut begun.state)?;
         finish(d, *begun)
     }
+}
+
+#[inline(never)]
+fn read_state<O: ByteOrder>(
+    d: &mut Decoder<'_, O>,
+    behaviour: &'static Behaviour,
+    state: &mut Option<Box<dyn State>>,
+) -> Result<(), DecodeError> {
+    d.value_state(|d| behaviour.read(O::any_decoder(d), state))
 }
 
 /// A value that is being read.
@@ -120,7 +129,7 @@ fn encode_cell<O: ByteOrder>(cell: &Arc<Cell>, e: &mut Encoder<O>) -> Result<(),
     let Some(inner) = state.as_deref() else {
         return Err(EncodeErrorKind::Expected("a value that has been read").into());
     };
-    (behaviour.write)(inner.as_any(), O::any_encoder(e))?;
+    e.value_state(|e| (behaviour.write)(inner.as_any(), O::any_encoder(e)))?;
     e.end_value(mark)
 }
 

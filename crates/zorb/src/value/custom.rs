@@ -6,8 +6,8 @@ use super::types::{State, ValueState, ValueType};
 use crate::interface::{Interface, RefCodec};
 use core::fmt;
 use zorb_cdr::{
-    AnyDecoder, AnyEncoder, Codec, CopyError, Decode, DecodeError, DecodeErrorKind, Encode,
-    EncodeError, EncodeErrorKind,
+    AnyDecoder, AnyEncoder, ByteOrder, Codec, CopyError, Decode, DecodeError, DecodeErrorKind,
+    Decoder, Encode, EncodeError, EncodeErrorKind,
 };
 
 /// How a value type that is declared `custom` travels: whatever [`marshal`](Self::marshal) writes,
@@ -43,8 +43,9 @@ pub trait CustomMarshal: Sized {
     /// What writing fails with, or a [`MarshalError`] of one's own.
     fn marshal(&self, output: &mut DataOutput<'_>) -> Result<(), MarshalError>;
 
-    /// Reads what `marshal` wrote. Values may be part of a cycle with the one that is being read: their state is there
-    /// when the whole message has been read.
+    /// Reads what `marshal` wrote. Values that come out of `input` are complete: they can be looked at, and so can
+    /// all that they refer to. One of a cycle with the value that is being read, or with one around it, is not, and has
+    /// to be asked for with [`DataInput::read_incomplete_value`].
     ///
     /// # Errors
     /// What reading fails with, or a [`MarshalError`] of one's own.
@@ -167,11 +168,12 @@ impl<'de> DataInput<'_, 'de> {
     /// Reads a value of any type of IDL but references, values, wide strings.
     ///
     /// # Errors
-    /// What is wrong with the octets.
+    /// What is wrong with the octets; if there are values of value types in it, as
+    /// [`read_value`](Self::read_value).
     pub fn read<T: Decode<'de>>(&mut self) -> Result<T, MarshalError> {
         let result = match &mut self.d {
-            AnyDecoder::Big(d) => d.get(),
-            AnyDecoder::Little(d) => d.get(),
+            AnyDecoder::Big(d) => complete(d, Decoder::get),
+            AnyDecoder::Little(d) => complete(d, Decoder::get),
         };
         self.done(result)
     }
@@ -188,11 +190,29 @@ impl<'de> DataInput<'_, 'de> {
         self.done(result)
     }
 
-    /// Reads a value of a value type.
+    /// Reads a value of a value type, which is complete, as is all that it refers to.
+    ///
+    /// # Errors
+    /// What is wrong with the octets, or with the type of the value;
+    /// [`IncompleteValue`](DecodeErrorKind::IncompleteValue) (MARSHAL) for one that is part of a cycle with the value
+    /// that is being read, or with one around it.
+    pub fn read_value<T: ValueType>(&mut self) -> Result<Option<Value<T>>, MarshalError> {
+        let result = match &mut self.d {
+            AnyDecoder::Big(d) => complete(d, ValueCodec::decode),
+            AnyDecoder::Little(d) => complete(d, ValueCodec::decode),
+        };
+        self.done(result)
+    }
+
+    /// Reads a value of a value type that may be part of a cycle with the value that is being read, or with one around
+    /// it: to be put where it belongs, but not to be looked at. It, or what it refers to, may have no state before the
+    /// whole message has been read; [`Value::read`] panics then, and [`Value::try_read`] tells.
     ///
     /// # Errors
     /// What is wrong with the octets, or with the type of the value.
-    pub fn read_value<T: ValueType>(&mut self) -> Result<Option<Value<T>>, MarshalError> {
+    pub fn read_incomplete_value<T: ValueType>(
+        &mut self,
+    ) -> Result<Option<Value<T>>, MarshalError> {
         self.codec::<ValueCodec<T>>()
     }
 
@@ -218,6 +238,17 @@ impl<'de> DataInput<'_, 'de> {
             self.failed = Some(error);
             MarshalError(Cause::Read(error))
         })
+    }
+}
+
+/// What `read` reads, if all values in it are complete.
+fn complete<'de, O: ByteOrder, T>(
+    d: &mut Decoder<'de, O>,
+    read: impl FnOnce(&mut Decoder<'de, O>) -> Result<T, DecodeError>,
+) -> Result<T, DecodeError> {
+    match d.completely(read)? {
+        (value, true) => Ok(value),
+        (_, false) => Err(d.error(DecodeErrorKind::IncompleteValue)),
     }
 }
 

@@ -154,13 +154,12 @@ impl<T: ValueState> Value<T> {
     /// Its state as a `T`, for reading. Waits while somebody writes.
     ///
     /// # Panics
-    /// In a [`CustomMarshal::unmarshal`], if the value is part of a cycle and has not been read yet.
+    /// If the value has no state: see [`try_read`](Self::try_read). Nothing that a peer sends can bring that about in a
+    /// program that neither asks for incomplete values ([`DataInput::read_incomplete_value`]) nor looks at other values
+    /// in a `Drop` of a state.
     #[must_use]
     pub fn read(&self) -> ValueRead<'_, T> {
-        ValueRead {
-            guard: self.cell.read(),
-            kind: PhantomData,
-        }
+        self.try_read().expect(NO_STATE)
     }
 
     /// Its state as a `T`, for writing. Waits while somebody reads or writes.
@@ -169,12 +168,40 @@ impl<T: ValueState> Value<T> {
     /// As [`read`](Self::read).
     #[must_use]
     pub fn write(&self) -> ValueWrite<'_, T> {
-        ValueWrite {
-            guard: self.cell.write(),
+        self.try_write().expect(NO_STATE)
+    }
+
+    /// The same as [`read`](Self::read), which waits, too; but `None` if the value has no state. It has none
+    ///
+    /// - before it has been read, in a [`CustomMarshal::unmarshal`] that has asked for a value of a cycle with
+    ///   [`DataInput::read_incomplete_value`], and for good if the rest of the message turns out to be malformed;
+    /// - after it has been taken apart, as a part of a cycle that a peer sent and nobody kept: then only a `Drop` of
+    ///   the states in that cycle can still see it.
+    #[must_use]
+    pub fn try_read(&self) -> Option<ValueRead<'_, T>> {
+        let guard = self.cell.read();
+        guard.is_some().then(|| ValueRead {
+            guard,
             kind: PhantomData,
-        }
+        })
+    }
+
+    /// The same as [`write`](Self::write), which waits, too; but `None` if the value has no state, as for
+    /// [`try_read`](Self::try_read).
+    #[must_use]
+    pub fn try_write(&self) -> Option<ValueWrite<'_, T>> {
+        let guard = self.cell.write();
+        guard.is_some().then(|| ValueWrite {
+            guard,
+            kind: PhantomData,
+        })
     }
 }
+
+/// What is wrong with a program that looks at a value without state.
+const NO_STATE: &str = "a value that may be incomplete is looked at with `try_read` or `try_write`";
+/// Guards exist for values with state, of a type that was found to be theirs, and keep it there.
+const HAS_STATE: &str = "a guard is of a value with state";
 
 impl<T> Clone for Value<T> {
     fn clone(&self) -> Self {
@@ -226,7 +253,7 @@ impl<T: ValueState> Deref for ValueRead<'_, T> {
         self.guard
             .as_deref()
             .and_then(|state| state.part(TypeId::of::<T>())?.downcast_ref())
-            .expect("a value in a cycle is not looked at before it has been read")
+            .expect(HAS_STATE)
     }
 }
 
@@ -249,7 +276,7 @@ impl<T: ValueState> Deref for ValueWrite<'_, T> {
         self.guard
             .as_deref()
             .and_then(|state| state.part(TypeId::of::<T>())?.downcast_ref())
-            .expect("a value in a cycle is not looked at before it has been read")
+            .expect(HAS_STATE)
     }
 }
 
@@ -258,7 +285,7 @@ impl<T: ValueState> DerefMut for ValueWrite<'_, T> {
         self.guard
             .as_deref_mut()
             .and_then(|state| state.part_mut(TypeId::of::<T>())?.downcast_mut())
-            .expect("a value in a cycle is not looked at before it has been read")
+            .expect(HAS_STATE)
     }
 }
 

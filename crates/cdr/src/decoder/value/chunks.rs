@@ -122,16 +122,12 @@ impl<'de, O> Decoder<'de, O> {
                         let skipped = Known::Skipped(level);
                         values.values.entry(position).or_insert(skipped);
                     }
+                    // There are as many at most as there may be values.
                     level = level.saturating_add(1);
-                    let limit = self.limits.max_depth;
-                    if level > limit {
-                        return Err(self.error(DecodeErrorKind::TooDeep { limit }));
-                    }
                 }
                 _ => {
                     let found = word.wrapping_neg();
-                    let tag = u16::try_from(found).ok().filter(|tag| *tag <= level);
-                    let Some(tag) = tag else {
+                    let Some(tag) = Some(found).filter(|tag| *tag <= level) else {
                         let depth = level;
                         let kind = DecodeErrorKind::BadEndTag { depth, found };
                         return Err(self.error_behind(4, kind));
@@ -148,17 +144,17 @@ impl<'de, O> Decoder<'de, O> {
         }
     }
 
-    pub(super) fn chunk_depth(&self) -> u16 {
+    pub(super) fn chunk_depth(&self) -> u32 {
         self.values.as_ref().map_or(0, |values| values.depth)
     }
 
-    pub(super) fn set_depth(&mut self, depth: u16) {
+    pub(super) fn set_depth(&mut self, depth: u32) {
         if let Some(values) = &mut self.values {
             values.depth = depth;
         }
     }
 
-    pub(super) fn set_ended(&mut self, ended: u16) {
+    pub(super) fn set_ended(&mut self, ended: u32) {
         if let Some(values) = &mut self.values {
             values.ended = ended;
         }

@@ -19,13 +19,7 @@ impl<'de, O> Decoder<'de, O> {
             let kind = DecodeErrorKind::Expected("a value in chunks inside of one in chunks");
             return Err(self.error_behind(4, kind));
         }
-        if let Some(values) = &mut self.values {
-            values.count = values.count.saturating_add(1);
-            if values.count > Limits::VALUES {
-                let limit = Limits::VALUES;
-                return Err(self.error_behind(4, DecodeErrorKind::TooManyValues { limit }));
-            }
-        }
+        self.count_values(1)?;
         if tag & CODEBASE != 0 {
             self.shared_string("codebase")?;
         }
@@ -35,6 +29,18 @@ impl<'de, O> Decoder<'de, O> {
             _ => Arc::new([]),
         };
         Ok((ids, chunked))
+    }
+
+    /// Counts values, or what is as dear.
+    pub(super) fn count_values(&mut self, more: u32) -> Result<(), DecodeError> {
+        if let Some(values) = &mut self.values {
+            values.count = values.count.saturating_add(more);
+            if values.count > Limits::VALUES {
+                let limit = Limits::VALUES;
+                return Err(self.error_behind(4, DecodeErrorKind::TooManyValues { limit }));
+            }
+        }
+        Ok(())
     }
 
     fn id_list(&mut self) -> Result<Ids<'de>, DecodeError> {

@@ -1,14 +1,17 @@
 //! What is known of the values of a message that is read.
 
 use super::Ids;
-use crate::value::Shared;
+use crate::{stack::Pieces, value::Shared};
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::fmt;
 
 /// What is not in chunks has no end that would be known beforehand.
 pub(super) const NO_CHUNK: usize = usize::MAX;
 /// No end tag has been read that would end outer values too.
-pub(super) const NOT_ENDED: u16 = u16::MAX;
+pub(super) const NOT_ENDED: u32 = u32::MAX;
+
+/// No value that is being read.
+pub(super) const NONE_OPEN: usize = usize::MAX;
 
 /// What is known of the values of a message.
 #[derive(Clone)]
@@ -20,23 +23,28 @@ pub(in crate::decoder) struct ValueReader<'de> {
     pub(super) values: BTreeMap<usize, Known>,
     /// Where values begin that are being read.
     pub(super) open: Vec<usize>,
+    /// The outermost of those, as an index, that the innermost one refers to, or what is in it; [`NONE_OPEN`] if it
+    /// refers to none.
+    pub(super) reach: usize,
     pub(super) shared: SharedValues,
     /// Repository ids and codebases, by the positions of their lengths.
     pub(super) strings: BTreeMap<usize, &'de [u8]>,
     /// Lists of repository ids, by the positions of their counts.
     pub(super) lists: BTreeMap<usize, Ids<'de>>,
     /// Values in chunks that are being read.
-    pub(super) depth: u16,
+    pub(super) depth: u32,
     /// Where the current chunk ends; the current position between two chunks; [`NO_CHUNK`] outside of any.
     pub(super) chunk_end: usize,
     /// The depth of the outermost value that an end tag has ended before it was this value's turn.
-    pub(super) ended: u16,
+    pub(super) ended: u32,
     /// Values that have begun.
     pub(super) count: u32,
     /// Where the last indirection to a value led.
     pub(super) again: usize,
     /// Octets that were read again.
     pub(super) again_octets: usize,
+    /// Stack that was got for values within each other.
+    pub(super) stack: Pieces,
 }
 
 /// The values that [`Decoder::share_value`] was given, and whether they go round in circles.
@@ -72,12 +80,25 @@ pub(super) enum Known {
         /// The number in [`SharedValues`].
         number: usize,
         /// Values in chunks that it is in.
-        outer: u16,
-        /// The position behind it, when it has ended.
-        end: Option<usize>,
+        outer: u32,
+        progress: Progress,
     },
     /// Skipped, in so many values in chunks.
-    Skipped(u16),
+    Skipped(u32),
+}
+
+/// How far a value has been read.
+#[derive(Clone, Copy)]
+pub(super) enum Progress {
+    /// It is being read; its index in [`ValueReader::open`].
+    Open(usize),
+    /// It has been read.
+    Ended {
+        /// The position behind it.
+        end: usize,
+        /// Where the outermost value began that was still being read at that time, and that it refers to.
+        reaches: Option<usize>,
+    },
 }
 
 impl fmt::Debug for ValueReader<'_> {
@@ -93,6 +114,7 @@ impl<'de> ValueReader<'de> {
             little,
             values: BTreeMap::new(),
             open: Vec::new(),
+            reach: NONE_OPEN,
             shared: SharedValues::default(),
             strings: BTreeMap::new(),
             lists: BTreeMap::new(),
@@ -102,6 +124,42 @@ impl<'de> ValueReader<'de> {
             count: 0,
             again: 0,
             again_octets: 0,
+            stack: Pieces::default(),
+        }
+    }
+
+    /// Which of the values that are being read the one at `target` is or refers to, as an index in `open`: the
+    /// outermost. [`NONE_OPEN`] if it is complete, and so is all that it refers to.
+    ///
+    /// What is found is noted at every value on the way, or a peer could have us walk the same way again and again.
+    pub(super) fn reach_of(&mut self, target: usize) -> usize {
+        let mut way = Vec::new();
+        let mut at = target;
+        let found = loop {
+            match self.progress(at) {
+                Some(Progress::Open(level)) => break *level,
+                Some(Progress::Ended {
+                    reaches: Some(next),
+                    ..
+                }) => {
+                    way.push(at);
+                    at = *next;
+                }
+                _ => break NONE_OPEN,
+            }
+        };
+        for passed in way {
+            if let Some(Progress::Ended { reaches, .. }) = self.progress(passed) {
+                *reaches = (found != NONE_OPEN).then_some(at);
+            }
+        }
+        found
+    }
+
+    pub(super) fn progress(&mut self, at: usize) -> Option<&mut Progress> {
+        match self.values.get_mut(&at)? {
+            Known::Value { progress, .. } => Some(progress),
+            Known::Skipped(_) => None,
         }
     }
 }

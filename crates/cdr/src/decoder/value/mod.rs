@@ -11,11 +11,12 @@ mod known;
 
 pub use known::CycleCollector;
 pub(super) use known::ValueReader;
-use known::{Known, NOT_ENDED};
+use known::{Known, NONE_OPEN, NOT_ENDED, Progress};
 
 use super::Decoder;
 use crate::{
     DecodeError, DecodeErrorKind, Limits,
+    stack::{self, PIECE_IN_VALUES, Room},
     value::{INDIRECTION, Shared},
 };
 use alloc::{boxed::Box, sync::Arc};
@@ -46,9 +47,11 @@ pub struct ValueHead<'de> {
     ids: Ids<'de>,
     chunked: bool,
     /// Values in chunks that this one is in.
-    outer: u16,
+    outer: u32,
     /// Levels of nesting that were left before it, and octets that were owed.
     left: (u16, usize),
+    /// [`ValueReader::reach`] of the value around it.
+    reach: usize,
     /// Where to go on behind it, if it was skipped and is read only now.
     back: Option<Box<Back<'de>>>,
 }
@@ -59,8 +62,8 @@ struct Back<'de> {
     pos: usize,
     piece: &'de [u8],
     chunk_end: usize,
-    depth: u16,
-    ended: u16,
+    depth: u32,
+    ended: u32,
 }
 
 impl<'de> ValueHead<'de> {
@@ -81,9 +84,13 @@ impl<'de> ValueHead<'de> {
 impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
     /// Begins to read a value. When it is a new one, its state follows: call [`share_value`](Self::share_value), since
     /// the state may refer to the value itself; read the state, or as much of it as is understood, since the rest of a
-    /// value in chunks can be skipped; then call [`end_value`](Self::end_value).
+    /// value in chunks can be skipped, in [`value_state`](Self::value_state); then call
+    /// [`end_value`](Self::end_value).
     ///
-    /// This is two calls rather than one that takes a closure, as values are in values, and the stack is not endless.
+    /// Without `value_state` values within each other count as [nested](Self::nested).
+    ///
+    /// These are three calls rather than one that takes a closure, as values are in values, and the stack is not
+    /// endless.
     ///
     /// # Errors
     /// [`BadIndirection`](DecodeErrorKind::BadIndirection), [`TooManyValues`](DecodeErrorKind::TooManyValues),
@@ -121,10 +128,93 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         if let Some(values) = &mut self.values {
             let number = values.shared.values.len();
             values.shared.values.push(value);
-            let (outer, end) = (head.outer, None);
-            let known = Known::Value { number, outer, end };
+            let progress = Progress::Open(values.open.len().saturating_sub(1));
+            let outer = head.outer;
+            let known = Known::Value {
+                number,
+                outer,
+                progress,
+            };
             values.values.insert(head.position, known);
         }
+    }
+
+    /// Reads the state of a value that has begun: calls `read`, on more stack if there is not enough left for another
+    /// value. What is in the state may be [nested](Self::nested) as if it were not in a value.
+    ///
+    /// # Errors
+    /// [`TooMuchStack`](DecodeErrorKind::TooMuchStack) for values within each other that would take more than
+    /// [`Limits::VALUE_STACK`]; [`TooManyValues`](DecodeErrorKind::TooManyValues), as getting stack counts as some; and
+    /// what `read` returns.
+    #[inline]
+    pub fn value_state<R>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<R, DecodeError>,
+    ) -> Result<R, DecodeError> {
+        let levels = self.limits.max_depth;
+        let room = self.values.as_ref().map(|values| values.stack.room(levels));
+        let outer = (self.depth, self.owed);
+        let result = match room {
+            Some(Room::Enough) => {
+                self.depth = levels;
+                read(self)
+            }
+            Some(Room::Get(octets)) => {
+                self.depth = levels;
+                self.on_more_stack(octets, read)
+            }
+            Some(Room::None) => Err(self.too_much_stack()),
+            // `begin_value` has counted it.
+            Some(Room::Unknown) | None => read(self),
+        };
+        (self.depth, self.owed) = outer;
+        result
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_more_stack<R>(
+        &mut self,
+        octets: usize,
+        read: impl FnOnce(&mut Self) -> Result<R, DecodeError>,
+    ) -> Result<R, DecodeError> {
+        self.count_values(PIECE_IN_VALUES)?;
+        let Some(values) = &mut self.values else {
+            return read(self);
+        };
+        let before = values.stack;
+        values.stack = before.with(octets);
+        let result = stack::on_more(octets, || read(self));
+        if let Some(values) = &mut self.values {
+            values.stack = before;
+        }
+        result
+    }
+
+    #[cold]
+    fn too_much_stack(&self) -> DecodeError {
+        let limit = Limits::VALUE_STACK;
+        self.error(DecodeErrorKind::TooMuchStack { limit })
+    }
+
+    /// Reads something, and tells whether all values in it are complete: `false` if there is one among them that is
+    /// still being read, or refers to such a one, so that its state, or that of what it refers to, is not there yet.
+    ///
+    /// # Errors
+    /// What `read` returns.
+    pub fn completely<R>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<R, DecodeError>,
+    ) -> Result<(R, bool), DecodeError> {
+        let reach = |d: &mut Self, reach| {
+            let values = d.values.as_mut();
+            values.map_or(NONE_OPEN, |v| core::mem::replace(&mut v.reach, reach))
+        };
+        let before = reach(self, NONE_OPEN);
+        let result = read(self)?;
+        let reached = reach(self, NONE_OPEN);
+        reach(self, before.min(reached));
+        Ok((result, reached == NONE_OPEN))
     }
 
     /// Has cycles among the values of this message taken care of. Reference counts do not see that nobody refers to
@@ -158,8 +248,15 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         let position = self.pos;
         if let Some(values) = &mut self.values {
             values.open.pop();
-            if let Some(Known::Value { end, .. }) = values.values.get_mut(&head.position) {
-                *end = Some(position);
+            // What refers only to itself, or to what is in it, is complete.
+            let outermost = values.open.get(values.reach).copied();
+            let reach = outermost.map_or(NONE_OPEN, |_| values.reach);
+            values.reach = head.reach.min(reach);
+            if let Some(progress) = values.progress(head.position) {
+                *progress = Progress::Ended {
+                    end: position,
+                    reaches: outermost,
+                };
             }
         }
         match head.back {
@@ -181,7 +278,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
     fn new_value(
         &mut self,
         tag: u32,
-        outer: u16,
+        outer: u32,
         back: Option<Box<Back<'de>>>,
     ) -> Result<ValueHead<'de>, DecodeError> {
         let position = self.pos.wrapping_sub(4);
@@ -192,8 +289,10 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
             return Err(self.error(DecodeErrorKind::TooDeep { limit }));
         };
         self.depth = depth;
+        let mut reach = NONE_OPEN;
         if let Some(values) = &mut self.values {
             values.open.push(position);
+            core::mem::swap(&mut values.reach, &mut reach);
         }
         if chunked {
             self.set_depth(outer.saturating_add(1));
@@ -205,6 +304,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
             chunked,
             outer,
             left,
+            reach,
             back,
         })
     }
@@ -219,7 +319,9 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
             Some((Known::Value { number, .. }, values))
                 if let Some(value) = values.shared.values.get(number).cloned() =>
             {
-                values.shared.cyclic |= values.open.contains(&target);
+                let is_open = matches!(values.progress(target), Some(Progress::Open(_)));
+                values.shared.cyclic |= is_open;
+                values.reach = values.reach.min(values.reach_of(target));
                 values.again = target;
                 Ok(ValueStart::Again(value))
             }
@@ -251,7 +353,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
             Some((
                 Known::Value {
                     outer,
-                    end: Some(end),
+                    progress: Progress::Ended { end, .. },
                     ..
                 },
                 values,
@@ -270,7 +372,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
     }
 
     /// Begins to read a value that this is already behind.
-    fn go_back(&mut self, target: usize, outer: u16) -> Result<ValueHead<'de>, DecodeError> {
+    fn go_back(&mut self, target: usize, outer: u32) -> Result<ValueHead<'de>, DecodeError> {
         let back = self.values.as_ref().map(|values| {
             Box::new(Back {
                 pos: self.pos,

@@ -1,0 +1,82 @@
+//! The stack that values within values take, and more of it.
+//!
+//! Values are read and written by functions that call each other once for each value in a value, so a list that is built
+//! of values takes stack by its length. A thread has as much as whoever made it saw fit, 2 MiB in tokio's; with the
+//! feature `deep-values` it gets another piece where that runs out, up to [`Limits::VALUE_STACK`].
+
+use crate::Limits;
+
+/// What one level of [`nested`](crate::Decoder::nested) takes at most, generously: a level in an any takes half of it
+/// in a debug build.
+const LEVEL: usize = 4 << 10;
+
+/// Octets of a piece of stack, beside what has to be left. Of what is not used the system gives us no memory, and pieces
+/// that are large are few.
+const PIECE: usize = 16 << 20;
+
+/// Values that a piece of stack counts as: to get one and to give it back costs as much, and a peer could have us do
+/// nothing else.
+pub(crate) const PIECE_IN_VALUES: u32 = 16;
+
+/// Pieces of stack that values have got.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Pieces {
+    /// Octets of those that are in use.
+    octets: usize,
+}
+
+/// What there is to be done before the next value.
+pub(crate) enum Room {
+    /// There is enough stack.
+    Enough,
+    /// So many octets are to be got.
+    Get(usize),
+    /// There is no more.
+    None,
+    /// Nobody knows, so levels have to be counted.
+    Unknown,
+}
+
+impl Pieces {
+    /// Whether there is stack for a value in which there are `levels` of something else, before the next value in it.
+    #[inline]
+    pub(crate) fn room(self, levels: u16) -> Room {
+        let reserve = usize::from(levels).saturating_mul(LEVEL);
+        match left() {
+            None => Room::Unknown,
+            Some(left) if left >= reserve => Room::Enough,
+            Some(_) if self.octets >= Limits::VALUE_STACK => Room::None,
+            Some(_) => Room::Get(reserve.saturating_add(PIECE)),
+        }
+    }
+
+    pub(crate) const fn with(self, octets: usize) -> Self {
+        Self {
+            octets: self.octets.saturating_add(octets),
+        }
+    }
+}
+
+/// Octets of stack that this thread has left.
+#[cfg(feature = "deep-values")]
+#[inline]
+fn left() -> Option<usize> {
+    stacker::remaining_stack()
+}
+
+#[cfg(not(feature = "deep-values"))]
+#[inline]
+const fn left() -> Option<usize> {
+    None
+}
+
+/// Calls `f` with a new piece of stack of so many octets.
+#[cfg(feature = "deep-values")]
+pub(crate) fn on_more<R>(octets: usize, f: impl FnOnce() -> R) -> R {
+    stacker::grow(octets, f)
+}
+
+#[cfg(not(feature = "deep-values"))]
+pub(crate) fn on_more<R>(_: usize, f: impl FnOnce() -> R) -> R {
+    f()
+}
