@@ -318,7 +318,13 @@ impl Reader {
                 self.note(position, link, false);
             }
             TcKind::Fixed => {
-                node.number = i64::from(d.read_u16()?);
+                let digits = d.read_u16()?;
+                if !(1..=31).contains(&digits) {
+                    return Err(
+                        d.error_behind(2, DecodeErrorKind::Expected("a fixed of 1 to 31 digits"))
+                    );
+                }
+                node.number = i64::from(digits);
                 node.scale = d.read_i16()?;
                 self.note(position, link, false);
             }

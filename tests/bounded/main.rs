@@ -2,12 +2,21 @@
 //!
 //! A counting allocator adds up every octet asked for, for each thread by itself; a test and the
 //! server it talks to share one.
+//!
+//! - here: counts and lengths that are lies;
+//! - [`malformed`]: anys and TypeCodes that are not what they should be;
+//! - [`changed`]: good messages with anys, TypeCodes and values, changed in one place;
+//! - [`mill`]: the server of these.
 
 #![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 #![expect(
     unsafe_code,
     reason = "an allocator can only be replaced by an unsafe implementation"
 )]
+
+mod changed;
+mod malformed;
+mod mill;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
