@@ -53,8 +53,9 @@ use peers::Over;
 mod our_client_passes_every_cell {
     use super::*;
     use client::{
-        ANYS, BIG_LABELS, BOXES, CONTEXT, CUSTOM, Cell, DATA, DEFAULTS, EXCEPTION_ANYS, ODD_ANYS,
-        ODD_WIDE_ANYS, TRUNCATION, VALUES, WIDE, WIDE_ANYS, WIDE_VALUES,
+        ANYS, BIG_LABELS, BOXES, CONTEXT, CUSTOM, Cell, DATA, DEFAULTS, EXCEPTION_ANYS,
+        MANY_VALUES, ODD_TYPES, ODD_WIDE_ANYS, TRUNCATION, UNION_ANYS, VALUES, WIDE, WIDE_ANYS,
+        WIDE_VALUES,
     };
 
     const ALL: &[&[Cell]] = &[
@@ -70,7 +71,9 @@ mod our_client_passes_every_cell {
         WIDE_VALUES,
         ANYS,
         WIDE_ANYS,
-        ODD_ANYS,
+        UNION_ANYS,
+        ODD_TYPES,
+        MANY_VALUES,
         ODD_WIDE_ANYS,
         EXCEPTION_ANYS,
     ];

@@ -1,8 +1,8 @@
 //! JacORB on the other side of `rich.idl`: which columns there are with it. It writes big-endian.
 
 use crate::client::{
-    ANYS, CUSTOM, Cell, DATA, EXCEPTION_ANYS, TRUNCATABLE_ANYS, VALUE_ANYS, VALUES, WIDE,
-    WIDE_ANYS, WIDE_VALUES,
+    ANYS, CUSTOM, Cell, DATA, EXCEPTION_ANYS, MANY_VALUES, TRUNCATABLE_ANYS, UNION_ANYS,
+    VALUE_ANYS, VALUES, WIDE, WIDE_ANYS, WIDE_VALUES,
 };
 use crate::matrix::{Talk, Theirs, our_client, their_client};
 use crate::peers::{Brand, Over, Program, Programs};
@@ -52,20 +52,24 @@ const V1_2: Talk = talk("1.2", |builder| builder);
 const NARROW: &[&[Cell]] = &[
     DATA,
     ANYS,
+    UNION_ANYS,
     EXCEPTION_ANYS,
     VALUE_ANYS,
     TRUNCATABLE_ANYS,
     VALUES,
     CUSTOM,
+    MANY_VALUES,
 ];
 const ALL: &[&[Cell]] = &[
     DATA,
     ANYS,
+    UNION_ANYS,
     EXCEPTION_ANYS,
     VALUE_ANYS,
     TRUNCATABLE_ANYS,
     VALUES,
     CUSTOM,
+    MANY_VALUES,
     WIDE,
     WIDE_ANYS,
     WIDE_VALUES,
@@ -96,6 +100,9 @@ const WITHOUT_WIDE_TEXT: &[&str] = &[
     "any_sequence",
     "mixed",
     "type_codes",
+    "any_unions",
+    "union_type_codes",
+    "value_type_codes",
     "plain_values",
     "derived_values",
     "shared_values",
@@ -127,6 +134,9 @@ const WITH_WIDE_TEXT: &[&str] = &[
     "any_sequence",
     "mixed",
     "type_codes",
+    "any_unions",
+    "union_type_codes",
+    "value_type_codes",
     "plain_values",
     "derived_values",
     "shared_values",

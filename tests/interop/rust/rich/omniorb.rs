@@ -1,8 +1,8 @@
 //! omniORB on the other side of `rich.idl`: which columns there are with it.
 
 use crate::client::{
-    ANYS, BIG_LABELS, BOX_ANYS, BOXES, CONTEXT, Cell, DATA, DEFAULTS, ODD_ANYS, ODD_WIDE_ANYS,
-    TRUNCATABLE_ANYS, TRUNCATION, VALUE_ANYS, VALUES, WIDE, WIDE_ANYS, WIDE_VALUES,
+    ANYS, BIG_LABELS, BOX_ANYS, BOXES, CONTEXT, Cell, DATA, DEFAULTS, ODD_TYPES, ODD_WIDE_ANYS,
+    TRUNCATABLE_ANYS, TRUNCATION, UNION_ANYS, VALUE_ANYS, VALUES, WIDE, WIDE_ANYS, WIDE_VALUES,
 };
 use crate::matrix::{Talk, Theirs, our_client, their_client};
 use crate::peers::{Brand, OUR_ORDER, Over, Program, Programs};
@@ -46,7 +46,8 @@ const NARROW: &[&[Cell]] = &[
     TRUNCATION,
     BOXES,
     ANYS,
-    ODD_ANYS,
+    UNION_ANYS,
+    ODD_TYPES,
     VALUE_ANYS,
     TRUNCATABLE_ANYS,
     BOX_ANYS,
@@ -60,7 +61,8 @@ const ALL: &[&[Cell]] = &[
     TRUNCATION,
     BOXES,
     ANYS,
-    ODD_ANYS,
+    UNION_ANYS,
+    ODD_TYPES,
     VALUE_ANYS,
     TRUNCATABLE_ANYS,
     BOX_ANYS,

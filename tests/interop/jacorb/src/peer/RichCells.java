@@ -26,7 +26,7 @@ final class RichCells {
 
     private static final List<Kind> VALUES =
             List.of(Kind.k_plain, Kind.k_base, Kind.k_longest, Kind.k_null_value, Kind.k_ring, Kind.k_holder);
-    /** Whose TypeCodes are in another order here than elsewhere, which the other side may not like. */
+    /** Whose TypeCodes have their labels in another order here than elsewhere. */
     private static final List<Kind> UNIONS = List.of(Kind.k_union, Kind.k_union_none);
 
     final Named all = new Named();

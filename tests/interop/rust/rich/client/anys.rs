@@ -168,6 +168,11 @@ pub(super) async fn type_codes(w: Arc<World>) {
     check_types(&w, KINDS.into_iter().filter(usual)).await;
 }
 
+pub(super) async fn union_type_codes(w: Arc<World>) {
+    let kinds = [Kind::KUnion, Kind::KUnionNone];
+    check_types(&w, kinds.into_iter()).await;
+}
+
 pub(super) async fn odd_type_codes(w: Arc<World>) {
     check_types(&w, ODD.into_iter()).await;
 }

@@ -39,6 +39,8 @@ cells! {
     TRUNCATION: values::{ truncation }
     BOXES: values::{ boxes_alone, boxes_as_value_base }
     CUSTOM: values::{ custom_values }
+    /// Not with peers that lose count of many values.
+    MANY_VALUES: values::{ long_rings }
     /// Not in GIOP 1.0, and not in 1.1.
     WIDE: data::{ anonymous }
     WIDE_VALUES: values::{ wide_boxes }
@@ -47,8 +49,9 @@ cells! {
     }
     /// Not in GIOP 1.0, and not in 1.1.
     WIDE_ANYS: anys::{ any_wide }
+    UNION_ANYS: anys::{ any_unions, union_type_codes }
     /// Not with peers whose compiler makes other TypeCodes of the same IDL.
-    ODD_ANYS: anys::{ any_unions, odd_type_codes }
+    ODD_TYPES: anys::{ odd_type_codes }
     /// Neither that, nor in GIOP 1.0 and 1.1.
     ODD_WIDE_ANYS: anys::{ any_anonymous }
     EXCEPTION_ANYS: anys::{ any_exception }

@@ -152,6 +152,15 @@ pub(super) async fn graphs(w: Arc<World>) {
     echo!(w.echo_nodes(&Vec::new(), &both));
 }
 
+/// Each value is in the one before it.
+pub(super) async fn long_rings(w: Arc<World>) {
+    for n in [500, 2000] {
+        let made = w.peer.make_ring(n).await.expect("make_ring");
+        assert_eq!(digest_of_one(&made), digest_of_one(&ring(n)), "{n}");
+        echo!(w.echo_node(ring(n), ring(n + 1)));
+    }
+}
+
 fn some_boxes() -> Boxes {
     let text = Value::new(TextBox {
         value: "boxed".to_owned(),
