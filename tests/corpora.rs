@@ -260,16 +260,5 @@ fn what_the_rules_allow_compiles() {
         refused: &[],
     };
     corpus("rules", "crates/idl/tests/rules/legal").check();
-    let language = Corpus {
-        // Rust needs to know what a value type looks like, and what kind of thing a native exception is.
-        refused: &[
-            ("corba.idl", "native exceptions are not supported yet"),
-            (
-                "forward.idl",
-                "value type `Foo` is declared but never defined",
-            ),
-        ],
-        ..corpus("language", "crates/idl/tests/language/legal")
-    };
-    language.check();
+    corpus("language", "crates/idl/tests/language/legal").check();
 }

@@ -6,6 +6,7 @@ use zorb::{Bytes, CompletionStatus, Native, SystemException, SystemExceptionKind
 zorb::idl! {
     module Here {
         native Cookie;
+        native Refusal;
         typedef sequence<octet> ObjectId;
         exception Spoilt { string why; };
 
@@ -22,13 +23,23 @@ zorb::idl! {
         local interface Special : Manager, Plain { ObjectId key(); };
 
         // Before local interfaces, natives stood in others.
-        interface Old { Cookie take(in string what, in Cookie it); };
+        interface Old { Cookie take(in string what, in Cookie it); void refuse() raises (Refusal); };
+
+        // What is raised is of the language that raises it.
+        local interface Gate {
+            void pass(in string name) raises (Spoilt, Refusal, Cookie);
+            attribute long width setraises (Refusal);
+        };
+        valuetype Key { void turn() raises (Refusal); };
     };
 }
 
+use here::gate::{PassError, SetWidthError};
 use here::manager::IncarnateError;
+use here::old::RefuseError;
 use here::{
-    Entry, Manager, Old, OldRef, OldServant, Plain, PlainRef, PlainServant, Special, Spoilt,
+    Entry, Gate, Key, KeyOperations, Manager, Old, OldRef, OldServant, Plain, PlainRef,
+    PlainServant, Special, Spoilt,
 };
 
 #[derive(Default)]
@@ -105,6 +116,33 @@ impl Old for Remote {
     async fn take(&self, _: &str, it: &Native) -> Result<Native, SystemException> {
         Ok(it.clone())
     }
+    async fn refuse(&self) -> Result<(), RefuseError> {
+        Err(RefuseError::Refusal(Native::new("no")))
+    }
+}
+
+impl Gate for Remote {
+    fn pass(&self, name: &str) -> Result<(), PassError> {
+        match name {
+            "" => Err(PassError::Refusal(Native::new(404))),
+            "Eve" => Err(PassError::Cookie(Native::new("crumbs"))),
+            why => Err(Spoilt {
+                why: why.to_owned(),
+            })?,
+        }
+    }
+    fn width(&self) -> Result<i32, SystemException> {
+        Ok(1)
+    }
+    fn set_width(&self, value: i32) -> Result<(), SetWidthError> {
+        Err(SetWidthError::Refusal(Native::new(value)))
+    }
+}
+
+impl KeyOperations for Key {
+    fn turn(&mut self) -> Result<(), here::key::TurnError> {
+        Err(here::key::TurnError::Refusal(Native::new(())))
+    }
 }
 
 #[tokio::test]
@@ -164,4 +202,31 @@ async fn what_is_native_cannot_be_sent() {
         (error.kind, error.minor, error.completed),
         (Kind::Marshal, minor::LOCAL_OBJECT, CompletionStatus::No)
     );
+    let error = in_time(old.refuse()).await.unwrap_err();
+    let RefuseError::System(error) = error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(
+        (error.kind, error.minor),
+        (Kind::Marshal, minor::LOCAL_OBJECT)
+    );
+}
+
+#[test]
+fn a_native_type_is_raised_as_the_value_it_is() {
+    let gate: Arc<dyn Gate> = Arc::new(Remote);
+    let error = gate.pass("").unwrap_err();
+    assert_eq!(error.to_string(), "Refusal");
+    let PassError::Refusal(refusal) = error else {
+        panic!("{error}");
+    };
+    assert_eq!(refusal.downcast_ref::<i32>(), Some(&404));
+    assert!(matches!(gate.pass("Eve"), Err(PassError::Cookie(_))));
+    assert_eq!(
+        gate.pass("mud").unwrap_err().to_string(),
+        r#"Spoilt why="mud""#
+    );
+    assert!(matches!(gate.set_width(3), Err(SetWidthError::Refusal(_))));
+    let mut key = zorb::Value::new(Key {});
+    assert_eq!(key.turn().unwrap_err().to_string(), "Refusal");
 }

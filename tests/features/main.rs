@@ -5,8 +5,10 @@
 mod bits;
 mod contexts;
 mod local;
+mod many;
 mod numbers;
 mod odd;
+mod older;
 mod shadowed;
 mod structs;
 mod unions;

@@ -76,6 +76,7 @@ mod macros;
 mod map;
 mod octets;
 mod order;
+mod principal;
 #[cfg(feature = "serde")]
 pub mod serde;
 mod stack;
@@ -113,6 +114,7 @@ pub use macros::__least;
 pub use map::{BoundedMap, Map};
 pub use octets::{KEEP_PINS_AT_MOST, KEEP_SHARES_FROM, Octets, OctetsRef};
 pub use order::{BigEndian, ByteOrder, Endian, LittleEndian, NativeEndian};
+pub use principal::Principal;
 #[cfg(feature = "serde")]
 pub use serde::{from_bytes, to_bytes};
 pub use traits::{Decode, Encode};

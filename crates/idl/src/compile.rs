@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use proc_macro2::TokenStream;
 
 use crate::diagnostic::{Diagnostics, Sink};
-use crate::generate::{generate, support};
+use crate::generate::generate;
 use crate::model::Model;
 use crate::names::{Names, assign};
 use crate::options::{Options, Setting};
@@ -47,7 +47,7 @@ pub fn compile_files(files: &[PathBuf], options: &Options) -> Result<Output, Dia
 /// # Errors
 /// As [`compile_str`].
 pub fn check_str(name: &str, text: &str, options: &Options) -> Result<(), Diagnostics> {
-    analyse(&[Input::Text { name, text }], options, false).map(drop)
+    analyse(&[Input::Text { name, text }], options).map(drop)
 }
 
 /// As [`compile_files`], up to the point where code would be generated.
@@ -55,7 +55,7 @@ pub fn check_str(name: &str, text: &str, options: &Options) -> Result<(), Diagno
 /// # Errors
 /// As [`compile_files`].
 pub fn check_files(files: &[PathBuf], options: &Options) -> Result<(), Diagnostics> {
-    analyse(&inputs(files), options, false).map(drop)
+    analyse(&inputs(files), options).map(drop)
 }
 
 /// Every file that compiling `files` would read, canonical, each once, in reading order. Nothing but the preprocessor
@@ -82,7 +82,7 @@ fn compile(inputs: &[Input<'_>], options: &Options) -> Result<Output, Diagnostic
         model,
         names,
         dependencies,
-    } = analyse(inputs, options, true)?;
+    } = analyse(inputs, options)?;
     let tokens = generate(&model, &names, &options.crate_path);
     Ok(Output {
         tokens,
@@ -96,12 +96,8 @@ struct Analysis {
     dependencies: Vec<PathBuf>,
 }
 
-/// Everything but the code; `for_code` says that some is wanted, and that what can get none is a fault.
-fn analyse(
-    inputs: &[Input<'_>],
-    options: &Options,
-    for_code: bool,
-) -> Result<Analysis, Diagnostics> {
+/// Everything but the code.
+fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnostics> {
     if inputs.is_empty() {
         return Err(Diagnostics::of_option("no IDL file is named", None));
     }
@@ -130,9 +126,6 @@ fn analyse(
     }
     let settings = sources.add_settings();
     let model = resolve(&definitions, &options.externs, &sources, settings, &sink);
-    if for_code {
-        support::check(&model, &sink);
-    }
     if !sink.is_empty() {
         return Err(failure(sink, &sources));
     }

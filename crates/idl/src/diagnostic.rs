@@ -297,12 +297,6 @@ impl Report {
         }
     }
 
-    /// The one wording for what IDL allows and we do not do yet; `what` reads as a plural ("unions").
-    pub(crate) fn unsupported(span: Span, what: &str) -> Self {
-        let verb = if what.ends_with('s') { "are" } else { "is" };
-        Self::new(span, format!("{what} {verb} not supported yet"))
-    }
-
     pub(crate) fn label(mut self, span: Span, message: impl Into<String>) -> Self {
         self.labels.push((span, message.into()));
         self

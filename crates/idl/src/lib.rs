@@ -33,9 +33,8 @@
 //!
 //! # What it does not know yet
 //! It makes code of all of CORBA 3 but the component model, and of most of IDL 4. Components, homes, event types, ports,
-//! connectors and template modules are read, and each is one diagnostic that says so where it stands; so are exceptions
-//! that are `native`, and `Principal`. [`check_str`] and [`check_files`] ask for no code, and refuse
-//! less. Annotations other than `@oneway`, `@bit_bound` and `@position` mean nothing to it.
+//! connectors and template modules are read, and each is one diagnostic that says so where it stands. Annotations other
+//! than `@oneway`, `@bit_bound` and `@position` mean nothing to it.
 //!
 //! # Features
 //! - `format`: the function of that name, which prints tokens as a file. Costs a build of `prettyplease` and `syn`.
@@ -44,6 +43,7 @@
 mod ast;
 mod build;
 mod compile;
+mod contains;
 mod diagnostic;
 #[cfg(feature = "format")]
 mod format;

@@ -37,8 +37,8 @@ pub const MAX_SHOWN_CHARS: usize = 200;
 /// How many characters the message of a diagnostic may have, as it may quote the text.
 pub const MAX_MESSAGE_CHARS: usize = 2_000;
 
-/// How deep typedefs, sequences and arrays may be stacked on each other. Keeps recursion over a type short and the
-/// generated type below rustc's own limit of 128.
+/// How deep sequences, arrays and maps may be stacked on each other, whatever typedefs are in between. Keeps recursion
+/// over a type short and the generated type below rustc's own limit of 128.
 pub const MAX_TYPE_DEPTH: usize = 48;
 
 /// How many interfaces, value types or structs one of them may inherit from, directly and indirectly. The stub and the
@@ -48,9 +48,9 @@ pub const MAX_BASES: usize = 256;
 /// How many digits a fixed-point number may have: IDL's own bound, as sixteen octets hold them on the wire.
 pub const MAX_FIXED_DIGITS: u8 = 31;
 
-/// How many parameters one operation may have, and how many values it may give back: codec and facade know tuples up
-/// to this size.
-pub const MAX_PARAMETERS: usize = 32;
+/// How many parameters one operation may have, and how many values it may give back. The longest that are known have
+/// some dozens; for rustc a function of so many is still nothing.
+pub const MAX_PARAMETERS: usize = 1_024;
 
 /// How many exceptions one operation may raise; its error enum has as many variants.
 pub const MAX_RAISES: usize = 256;

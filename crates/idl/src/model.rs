@@ -29,35 +29,11 @@ pub(crate) struct Model {
     pub(crate) scopes: Vec<Scope>,
     /// Module scopes that another expansion has compiled, and the Rust path to each.
     pub(crate) externs: HashMap<ScopeId, String>,
-    /// What was used of the language that not everybody has, in the order of the text: where, and in which scope.
-    pub(crate) features: Vec<(Feature, Span, ScopeId)>,
     /// What was used while it was only declared, and where first.
     pub(crate) forward_uses: HashMap<DefId, Span>,
-}
-
-/// A part of the language that code generation may not know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Feature {
-    Any,
-    TypeCode,
-    Principal,
-    Fixed,
-    LongDouble,
-    Int8,
-    Map,
-    Union,
-    Bitset,
-    Bitmask,
-    Native,
-    NativeException,
-    Value,
-    ValueBox,
-    ValueBase,
-    AbstractInterface,
-    LocalInterface,
-    Context,
-    StructInheritance,
-    EmptyStruct,
+    /// Of typedefs of typedefs, the one at the end of their chain: which is looked up instead of followed, since there
+    /// is no bound to its length.
+    pub(crate) chains: HashMap<DefId, DefId>,
 }
 
 #[derive(Debug)]
@@ -237,6 +213,7 @@ pub(crate) struct Operation {
     pub(crate) oneway: bool,
     pub(crate) result: Option<Type>,
     pub(crate) parameters: Vec<Parameter>,
+    /// Exceptions, and native types in their place.
     pub(crate) raises: Vec<DefId>,
     /// Names, or beginnings of names with a `*`, whose values in the caller's context travel along.
     pub(crate) context: Vec<Rc<str>>,
@@ -281,6 +258,7 @@ pub(crate) enum Type {
     },
     Any,
     TypeCode,
+    Principal,
     Object,
     ValueBase,
     /// What has a name and is a type: a struct, union, enum, bitset, bitmask, interface, value type, value box, native
@@ -388,14 +366,20 @@ impl Model {
         }
     }
 
-    /// `ty` with every typedef looked through, at the top only. Ends, as a typedef names earlier types only.
-    pub(crate) fn unaliased<'a>(&'a self, mut ty: &'a Type) -> &'a Type {
-        while let Type::Named(id) = ty
-            && let DefKind::Typedef(inner) = &self.def(*id).kind
-        {
-            ty = inner;
+    /// `ty` with every typedef looked through, at the top only.
+    pub(crate) fn unaliased<'a>(&'a self, ty: &'a Type) -> &'a Type {
+        match ty {
+            Type::Named(id) => match &self.def(self.end_of_chain(*id)).kind {
+                DefKind::Typedef(inner) => inner,
+                _ => ty,
+            },
+            _ => ty,
         }
-        ty
+    }
+
+    /// The last of the typedefs that begin with `id`, if it is one; else `id`.
+    pub(crate) fn end_of_chain(&self, id: DefId) -> DefId {
+        self.chains.get(&id).copied().unwrap_or(id)
     }
 
     /// Whether `ty` is an object reference, under whatever name.

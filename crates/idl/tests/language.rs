@@ -62,12 +62,13 @@ fn refused_once(text: &str, message: &str) {
     assert_eq!(diagnostics.len(), 1, "{}", first.message);
 }
 
+fn many(count: usize, one: impl Fn(usize) -> String, between: &str) -> String {
+    let all: Vec<String> = (0..count).map(one).collect();
+    all.join(between)
+}
+
 #[test]
 fn what_is_too_much_is_refused_once_however_much_it_is() {
-    fn many(count: usize, one: impl Fn(usize) -> String, between: &str) -> String {
-        let all: Vec<String> = (0..count).map(one).collect();
-        all.join(between)
-    }
     let far = 5_000;
     let parameters = many(far, |i| format!("in long a{i}"), ", ");
     refused_once(
@@ -95,13 +96,35 @@ fn what_is_too_much_is_refused_once_however_much_it_is() {
         &format!("interface I0 {{}}; {chain}"),
         &format!("more than {MAX_BASES} interfaces"),
     );
-    let typedefs = many(far, |i| format!("typedef T{i} T{};", i + 1), " ");
+    let typedefs = many(far, |i| format!("typedef sequence<T{i}> T{};", i + 1), " ");
     refused_once(
         &format!("typedef long T0; {typedefs} struct S {{ T{far} x; }};"),
         &format!("more than {MAX_TYPE_DEPTH} others"),
     );
+    let dimensions = many(100 * far, |_| "[1]".to_owned(), "");
+    refused_once(
+        &format!("struct S {{ long x{dimensions}; }};"),
+        &format!("more than {MAX_TYPE_DEPTH} others"),
+    );
     let flags = many(far, |i| format!("b{i}"), ", ");
     refused_once(&format!("bitmask B {{ {flags} }};"), "outside of 32 bits");
+}
+
+#[test]
+fn what_is_made_of_each_other_may_be_so_however_often() {
+    let links = 5_000;
+    let aliases = many(links, |i| format!("typedef A{i} A{};", i + 1), " ");
+    let structs = many(links, |i| format!("struct S{} {{ S{i} s; }};", i + 1), " ");
+    let text = format!(
+        "typedef sequence<long> A0; {aliases} typedef sequence<A{links}> B;
+         interface I {{ A{links} f(in A{links} a, inout B b1); attribute A{links} c; }};
+         struct S0 {{ map<long, long> m; }}; {structs} typedef S{links} T;
+         local interface L {{ T g(in T t1); }};"
+    );
+    let output = compile_str("long.idl", &text, &Options::default()).unwrap();
+    let tokens = output.tokens.to_string();
+    assert!(tokens.contains("pub type B = :: std :: vec :: Vec < :: std :: vec :: Vec < i32 > >"));
+    assert!(!tokens.contains("T_TYPE_CODE"));
 }
 
 #[test]

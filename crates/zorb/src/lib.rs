@@ -45,7 +45,7 @@ pub use value::{
 pub use bytes::Bytes;
 pub use zorb_cdr::{
     Any, Char, CharSet, ExtractError, Fixed, FixedError, IdlReference, IdlType, IdlValue,
-    LongDouble, NotALongDouble, Octets, OctetsRef, TcKind, TypeCode, WChar,
+    LongDouble, NotALongDouble, Octets, OctetsRef, Principal, TcKind, TypeCode, WChar,
 };
 pub use zorb_executor as executor;
 pub use zorb_executor::WaitPolicy;

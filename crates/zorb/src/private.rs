@@ -20,7 +20,7 @@ pub use zorb_poa::{Outcome, Request, Skeleton, Upcall};
 
 /// What the macros below name, whatever the user's crate imports.
 pub mod reexport {
-    pub use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, Encoder};
+    pub use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, EncodeErrorKind, Encoder};
     pub use zorb_giop::SystemException;
 }
 
@@ -74,11 +74,15 @@ macro_rules! __type_code {
     };
 }
 
-/// What an operation raises: its user exceptions, or a system exception.
+/// What an operation raises: its user exceptions, or a system exception. What it raises of native types, whose values
+/// no message holds, is told by its repository id alone; several of them may be one Rust type, so `?` makes none of them.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __operation_error {
-    ($name:ident { $($variant:ident($exception:ty)),* $(,)? }) => {
+    (
+        $name:ident { $($variant:ident($exception:ty)),* $(,)? }
+        $(native { $($native:ident = $id:literal),* $(,)? })?
+    ) => {
         $(
             impl ::core::convert::From<$exception> for $name {
                 fn from(exception: $exception) -> Self {
@@ -103,6 +107,7 @@ macro_rules! __operation_error {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 match self {
                     $(Self::$variant(exception) => ::core::fmt::Display::fmt(exception, f),)*
+                    $($(Self::$native(_) => f.write_str(::core::stringify!($native)),)*)?
                     Self::System(exception) => ::core::fmt::Display::fmt(exception, f),
                 }
             }
@@ -122,6 +127,7 @@ macro_rules! __operation_error {
             fn repository_id(&self) -> &str {
                 match self {
                     $(Self::$variant(_) => <$exception as $crate::__private::UserException>::REPOSITORY_ID,)*
+                    $($(Self::$native(_) => $id,)*)?
                     Self::System(exception) => exception.kind.repository_id(),
                 }
             }
@@ -137,6 +143,9 @@ macro_rules! __operation_error {
                         )?;
                         e.put(exception)
                     })*
+                    $($(Self::$native(_) => ::core::result::Result::Err(
+                        $crate::__private::reexport::EncodeErrorKind::Local.into(),
+                    ),)*)?
                     Self::System(_) => ::core::result::Result::Ok(()),
                 }
             }

@@ -3,7 +3,7 @@
 use super::Any;
 use crate::{
     Array, ByteOrder, Char, Codec, DecodeError, Decoder, Encode, EncodeError, Encoder, Fixed,
-    LongDouble, Seq, StaticType, TypeCode, WChar,
+    LongDouble, Principal, Seq, StaticType, TypeCode, WChar,
 };
 use alloc::{string::String, vec::Vec};
 use bytes::Bytes;
@@ -102,6 +102,7 @@ idl_type!(WChar, &StaticType::WChar);
 idl_type!(String, &StaticType::String(0));
 idl_type!(Bytes, &StaticType::Sequence(&StaticType::Octet, 0));
 idl_type!(TypeCode, &StaticType::TypeCode);
+idl_type!(Principal, &StaticType::Principal);
 idl_type!(Any, &StaticType::Any);
 
 impl<const D: u8, const S: u8> IdlType for Fixed<D, S> {

@@ -544,7 +544,7 @@ fn simple(kind: TcKind) -> Option<&'static StaticType> {
         TcKind::Octet => &S::Octet,
         TcKind::Any => &S::Any,
         TcKind::TypeCode => &S::TypeCode,
-        TcKind::Principal => &S::Named(TcKind::Principal, "", ""),
+        TcKind::Principal => &S::Principal,
         TcKind::LongLong => &S::LongLong,
         TcKind::ULongLong => &S::ULongLong,
         TcKind::LongDouble => &S::LongDouble,

@@ -13,17 +13,20 @@ mod operations;
 mod paths;
 mod skeleton;
 mod stub;
-pub(crate) mod support;
+mod tuples;
 mod typecodes;
 mod types;
 mod unions;
 mod values;
+
+use std::collections::HashMap;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
 use crate::model::{DefId, DefKind, Interface, InterfaceKind, Model, ScopeId};
 use crate::names::Names;
+use typecodes::without_type_code;
 
 /// Everything that is declared and not mapped elsewhere, as items for any module.
 pub(crate) fn generate(model: &Model, names: &Names, crate_path: &TokenStream) -> TokenStream {
@@ -32,6 +35,7 @@ pub(crate) fn generate(model: &Model, names: &Names, crate_path: &TokenStream) -
         names,
         orb: crate_path.clone(),
         private: quote!(#crate_path::__private),
+        without_type_code: without_type_code(model),
     };
     generator.scope(ScopeId::ROOT)
 }
@@ -43,6 +47,8 @@ struct Generator<'a> {
     orb: TokenStream,
     /// Its hidden module.
     private: TokenStream,
+    /// What CORBA has no TypeCode for.
+    without_type_code: HashMap<DefId, ()>,
 }
 
 fn ident(name: &str) -> Ident {
@@ -86,7 +92,9 @@ impl Generator<'_> {
             DefKind::Struct(body) => self.with_inner(id, body.scope, self.structure(id, body)),
             DefKind::Union(union) => self.with_inner(id, union.scope, self.union(id, union)),
             DefKind::Exception(body) => self.with_inner(id, body.scope, self.exception(id, body)),
-            DefKind::Value(value) if value.defined => self.value_type(id, value),
+            DefKind::Value(value) if value.defined || self.model.forward_uses.contains_key(&id) => {
+                self.value_type(id, value)
+            }
             DefKind::ValueBox(ty) => self.value_box(id, ty),
             DefKind::Enum(enumerators) => self.enumeration(id, enumerators),
             DefKind::Typedef(ty) => self.typedef(id, ty),

@@ -5,7 +5,9 @@ use quote::{format_ident, quote};
 
 use super::docs::list_item;
 use super::{Generator, ident};
-use crate::model::{DefId, Direction, Interface, Operation, Parameter, Role, ScopeId, Type};
+use crate::model::{
+    DefId, DefKind, Direction, Interface, Operation, Parameter, Role, ScopeId, Type,
+};
 
 impl Generator<'_> {
     /// The name on the wire.
@@ -169,6 +171,20 @@ impl Generator<'_> {
             .raises
             .iter()
             .map(|&id| format!(" `{}`.", self.model.def(id).repository_id));
+        let (natives, exceptions): (Vec<_>, Vec<_>) = operation
+            .raises
+            .iter()
+            .zip(variants.iter().zip(&payloads))
+            .partition(|(id, _)| matches!(self.model.def(**id).kind, DefKind::Native));
+        let exceptions = exceptions
+            .iter()
+            .map(|(_, (variant, payload))| quote!(#variant(#payload)));
+        let natives = natives.iter().map(|(id, (variant, _))| {
+            let repository_id = &self.model.def(**id).repository_id;
+            quote!(#variant = #repository_id)
+        });
+        let natives: Vec<_> = natives.collect();
+        let natives = (!natives.is_empty()).then(|| quote!(native { #(#natives),* }));
         quote! {
             #[doc = #doc]
             #[derive(Debug, Clone, PartialEq)]
@@ -178,7 +194,7 @@ impl Generator<'_> {
                 #[doc = " A system exception."]
                 System(#orb::SystemException),
             }
-            #private::operation_error!(#name { #(#variants(#payloads)),* });
+            #private::operation_error!(#name { #(#exceptions),* } #natives);
         }
     }
 

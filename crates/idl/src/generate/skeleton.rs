@@ -4,6 +4,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use super::dispatch::table;
+use super::tuples::{place, tuple};
 use super::{Generator, ident};
 use crate::model::{DefId, Interface, Operation, ScopeId};
 
@@ -104,17 +105,16 @@ impl Generator<'_> {
         operation: &Operation,
     ) -> TokenStream {
         let method = ident(&self.names.method(operation));
+        let written = self.inputs(operation).count();
+        let count = written + usize::from(!operation.context.is_empty());
+        let argument = |index| place(&quote!(arguments), index, count);
         let inputs = self
             .inputs(operation)
             .enumerate()
-            .map(|(index, parameter)| {
-                let index = Literal::usize_unsuffixed(index);
-                self.servant_argument(from, &parameter.ty, &quote!(arguments.#index))
-            });
-        let context = (!operation.context.is_empty()).then(|| {
-            let orb = &self.orb;
-            let index = Literal::usize_unsuffixed(self.inputs(operation).count());
-            (quote!(#orb::Context), quote!(&arguments.#index))
+            .map(|(index, parameter)| self.servant_argument(from, &parameter.ty, &argument(index)));
+        let context = (count > written).then(|| {
+            let (orb, context) = (&self.orb, argument(written));
+            (quote!(#orb::Context), quote!(&#context))
         });
         let (decoded, passed): (Vec<_>, Vec<_>) = inputs
             .map(|input| (input.decoded, input.passed))
@@ -129,12 +129,15 @@ impl Generator<'_> {
                     return request.system_exception(&error);
                 }
             },
-            false => quote! {
-                let arguments = match request.arguments::<(#(#decoded,)*)>() {
-                    ::core::result::Result::Ok(arguments) => arguments,
-                    #refuse
-                };
-            },
+            false => {
+                let decoded = tuple(&decoded);
+                quote! {
+                    let arguments = match request.arguments::<#decoded>() {
+                        ::core::result::Result::Ok(arguments) => arguments,
+                        #refuse
+                    };
+                }
+            }
         };
         let outputs = self.outputs(operation);
         let names: Vec<_> = match outputs.len() {
@@ -151,10 +154,11 @@ impl Generator<'_> {
             .iter()
             .zip(&names)
             .map(|(ty, name)| self.encoded_value(from, ty, name));
+        let values = tuple(&values.collect::<Vec<_>>());
         quote! {
             #arguments
             match <#servant as #contract>::#method(&servant, #(#passed),*).await {
-                ::core::result::Result::Ok(#pattern) => request.reply((#(#values,)*)),
+                ::core::result::Result::Ok(#pattern) => request.reply(#values),
                 ::core::result::Result::Err(error) => request.exception(&error),
             }
         }

@@ -4,6 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 use super::operations::lints;
+use super::tuples::{CODEC_MEMBERS, tuple};
 use super::{Generator, ident};
 use crate::model::{DefId, Interface, InterfaceKind, Operation, ScopeId};
 
@@ -84,9 +85,9 @@ impl Generator<'_> {
             let patterns = operation.context.iter().map(|pattern| &**pattern);
             quote!(#private::ContextArgument::new(#name, &[#(#patterns),*]))
         });
-        let arguments = inputs.iter().map(|(input, _)| &input.argument);
-        let arguments = arguments.chain(&context);
-        let arguments = quote!((#(#arguments,)*));
+        let arguments = inputs.iter().map(|(input, _)| input.argument.clone());
+        let arguments: Vec<_> = arguments.chain(context).collect();
+        let arguments = tuple(&arguments);
         let lifetime = inputs
             .iter()
             .any(|(input, _)| input.lifetime)
@@ -128,11 +129,12 @@ impl Generator<'_> {
             .into_iter()
             .map(|ty| self.decoded(from, ty))
             .collect();
-        let types = outputs.iter().map(|(ty, _)| ty);
-        let invoke =
-            quote!(self.object.invoke::<_, (#(#types,)*), #error>(&OPERATION, #arguments).await);
+        let types: Vec<_> = outputs.iter().map(|(ty, _)| ty.clone()).collect();
+        let types = tuple(&types);
+        let invoke = quote!(self.object.invoke::<_, #types, #error>(&OPERATION, #arguments).await);
         let special = outputs.iter().any(|(_, special)| *special);
-        if outputs.is_empty() || (outputs.len() > 1 && !special) {
+        let as_decoded = (2..=CODEC_MEMBERS).contains(&outputs.len()) && !special;
+        if outputs.is_empty() || as_decoded {
             return invoke;
         }
         let names: Vec<_> = match outputs.len() {
@@ -152,8 +154,10 @@ impl Generator<'_> {
             1 => quote!(#(#values)*),
             _ => quote!((#(#values),*)),
         };
+        let names: Vec<_> = names.iter().map(|name| quote!(#name)).collect();
+        let names = tuple(&names);
         quote! {
-            let (#(#names,)*) = #invoke?;
+            let #names = #invoke?;
             ::core::result::Result::Ok(#values)
         }
     }

@@ -1,6 +1,6 @@
 //! TypeCodes: one static for each type that has a name, which those of other types point at.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use heck::ToShoutySnakeCase;
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -8,7 +8,41 @@ use quote::quote;
 
 use super::{Generator, ident};
 use crate::ast::{InterfaceKind, ValueKind};
-use crate::model::{Basic, DefId, DefKind, Feature, ScopeId, Struct, Type, Union, Value};
+use crate::contains::{member_types, names_in, parts, spread};
+use crate::model::{Basic, DefId, DefKind, Model, ScopeId, Struct, Type, Union, Value};
+
+/// Every definition that CORBA has no TypeCode for: maps, bitsets and bitmasks, and what contains one. An exception has
+/// one whatever is in it.
+pub(super) fn without_type_code(model: &Model) -> HashMap<DefId, ()> {
+    let lacks = |id: &DefId| match &model.def(*id).kind {
+        DefKind::Bitset(_) | DefKind::Bitmask(_) | DefKind::Unsupported => true,
+        DefKind::Exception(_) => false,
+        DefKind::Value(value) => value.members.iter().any(|member| lacks_kind(&member.ty)),
+        _ => member_types(model, *id).into_iter().any(lacks_kind),
+    };
+    let ids = (0..model.defs.len()).map(DefId);
+    let lacking = ids.filter(lacks).map(|id| (id, ())).collect();
+    spread(model, lacking, |model, id| match &model.def(id).kind {
+        DefKind::Exception(_) => Vec::new(),
+        DefKind::Value(value) => {
+            let mut named = Vec::new();
+            for member in &value.members {
+                names_in(&member.ty, &mut named);
+            }
+            named
+        }
+        _ => parts(model, id),
+    })
+}
+
+/// Whether CORBA has no kind for `ty` itself, or for what it is made of without a name in between.
+fn lacks_kind(ty: &Type) -> bool {
+    match ty {
+        Type::Map(..) | Type::Error => true,
+        Type::Sequence(element, _) | Type::Array(element, _) => lacks_kind(element),
+        _ => false,
+    }
+}
 
 impl Generator<'_> {
     /// The name of the static. Two types that would share one would share their own name too.
@@ -86,6 +120,7 @@ impl Generator<'_> {
             }
             Type::Any => simple("Any"),
             Type::TypeCode => simple("TypeCode"),
+            Type::Principal => simple("Principal"),
             Type::Object => quote!(&#private::OBJECT),
             Type::ValueBase => quote!(&#private::VALUE_BASE),
             Type::Named(id) if self.has_type_code(ty) => {
@@ -97,47 +132,14 @@ impl Generator<'_> {
         }
     }
 
-    /// Whether CORBA has a TypeCode for this type, with all that is in it: it has none for maps, bitsets and bitmasks.
+    /// Whether CORBA has a TypeCode for this type, with all that is in it.
     pub(super) fn has_type_code(&self, ty: &Type) -> bool {
-        let odd = |feature| matches!(feature, Feature::Map | Feature::Bitset | Feature::Bitmask);
-        let mut features = self.model.features.iter();
-        !features.any(|(feature, ..)| odd(*feature)) || self.is_known(ty, &mut HashSet::new())
-    }
-
-    /// The same, apart from types that were looked into already.
-    fn is_known(&self, ty: &Type, seen: &mut HashSet<DefId>) -> bool {
-        let id = match ty {
-            Type::Map(..) | Type::Error => return false,
-            Type::Sequence(element, _) | Type::Array(element, _) => {
-                return self.is_known(element, seen);
-            }
-            Type::Named(id) => *id,
-            _ => return true,
-        };
-        if !seen.insert(id) {
-            return true;
-        }
-        match &self.model.def(id).kind {
-            DefKind::Bitset(_) | DefKind::Bitmask(_) | DefKind::Unsupported => false,
-            DefKind::Typedef(ty) | DefKind::ValueBox(ty) => self.is_known(ty, seen),
-            DefKind::Struct(body) => {
-                let base = body
-                    .base
-                    .is_none_or(|base| self.is_known(&Type::Named(base), seen));
-                base && body
-                    .members
-                    .iter()
-                    .all(|member| self.is_known(&member.ty, seen))
-            }
-            DefKind::Union(union) => {
-                let mut cases = union.cases.iter();
-                cases.all(|case| self.is_known(&case.member.ty, seen))
-            }
-            DefKind::Value(value) => {
-                let mut members = value.members.iter();
-                members.all(|member| self.is_known(&member.ty, seen))
-            }
-            _ => true,
+        !lacks_kind(ty) && {
+            let mut named = Vec::new();
+            names_in(ty, &mut named);
+            !named
+                .iter()
+                .any(|id| self.without_type_code.contains_key(id))
         }
     }
 
@@ -206,7 +208,10 @@ impl Generator<'_> {
                 let ty = self.type_code(from, ty);
                 quote!(ValueBox(#repository_id, #name, #ty))
             }
-            DefKind::Value(value) if value.defined && self.has_type_code(&Type::Named(id)) => {
+            DefKind::Value(value)
+                if (value.defined || self.model.forward_uses.contains_key(&id))
+                    && self.has_type_code(&Type::Named(id)) =>
+            {
                 let modifier = match value.kind {
                     ValueKind::Custom => 1_i16,
                     ValueKind::Abstract => 2,

@@ -136,6 +136,7 @@ impl Generator<'_> {
             Type::Str { .. } => quote!(::std::string::String),
             Type::Any => quote!(#orb::Any),
             Type::TypeCode => quote!(#orb::TypeCode),
+            Type::Principal => quote!(#orb::Principal),
             Type::Sequence(..) if self.is_octets(ty) => quote!(#orb::Bytes),
             Type::Sequence(element, _) => {
                 let element = self.value(from, element);

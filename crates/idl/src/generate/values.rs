@@ -42,6 +42,21 @@ impl Generator<'_> {
             })
             .collect();
         let (state, base, kind) = match value.kind {
+            // Of what is only announced, there is nothing but handles, as there is of what is abstract.
+            _ if !value.defined => {
+                let line = format!(
+                    "Value type `{}`, which is declared and not defined here: a handle to one may be null, and \
+                     there is no way to make one.",
+                    self.model.def(id).repository_id
+                );
+                let doc = self.doc_with(id, &line);
+                let state = quote! {
+                    #doc
+                    #[derive(Debug)]
+                    pub enum #name {}
+                };
+                (state, None, "abstract")
+            }
             ValueKind::Abstract => {
                 let doc = self.doc(id, "Abstract value type");
                 let state = quote! {

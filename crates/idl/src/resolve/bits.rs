@@ -3,7 +3,7 @@
 use super::Resolver;
 use crate::ast::{Basic, Bitfield as AstBitfield, Expr, Head, ScopedName};
 use crate::diagnostic::Report;
-use crate::model::{Bitfield, Bitmask, Bitset, DefId, DefKind, Feature, ScopeId, Type, Value};
+use crate::model::{Bitfield, Bitmask, Bitset, DefId, DefKind, ScopeId, Type, Value};
 
 /// IDL 4: as many bits as the widest integer has.
 const MAX_BITS: u32 = 64;
@@ -16,7 +16,6 @@ impl Resolver<'_> {
         base: Option<&ScopedName>,
         fields: &[AstBitfield],
     ) {
-        self.feature(Feature::Bitset, head.name.span, scope);
         let base = base.and_then(|name| self.bitset_base(scope, name));
         let inner = self.new_scope(scope);
         let bitset = Bitset {
@@ -114,7 +113,6 @@ impl Resolver<'_> {
     }
 
     pub(super) fn bitmask(&mut self, scope: ScopeId, head: &Head, names: &[Head]) {
-        self.feature(Feature::Bitmask, head.name.span, scope);
         let width = match self.number_of(scope, head, "bit_bound") {
             Some((width, expr)) if width == 0 || width > MAX_BITS => {
                 let message = format!("a bitmask has 1 to {MAX_BITS} bits");

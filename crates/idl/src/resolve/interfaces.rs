@@ -9,7 +9,7 @@ use crate::ast::{
 };
 use crate::diagnostic::Report;
 use crate::limits::{MAX_BASES, MAX_PARAMETERS, MAX_RAISES};
-use crate::model::{DefId, DefKind, Feature, Interface, Operation, Parameter, Role, ScopeId, Type};
+use crate::model::{DefId, DefKind, Interface, Operation, Parameter, Role, ScopeId, Type};
 use crate::source::Span;
 
 impl Resolver<'_> {
@@ -84,13 +84,6 @@ impl Resolver<'_> {
             true => InterfaceKind::Local,
             false => kind,
         };
-        match kind {
-            InterfaceKind::Plain => {}
-            InterfaceKind::Abstract => {
-                self.feature(Feature::AbstractInterface, head.name.span, scope);
-            }
-            InterfaceKind::Local => self.feature(Feature::LocalInterface, head.name.span, scope),
-        }
         let mut ancestors = self.with_ancestors(&bases);
         self.check_ancestors(id, head, &bases, &mut ancestors);
         let Some(inner) = self.model.own_scope(id) else {
@@ -285,9 +278,6 @@ impl Resolver<'_> {
         if let Some(oneway) = oneway {
             self.check_oneway(oneway, operation);
         }
-        if let Some(first) = operation.context.first() {
-            self.feature(Feature::Context, first.span, scope);
-        }
         for pattern in &operation.context {
             self.check_pattern(pattern);
         }
@@ -330,16 +320,15 @@ impl Resolver<'_> {
         let scope = self.new_scope(scope);
         self.model.scopes[scope.0].owner = Some(owner);
         let mut parameters: Vec<Parameter> = Vec::new();
+        let mut seen: HashMap<String, usize> = HashMap::new();
         // One more than there may be, for whoever counts them.
         for parameter in written.iter().take(MAX_PARAMETERS + 1) {
             self.check_named(&parameter.ty);
             let ty = self.type_spec(scope, &parameter.ty, true);
             self.check_signature_type(&ty, parameter.ty.span);
             let (name, span) = (&parameter.head.name.text, parameter.head.name.span);
-            if let Some(other) = parameters
-                .iter()
-                .find(|other| other.name.eq_ignore_ascii_case(name))
-            {
+            let first = seen.entry(name.to_lowercase()).or_insert(parameters.len());
+            if let Some(other) = parameters.get(*first) {
                 let message = match other.name == *name {
                     true => format!("two parameters are called `{name}`"),
                     false => format!("`{name}` and `{}` differ only in case", other.name),
@@ -447,7 +436,8 @@ impl Resolver<'_> {
             };
             let def = self.model.def(id);
             match &def.kind {
-                DefKind::Exception(_) => match spans.insert(id, name.span()) {
+                // The languages that have native exceptions can say so, and Rust's errors are any type.
+                DefKind::Exception(_) | DefKind::Native => match spans.insert(id, name.span()) {
                     Some(first) => {
                         let message = format!("`{}` is named twice", def.name);
                         let report = Report::new(name.span(), message);
@@ -455,8 +445,6 @@ impl Resolver<'_> {
                     }
                     None => raises.push(id),
                 },
-                // The languages that have native exceptions can say so.
-                DefKind::Native => self.feature(Feature::NativeException, name.span(), scope),
                 DefKind::Unsupported => {}
                 _ => {
                     let message = format!(

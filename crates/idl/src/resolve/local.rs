@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Resolver;
+use crate::contains::{names_in, parts, spread};
 use crate::diagnostic::Report;
 use crate::model::{DefId, DefKind, InterfaceKind, Model, Operation, Role, Type};
 use crate::source::Span;
@@ -71,69 +72,12 @@ impl Resolver<'_> {
 }
 
 /// Every definition that is local or contains something local, and the local interface that makes it so.
-///
-/// From the local interfaces to their users, breadth first: linear, and without recursion, as types may contain each
-/// other thousands of levels deep.
 fn local_types(model: &Model) -> HashMap<DefId, DefId> {
-    let ids = || (0..model.defs.len()).map(DefId);
     let is_local = |id: &DefId| {
         let interface = model.interface(*id);
         interface.is_some_and(|interface| interface.kind == InterfaceKind::Local)
     };
-    let mut local: HashMap<DefId, DefId> = ids().filter(is_local).map(|id| (id, id)).collect();
-    if local.is_empty() {
-        return local;
-    }
-    let mut users: HashMap<DefId, Vec<DefId>> = HashMap::new();
-    for id in ids() {
-        for part in parts(model, id) {
-            users.entry(part).or_default().push(id);
-        }
-    }
-    let mut open: Vec<DefId> = local.keys().copied().collect();
-    open.sort_unstable();
-    while let Some(id) = open.pop() {
-        let cause = local.get(&id).copied().unwrap_or(id);
-        for &user in users.get(&id).map_or(&[][..], Vec::as_slice) {
-            local.entry(user).or_insert_with(|| {
-                open.push(user);
-                cause
-            });
-        }
-    }
-    local
-}
-
-/// The definitions that a data type is made of. An interface or a value type is made of nothing: it is referred to.
-fn parts(model: &Model, id: DefId) -> Vec<DefId> {
-    let mut parts = Vec::new();
-    match &model.def(id).kind {
-        DefKind::Struct(body) | DefKind::Exception(body) => {
-            parts.extend(body.base);
-            for member in &body.members {
-                names_in(&member.ty, &mut parts);
-            }
-        }
-        DefKind::Union(union) => {
-            for case in &union.cases {
-                names_in(&case.member.ty, &mut parts);
-            }
-        }
-        DefKind::Typedef(ty) | DefKind::ValueBox(ty) => names_in(ty, &mut parts),
-        _ => {}
-    }
-    parts
-}
-
-/// The definitions that `ty` names, no further. Its own depth is bounded by `MAX_TYPE_DEPTH`.
-fn names_in(ty: &Type, names: &mut Vec<DefId>) {
-    match ty {
-        Type::Named(id) => names.push(*id),
-        Type::Sequence(element, _) | Type::Array(element, _) => names_in(element, names),
-        Type::Map(key, value, _) => {
-            names_in(key, names);
-            names_in(value, names);
-        }
-        _ => {}
-    }
+    let ids = (0..model.defs.len()).map(DefId);
+    let local = ids.filter(is_local).map(|id| (id, id)).collect();
+    spread(model, local, parts)
 }

@@ -24,8 +24,7 @@ use crate::ast::{
 use crate::diagnostic::{Report, Sink};
 use crate::limits::MAX_BASES;
 use crate::model::{
-    Def, DefId, DefKind, Feature, Member, Model, ORB_PATH, Scope, ScopeId, Struct, Type, Union,
-    Value,
+    Def, DefId, DefKind, Member, Model, ORB_PATH, Scope, ScopeId, Struct, Type, Union, Value,
 };
 use crate::options::{Setting, Settings};
 use crate::source::{BUILTIN_NAME, SourceMap, Span};
@@ -50,13 +49,14 @@ pub(crate) fn resolve(
         defs: Vec::new(),
         scopes: vec![root],
         externs: HashMap::new(),
-        features: Vec::new(),
         forward_uses: HashMap::new(),
+        chains: HashMap::new(),
     };
     let mut resolver = Resolver {
         model,
         sink,
         forward_uses: HashMap::new(),
+        depths: HashMap::new(),
         ids: HashMap::new(),
         prefixes: HashMap::new(),
         put_off: Vec::new(),
@@ -80,6 +80,8 @@ struct Resolver<'a> {
     sink: &'a Sink,
     /// What was used while only declared, and where first.
     forward_uses: HashMap<DefId, Span>,
+    /// How deep the types of typedefs are.
+    depths: HashMap<DefId, usize>,
     /// Definitions whose repository id a pragma or `typeid` has set.
     ids: HashMap<DefId, SetId>,
     /// What `typeprefix` has set for a scope.
@@ -100,11 +102,6 @@ struct Resolver<'a> {
 impl Resolver<'_> {
     fn report(&self, report: Report) {
         self.sink.report(report);
-    }
-
-    /// Notes what not every stage behind this one knows.
-    fn feature(&mut self, feature: Feature, span: Span, scope: ScopeId) {
-        self.model.features.push((feature, span, scope));
     }
 
     fn definitions(&mut self, scope: ScopeId, definitions: &[Definition]) {
@@ -157,7 +154,6 @@ impl Resolver<'_> {
             }
             DefinitionKind::Bitmask(names) => self.bitmask(scope, head, names),
             DefinitionKind::Native => {
-                self.feature(Feature::Native, head.name.span, scope);
                 self.declare(scope, head, DefKind::Native);
             }
             DefinitionKind::Enum(names) => self.enumeration(scope, head, names),
@@ -169,7 +165,7 @@ impl Resolver<'_> {
                 let base = self.type_spec(scope, ty, *first);
                 let ty = self.array(scope, base, dimensions);
                 let ty = self.bounded(ty, head.name.span);
-                self.declare(scope, head, DefKind::Typedef(ty));
+                self.typedef(scope, head, ty);
             }
             DefinitionKind::Const { ty, value } => {
                 let (ty, value) = self.typed_constant(scope, ty, value);
@@ -198,11 +194,24 @@ impl Resolver<'_> {
         }
     }
 
+    fn typedef(&mut self, scope: ScopeId, head: &Head, ty: Type) {
+        let depth = self.depth(&ty, 0);
+        let end = match &ty {
+            Type::Named(next) => match self.model.def(*next).kind {
+                DefKind::Typedef(_) => Some(self.model.end_of_chain(*next)),
+                _ => None,
+            },
+            _ => None,
+        };
+        let id = self.declare(scope, head, DefKind::Typedef(ty));
+        self.depths.insert(id, depth);
+        if let Some(end) = end {
+            self.model.chains.insert(id, end);
+        }
+    }
+
     /// The type and the value of a constant.
     fn typed_constant(&mut self, scope: ScopeId, spec: &TypeSpec, expr: &Expr) -> (Type, Value) {
-        if let TypeKind::Fixed(_) = spec.kind {
-            self.feature(Feature::Fixed, spec.span, scope);
-        }
         match &spec.kind {
             TypeKind::Fixed(None) => match self.fixed_constant(scope, spec.span, expr) {
                 value @ Value::Fixed { unscaled, scale } => (fixed_type(unscaled, scale), value),
@@ -279,16 +288,10 @@ impl Resolver<'_> {
         base: Option<&ScopedName>,
         members: &[AstMember],
     ) {
-        if members.is_empty() && base.is_none() {
-            self.feature(Feature::EmptyStruct, head.name.span, scope);
-        }
         let Some(id) = self.struct_entry(scope, head, true) else {
             return;
         };
-        let base = base.and_then(|name| {
-            self.feature(Feature::StructInheritance, name.span(), scope);
-            self.struct_base(scope, id, name)
-        });
+        let base = base.and_then(|name| self.struct_base(scope, id, name));
         if let DefKind::Struct(body) = &mut self.model.defs[id.0].kind {
             body.base = base;
         }

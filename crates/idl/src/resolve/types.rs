@@ -5,7 +5,7 @@ use crate::ast::{Basic, Expr, ScopedName, TypeKind, TypeSpec};
 use crate::diagnostic::Report;
 use crate::limits::{MAX_FIXED_DIGITS, MAX_TYPE_DEPTH};
 use crate::model::{
-    Def, DefId, DefKind, Feature, Interface, ScopeId, Struct, Type, Union, Value, ValueType,
+    Def, DefId, DefKind, Interface, ScopeId, Struct, Type, Union, Value, ValueType,
 };
 use crate::source::Span;
 
@@ -33,12 +33,7 @@ impl Resolver<'_> {
     /// declarators shares one type, which is defined once.
     pub(super) fn type_spec(&mut self, scope: ScopeId, spec: &TypeSpec, define: bool) -> Type {
         match &spec.kind {
-            TypeKind::Basic(basic) => {
-                if *basic == Basic::LongDouble {
-                    self.feature(Feature::LongDouble, spec.span, scope);
-                }
-                Type::Basic(*basic)
-            }
+            TypeKind::Basic(basic) => Type::Basic(*basic),
             TypeKind::Str { wide, bound } => {
                 let bound = bound.as_ref().map(|bound| self.bound(scope, bound));
                 Type::Str { wide: *wide, bound }
@@ -50,7 +45,6 @@ impl Resolver<'_> {
                 Type::Sequence(Box::new(element), bound)
             }
             TypeKind::Map { key, value, bound } => {
-                self.feature(Feature::Map, spec.span, scope);
                 self.check_no_definition(key);
                 self.check_no_definition(value);
                 let key_span = key.span;
@@ -60,18 +54,9 @@ impl Resolver<'_> {
                 let bound = bound.as_ref().map(|bound| self.bound(scope, bound));
                 Type::Map(Box::new(key), Box::new(value), bound)
             }
-            TypeKind::Fixed(size) => {
-                self.feature(Feature::Fixed, spec.span, scope);
-                self.fixed(scope, spec.span, size.as_deref())
-            }
-            TypeKind::Any => {
-                self.feature(Feature::Any, spec.span, scope);
-                Type::Any
-            }
-            TypeKind::ValueBase => {
-                self.feature(Feature::ValueBase, spec.span, scope);
-                Type::ValueBase
-            }
+            TypeKind::Fixed(size) => self.fixed(scope, spec.span, size.as_deref()),
+            TypeKind::Any => Type::Any,
+            TypeKind::ValueBase => Type::ValueBase,
             TypeKind::Object => Type::Object,
             TypeKind::Named(name) => self.named(scope, name),
             TypeKind::Inline(definition) => {
@@ -140,10 +125,7 @@ impl Resolver<'_> {
             | DefKind::Native
             | DefKind::ValueBox(_)
             | DefKind::Typedef(_) => Type::Named(id),
-            DefKind::Interface(_) if self.is_type_code(id) => {
-                self.feature(Feature::TypeCode, name.span(), scope);
-                Type::TypeCode
-            }
+            DefKind::Interface(_) if self.is_type_code(id) => Type::TypeCode,
             DefKind::Interface(Interface { defined, .. })
             | DefKind::Value(ValueType { defined, .. }) => {
                 if !defined {
@@ -179,9 +161,6 @@ impl Resolver<'_> {
         if self.declared(scope, text[0]) {
             return None;
         }
-        if basic == Basic::Int8 {
-            self.feature(Feature::Int8, name.span(), scope);
-        }
         Some(Type::Basic(basic))
     }
 
@@ -189,7 +168,10 @@ impl Resolver<'_> {
     fn built_in(&mut self, scope: ScopeId, name: &ScopedName) -> Option<Type> {
         let text: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
         let missing = match text[..] {
-            [word] => word == "TypeCode" && !self.declared(scope, word),
+            [word] => {
+                let visible = word == "TypeCode" || self.is_in_corba(scope);
+                visible && !self.declared(scope, word)
+            }
             // A file may open the module and not declare them there.
             ["CORBA", word] => match self.model.scope(ScopeId::ROOT).names.get("corba") {
                 None => !self.declared(scope, "CORBA"),
@@ -203,12 +185,10 @@ impl Resolver<'_> {
         if !missing {
             return None;
         }
-        let (feature, ty) = match text.last() {
-            Some(&"TypeCode") => (Feature::TypeCode, Type::TypeCode),
-            _ => (Feature::Principal, Type::Error),
-        };
-        self.feature(feature, name.span(), scope);
-        Some(ty)
+        Some(match text.last() {
+            Some(&"TypeCode") => Type::TypeCode,
+            _ => Type::Principal,
+        })
     }
 
     /// Whether `id` is what the OMG's own files declare as `interface TypeCode` in module `CORBA`.
@@ -219,6 +199,11 @@ impl Resolver<'_> {
         *def.name == *"TypeCode"
             && around.parent == Some(ScopeId::ROOT)
             && module.is_some_and(|module| *module.name == *"CORBA")
+    }
+
+    fn is_in_corba(&self, scope: ScopeId) -> bool {
+        let path = self.model.path(scope);
+        path.first().is_some_and(|module| **module == *"CORBA")
     }
 
     fn declared(&self, scope: ScopeId, word: &str) -> bool {
@@ -241,8 +226,10 @@ impl Resolver<'_> {
 
     /// `base` as an array of those dimensions, outermost first.
     pub(super) fn array(&mut self, scope: ScopeId, base: Type, dimensions: &[Expr]) -> Type {
+        // Whoever declares it says so; a type of more levels could not even be dropped.
         let bounds: Vec<u32> = dimensions
             .iter()
+            .take(MAX_TYPE_DEPTH + 1)
             .map(|dimension| self.bound(scope, dimension))
             .collect();
         bounds
@@ -320,7 +307,11 @@ impl Resolver<'_> {
     /// `ty`, unless it is too deep: bounds every walk and recursion over types, here and in everything behind.
     pub(super) fn bounded(&mut self, ty: Type, span: Span) -> Type {
         // What was too deep is not told again by what is made of it.
-        if self.is_error(&ty) {
+        let mut inner = self.model.unaliased(&ty);
+        while let Type::Sequence(element, _) | Type::Array(element, _) = inner {
+            inner = self.model.unaliased(element);
+        }
+        if *inner == Type::Error {
             return Type::Error;
         }
         if self.depth(&ty, 0) <= MAX_TYPE_DEPTH {
@@ -332,8 +323,9 @@ impl Resolver<'_> {
         Type::Error
     }
 
-    /// Stops counting where it is too much.
-    fn depth(&self, ty: &Type, so_far: usize) -> usize {
+    /// How many types `ty` is made of, one in the other; a typedef is no more than what it names, and was counted when
+    /// it was declared. Stops where it is too much.
+    pub(super) fn depth(&self, ty: &Type, so_far: usize) -> usize {
         let deeper = so_far + 1;
         if deeper > MAX_TYPE_DEPTH {
             return deeper;
@@ -341,10 +333,7 @@ impl Resolver<'_> {
         match ty {
             Type::Sequence(element, _) | Type::Array(element, _) => self.depth(element, deeper),
             Type::Map(key, value, _) => self.depth(key, deeper).max(self.depth(value, deeper)),
-            Type::Named(id) => match &self.model.def(*id).kind {
-                DefKind::Typedef(inner) => self.depth(inner, deeper),
-                _ => deeper,
-            },
+            Type::Named(id) => so_far + self.depths.get(id).copied().unwrap_or(1),
             _ => deeper,
         }
     }

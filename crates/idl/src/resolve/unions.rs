@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Resolver;
 use crate::ast::{Basic, Expr, ExprKind, Head, Label, ScopedName, Union as AstUnion};
 use crate::diagnostic::Report;
-use crate::model::{Case, DefId, DefKind, Feature, Member, ScopeId, Type, Union, Value};
+use crate::model::{Case, DefId, DefKind, Member, ScopeId, Type, Union, Value};
 use crate::source::Span;
 
 /// The labels of a union so far.
@@ -49,7 +49,6 @@ impl Resolver<'_> {
         let Some(id) = self.union_entry(scope, head, true) else {
             return;
         };
-        self.feature(Feature::Union, head.name.span, scope);
         let Some(inner) = self.model.own_scope(id) else {
             return;
         };

@@ -9,9 +9,7 @@ use crate::ast::{
 };
 use crate::diagnostic::Report;
 use crate::limits::{MAX_BASES, MAX_PARAMETERS};
-use crate::model::{
-    DefId, DefKind, Factory, Feature, ScopeId, StateMember, Type, ValueKind, ValueType,
-};
+use crate::model::{DefId, DefKind, Factory, ScopeId, StateMember, Type, ValueKind, ValueType};
 
 impl Resolver<'_> {
     /// The value type `head` names, made or found; `None` when it cannot be filled.
@@ -59,7 +57,6 @@ impl Resolver<'_> {
         let Some(id) = self.value_entry(scope, head, value.kind, true) else {
             return;
         };
-        self.feature(Feature::Value, head.name.span, scope);
         let bases = self.value_bases(scope, id, value);
         let supports = self.supported(scope, &value.supports);
         self.check_supported(head, &bases, &supports);
@@ -285,7 +282,6 @@ impl Resolver<'_> {
     }
 
     pub(super) fn value_box(&mut self, scope: ScopeId, head: &Head, spec: &TypeSpec) {
-        self.feature(Feature::ValueBox, head.name.span, scope);
         let ty = self.type_spec(scope, spec, true);
         self.check_complete(&ty, spec.span, None);
         if let Type::Named(id) = self.model.unaliased(&ty)

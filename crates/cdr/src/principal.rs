@@ -1,0 +1,40 @@
+//! Who asks, as GIOP 1.0 and 1.1 had it.
+
+use crate::{ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder};
+use bytes::Bytes;
+
+/// An IDL `CORBA::Principal`: octets that stand for whoever makes a request, which mean something to those alone who
+/// agreed on it.
+///
+/// CORBA deprecates it, and requests of GIOP 1.2 carry none; it is here for old IDL that passes one as data. It is read
+/// in place where a `sequence<octet>` would be, and costs what that does.
+///
+/// ```
+/// use zorb_cdr::{Any, Principal, TcKind};
+///
+/// let ada = Principal("ada".into());
+/// let any = Any::new(&ada)?;
+/// assert_eq!(any.type_code().kind(), TcKind::Principal);
+/// assert_eq!(any.extract::<Principal>()?, ada);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "it is its octets, and CORBA adds nothing to it any more"
+)]
+pub struct Principal(pub Bytes);
+
+impl Encode for Principal {
+    fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
+        encoder.put(&self.0)
+    }
+}
+
+impl<'de> Decode<'de> for Principal {
+    const MIN_SIZE: usize = 4;
+
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
+        decoder.get().map(Self)
+    }
+}

@@ -1,0 +1,31 @@
+//! Tuples as the codec takes them: of any size, though it knows them up to [`CODEC_MEMBERS`] only.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+/// How many members the tuples have that the codec knows. Each size is two more implementations for everybody to
+/// compile, and hardly an operation has as many parameters.
+pub(super) const CODEC_MEMBERS: usize = 32;
+
+/// A tuple of `members`: types, values or patterns. Where there are too many it is one of tuples, which is the same on
+/// the wire: their members one behind the other.
+pub(super) fn tuple(members: &[TokenStream]) -> TokenStream {
+    if members.len() <= CODEC_MEMBERS {
+        return quote!((#(#members,)*));
+    }
+    let groups = members
+        .chunks(CODEC_MEMBERS)
+        .map(|group| quote!((#(#group,)*)));
+    quote!((#(#groups,)*))
+}
+
+/// Where member `index` of the tuple `of` is, which has `count` of them.
+pub(super) fn place(of: &TokenStream, index: usize, count: usize) -> TokenStream {
+    let (group, index) = match count > CODEC_MEMBERS {
+        true => (Some(index / CODEC_MEMBERS), index % CODEC_MEMBERS),
+        false => (None, index),
+    };
+    let group = group.map(Literal::usize_unsuffixed).into_iter();
+    let index = Literal::usize_unsuffixed(index);
+    quote!(#of #(.#group)* .#index)
+}
