@@ -11,6 +11,7 @@ zorb::idl! {
         const fixed VAT = 19.50d;
         const Price SHIPPING = -4.9d;
         const Exact QUARTER = 0.25;
+        const Exact THIRD = 1.0 / 3.0;
         const int8 LEAST = -128;
 
         exception Broke { Price missing; };
@@ -91,6 +92,7 @@ async fn exact_numbers_travel() {
     let till: TillRef = from_afar(&client, &till).await;
 
     let third = LongDouble::from(1) / LongDouble::from(3);
+    assert_eq!(numbers::THIRD.to_bits(), third.to_bits());
     let price = |text: &str| text.parse::<Fixed<5, 2>>().unwrap();
     let call = till.add(price("0.05"), third, -1, &[numbers::LEAST, 0, 127]);
     let (sum, twice, levels) = in_time(call).await.unwrap();

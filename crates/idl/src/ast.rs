@@ -321,7 +321,7 @@ pub(crate) struct Expr {
 #[derive(Debug, Clone)]
 pub(crate) enum ExprKind {
     Integer(u64),
-    Float(f64),
+    Float(Rc<str>),
     /// As written, without its suffix.
     Fixed(Rc<str>),
     Boolean(bool),

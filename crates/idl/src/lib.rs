@@ -59,6 +59,7 @@ mod names;
 mod options;
 mod parser;
 mod preprocess;
+mod real;
 mod resolve;
 mod selection;
 mod source;

@@ -31,6 +31,10 @@ pub const MAX_MACRO_TOKENS: usize = 1_000_000;
 /// How many characters a name may have. IDL knows no bound; rustc and people do, and it keeps diagnostics short.
 pub const MAX_NAME_CHARS: usize = 1_000;
 
+/// How many characters a floating-point number may have. Its value takes time that grows with their square, and no
+/// digit beyond the first hundred was ever meant.
+pub const MAX_NUMBER_CHARS: usize = 10_000;
+
 /// How many characters of a line a diagnostic shows. There are files of one line.
 pub const MAX_SHOWN_CHARS: usize = 200;
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 pub(crate) use crate::ast::{Basic, Direction, InterfaceKind, ValueKind};
+use crate::real::Real;
 use crate::source::Span;
 
 /// Index of a definition in its [`Model`].
@@ -272,7 +273,7 @@ pub(crate) enum Type {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Integer(i128),
-    Float(f64),
+    Float(Real),
     /// The number without its point, and how many of its digits stand behind it.
     Fixed {
         unscaled: i128,

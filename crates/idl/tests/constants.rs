@@ -71,6 +71,55 @@ fn other_numbers_have_the_values_of_the_book() {
 }
 
 #[test]
+fn long_doubles_are_computed_in_all_their_bits() {
+    let before =
+        "const double TENTH = 0.1; const long double THIRD = 1.0 / 3.0; const float SINGLE = 0.1;";
+    assert_values(
+        before,
+        &[
+            ("double", "1.0 / 3.0", "0.3333333333333333"),
+            ("double", "THIRD", "0.3333333333333333"),
+            ("double", "TENTH - 1e-20", "0.1"),
+            ("double", "SINGLE", "0.10000000149011612"),
+            ("float", "THIRD", "0.33333334"),
+        ],
+    );
+    let bits = |expression| {
+        let found = value(before, "long double", expression).unwrap();
+        let bits = found.strip_prefix("::zorb::LongDouble::from_bits(0x");
+        bits.map(|bits| bits.trim_end_matches(')').replace('_', ""))
+    };
+    for (expression, expected) in [
+        ("THIRD", "3ffd5555555555555555555555555555"),
+        ("-THIRD", "bffd5555555555555555555555555555"),
+        ("1e400", "452fb4ec7f91973ff3cb1ccf26fbc178"),
+        ("1e-4950", "000000000000000000057c9647e1a018"),
+        ("0.1", "3ffb999999999999999999999999999a"),
+        ("1.0 + 1e-34", "3fff0000000000000000000000000001"),
+        (
+            "2.0 - THIRD * 3.0 - 1e-34",
+            "3ffeffffffffffffffffffffffffffff",
+        ),
+    ] {
+        assert_eq!(bits(expression).as_deref(), Some(expected), "{expression}");
+    }
+    // What a double is exactly is written as one.
+    assert_values(
+        before,
+        &[
+            ("long double", "TENTH", "::zorb::LongDouble::from_f64(0.1)"),
+            (
+                "long double",
+                "THIRD * 3.0 * 0.25",
+                "::zorb::LongDouble::from_f64(0.25)",
+            ),
+        ],
+    );
+    let refused = value(before, "long double", "1e4932 * 10.0").unwrap_err();
+    assert_eq!(refused, "the result is too large");
+}
+
+#[test]
 fn fixed_point_numbers_are_cut_and_not_rounded() {
     let before = "typedef fixed<4, 2> Money; const fixed THIRD = 1d / 3d;";
     for (ty, expression, units) in [

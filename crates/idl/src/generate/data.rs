@@ -113,16 +113,22 @@ impl Generator<'_> {
                 let digits = Literal::u128_unsuffixed(number.unsigned_abs());
                 quote!(#sign #digits)
             }
+            // What no double is, is there to the last bit.
+            Value::Float(number) if !number.is_double() => {
+                let bits = hexadecimal(number.bits());
+                quote!(#orb::LongDouble::from_bits(#bits))
+            }
             Value::Float(number) => {
-                if resembles_a_known_constant(*number) {
+                let number = number.to_f64();
+                if resembles_a_known_constant(number) {
                     allow = quote!(#[allow(clippy::approx_constant, reason = "the value the IDL gives")]);
                 }
                 match ty {
                     Type::Basic(Basic::LongDouble) => {
-                        let number = float(*number, false);
+                        let number = float(number, false);
                         quote!(#orb::LongDouble::from_f64(#number))
                     }
-                    _ => float(*number, matches!(ty, Type::Basic(Basic::Float))),
+                    _ => float(number, matches!(ty, Type::Basic(Basic::Float))),
                 }
             }
             Value::Boolean(value) => quote!(#value),
@@ -176,6 +182,16 @@ fn rescale(unscaled: i128, scale: u8, of_type: u8) -> i128 {
     } else {
         unscaled / power
     }
+}
+
+/// As a literal of sixteen octets, in groups that people can compare.
+fn hexadecimal(bits: u128) -> TokenStream {
+    let digits = format!("{bits:032x}");
+    let groups: Vec<&str> = (0..8)
+        .filter_map(|group| digits.get(group * 4..group * 4 + 4))
+        .collect();
+    let literal: Result<Literal, _> = format!("0x{}", groups.join("_")).parse();
+    literal.map_or_else(|_| quote!(#bits), |literal| quote!(#literal))
 }
 
 fn float(number: f64, single: bool) -> TokenStream {

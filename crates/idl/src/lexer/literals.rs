@@ -9,6 +9,8 @@ use nom::sequence::{delimited, pair, preceded};
 use nom::{IResult, Parser};
 
 use super::Kind;
+use crate::limits::MAX_NUMBER_CHARS;
+use crate::real::{Precision, Real};
 
 pub(super) fn narrow_literal(i: &str) -> IResult<&str, Kind> {
     alt((
@@ -157,9 +159,10 @@ fn real(i: &str) -> IResult<&str, Kind> {
     if let Ok((rest, _)) = one_of::<_, _, nom::error::Error<&str>>("dD")(rest) {
         return Ok((rest, Kind::Fixed(text.into())));
     }
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => Ok((rest, Kind::Float(number))),
-        _ => Err(nom::Err::Error(nom::error::make_error(
+    let small = text.parse().is_ok_and(f64::is_finite) && text.len() <= MAX_NUMBER_CHARS;
+    match small || Real::parse(text, Precision::Quad).is_some() {
+        true => Ok((rest, Kind::Float(text.into()))),
+        false => Err(nom::Err::Error(nom::error::make_error(
             i,
             nom::error::ErrorKind::Float,
         ))),

@@ -118,7 +118,7 @@ fn primary<'a>(i: Tokens<'a>) -> Parsed<'a, Expr> {
     };
     match &token.kind {
         Kind::Integer(number) => simple(ExprKind::Integer(*number)),
-        Kind::Float(number) => simple(ExprKind::Float(*number)),
+        Kind::Float(text) => simple(ExprKind::Float(text.clone())),
         Kind::Char(c) => simple(ExprKind::Char(*c)),
         Kind::WideChar(c) => simple(ExprKind::WideChar(*c)),
         Kind::Str(_) => Ok(strings(i, false)),

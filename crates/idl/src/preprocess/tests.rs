@@ -30,7 +30,7 @@ fn written(token: &Token) -> String {
         Kind::Word(word) => word.to_string(),
         Kind::Escaped(word) => format!("_{word}"),
         Kind::Integer(number) => number.to_string(),
-        Kind::Float(number) => format!("{number:?}"),
+        Kind::Float(text) => text.to_string(),
         Kind::Str(text) => format!("{text:?}"),
         Kind::Char(c) => format!("{c:?}"),
         Kind::Punct(mark) => (*mark).to_owned(),

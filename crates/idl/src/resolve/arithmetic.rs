@@ -1,14 +1,20 @@
 //! The operators of constant expressions, on values.
 
+use std::ops::{Add, Div, Mul, Sub};
+
+use rustc_apfloat::ieee::Quad;
+
 use super::decimal::{Decimal, Fault};
 use crate::ast::BinaryOp;
 use crate::model::Value;
+use crate::real::{Operator, Precision, Real};
 
-/// The integer type an expression is evaluated for.
+/// What an expression is evaluated for: an integer type, or how exact a floating-point number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Width {
     pub(super) octets: u32,
     pub(super) signed: bool,
+    pub(super) precision: Precision,
 }
 
 impl Width {
@@ -102,7 +108,7 @@ pub(super) fn unary(op: char, value: Value, width: Width) -> Result<Value, Refus
     match (op, value) {
         ('+', value) if is_number(&value) => Ok(value),
         ('-', Value::Integer(number)) => Ok(Value::Integer(-number)),
-        ('-', Value::Float(number)) => Ok(Value::Float(-number)),
+        ('-', Value::Float(number)) => Ok(Value::Float(number.negated())),
         ('-', Value::Fixed { unscaled, scale }) => Ok(Value::Fixed {
             unscaled: -unscaled,
             scale,
@@ -113,12 +119,19 @@ pub(super) fn unary(op: char, value: Value, width: Width) -> Result<Value, Refus
     }
 }
 
-pub(super) fn binary(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, Refusal> {
+pub(super) fn binary(
+    op: BinaryOp,
+    left: &Value,
+    right: &Value,
+    precision: Precision,
+) -> Result<Value, Refusal> {
     match (left, right) {
         (&Value::Integer(left), &Value::Integer(right)) => {
             integers(op, left, right).map(Value::Integer)
         }
-        (&Value::Float(left), &Value::Float(right)) => floats(op, left, right).map(Value::Float),
+        (&Value::Float(left), &Value::Float(right)) => {
+            floats(op, left, right, precision).map(Value::Float)
+        }
         (
             &Value::Fixed { unscaled, scale },
             &Value::Fixed {
@@ -150,18 +163,16 @@ pub(super) fn binary(op: BinaryOp, left: &Value, right: &Value) -> Result<Value,
     }
 }
 
-fn floats(op: BinaryOp, left: f64, right: f64) -> Result<f64, Refusal> {
-    let result = match op {
-        BinaryOp::Add => left + right,
-        BinaryOp::Subtract => left - right,
-        BinaryOp::Multiply => left * right,
-        BinaryOp::Divide if right == 0.0 => return Err(Refusal::DivisionByZero),
-        BinaryOp::Divide => left / right,
+fn floats(op: BinaryOp, left: Real, right: Real, precision: Precision) -> Result<Real, Refusal> {
+    let (double, quad): (Operator<f64>, Operator<Quad>) = match op {
+        BinaryOp::Add => (Add::add, |left, right| (left + right).value),
+        BinaryOp::Subtract => (Sub::sub, |left, right| (left - right).value),
+        BinaryOp::Multiply => (Mul::mul, |left, right| (left * right).value),
+        BinaryOp::Divide if right.is_zero() => return Err(Refusal::DivisionByZero),
+        BinaryOp::Divide => (Div::div, |left, right| (left / right).value),
         _ => return Err(Refusal::WholeOnly),
     };
-    result
-        .is_finite()
-        .then_some(result)
+    left.combine(right, precision, double, quad)
         .ok_or(Refusal::TooLarge)
 }
 
@@ -197,7 +208,11 @@ mod tests {
 
     #[test]
     fn a_complement_is_that_of_the_type_or_of_the_part() {
-        let width = |octets, signed| Width { octets, signed };
+        let width = |octets, signed| Width {
+            octets,
+            signed,
+            precision: Precision::Double,
+        };
         for (octets, signed, number, complement) in [
             (4, true, 5, -6),
             (4, true, -6, 5),

@@ -6,6 +6,7 @@ use super::decimal::{Decimal, MAX_DIGITS};
 use crate::ast::{Basic, BinaryOp, Expr, ExprKind, ScopedName};
 use crate::diagnostic::Report;
 use crate::model::{DefId, DefKind, ScopeId, Type, Value};
+use crate::real::{Precision, Real};
 use crate::source::Span;
 
 /// What the target itself can hold, and its name.
@@ -23,7 +24,7 @@ fn limits(basic: Basic) -> Option<(i128, i128, &'static str)> {
     })
 }
 
-/// The width that whole numbers are computed in for a constant of that type.
+/// The width that whole numbers are computed in for a constant of that type, and the precision of others.
 fn width(ty: &Type) -> Width {
     let (octets, signed) = match ty {
         Type::Basic(Basic::Octet) => (1, false),
@@ -36,7 +37,15 @@ fn width(ty: &Type) -> Width {
         // Of all other types, none is a whole number: the widest will do to find that out.
         _ => (8, true),
     };
-    Width { octets, signed }
+    let precision = match ty {
+        Type::Basic(Basic::LongDouble) => Precision::Quad,
+        _ => Precision::Double,
+    };
+    Width {
+        octets,
+        signed,
+        precision,
+    }
 }
 
 impl Resolver<'_> {
@@ -102,6 +111,27 @@ impl Resolver<'_> {
         None
     }
 
+    fn float_literal(&self, text: &str, span: Span, precision: Precision) -> Option<Value> {
+        let number = Real::parse(text, precision);
+        if number.is_none() {
+            // The lexer has taken it, so that it fits a quad.
+            self.report(beyond_double(text, span));
+        }
+        number.map(Value::Float)
+    }
+
+    /// A long double where a double is computed with is one as far as it can be.
+    fn at_precision(&self, value: Value, span: Span, precision: Precision) -> Option<Value> {
+        let Value::Float(number) = value else {
+            return Some(value);
+        };
+        let rounded = number.rounded(precision);
+        if rounded.is_none() {
+            self.report(beyond_double(&number.to_string(), span));
+        }
+        rounded.map(Value::Float)
+    }
+
     /// The positive number that bounds a string, a sequence or an array; 1 when there is none and that was reported.
     pub(super) fn bound(&mut self, scope: ScopeId, expr: &Expr) -> u32 {
         let Some(value) = self.evaluate(scope, expr, width(&Type::Basic(Basic::ULong))) else {
@@ -154,14 +184,17 @@ impl Resolver<'_> {
     fn evaluate(&mut self, scope: ScopeId, expr: &Expr, width: Width) -> Option<Value> {
         Some(match &expr.kind {
             ExprKind::Integer(number) => Value::Integer((*number).into()),
-            ExprKind::Float(number) => Value::Float(*number),
+            ExprKind::Float(text) => self.float_literal(text, expr.span, width.precision)?,
             ExprKind::Fixed(text) => self.fixed_literal(text, expr.span)?,
             ExprKind::Boolean(value) => Value::Boolean(*value),
             ExprKind::Char(c) => Value::Char(*c),
             ExprKind::WideChar(c) => Value::WideChar(*c),
             ExprKind::Str(text) => Value::Str(text.clone()),
             ExprKind::WideStr(text) => Value::WideStr(text.clone()),
-            ExprKind::Named(name) => self.named_constant(scope, name)?,
+            ExprKind::Named(name) => {
+                let value = self.named_constant(scope, name)?;
+                self.at_precision(value, expr.span, width.precision)?
+            }
             ExprKind::Unary(op, operand) => {
                 let value = self.evaluate(scope, operand, width)?;
                 match unary(*op, value.clone(), width) {
@@ -185,7 +218,7 @@ impl Resolver<'_> {
                 for (op, operand) in rest {
                     let right = self.part(scope, operand, width)?;
                     let span = first.span.to(operand.span);
-                    left = match binary(*op, &left, &right) {
+                    left = match binary(*op, &left, &right, width.precision) {
                         Ok(value) => value,
                         Err(refusal) => {
                             let operands = [(&left, left_span), (&right, operand.span)];
@@ -319,17 +352,11 @@ fn fit(ty: &Type, value: Value, expr: &Expr, written: Option<Span>) -> Result<Va
                 "{number} does not fit into {name} ({least} to {most})"
             ))
         }
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the narrowing is what is checked"
-        )]
-        (Type::Basic(Basic::Float), Value::Float(number)) if (number as f32).is_infinite() => {
-            refuse(format!("{number:e} does not fit into float"))
-        }
-        (
-            Type::Basic(Basic::Float | Basic::Double | Basic::LongDouble),
-            value @ Value::Float(_),
-        )
+        (Type::Basic(Basic::Float), Value::Float(number)) => match number.rounded_to_single() {
+            Some(number) => Ok(Value::Float(number)),
+            None => refuse(format!("{number} does not fit into float")),
+        },
+        (Type::Basic(Basic::Double | Basic::LongDouble), value @ Value::Float(_))
         | (Type::Basic(Basic::Boolean), value @ Value::Boolean(_)) => Ok(value),
         (Type::Basic(Basic::WideChar), Value::WideChar(c)) if c.len_utf16() > 1 => {
             refuse("a wchar is one unit of UTF-16, and this character takes two".to_owned())
@@ -380,6 +407,11 @@ fn fit(ty: &Type, value: Value, expr: &Expr, written: Option<Span>) -> Result<Va
         }
         (ty, value) => Err(Box::new(mismatch(ty, &value, expr, written))),
     }
+}
+
+fn beyond_double(number: &str, span: Span) -> Report {
+    let message = format!("{number} does not fit into double");
+    Report::new(span, message).hint("a `long double` has room for it")
 }
 
 /// With a label at `written`, if that is anywhere.
@@ -458,7 +490,10 @@ fn mismatch(ty: &Type, value: &Value, expr: &Expr, written: Option<Span>) -> Rep
             format!("give the number a point, as in `{example}`")
         }
         (Type::Basic(basic), Value::Float(number))
-            if limits(*basic).is_some() && number.fract() == 0.0 && number.abs() < 1e15 =>
+            if let number = number.to_f64()
+                && limits(*basic).is_some()
+                && number.fract() == 0.0
+                && number.abs() < 1e15 =>
         {
             format!("write `{number:.0}`")
         }
