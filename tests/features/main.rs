@@ -4,6 +4,7 @@
 
 mod bits;
 mod contexts;
+mod factories;
 mod local;
 mod many;
 mod numbers;

@@ -123,7 +123,8 @@ pub(crate) struct ValueType {
     pub(crate) ancestors: Vec<DefId>,
     /// Its own state, in the order of the text, which is that of the wire.
     pub(crate) members: Vec<StateMember>,
-    pub(crate) factories: Vec<Factory>,
+    /// How it is made: parameters are `in` ones, and there is no result.
+    pub(crate) factories: Vec<Operation>,
     /// Its own operations, attributes taken apart into theirs.
     pub(crate) operations: Vec<Operation>,
 }
@@ -133,14 +134,6 @@ pub(crate) struct StateMember {
     pub(crate) def: DefId,
     pub(crate) public: bool,
     pub(crate) ty: Type,
-}
-
-/// How a value type is made; parameters are `in` ones.
-#[derive(Debug)]
-pub(crate) struct Factory {
-    pub(crate) def: DefId,
-    pub(crate) parameters: Vec<Parameter>,
-    pub(crate) raises: Vec<DefId>,
 }
 
 #[derive(Debug)]
@@ -208,7 +201,7 @@ pub(crate) struct Bitmask {
 /// What can be called.
 #[derive(Debug)]
 pub(crate) struct Operation {
-    /// The operation or attribute.
+    /// The operation, attribute or factory.
     pub(crate) def: DefId,
     pub(crate) role: Role,
     pub(crate) oneway: bool,
@@ -225,6 +218,8 @@ pub(crate) enum Role {
     Operation,
     Get,
     Set,
+    /// Of a value type.
+    Factory,
 }
 
 #[derive(Debug)]

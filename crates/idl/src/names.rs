@@ -7,8 +7,8 @@ use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 
 use crate::diagnostic::{Report, Sink};
 use crate::model::{
-    Bitset, DefId, DefKind, Interface, InterfaceKind, Model, Operation, Role, ScopeId, Struct,
-    Union, ValueType,
+    Bitset, DefId, DefKind, InterfaceKind, Model, Operation, Role, ScopeId, Struct, Union,
+    ValueType,
 };
 use crate::options::{Setting, Settings};
 use crate::selection::Selection;
@@ -216,10 +216,10 @@ fn has_parameter(model: &Model, operation: DefId, name: &str) -> bool {
     let Some(owner) = model.scope(model.def(operation).scope).owner else {
         return false;
     };
-    let mut operations = model
-        .operations(owner)
-        .iter()
-        .filter(|candidate| candidate.def == operation);
+    let value = model.value_type(owner);
+    let factories = value.map_or(&[][..], |value| &value.factories);
+    let all = model.operations(owner).iter().chain(factories);
+    let mut operations = all.filter(|candidate| candidate.def == operation);
     operations.any(|operation| {
         operation
             .parameters
@@ -277,6 +277,11 @@ impl Names {
     /// The trait of the operations of a value type.
     pub(crate) fn value_operations(&self, id: DefId) -> String {
         format!("{}Operations", self.stem(id))
+    }
+
+    /// The trait of the factories of a value type. Not called `…Factory`: IDL is full of interfaces of that name.
+    pub(crate) fn value_factories(&self, id: DefId) -> String {
+        format!("{}Factories", self.stem(id))
     }
 
     /// The member of a value type's state that is the state of its base.
@@ -344,12 +349,10 @@ impl Clashes<'_> {
                 self.take(&mut fields, Space::Value, name, member.def, None);
             }
         }
-        for operation in self
-            .model
-            .operations(owner)
-            .iter()
-            .filter(|operation| !operation.raises.is_empty())
-        {
+        let value = self.model.value_type(owner);
+        let factories = value.map_or(&[][..], |value| &value.factories);
+        let operations = self.model.operations(owner).iter().chain(factories);
+        for operation in operations.filter(|operation| !operation.raises.is_empty()) {
             let what = format!("the error type of `{}`", self.model.def(operation.def).name);
             self.take(
                 &mut taken,
@@ -360,7 +363,13 @@ impl Clashes<'_> {
             );
         }
         if let Some(interface) = self.model.interface(owner) {
-            self.methods(interface);
+            let bases = interface.ancestors.iter().rev();
+            let bases = bases.filter_map(|&base| self.model.interface(base));
+            self.methods(bases.chain([interface]).flat_map(|it| &it.operations));
+        }
+        if let Some(value) = self.model.value_type(owner) {
+            self.methods(value.operations.iter());
+            self.methods(value.factories.iter());
         }
     }
 
@@ -418,8 +427,8 @@ impl Clashes<'_> {
                 );
             }
             DefKind::Const(..) => self.take(taken, Space::Value, name, id, None),
-            DefKind::Value(_) => {
-                let generated = [
+            DefKind::Value(value) => {
+                let mut generated = vec![
                     (
                         self.names.value_operations(id),
                         format!("the operations of value type `{idl}`"),
@@ -429,6 +438,10 @@ impl Clashes<'_> {
                         format!("the module of value type `{idl}`"),
                     ),
                 ];
+                if !value.factories.is_empty() {
+                    let what = format!("the factories of value type `{idl}`");
+                    generated.push((self.names.value_factories(id), what));
+                }
                 self.take(taken, Space::Type, name, id, None);
                 for (name, what) in generated {
                     self.take(taken, Space::Type, name, id, Some(what));
@@ -507,18 +520,10 @@ impl Clashes<'_> {
         }
     }
 
-    /// A reference has inherited operations too.
-    fn methods(&self, interface: &Interface) {
+    /// The functions of one trait or reference, which has inherited ones too.
+    fn methods<'b>(&self, operations: impl Iterator<Item = &'b Operation>) {
         let mut taken = Taken::new();
-        let bases = interface
-            .ancestors
-            .iter()
-            .rev()
-            .filter_map(|&base| self.model.interface(base));
-        for operation in bases
-            .chain([interface])
-            .flat_map(|interface| &interface.operations)
-        {
+        for operation in operations {
             let what = (operation.role == Role::Set).then(|| {
                 format!(
                     "the setter of attribute `{}`",

@@ -73,15 +73,20 @@ impl Generator<'_> {
         }
     }
 
+    /// A parameter of what is called as it stands: as a servant has it, but for octets, which lie in no message.
+    pub(super) fn local_parameter(&self, from: ScopeId, ty: &Type) -> TokenStream {
+        match self.is_octets(ty) {
+            true => quote!(&[u8]),
+            false => self.servant_parameter(from, ty),
+        }
+    }
+
     fn local_method(&self, from: ScopeId, owner: &Interface, operation: &Operation) -> TokenStream {
         let doc = self.operation_doc(operation);
         let method = format_ident!("{}", self.names.method(operation));
         let parameters = self.inputs(operation).map(|parameter| {
             let name = self.parameter_name(operation, parameter);
-            let ty = match self.is_octets(&parameter.ty) {
-                true => quote!(&[u8]),
-                false => self.servant_parameter(from, &parameter.ty),
-            };
+            let ty = self.local_parameter(from, &parameter.ty);
             quote!(#name: #ty)
         });
         let parameters = parameters.chain(self.context_parameter(operation));

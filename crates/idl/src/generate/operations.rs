@@ -14,7 +14,7 @@ impl Generator<'_> {
     pub(super) fn wire_name(&self, operation: &Operation) -> String {
         let name = &self.model.def(operation.def).name;
         match operation.role {
-            Role::Operation => name.to_string(),
+            Role::Operation | Role::Factory => name.to_string(),
             Role::Get => format!("_get_{name}"),
             Role::Set => format!("_set_{name}"),
         }
@@ -115,6 +115,7 @@ impl Generator<'_> {
         let mut line = match (operation.role, operation.oneway) {
             (Role::Operation, false) => format!("Operation `{name}`."),
             (Role::Operation, true) => format!("Oneway operation `{name}`."),
+            (Role::Factory, _) => format!("Factory `{name}`."),
             (Role::Get, _) => format!("Reads attribute `{name}`."),
             (Role::Set, _) => format!("Writes attribute `{name}`."),
         };

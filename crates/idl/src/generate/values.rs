@@ -11,7 +11,9 @@ impl Generator<'_> {
     pub(super) fn value_type(&self, id: DefId, value: &ValueType) -> TokenStream {
         let private = &self.private;
         let nested = self.scope(value.scope);
-        let errors = self.errors_of(value.scope, &value.operations);
+        let errors = [&value.operations, &value.factories]
+            .map(|operations| self.errors_of(value.scope, operations));
+        let errors = quote!(#(#errors)*);
         let module = (!nested.is_empty() || !errors.is_empty()).then(|| {
             let name = ident(&self.names.inner_module(id));
             let doc = format!(
@@ -80,6 +82,7 @@ impl Generator<'_> {
         let contract = self
             .has_operations(id)
             .then(|| self.value_contract(id, value));
+        let factories = (!value.factories.is_empty()).then(|| self.factories(id, value));
         let type_code = self.own_type_code(id);
         quote! {
             #module
@@ -90,7 +93,46 @@ impl Generator<'_> {
                 #kind [#(#contracts),*]
             );
             #contract
+            #factories
         }
+    }
+
+    /// The trait of the ways to make a value: functions, since there is no value to call them on yet.
+    fn factories(&self, id: DefId, value: &ValueType) -> TokenStream {
+        let orb = &self.orb;
+        let from = self.model.def(id).scope;
+        let (name, state) = (
+            ident(&self.names.value_factories(id)),
+            ident(self.names.of(id)),
+        );
+        let doc = format!(
+            " The factories of value type `{}`. Implement it for `{state}`; the ORB calls none of them.",
+            self.model.def(id).repository_id
+        );
+        let functions = value.factories.iter().map(|factory| {
+            let doc = self.operation_doc(factory);
+            let function = ident(&self.names.method(factory));
+            let parameters: Vec<_> = self
+                .inputs(factory)
+                .map(|parameter| {
+                    let name = self.parameter_name(factory, parameter);
+                    let ty = self.local_parameter(from, &parameter.ty);
+                    quote!(#name: #ty)
+                })
+                .collect();
+            let error = self.error_in(from, value.scope, factory);
+            let allow = lints(parameters.len(), 0);
+            let new = (function == "new").then(|| {
+                quote!(#[allow(clippy::new_ret_no_self, reason = "what is new is a handle to one")])
+            });
+            quote! {
+                #doc
+                #allow
+                #new
+                fn #function(#(#parameters),*) -> ::core::result::Result<#orb::Value<#state>, #error>;
+            }
+        });
+        quote! { #[doc = #doc] pub trait #name { #(#functions)* } }
     }
 
     /// The struct, and the name of the member that is the base's state.

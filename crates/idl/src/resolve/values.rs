@@ -9,7 +9,9 @@ use crate::ast::{
 };
 use crate::diagnostic::Report;
 use crate::limits::{MAX_BASES, MAX_PARAMETERS};
-use crate::model::{DefId, DefKind, Factory, ScopeId, StateMember, Type, ValueKind, ValueType};
+use crate::model::{
+    DefId, DefKind, Operation, Role, ScopeId, StateMember, Type, ValueKind, ValueType,
+};
 
 impl Resolver<'_> {
     /// The value type `head` names, made or found; `None` when it cannot be filled.
@@ -342,11 +344,18 @@ impl Resolver<'_> {
             self.report(Report::new(head.name.span, message));
         }
         let raises = self.raises(scope, &factory.raises);
-        if let DefKind::Value(value) = &mut self.model.defs[owner.0].kind {
-            value.factories.push(Factory {
+        let sound = parameters.iter().all(|it| !self.is_error(&it.ty));
+        if let DefKind::Value(value) = &mut self.model.defs[owner.0].kind
+            && sound
+        {
+            value.factories.push(Operation {
                 def,
+                role: Role::Factory,
+                oneway: false,
+                result: None,
                 parameters,
                 raises,
+                context: Vec::new(),
             });
         }
     }

@@ -196,6 +196,13 @@ pub mod garden {
         Plant, "Garden::Plant", ["IDL:example.com/Garden/Plant:1.0"], & __TC_PLANT, base
         : [], derives : [], known : [Tree], plain[]
     );
+    /// The factories of value type `IDL:example.com/Garden/Plant:1.0`. Implement it for `Plant`; the ORB calls none of them.
+    pub trait PlantFactories {
+        /// Factory `seed`.
+        fn seed(
+            name: &str,
+        ) -> ::core::result::Result<::zorb::Value<Plant>, ::zorb::SystemException>;
+    }
     ::zorb::__private::type_code!(
         __TC_PLANT = __Tc::Value(__TcKind::Value, "IDL:example.com/Garden/Plant:1.0",
         "Plant", 0, & __Tc::Null, & [("name", & __Tc::String(0), 1), ("parent", &
