@@ -326,7 +326,7 @@ pub(crate) enum ExprKind {
     Fixed(Rc<str>),
     Boolean(bool),
     Char(char),
-    WideChar(char),
+    WideChar(u32),
     Str(Rc<str>),
     WideStr(Rc<str>),
     Named(ScopedName),

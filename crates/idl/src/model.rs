@@ -276,12 +276,18 @@ pub(crate) enum Value {
     },
     Boolean(bool),
     Char(char),
-    WideChar(char),
+    WideChar(u32),
     Str(Rc<str>),
     WideStr(Rc<str>),
     Enumerator(DefId),
     /// Reported already.
     Error,
+}
+
+/// A wide character as it is written, without the `L`.
+pub(crate) fn show_wide(code: u32) -> String {
+    let half = || format!("'\\u{code:04x}'");
+    char::from_u32(code).map_or_else(half, |c| format!("{c:?}"))
 }
 
 impl Model {

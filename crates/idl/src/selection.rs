@@ -103,7 +103,8 @@ impl Left {
             Self::Counted(_, taken) => {
                 taken.extend(labels.filter_map(|label| match label {
                     Value::Integer(number) => Some(*number),
-                    Value::Char(c) | Value::WideChar(c) => Some(i128::from(u32::from(*c))),
+                    Value::Char(c) => Some(i128::from(u32::from(*c))),
+                    Value::WideChar(c) => Some(i128::from(*c)),
                     _ => None,
                 }));
             }

@@ -138,7 +138,7 @@ impl Generator<'_> {
                 quote!(#orb::Char(#octet))
             }
             Value::WideChar(c) => {
-                let unit = Literal::u16_unsuffixed(u16::try_from(u32::from(*c)).unwrap_or(0xfffd));
+                let unit = Literal::u16_unsuffixed(u16::try_from(*c).unwrap_or(0xfffd));
                 quote!(#orb::WChar(#unit))
             }
             Value::Str(text) | Value::WideStr(text) => {

@@ -285,7 +285,8 @@ impl Generator<'_> {
         match label {
             Value::Integer(number) => *number,
             Value::Boolean(value) => i128::from(*value),
-            Value::Char(c) | Value::WideChar(c) => i128::from(u32::from(*c)),
+            Value::Char(c) => i128::from(u32::from(*c)),
+            Value::WideChar(c) => i128::from(*c),
             Value::Enumerator(enumerator) => match self.model.def(*enumerator).kind {
                 DefKind::Enumerator(owner) => match &self.model.def(owner).kind {
                     DefKind::Enum(all) => {

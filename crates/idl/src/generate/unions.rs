@@ -4,7 +4,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::{Generator, ident};
-use crate::model::{DefId, Union, Value};
+use crate::model::{DefId, Union, Value, show_wide};
 use crate::selection::{Selection, Selector, Unset};
 
 impl Generator<'_> {
@@ -90,7 +90,7 @@ impl Generator<'_> {
                 quote!(#discriminator(#octet))
             }
             Value::WideChar(c) => {
-                let unit = Literal::u16_unsuffixed(u16::try_from(u32::from(*c)).unwrap_or(0xfffd));
+                let unit = Literal::u16_unsuffixed(u16::try_from(*c).unwrap_or(0xfffd));
                 quote!(#discriminator(#unit))
             }
             Value::Enumerator(enumerator) => {
@@ -109,7 +109,8 @@ impl Generator<'_> {
             Value::Integer(number) => format!("`{number}`"),
             Value::Boolean(true) => "`TRUE`".to_owned(),
             Value::Boolean(false) => "`FALSE`".to_owned(),
-            Value::Char(c) | Value::WideChar(c) => format!("`{c:?}`"),
+            Value::Char(c) => format!("`{c:?}`"),
+            Value::WideChar(c) => format!("`{}`", show_wide(*c)),
             Value::Enumerator(enumerator) => format!("`{}`", self.model.def(*enumerator).name),
             _ => String::new(),
         };

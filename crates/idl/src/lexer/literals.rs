@@ -3,7 +3,7 @@
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while, take_while_m_n};
 use nom::character::complete::{char, digit0, digit1, none_of, one_of};
-use nom::combinator::{map, opt, recognize, value};
+use nom::combinator::{map, map_opt, map_res, opt, recognize, value};
 use nom::multi::fold_many0;
 use nom::sequence::{delimited, pair, preceded};
 use nom::{IResult, Parser};
@@ -13,61 +13,82 @@ use crate::limits::MAX_NUMBER_CHARS;
 use crate::real::{Precision, Real};
 
 pub(super) fn narrow_literal(i: &str) -> IResult<&str, Kind> {
+    let text = fold_many0(
+        map_opt(part("\"\\\n", false), char::from_u32),
+        String::new,
+        |mut text, c| {
+            text.push(c);
+            text
+        },
+    );
     alt((
-        map(character(false), Kind::Char),
-        map(string(false), |text| Kind::Str(text.into())),
+        map(map_opt(character(false), char::from_u32), Kind::Char),
+        map(quoted(text), |text| Kind::Str(text.into())),
     ))
     .parse(i)
 }
 
+/// Of a wide string the halves of characters have to match; a wide character may be one of them.
 pub(super) fn wide_literal(i: &str) -> IResult<&str, Kind> {
+    let units = fold_many0(part("\"\\\n", true), Vec::new, |mut units, code| {
+        match char::from_u32(code) {
+            Some(c) => units.extend_from_slice(c.encode_utf16(&mut [0; 2])),
+            None => units.extend(u16::try_from(code)),
+        }
+        units
+    });
     preceded(
         char('L'),
         alt((
             map(character(true), Kind::WideChar),
-            map(string(true), |text| Kind::WideStr(text.into())),
+            map(
+                map_res(quoted(units), |units| String::from_utf16(&units)),
+                |text| Kind::WideStr(text.into()),
+            ),
         )),
     )
     .parse(i)
 }
 
-fn character<'a>(
+/// One character, or its escape, as a code; not one of `end`.
+fn part<'a>(
+    end: &'static str,
     wide: bool,
-) -> impl Parser<&'a str, Output = char, Error = nom::error::Error<&'a str>> {
-    delimited(
-        char('\''),
-        alt((escape(wide), none_of("'\\\n"))),
-        char('\''),
-    )
+) -> impl Parser<&'a str, Output = u32, Error = nom::error::Error<&'a str>> {
+    alt((escape(wide), map(none_of(end), u32::from)))
 }
 
-fn string<'a>(
+fn character<'a>(
     wide: bool,
-) -> impl Parser<&'a str, Output = String, Error = nom::error::Error<&'a str>> {
-    let part = alt((escape(wide), none_of("\"\\\n")));
-    let body = fold_many0(part, String::new, |mut text, c| {
-        text.push(c);
-        text
-    });
-    delimited(char('"'), body, char('"'))
+) -> impl Parser<&'a str, Output = u32, Error = nom::error::Error<&'a str>> {
+    delimited(char('\''), part("'\\\n", wide), char('\''))
+}
+
+fn quoted<'a, T>(
+    text: impl Parser<&'a str, Output = T, Error = nom::error::Error<&'a str>>,
+) -> impl Parser<&'a str, Output = T, Error = nom::error::Error<&'a str>> {
+    delimited(char('"'), text, char('"'))
 }
 
 /// `\n`, `\ooo`, `\xhh` and, in wide literals, `\uhhhh`.
 fn escape<'a>(
     wide: bool,
-) -> impl Parser<&'a str, Output = char, Error = nom::error::Error<&'a str>> {
+) -> impl Parser<&'a str, Output = u32, Error = nom::error::Error<&'a str>> {
     move |i: &'a str| {
         let (i, _) = char('\\')(i)?;
-        let simple = alt((
-            value('\n', char('n')),
-            value('\t', char('t')),
-            value('\u{b}', char('v')),
-            value('\u{8}', char('b')),
-            value('\r', char('r')),
-            value('\u{c}', char('f')),
-            value('\u{7}', char('a')),
-            one_of("\\?'\""),
-        ));
+        let simple = map(
+            alt((
+                value('\n', char('n')),
+                value('\t', char('t')),
+                value('\u{b}', char('v')),
+                value('\u{8}', char('b')),
+                value('\r', char('r')),
+                value('\u{c}', char('f')),
+                value('\u{7}', char('a')),
+                one_of("\\?'\""),
+            )),
+            u32::from,
+        );
         let octal = code(8, take_while_m_n(1, 3, |c: char| c.is_digit(8)), wide);
         let hex = preceded(
             char('x'),
@@ -96,15 +117,13 @@ fn code<'a>(
     radix: u32,
     mut digits: impl Parser<&'a str, Output = &'a str, Error = nom::error::Error<&'a str>>,
     wide: bool,
-) -> impl Parser<&'a str, Output = char, Error = nom::error::Error<&'a str>> {
+) -> impl Parser<&'a str, Output = u32, Error = nom::error::Error<&'a str>> {
     move |i: &'a str| {
         let (rest, digits) = digits.parse(i)?;
         let most = if wide { 0xffff } else { 0xff };
-        // A lone surrogate is no `char`; there is no IDL in the world that needs one in a literal.
         let found = u32::from_str_radix(digits, radix)
             .ok()
-            .filter(|&code| code <= most)
-            .and_then(char::from_u32);
+            .filter(|&code| code <= most);
         match found {
             Some(c) => Ok((rest, c)),
             None => Err(nom::Err::Error(nom::error::make_error(
@@ -129,7 +148,7 @@ pub(super) fn number(i: &str) -> IResult<&str, Kind> {
 fn hexadecimal(i: &str) -> IResult<&str, Kind> {
     let digits = take_while(|c: char| c.is_ascii_hexdigit());
     let literal = preceded(alt((tag("0x"), tag("0X"))), digits);
-    nom::combinator::map_res(literal, |digits: &str| {
+    map_res(literal, |digits: &str| {
         u64::from_str_radix(digits, 16).map(Kind::Integer)
     })
     .parse(i)
@@ -140,7 +159,7 @@ fn integer(i: &str) -> IResult<&str, Kind> {
         Some(octal) if !octal.is_empty() => u64::from_str_radix(octal, 8).map(Kind::Integer),
         _ => digits.parse().map(Kind::Integer),
     };
-    nom::combinator::map_res(digit1, parse).parse(i)
+    map_res(digit1, parse).parse(i)
 }
 
 fn real(i: &str) -> IResult<&str, Kind> {

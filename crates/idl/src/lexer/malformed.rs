@@ -88,14 +88,17 @@ fn escape(body: &str, wide: bool) -> Option<String> {
             }
             'u' => {
                 let digits = run(char::is_ascii_hexdigit, 4);
-                let code = u32::from_str_radix(&digits, 16);
-                match code.map(char::from_u32) {
-                    Ok(Some(_)) => {}
-                    Ok(None) => {
+                match u32::from_str_radix(&digits, 16) {
+                    Ok(0xd800..0xdc00) if let Some(behind) = low_half(&behind[5..]) => {
+                        rest = behind;
+                        continue;
+                    }
+                    Ok(0xd800..0xe000) => {
                         return Some(format!(
                             "`\\u{digits}` is one half of a character, and needs the other"
                         ));
                     }
+                    Ok(_) => {}
                     Err(_) => return Some("`\\u` needs one to four hexadecimal digits".to_owned()),
                 }
             }
@@ -109,6 +112,13 @@ fn escape(body: &str, wide: bool) -> Option<String> {
         rest = &behind[first.len_utf8()..];
     }
     None
+}
+
+/// What is behind the escape of a low half, if `text` begins with one.
+fn low_half(text: &str) -> Option<&str> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    let code = u32::from_str_radix(digits, 16).ok()?;
+    (0xdc00..0xe000).contains(&code).then(|| &text[6..])
 }
 
 #[cfg(test)]

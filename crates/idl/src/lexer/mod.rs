@@ -25,7 +25,8 @@ pub(crate) enum Kind {
     /// A fixed-point literal, as written without its suffix.
     Fixed(Rc<str>),
     Char(char),
-    WideChar(char),
+    /// A code point, or half of one, which is a wide character as well.
+    WideChar(u32),
     Str(Rc<str>),
     WideStr(Rc<str>),
     /// Also `!`, `?` and `.`, which only the preprocessor knows.
@@ -500,7 +501,7 @@ mod tests {
             [
                 Kind::Str("a\"b".into()),
                 Kind::WideStr("\u{20ac}".into()),
-                Kind::WideChar('x')
+                Kind::WideChar('x'.into())
             ]
         );
         assert!(matches!(&kinds("'\\777'")[..], [Kind::Bad(_)]));

@@ -242,7 +242,8 @@ impl Evaluator<'_> {
         };
         match &piece.kind {
             Kind::Integer(number) => Ok(integer(*number, false)),
-            Kind::Char(c) | Kind::WideChar(c) => Ok(signed(i64::from(u32::from(*c)))),
+            Kind::Char(c) => Ok(signed(i64::from(u32::from(*c)))),
+            Kind::WideChar(c) => Ok(signed(i64::from(*c))),
             // As in C++.
             Kind::Word(word) if &**word == "true" => Ok(signed(1)),
             // What is defined nowhere is nothing.

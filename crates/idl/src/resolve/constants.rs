@@ -358,7 +358,7 @@ fn fit(ty: &Type, value: Value, expr: &Expr, written: Option<Span>) -> Result<Va
         },
         (Type::Basic(Basic::Double | Basic::LongDouble), value @ Value::Float(_))
         | (Type::Basic(Basic::Boolean), value @ Value::Boolean(_)) => Ok(value),
-        (Type::Basic(Basic::WideChar), Value::WideChar(c)) if c.len_utf16() > 1 => {
+        (Type::Basic(Basic::WideChar), Value::WideChar(c)) if c > 0xffff => {
             refuse("a wchar is one unit of UTF-16, and this character takes two".to_owned())
         }
         (Type::Basic(Basic::WideChar), value @ Value::WideChar(_)) => Ok(value),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::Resolver;
 use crate::ast::{Basic, Expr, ExprKind, Head, Label, ScopedName, Union as AstUnion};
 use crate::diagnostic::Report;
-use crate::model::{Case, DefId, DefKind, Member, ScopeId, Type, Union, Value};
+use crate::model::{Case, DefId, DefKind, Member, ScopeId, Type, Union, Value, show_wide};
 use crate::source::Span;
 
 /// The labels of a union so far.
@@ -151,7 +151,7 @@ impl Resolver<'_> {
         let (key, shown) = match value {
             Value::Integer(number) => (*number, number.to_string()),
             Value::Char(c) => (u32::from(*c).into(), format!("{c:?}")),
-            Value::WideChar(c) => (u32::from(*c).into(), format!("L{c:?}")),
+            Value::WideChar(c) => ((*c).into(), format!("L{}", show_wide(*c))),
             Value::Boolean(true) => (1, "TRUE".to_owned()),
             Value::Boolean(false) => (0, "FALSE".to_owned()),
             Value::Enumerator(id) => {
