@@ -21,6 +21,7 @@ mod key;
 mod manager;
 mod names;
 mod object;
+mod place;
 mod policy;
 mod registry;
 mod request;

@@ -1,5 +1,6 @@
 //! What generated skeletons are, seen from the adapter.
 
+use crate::place::{self, Place};
 use crate::request::{Outcome, Request};
 use core::fmt;
 use core::future::Future;
@@ -23,18 +24,28 @@ pub trait Skeleton: Send + Sync + 'static {
 ///
 /// Whoever holds it polls it where the request was read; it becomes a task only when that first
 /// poll is pending. Dropping it abandons the operation at its current await.
+///
+/// Costs a box, which is one that an earlier upcall of the same operation has left on this thread
+/// if there is one.
 #[must_use = "an upcall does nothing until it is polled"]
-pub struct Upcall(Pin<Box<dyn Future<Output = Outcome> + Send>>);
+pub struct Upcall(State);
+
+enum State {
+    /// There is nothing to run.
+    Over(Option<Outcome>),
+    /// `None` only while it is dropped.
+    Running(Option<Pin<Box<dyn Place>>>),
+}
 
 impl Upcall {
     /// An upcall that runs `future`.
     pub fn new(future: impl Future<Output = Outcome> + Send + 'static) -> Self {
-        Self(Box::pin(future))
+        Self(State::Running(Some(place::make(future))))
     }
 
     /// An upcall that is over before it begins.
     pub fn ready(outcome: Outcome) -> Self {
-        Self::new(core::future::ready(outcome))
+        Self(State::Over(Some(outcome)))
     }
 }
 
@@ -42,7 +53,25 @@ impl Future for Upcall {
     type Output = Outcome;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        self.0.as_mut().poll(cx)
+        match &mut self.0 {
+            State::Running(Some(running)) => running.as_mut().poll(cx),
+            // As of any future, nothing more comes of one that was ready.
+            State::Running(None) => Poll::Pending,
+            State::Over(outcome) => match outcome.take() {
+                Some(outcome) => Poll::Ready(outcome),
+                None => Poll::Pending,
+            },
+        }
+    }
+}
+
+impl Drop for Upcall {
+    fn drop(&mut self) {
+        if let State::Running(running) = &mut self.0
+            && let Some(running) = running.take()
+        {
+            running.leave();
+        }
     }
 }
 

@@ -1,0 +1,182 @@
+//! Where upcalls are made: boxes that are used again for the next upcall of their type.
+//!
+//! A future that has been polled cannot move, so it is boxed before its first poll; and most upcalls are over with
+//! that poll. Their boxes stay with the thread, a few for each type of future (that is: for each operation of each
+//! servant's type), so that a server in a steady state allocates none.
+
+use crate::request::Outcome;
+use core::any::{Any, TypeId};
+use core::cell::RefCell;
+use core::future::Future;
+use core::hash::{BuildHasherDefault, Hasher};
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::collections::HashMap;
+
+/// Places kept for each type of upcall and thread. One is in use at a time but for upcalls that are pending, which
+/// become tasks and allocate anyway, and calls that upcalls make to objects of their own ORB.
+const MAX_KEPT: usize = 4;
+/// A place larger than this is freed: so large a future is rare, and its operation no short one.
+const MAX_KEPT_OCTETS: usize = 16 << 10;
+
+/// A boxed future, without its type.
+pub(crate) trait Place: Send {
+    /// Polls the future; pending for ever when there is none.
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome>;
+
+    /// Drops the future, and keeps its box for the next one.
+    fn leave(self: Pin<Box<Self>>);
+}
+
+impl<F: Future<Output = Outcome> + Send + 'static> Place for Option<F> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        match self.as_pin_mut() {
+            Some(future) => future.poll(cx),
+            None => Poll::Pending,
+        }
+    }
+
+    fn leave(mut self: Pin<Box<Self>>) {
+        // What is dropped with it is the application's, and may begin another upcall.
+        self.set(None);
+        if size_of::<F>() <= MAX_KEPT_OCTETS {
+            keep(self);
+        }
+    }
+}
+
+/// The places of one type that are free.
+type Free<F> = Vec<Pin<Box<Option<F>>>>;
+
+/// Type ids are as good as hashed.
+#[derive(Default)]
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, octets: &[u8]) {
+        for octet in octets {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*octet);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+thread_local! {
+    static FREE: RefCell<HashMap<TypeId, Box<dyn Any>, BuildHasherDefault<AsIs>>> =
+        RefCell::new(HashMap::default());
+}
+
+/// A place with `future` in it.
+pub(crate) fn make<F: Future<Output = Outcome> + Send + 'static>(future: F) -> Pin<Box<dyn Place>> {
+    let free = FREE.try_with(|free| {
+        let mut free = free.try_borrow_mut().ok()?;
+        free.get_mut(&TypeId::of::<F>())?
+            .downcast_mut::<Free<F>>()?
+            .pop()
+    });
+    match free.ok().flatten() {
+        Some(mut place) => {
+            place.set(Some(future));
+            place
+        }
+        None => Box::pin(Some(future)),
+    }
+}
+
+fn keep<F: Future<Output = Outcome> + Send + 'static>(place: Pin<Box<Option<F>>>) {
+    // At thread exit there is nobody to keep it for.
+    let _ = FREE.try_with(|free| {
+        let Ok(mut free) = free.try_borrow_mut() else {
+            return;
+        };
+        let free = free
+            .entry(TypeId::of::<F>())
+            .or_insert_with(|| Box::new(Free::<F>::with_capacity(MAX_KEPT)));
+        if let Some(free) = free.downcast_mut::<Free<F>>()
+            && free.len() < MAX_KEPT
+        {
+            free.push(place);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::cell::Cell;
+    use core::future::poll_fn;
+    use core::task::Waker;
+
+    fn poll(place: &mut Pin<Box<dyn Place>>) -> Poll<Outcome> {
+        place.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    /// Where the future is that tells it.
+    async fn here(at: impl Fn(usize) + Send + 'static) -> Outcome {
+        let octet = 0_u8;
+        at((&raw const octet).addr());
+        // The octet has to live in the future for that.
+        poll_fn(|_| Poll::Ready(())).await;
+        let _ = core::hint::black_box(&octet);
+        Outcome::Silent
+    }
+
+    thread_local! {
+        static AT: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn an_upcall_is_made_where_the_last_one_of_its_type_was() {
+        let run = || {
+            let mut place = make(here(|at| AT.set(at)));
+            assert!(poll(&mut place).is_ready());
+            place.leave();
+            AT.get()
+        };
+        let first = run();
+        assert_eq!(run(), first);
+    }
+
+    #[test]
+    fn upcalls_that_are_under_way_together_have_places_of_their_own() {
+        let begin = |n: u32| {
+            make(async move {
+                poll_fn(|_| Poll::Pending::<()>).await;
+                assert_eq!(n, 0, "nobody gets this far");
+                Outcome::Silent
+            })
+        };
+        let mut places: Vec<_> = (0..10).map(begin).collect();
+        for place in &mut places {
+            assert!(poll(place).is_pending());
+        }
+        places.into_iter().for_each(|place| place.leave());
+    }
+
+    #[test]
+    fn what_is_dropped_with_an_upcall_may_begin_another() {
+        struct Last;
+        impl Drop for Last {
+            fn drop(&mut self) {
+                let mut place = make(async { Outcome::Silent });
+                assert!(poll(&mut place).is_ready());
+                place.leave();
+                AT.set(7);
+            }
+        }
+        let last = Last;
+        make(async move {
+            let _last = last;
+            Outcome::Silent
+        })
+        .leave();
+        assert_eq!(AT.get(), 7);
+    }
+}
