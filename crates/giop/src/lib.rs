@@ -94,7 +94,8 @@ pub use locate::{LocateReply, LocateRequestHeader, LocateStatus, cancel_request}
 pub use reader::Reader;
 pub use reply::{ReplyBuilder, ReplyHeader, ReplyStatus, read_system_exception};
 pub use request::{
-    AddressingDisposition, RequestBuilder, RequestHeader, ResponseFlags, TargetAddress,
+    AddressingDisposition, RequestBuilder, RequestHeader, RequestTemplate, ResponseFlags,
+    TargetAddress,
 };
 pub use table::{RequestId, RequestTable, TableFull};
 pub use user::{OperationError, UserException};

@@ -4,7 +4,10 @@ use crate::context::{ServiceContext, ServiceContexts};
 use crate::error::ProtocolError;
 use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
 use crate::ior::{Ior, TaggedProfile};
-use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, EncodeErrorKind, Encoder, Gather};
+use core::marker::PhantomData;
+use zorb_cdr::{
+    ByteOrder, DecodeError, Decoder, EncodeError, EncodeErrorKind, Encoder, Gather, WireFormat,
+};
 
 /// Alignment of a request or reply body in GIOP 1.2.
 pub(crate) const BODY_ALIGNMENT: usize = 8;
@@ -33,8 +36,11 @@ impl ResponseFlags {
         }
     }
 
-    fn to_octet(self) -> u8 {
+    /// Before GIOP 1.2 it is a boolean.
+    fn in_version(self, version: Version) -> u8 {
         match self {
+            Self::WithTarget if version < Version::V1_2 => 1,
+            _ if version < Version::V1_2 => 0,
             Self::None => 0,
             Self::WithServer => 1,
             Self::WithTarget => 3,
@@ -272,28 +278,151 @@ impl RequestBuilder<'_> {
         arguments: impl FnOnce(&mut Encoder<O>) -> Result<(), EncodeError>,
     ) -> Result<Gather, EncodeError> {
         write_header(&mut e, self.version, MessageKind::Request);
-        if self.version >= Version::V1_2 {
-            e.write_u32(self.request_id);
-            e.write_u8(self.response.to_octet());
-            e.write_u8(0);
-            e.write_u8(0);
-            e.write_u8(0);
-            target.write(&mut e)?;
-            e.write_raw_string(self.operation.as_bytes())?;
+        if self.version < Version::V1_2 {
             write_contexts(&mut e, self.contexts)?;
-        } else {
-            write_contexts(&mut e, self.contexts)?;
-            e.write_u32(self.request_id);
-            e.write_bool(self.response == ResponseFlags::WithTarget);
-            if self.version == Version::V1_1 {
-                e.write_u8(0);
-                e.write_u8(0);
-                e.write_u8(0);
-            }
-            e.write_octets(self.key)?;
-            e.write_raw_string(self.operation.as_bytes())?;
-            e.write_octets(&[])?;
         }
+        e.write_u32(self.request_id);
+        e.write_u8(self.response.in_version(self.version));
+        write_whom(&mut e, self.version, target, self.key)?;
+        write_operation(&mut e, self.version, self.operation, self.contexts)?;
+        finish(e, self.version, arguments)
+    }
+}
+
+/// Writes whom a request is for, behind the octet that says when a reply is wanted.
+fn write_whom<O: ByteOrder>(
+    e: &mut Encoder<O>,
+    version: Version,
+    target: &TargetAddress<'_>,
+    key: &[u8],
+) -> Result<(), EncodeError> {
+    // Reserved in 1.1 and 1.2, and padding in 1.0.
+    e.append(&[0; 3]);
+    if version >= Version::V1_2 {
+        target.write(e)
+    } else {
+        e.write_octets(key)
+    }
+}
+
+/// Writes the operation, and what stands between it and the arguments.
+fn write_operation<O: ByteOrder>(
+    e: &mut Encoder<O>,
+    version: Version,
+    operation: &str,
+    contexts: &[ServiceContext],
+) -> Result<(), EncodeError> {
+    e.write_raw_string(operation.as_bytes())?;
+    if version < Version::V1_2 {
+        // The principal.
+        return e.write_octets(&[]);
+    }
+    match contexts {
+        [] => e.write_count(0),
+        some => write_contexts(e, some),
+    }
+}
+
+/// Where the request id stands when there are no service contexts before it.
+const ID_POSITION: usize = HEADER_LEN;
+const ID_POSITION_BEFORE_1_2: usize = HEADER_LEN + 4;
+/// From the request id to when a reply is wanted.
+const RESPONSE_BEHIND_ID: usize = 4;
+
+/// The beginning of all requests of one version to one object, up to the operation's name: written once, copied into
+/// each of them as one block.
+///
+/// What it makes is octet by octet what [`RequestBuilder`] makes.
+///
+/// ```
+/// use zorb_cdr::{Encoder, NativeEndian, WireFormat};
+/// use zorb_giop::{RequestBuilder, RequestTemplate, ResponseFlags, TargetAddress, Version};
+///
+/// let (version, request_id, response) = (Version::V1_2, 7, ResponseFlags::WithTarget);
+/// let template = RequestTemplate::<NativeEndian>::new(version, &TargetAddress::Key(b"Bank"), b"Bank")?;
+/// let e = || Encoder::new(WireFormat::default());
+/// let message = template.encode(e(), request_id, response, "deposit", &[], |e| e.put(&10.0_f64))?;
+///
+/// let (key, operation, contexts) = (&b"Bank"[..], "deposit", &[][..]);
+/// let builder = RequestBuilder { version, request_id, response, key, operation, contexts };
+/// assert_eq!(message.to_vec(), builder.encode(e(), |e| e.put(&10.0_f64))?.to_vec());
+/// # Ok::<(), zorb_cdr::EncodeError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct RequestTemplate<O> {
+    version: Version,
+    /// A message without service contexts, request id and response flags 0.
+    octets: Box<[u8]>,
+    order: PhantomData<O>,
+}
+
+impl<O: ByteOrder> RequestTemplate<O> {
+    /// The beginning of requests to `target`; before GIOP 1.2, which knows keys only, to `key`.
+    ///
+    /// # Errors
+    /// A profile or reference that cannot be encoded, or a key longer than 4 GiB.
+    pub fn new(
+        version: Version,
+        target: &TargetAddress<'_>,
+        key: &[u8],
+    ) -> Result<Self, EncodeError> {
+        let mut e = Encoder::<O>::new(WireFormat::default());
+        write_header(&mut e, version, MessageKind::Request);
+        if version < Version::V1_2 {
+            e.write_count(0)?;
+        }
+        e.write_u32(0);
+        e.write_u8(0);
+        write_whom(&mut e, version, target, key)?;
+        Ok(Self {
+            version,
+            octets: e.finish().to_vec().into(),
+            order: PhantomData,
+        })
+    }
+
+    /// The version that is written.
+    #[must_use]
+    pub const fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Writes the message, in one pass into `e`, which must be new (position 0).
+    ///
+    /// # Errors
+    /// Whatever `arguments` fails with, or a message longer than 4 GiB.
+    pub fn encode(
+        &self,
+        mut e: Encoder<O>,
+        request_id: u32,
+        response: ResponseFlags,
+        operation: &str,
+        contexts: &[ServiceContext],
+        arguments: impl FnOnce(&mut Encoder<O>) -> Result<(), EncodeError>,
+    ) -> Result<Gather, EncodeError> {
+        let is_1_2 = self.version >= Version::V1_2;
+        let id_at = if is_1_2 {
+            e.append(&self.octets);
+            ID_POSITION
+        } else if contexts.is_empty() {
+            e.append(&self.octets);
+            ID_POSITION_BEFORE_1_2
+        } else {
+            // They come first. What follows has no alignment above 4.
+            e.append(self.octets.get(..HEADER_LEN).unwrap_or_default());
+            write_contexts(&mut e, contexts)?;
+            e.align(4);
+            let id_at = e.position();
+            let behind = self.octets.get(ID_POSITION_BEFORE_1_2..);
+            e.append(behind.unwrap_or_default());
+            id_at
+        };
+        e.patch_u32(id_at, request_id);
+        e.patch_u8(
+            id_at.saturating_add(RESPONSE_BEHIND_ID),
+            response.in_version(self.version),
+        );
+        write_operation(&mut e, self.version, operation, contexts)?;
         finish(e, self.version, arguments)
     }
 }
@@ -351,4 +480,75 @@ pub(crate) fn close<O: ByteOrder>(mut e: Encoder<O>) -> Result<Gather, EncodeErr
         Err(_) => return Err(EncodeErrorKind::TooLong { found: size }.into()),
     }
     Ok(e.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ServiceContextId;
+    use bytes::Bytes;
+    use zorb_cdr::{BigEndian, LittleEndian};
+
+    fn both<O: ByteOrder>(
+        version: Version,
+        response: ResponseFlags,
+        target: &TargetAddress<'_>,
+        key: &[u8],
+        operation: &str,
+        contexts: &[ServiceContext],
+    ) -> [Vec<u8>; 2] {
+        let e = || Encoder::<O>::new(WireFormat::default());
+        let arguments = |e: &mut Encoder<O>| e.put(&(7_u8, "text", 1.5_f64));
+        let builder = RequestBuilder {
+            version,
+            request_id: 0x0102_0304,
+            response,
+            key,
+            operation,
+            contexts,
+        };
+        let template = RequestTemplate::<O>::new(version, target, key).unwrap();
+        let id = builder.request_id;
+        let copied = template.encode(e(), id, response, operation, contexts, arguments);
+        [
+            builder.encode_for(target, e(), arguments).unwrap().to_vec(),
+            copied.unwrap().to_vec(),
+        ]
+    }
+
+    #[test]
+    fn a_request_that_is_copied_is_the_one_that_is_written() {
+        let data = Bytes::from_static(&[1, 0, 0]);
+        let id = ServiceContextId::CODE_SETS;
+        let context = ServiceContext { id, data };
+        for minor in 0..=2 {
+            let version = Version { major: 1, minor };
+            for key in [&b""[..], b"k", b"Bank", b"a longer key"] {
+                let profile = TargetAddress::Profile(TaggedProfile {
+                    tag: crate::ior::ProfileTag(0),
+                    data: Bytes::copy_from_slice(key),
+                });
+                for target in [TargetAddress::Key(key), profile] {
+                    for response in [
+                        ResponseFlags::None,
+                        ResponseFlags::WithServer,
+                        ResponseFlags::WithTarget,
+                    ] {
+                        for contexts in [&[][..], &[context.clone()]] {
+                            for name in ["", "deposit", "x", "_get_owner"] {
+                                let [written, copied] = both::<BigEndian>(
+                                    version, response, &target, key, name, contexts,
+                                );
+                                assert_eq!(written, copied);
+                                let [written, copied] = both::<LittleEndian>(
+                                    version, response, &target, key, name, contexts,
+                                );
+                                assert_eq!(written, copied);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

@@ -10,11 +10,11 @@ use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
 use tokio::runtime::{Handle, Id};
-use zorb_cdr::{CharSet, WireFormat};
+use zorb_cdr::{CharSet, NativeEndian, WireFormat};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
-    AddressingDisposition, CompletionStatus, Fault, Ior, ProtocolError, SystemException,
-    SystemExceptionKind, TargetAddress, Version,
+    AddressingDisposition, CompletionStatus, Fault, Ior, ProtocolError, RequestTemplate,
+    SystemException, SystemExceptionKind, TargetAddress, Version,
 };
 
 /// Times that a server may want its object addressed in another way: there are two others than
@@ -63,7 +63,15 @@ pub(crate) struct Binding {
 pub(crate) enum Target {
     /// In this very ORB.
     Local,
-    Remote(Arc<ClientConnection>),
+    Remote(Remote),
+}
+
+/// Somewhere else.
+#[derive(Debug, Clone)]
+pub(crate) struct Remote {
+    pub(crate) connection: Arc<ClientConnection>,
+    /// What all requests to the object begin with.
+    pub(crate) requests: RequestTemplate<NativeEndian>,
 }
 
 impl Binding {
@@ -85,7 +93,7 @@ impl Binding {
     /// How text travels to it.
     pub(crate) fn format(&self) -> WireFormat {
         match &self.target {
-            Target::Remote(connection) => connection.format(self.version),
+            Target::Remote(remote) => remote.connection.format(self.version),
             Target::Local => WireFormat::default(),
         }
     }
@@ -93,7 +101,7 @@ impl Binding {
     fn is_usable(&self, reactor: Id) -> bool {
         match &self.target {
             Target::Local => true,
-            Target::Remote(connection) => self.reactor == reactor && !connection.is_over(),
+            Target::Remote(remote) => self.reactor == reactor && !remote.connection.is_over(),
         }
     }
 }
@@ -305,10 +313,17 @@ impl ObjectRef {
         {
             return Err(ProtocolError::AddressingInCircles { wanted });
         }
-        let binding = Arc::new(Binding {
+        let mut binding = Binding {
             addressing: wanted,
             ..binding.clone()
-        });
+        };
+        let requests = RequestTemplate::new(binding.version, &binding.address(), &binding.key)
+            // A profile of 4 GiB, which it cannot be told.
+            .map_err(|_| ProtocolError::AddressingInCircles { wanted })?;
+        if let Target::Remote(remote) = &mut binding.target {
+            remote.requests = requests;
+        }
+        let binding = Arc::new(binding);
         self.0.binding.store(Some(Arc::clone(&binding)));
         Ok(binding)
     }
@@ -378,12 +393,14 @@ impl ObjectRef {
         );
         let causes = match connected.await {
             Ok((way, connection)) => {
-                return Ok(make(
-                    Target::Remote(connection),
-                    way.key.clone(),
-                    way.version,
-                    way.profile,
-                ));
+                let target = TargetAddress::Key(&way.key);
+                let requests = RequestTemplate::new(way.version, &target, &way.key)
+                    .map_err(|error| Fault::Encode(error).raise(CompletionStatus::No))?;
+                let remote = Target::Remote(Remote {
+                    connection,
+                    requests,
+                });
+                return Ok(make(remote, way.key.clone(), way.version, way.profile));
             }
             Err(causes) => causes,
         };

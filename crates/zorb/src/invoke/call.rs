@@ -31,11 +31,11 @@ impl ObjectRef {
         let mut readdressed = 0;
         loop {
             let called = match &binding.target {
-                Target::Remote(connection) => {
-                    connection
+                Target::Remote(remote) => {
+                    remote
+                        .connection
                         .call(
-                            binding.version,
-                            &binding.address(),
+                            &remote.requests,
                             operation,
                             arguments,
                             sent,
@@ -135,14 +135,9 @@ impl ObjectRef {
         loop {
             let binding = self.binding().await?;
             let called = match &binding.target {
-                Target::Remote(connection) => connection
-                    .call_one_way(
-                        binding.version,
-                        &binding.address(),
-                        operation,
-                        arguments,
-                        sent,
-                    )
+                Target::Remote(remote) => remote
+                    .connection
+                    .call_one_way(&remote.requests, operation, arguments, sent)
                     .await
                     .map(|()| None),
                 Target::Local => {

@@ -1,7 +1,7 @@
 //! Asking where an object is, without calling it.
 
 use super::Detours;
-use crate::object::{ObjectRef, Target};
+use crate::object::{ObjectRef, Remote, Target};
 use crate::wire::{ClientConnection, locate_reply};
 use core::sync::atomic::AtomicBool;
 use zorb_giop::{
@@ -29,7 +29,7 @@ async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> 
                 let orb = object.orb().inner();
                 locate_reply(orb, orb.find_or_ask(&binding.key).await)
             }
-            Target::Remote(connection) => {
+            Target::Remote(Remote { connection, .. }) => {
                 let located = connection.locate(binding.version, &binding.address()).await;
                 let message = match located {
                     Ok(message) => message,

@@ -21,7 +21,7 @@ use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
     CompletionStatus, Fault, LocateReply, LocateRequestHeader, Message, MessageKind, ProtocolError,
-    Reader, ReplyHeader, RequestBuilder, RequestId, RequestTable, ResponseFlags, ServiceContext,
+    Reader, ReplyHeader, RequestId, RequestTable, RequestTemplate, ResponseFlags, ServiceContext,
     SystemException, TargetAddress, Version, buffers, cancel_request,
 };
 use zorb_transport::{Connection, Endpoint};
@@ -96,9 +96,8 @@ struct Waiter {
 
 struct State {
     table: RequestTable<Waiter>,
+    /// Set by [`ClientConnection::set_end`] only.
     end: Option<End>,
-    /// The peer has answered once, so it knows our code sets.
-    announced: bool,
 }
 
 pub(crate) struct ClientConnection {
@@ -112,8 +111,12 @@ pub(crate) struct ClientConnection {
     bell: Waker,
     wait: WaitPolicy,
     busy: Arc<Busy>,
+    /// Whether there is an end.
+    over: AtomicBool,
     code_sets: CodeSets,
     contexts: Vec<ServiceContext>,
+    /// The peer has answered once, so it knows our code sets.
+    announced: AtomicBool,
     omniorb: OmniOrb,
     spoke_1_2: AtomicBool,
 }
@@ -142,8 +145,9 @@ impl ClientConnection {
             state: Mutex::new(State {
                 table: RequestTable::new(true, MAX_IN_FLIGHT),
                 end: None,
-                announced: false,
             }),
+            over: AtomicBool::new(false),
+            announced: AtomicBool::new(false),
             code_sets: how.code_sets,
             contexts: announce
                 .then(|| how.code_sets.to_context().ok())
@@ -161,7 +165,12 @@ impl ClientConnection {
 
     /// Whether the connection is over.
     pub(crate) fn is_over(&self) -> bool {
-        self.link.outbound.failure().is_some() || self.state().end.is_some()
+        self.link.outbound.failure().is_some() || self.over.load(Ordering::Acquire)
+    }
+
+    fn set_end(&self, state: &mut State, end: End) {
+        state.end = Some(end);
+        self.over.store(true, Ordering::Release);
     }
 
     pub(crate) fn endpoint(&self) -> &Endpoint {
@@ -182,7 +191,7 @@ impl ClientConnection {
             && state.table.is_empty()
             && self.link.outbound.queued_octets() == 0;
         if idle {
-            state.end = Some(End::Idle(limit));
+            self.set_end(&mut state, End::Idle(limit));
         }
         idle
     }
@@ -357,7 +366,7 @@ impl ClientConnection {
     fn end(&self, end: End) {
         let mut state = self.state();
         if state.end.is_none() {
-            state.end = Some(end);
+            self.set_end(&mut state, end);
         }
         // A reply that has come stays for its caller; everybody else finds the end.
         let wakers: Vec<Waker> = state
@@ -394,9 +403,11 @@ impl ClientConnection {
             kind => Err(ProtocolError::WrongDirection { kind }),
         };
         let id = RequestId(id.map_err(End::Broken)?);
-        let mut state = self.state();
         // A LocateRequest carries no contexts, so its reply tells nothing.
-        state.announced |= message.header.kind == MessageKind::Reply;
+        if message.header.kind == MessageKind::Reply && !self.announced.load(Ordering::Relaxed) {
+            self.announced.store(true, Ordering::Relaxed);
+        }
+        let mut state = self.state();
         let Some(waiter) = state.table.get_mut(id) else {
             // A late reply to a call that was given up, or one to nobody: no harm either way.
             state.table.complete(id);
@@ -420,20 +431,18 @@ impl ClientConnection {
     /// once the request is on its way, whatever becomes of the future.
     pub(crate) async fn call(
         &self,
-        version: Version,
-        target: &TargetAddress<'_>,
+        requests: &RequestTemplate<NativeEndian>,
         operation: &str,
         arguments: &EncodeArguments<'_>,
         sent: &AtomicBool,
         wait: Option<WaitPolicy>,
     ) -> Result<Answered, CallError> {
         self.room().await;
-        let mut call = self.begin(version, wait)?;
+        let mut call = self.begin(requests.version(), wait)?;
         let message = self.request(
-            version,
+            requests,
             call.id.0,
             ResponseFlags::WithTarget,
-            target,
             operation,
             arguments,
         )?;
@@ -499,8 +508,7 @@ impl ClientConnection {
     /// (SYNC_WITH_TRANSPORT). `sent` as in [`call`](Self::call).
     pub(crate) async fn call_one_way(
         &self,
-        version: Version,
-        target: &TargetAddress<'_>,
+        requests: &RequestTemplate<NativeEndian>,
         operation: &str,
         arguments: &EncodeArguments<'_>,
         sent: &AtomicBool,
@@ -513,14 +521,7 @@ impl ClientConnection {
             self.check(&state)?;
             state.table.insert(Waiter::default()).map_err(full)?
         };
-        let message = self.request(
-            version,
-            id.0,
-            ResponseFlags::None,
-            target,
-            operation,
-            arguments,
-        );
+        let message = self.request(requests, id.0, ResponseFlags::None, operation, arguments);
         let queued = message.and_then(|message| {
             sent.store(true, Ordering::Relaxed);
             self.write(message)
@@ -617,7 +618,7 @@ impl ClientConnection {
     }
 
     fn encoder(&self, version: Version) -> Encoder<NativeEndian> {
-        if version >= Version::V1_2 {
+        if version >= Version::V1_2 && !self.spoke_1_2.load(Ordering::Relaxed) {
             self.spoke_1_2.store(true, Ordering::Relaxed);
         }
         Encoder::with_buffer(buffers::take(), self.format(version))
@@ -625,26 +626,19 @@ impl ClientConnection {
 
     fn request(
         &self,
-        version: Version,
+        requests: &RequestTemplate<NativeEndian>,
         request_id: u32,
         response: ResponseFlags,
-        target: &TargetAddress<'_>,
         operation: &str,
         arguments: &EncodeArguments<'_>,
     ) -> Result<zorb_cdr::Gather, CallError> {
-        let announced = self.contexts.is_empty() || self.state().announced;
-        let key = key_of(target);
-        RequestBuilder {
-            version,
-            request_id,
-            response,
-            key: &key,
-            operation,
-            // Told with every request until the first reply shows that one has arrived.
-            contexts: if announced { &[] } else { &self.contexts },
-        }
-        .encode_for(target, self.encoder(version), arguments)
-        .map_err(|error| self.unsayable(error))
+        // Told with every request until the first reply shows that one has arrived.
+        let announced = self.contexts.is_empty() || self.announced.load(Ordering::Relaxed);
+        let contexts = if announced { &[] } else { &*self.contexts };
+        let e = self.encoder(requests.version());
+        requests
+            .encode(e, request_id, response, operation, contexts, arguments)
+            .map_err(|error| self.unsayable(error))
     }
 
     /// What cannot be put into a request, and whose fault that is.
