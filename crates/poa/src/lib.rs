@@ -36,6 +36,6 @@ pub use names::Names;
 pub use object::{ActiveObject, Forward};
 pub use policy::{IdAssignment, Lifespan, Policies};
 pub use registry::{Missing, ObjectAdapter, Whose};
-pub use request::{Outcome, Receipt, Request};
+pub use request::{Outcome, Places, Receipt, Request};
 pub use skeleton::{Skeleton, Upcall};
 pub use table::{Index, Table, TableFull};

@@ -141,6 +141,30 @@ impl Receipt {
     }
 }
 
+/// What a request takes from its header, which borrows from the message: the message is the request's then.
+#[derive(Debug, Clone, Copy)]
+pub struct Places {
+    request_id: u32,
+    response: ResponseFlags,
+    operation_at: usize,
+    operation_len: usize,
+    body: usize,
+}
+
+impl Places {
+    /// Where the parts are that `header` tells of.
+    #[must_use]
+    pub const fn of(header: &RequestHeader<'_>) -> Self {
+        Self {
+            request_id: header.request_id,
+            response: header.response,
+            operation_at: header.operation_at,
+            operation_len: header.operation.len(),
+            body: header.body,
+        }
+    }
+}
+
 /// A request: the message it came in, and where its parts are.
 ///
 /// Arguments are borrowed from the message, which lives as long as this does.
@@ -166,29 +190,29 @@ impl Request {
         format: WireFormat,
         context: Arc<dyn Context>,
     ) -> Result<Self, ProtocolError> {
-        let header = RequestHeader::read(&message)?;
-        Ok(Self::from_header(&header, &message, format, context))
+        let places = Places::of(&RequestHeader::read(&message)?);
+        Ok(Self::at(places, message, format, context))
     }
 
-    /// The same, for who has the header already.
+    /// The same, for who has read the header already, of this message.
     #[must_use]
-    pub fn from_header(
-        header: &RequestHeader<'_>,
-        message: &Message,
+    pub fn at(
+        places: Places,
+        message: Message,
         format: WireFormat,
         context: Arc<dyn Context>,
     ) -> Self {
         Self {
             receipt: Receipt {
                 version: message.header.version,
-                request_id: header.request_id,
-                response: header.response,
+                request_id: places.request_id,
+                response: places.response,
                 format,
             },
-            operation_at: header.operation_at,
-            operation_len: header.operation.len(),
-            body: header.body,
-            message: message.clone(),
+            operation_at: places.operation_at,
+            operation_len: places.operation_len,
+            body: places.body,
+            message,
             context,
             cycles: OnceLock::new(),
         }

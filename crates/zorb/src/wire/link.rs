@@ -191,8 +191,8 @@ impl Link {
 
     /// Queues a message and writes it, or leaves it to whoever is writing.
     pub(crate) fn send(&self, message: Gather) -> (Ticket, io::Result<Flush>) {
-        let ticket = self.queue(message);
-        (ticket, self.outbound.flush(&*self.stream))
+        trace::sending(&*self.stream, &message, self.trace_payload);
+        self.outbound.send(message, &*self.stream)
     }
 
     /// Sends a message that is nothing but a header, as far as it will go, and is the last one.

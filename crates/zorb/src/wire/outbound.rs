@@ -64,7 +64,6 @@ enum Large {
 struct Queue {
     messages: VecDeque<Outgoing>,
     large: VecDeque<(Ends, Large)>,
-    octets: usize,
     submitted: u64,
     /// Messages that are out although earlier ones are not yet.
     early: BTreeSet<u64>,
@@ -74,14 +73,8 @@ struct Queue {
 }
 
 impl Queue {
-    /// The next ticket, and its octets.
-    fn issue(&mut self, octets: usize) -> Ends {
-        self.octets += octets;
-        self.submitted += 1;
-        Ends {
-            ticket: self.submitted,
-            octets,
-        }
+    fn has_nothing(&self) -> bool {
+        self.messages.is_empty() && self.large.is_empty()
     }
 
     fn park(&mut self, cx: &Context<'_>) {
@@ -147,6 +140,9 @@ impl Wake for Bell {
 #[derive(Default)]
 pub(crate) struct Outbound {
     queue: Mutex<Queue>,
+    /// Octets that wait to be written, those of a message that has begun included. Changes only
+    /// under the lock of the queue, so that whoever looks without it may look again with it.
+    octets: AtomicUsize,
     /// Held by whoever writes. Only ever tried, never waited for, so it is a flag that owns what
     /// is being written.
     writing: Mutex<Writing>,
@@ -181,6 +177,22 @@ impl Outbound {
         }
     }
 
+    /// The next ticket of the queue, and its octets.
+    fn issue(&self, queue: &mut Queue, octets: usize) -> Ends {
+        self.count(octets);
+        queue.submitted += 1;
+        Ends {
+            ticket: queue.submitted,
+            octets,
+        }
+    }
+
+    /// Counts octets that are queued. To be called under the lock of the queue.
+    fn count(&self, more: usize) {
+        let octets = self.queued_octets().wrapping_add(more);
+        self.octets.store(octets, Ordering::Relaxed);
+    }
+
     /// Queues a message. Nothing is written until [`flush`](Self::flush).
     pub(crate) fn submit(&self, message: Gather) -> Ticket {
         let octets = message.len();
@@ -189,7 +201,7 @@ impl Outbound {
             None => Err(message),
         };
         let mut queue = self.queue();
-        let ends = queue.issue(octets);
+        let ends = self.issue(&mut queue, octets);
         match cut {
             Ok(fragments) => queue.large.push_back((ends, Large::Cut(fragments))),
             Err(octets) => queue.messages.push_back(Outgoing {
@@ -203,7 +215,7 @@ impl Outbound {
     /// Queues a message that goes out behind everything else: the last words of a connection.
     pub(crate) fn submit_last(&self, message: Gather) {
         let mut queue = self.queue();
-        let ends = queue.issue(message.len());
+        let ends = self.issue(&mut queue, message.len());
         queue.large.push_back((ends, Large::Last(message)));
     }
 
@@ -217,8 +229,11 @@ impl Outbound {
 
     /// Ready when there is room for another message.
     pub(crate) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.queued_octets() <= MAX_QUEUED_OCTETS {
+            return Poll::Ready(());
+        }
         let mut queue = self.queue();
-        if queue.octets <= MAX_QUEUED_OCTETS {
+        if self.queued_octets() <= MAX_QUEUED_OCTETS {
             return Poll::Ready(());
         }
         queue.park(cx);
@@ -251,7 +266,7 @@ impl Outbound {
 
     /// Octets that wait to be written, those of a message that has begun included.
     pub(crate) fn queued_octets(&self) -> usize {
-        self.queue().octets
+        self.octets.load(Ordering::Relaxed)
     }
 
     /// Why nothing can be written any more, if that is so.
@@ -283,7 +298,7 @@ impl Outbound {
     pub(crate) fn poll_empty(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut queue = self.queue();
         // The octets of a message count until its last one is out.
-        if queue.octets == 0 {
+        if self.queued_octets() == 0 {
             return Poll::Ready(());
         }
         queue.park(cx);
@@ -296,54 +311,146 @@ impl Outbound {
         waiting.into_iter().for_each(Waker::wake);
     }
 
+    /// Queues a message and writes it, unless somebody else is writing, who takes it along.
+    ///
+    /// A message that is alone goes from the caller's hands to the socket: two short looks at the
+    /// queue, and it is never in it.
+    pub(crate) fn send(
+        &self,
+        message: Gather,
+        stream: &dyn Connection,
+    ) -> (Ticket, io::Result<Flush>) {
+        if self.max_fragment().is_none()
+            && message.as_single().is_some()
+            && let Ok(writing) = self.writing.try_lock()
+            && writing.messages.is_empty()
+            && self.failed.get().is_none()
+        {
+            let mut queue = self.queue();
+            if queue.has_nothing() && writing.large.is_empty() {
+                let ends = self.issue(&mut queue, message.len());
+                drop(queue);
+                let outgoing = Outgoing {
+                    octets: message,
+                    ends: Some(ends),
+                };
+                let flushed = match self.write_alone(outgoing, stream, writing) {
+                    Ok(flush) => Ok(flush),
+                    Err(writing) => self.write(writing, stream),
+                };
+                return (Ticket(ends.ticket), flushed);
+            }
+        }
+        let ticket = self.submit(message);
+        (ticket, self.flush(stream))
+    }
+
     /// Writes what is queued, unless somebody else is doing so.
     ///
     /// # Errors
     /// When the transport fails; the connection is over then.
     pub(crate) fn flush(&self, stream: &dyn Connection) -> io::Result<Flush> {
+        if self.queued_octets() == 0 {
+            // What others queue just now they write themselves.
+            return Ok(Flush::Done);
+        }
+        let mut writing = match self.writing.try_lock() {
+            Ok(writing) => writing,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(Flush::Done),
+        };
+        if writing.messages.is_empty() && writing.large.is_empty() && self.failed.get().is_none() {
+            let mut queue = self.queue();
+            // A single message is not passed on from queue to queue.
+            let alone = queue.messages.len() == 1 && queue.large.is_empty();
+            let single = |message: &Outgoing| message.octets.as_single().is_some();
+            if alone
+                && queue.messages.front().is_some_and(single)
+                && let Some(message) = queue.messages.pop_front()
+            {
+                drop(queue);
+                match self.write_alone(message, stream, writing) {
+                    Ok(flush) => return Ok(flush),
+                    Err(held) => writing = held,
+                }
+            }
+        }
+        self.write(writing, stream)
+    }
+
+    /// Writes a message in one piece, before which there is nothing. If there is more to do then,
+    /// gives the write side back, with what is left of the message in it.
+    fn write_alone<'a>(
+        &self,
+        message: Outgoing,
+        stream: &dyn Connection,
+        mut writing: MutexGuard<'a, Writing>,
+    ) -> Result<Flush, MutexGuard<'a, Writing>> {
+        let octets = message.octets.as_single().unwrap_or_default();
+        // What goes wrong is found out again by whoever deals with it.
+        let written = stream.try_write(&[IoSlice::new(octets)]).unwrap_or(0);
+        self.count_written(written);
+        match message.ends {
+            Some(ends) if written == octets.len() => {
+                buffers::give(message.octets.into_buffer());
+                match self.finished(&[ends], Some(writing)) {
+                    None => Ok(Flush::Done),
+                    Some(writing) => Err(writing),
+                }
+            }
+            _ => {
+                writing.offset = written;
+                writing.messages.push_back(message);
+                Err(writing)
+            }
+        }
+    }
+
+    /// Writes until nothing is queued. Lets go of the write side under the lock of the queue, once
+    /// that is empty: whoever queues a message later finds the write side free.
+    fn write<'a>(
+        &'a self,
+        mut writing: MutexGuard<'a, Writing>,
+        stream: &dyn Connection,
+    ) -> io::Result<Flush> {
+        if let Some((kind, cause)) = self.failed.get() {
+            return Err(io::Error::new(*kind, cause.as_str()));
+        }
         loop {
-            let mut writing = match self.writing.try_lock() {
-                Ok(writing) => writing,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => return Ok(Flush::Done),
-            };
-            if let Some((kind, cause)) = self.failed.get() {
-                return Err(io::Error::new(*kind, cause.as_str()));
+            if writing.messages.is_empty() {
+                self.refill(stream, &mut writing);
             }
-            loop {
-                if writing.messages.is_empty() {
-                    self.refill(stream, &mut writing);
+            if writing.messages.is_empty() {
+                let queue = self.queue();
+                if queue.has_nothing() && writing.large.is_empty() {
+                    drop(writing);
+                    return Ok(Flush::Done);
                 }
-                if writing.messages.is_empty() {
-                    break;
-                }
-                match write_once(stream, &writing) {
-                    Ok(octets) => self.advance(&mut writing, octets),
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                        // Let go first: a driver that clears the flag after this can write.
-                        drop(writing);
-                        // A driver that knows already waits for the socket, and must not be
-                        // woken by its own attempts.
-                        if !self.blocked.swap(true, Ordering::AcqRel) {
-                            self.driver.ring();
-                        }
-                        return Ok(Flush::Blocked);
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => {
-                        let _ = self.failed.set((error.kind(), error.to_string()));
-                        drop(writing);
-                        // It reads what is still there, and then ends the connection.
+                continue;
+            }
+            match write_once(stream, &writing) {
+                Ok(octets) => match self.advance(writing, octets) {
+                    Some(held) => writing = held,
+                    None => return Ok(Flush::Done),
+                },
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    // Let go first: a driver that clears the flag after this can write.
+                    drop(writing);
+                    // A driver that knows already waits for the socket, and must not be
+                    // woken by its own attempts.
+                    if !self.blocked.swap(true, Ordering::AcqRel) {
                         self.driver.ring();
-                        return Err(error);
                     }
+                    return Ok(Flush::Blocked);
                 }
-            }
-            drop(writing);
-            // A message queued after the look above and before the release found us writing.
-            let queue = self.queue();
-            if queue.messages.is_empty() && queue.large.is_empty() {
-                return Ok(Flush::Done);
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    let _ = self.failed.set((error.kind(), error.to_string()));
+                    drop(writing);
+                    // It reads what is still there, and then ends the connection.
+                    self.driver.ring();
+                    return Err(error);
+                }
             }
         }
     }
@@ -395,7 +502,7 @@ impl Outbound {
                 }
                 !drop
             });
-            self.finished(&dropped);
+            self.finished(&dropped, None);
         }
         let Some((ends, front)) = writing.large.front_mut() else {
             return;
@@ -431,10 +538,19 @@ impl Outbound {
         }
     }
 
-    fn advance(&self, writing: &mut Writing, mut octets: usize) {
-        // Only whoever writes counts.
+    /// Counts octets that are out. Only whoever writes does.
+    fn count_written(&self, octets: usize) {
         let written = self.written_octets().wrapping_add(octets as u64);
         self.written_octets.store(written, Ordering::Relaxed);
+    }
+
+    /// As [`finished`](Self::finished).
+    fn advance<'a>(
+        &self,
+        mut writing: MutexGuard<'a, Writing>,
+        mut octets: usize,
+    ) -> Option<MutexGuard<'a, Writing>> {
+        self.count_written(octets);
         while let Some(front) = writing.messages.front() {
             let left = front.octets.len() - writing.offset;
             if octets < left {
@@ -448,14 +564,23 @@ impl Outbound {
                 writing.finished.extend(done.ends);
             }
         }
-        self.finished(&writing.finished);
-        writing.finished.clear();
+        let finished = core::mem::take(&mut writing.finished);
+        let mut writing = self.finished(&finished, Some(writing));
+        if let Some(writing) = &mut writing {
+            writing.finished = finished;
+            writing.finished.clear();
+        }
+        writing
     }
 
-    /// Counts messages that are out.
-    fn finished(&self, all: &[Ends]) {
+    /// Counts messages that are out. Then lets go of the write side, unless there is more to write.
+    fn finished<'a>(
+        &self,
+        all: &[Ends],
+        writing: Option<MutexGuard<'a, Writing>>,
+    ) -> Option<MutexGuard<'a, Writing>> {
         if all.is_empty() {
-            return;
+            return writing;
         }
         // Only whoever writes counts.
         let counted = self.written.load(Ordering::Relaxed);
@@ -464,24 +589,30 @@ impl Outbound {
             .take_while(|(expected, ends)| *expected == ends.ticket)
             .count();
         // Pairs with the Acquire in `is_counted`.
-        self.written.fetch_add(in_order as u64, Ordering::Release);
+        self.written
+            .store(counted + in_order as u64, Ordering::Release);
         let mut queue = self.queue();
-        queue.octets -= all.iter().map(|ends| ends.octets).sum::<usize>();
-        queue
-            .early
-            .extend(all.iter().skip(in_order).map(|ends| ends.ticket));
-        while !queue.early.is_empty()
-            && queue
+        let octets = all.iter().map(|ends| ends.octets).sum::<usize>();
+        self.count(octets.wrapping_neg());
+        if in_order < all.len() || !queue.early.is_empty() {
+            let early = all.iter().skip(in_order).map(|ends| ends.ticket);
+            queue.early.extend(early);
+            while queue
                 .early
                 .remove(&(self.written.load(Ordering::Relaxed) + 1))
-        {
-            self.written.fetch_add(1, Ordering::Release);
+            {
+                self.written.fetch_add(1, Ordering::Release);
+            }
         }
+        let held = writing.filter(|writing| {
+            !writing.messages.is_empty() || !writing.large.is_empty() || !queue.has_nothing()
+        });
         if !queue.waiting.is_empty() {
             let waiting = core::mem::take(&mut queue.waiting);
             drop(queue);
             waiting.into_iter().for_each(Waker::wake);
         }
+        held
     }
 }
 

@@ -24,7 +24,7 @@ use zorb_giop::{
     ProtocolError, Reader, RequestHeader, ResponseFlags, ServiceContextId, SystemException,
     SystemExceptionKind, Version, buffers,
 };
-use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, State, Upcall};
+use zorb_poa::{ActiveObject, Missing, Outcome, Places, Receipt, Request, State, Upcall};
 use zorb_transport::{Connection, Endpoint};
 
 /// Upcalls of one connection that may be pending at a time; beyond it a request is TRANSIENT,
@@ -276,9 +276,10 @@ impl ServerConnection {
             },
         };
         let too_large = message.is_cut_short().then(|| self.too_large(&message));
-        let request = Request::from_header(&header, &message, format, self.orb.context());
+        let places = Places::of(&header);
         drop(header);
-        drop(message);
+        let context = Arc::clone(&self.orb) as Arc<dyn zorb_cdr::Context>;
+        let request = Request::at(places, message, format, context);
         let found = match (too_large, code_sets) {
             (None, Ok(_)) => found,
             (Some(fault), _) | (None, Err(fault)) => Err(fault.raise(CompletionStatus::No)),

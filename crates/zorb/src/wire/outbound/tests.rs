@@ -275,7 +275,7 @@ fn of_a_request_that_is_given_up_no_more_fragments_go_out() {
     let sent = socket.taken.lock().unwrap().len();
     assert!(sent < 2 * FRAGMENTS_PER_TURN, "{sent} octets");
     assert!(outbound.is_written(begun) && outbound.is_written(untouched));
-    assert_eq!(outbound.queue().octets, 0);
+    assert_eq!(outbound.queued_octets(), 0);
 }
 
 #[test]
