@@ -534,7 +534,7 @@ mod tests {
                         ResponseFlags::WithServer,
                         ResponseFlags::WithTarget,
                     ] {
-                        for contexts in [&[][..], &[context.clone()]] {
+                        for contexts in [&[][..], core::slice::from_ref(&context)] {
                             for name in ["", "deposit", "x", "_get_owner"] {
                                 let [written, copied] = both::<BigEndian>(
                                     version, response, &target, key, name, contexts,

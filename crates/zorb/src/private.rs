@@ -8,7 +8,6 @@ pub use crate::poa::InterfaceSkeleton;
 pub use crate::value::{
     AbstractCodec, Behaviour, Caster, State, VALUE_BASE, ValueCodec, ValueInfo,
 };
-pub use phf;
 pub use zorb_cdr::{
     Array, BoundedMap, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Codec, Dec, Enc, Map,
     Octets, OctetsRef, Seq, StaticType as Tc, TcKind, WideStr, cdr_bitmask, cdr_bitset, cdr_enum,
@@ -16,7 +15,7 @@ pub use zorb_cdr::{
 };
 pub use zorb_giop::{OperationError, UserException};
 pub use zorb_idl_macros::idl_tokens;
-pub use zorb_poa::{Outcome, Request, Skeleton, Upcall};
+pub use zorb_poa::{Operations, Outcome, Request, Skeleton, Upcall};
 
 /// What the macros below name, whatever the user's crate imports.
 pub mod reexport {

@@ -1,65 +1,119 @@
-//! The table from operation name to arm, a perfect hash computed here.
+//! The table from operation name to arm, a perfect hash computed here: `zorb_poa::Operations`.
 
-use proc_macro2::{Delimiter, Group, Literal, TokenStream, TokenTree};
+use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-/// Stands for the path of phf until the text of the table has become tokens: a path that holds `$crate` cannot go
-/// through text.
-const PLACEHOLDER: &str = "__zorb_phf_path";
+/// The same as in `zorb_poa::Operations`, which proves at compile time that they agree.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Names in a bucket on average: more make the table smaller and the search longer.
+const NAMES_IN_A_BUCKET: usize = 3;
+/// Multipliers that are tried for a bucket before another seed is. Hardly a bucket needs a hundred.
+const MULTIPLIERS: u32 = 1 << 12;
 
-/// A `phf::Map<&'static [u8], u32>` from each name to its index, phf itself being found at `phf`.
-pub(crate) fn table(names: &[String], phf: &TokenStream) -> TokenStream {
-    let mut builder = phf_codegen::Map::<&[u8]>::new();
-    builder.phf_path(PLACEHOLDER);
+/// A perfect hash.
+struct Table {
+    seed: u64,
+    multipliers: Vec<u32>,
+    shift: u32,
+    /// The index of the name that is there.
+    slots: Vec<Option<usize>>,
+}
+
+/// The table of each name's index, the type being found at `operations`.
+pub(crate) fn table(names: &[String], operations: &TokenStream) -> TokenStream {
+    // Names are distinct, so some seed does; nearly always the first.
+    let Some(table) = (0..).find_map(|seed| find(names, seed)) else {
+        return TokenStream::new();
+    };
+    let slots = table.slots.iter().map(|slot| match slot {
+        Some(index) => {
+            let name = names.get(*index).map_or("", String::as_str);
+            let name = Literal::byte_string(name.as_bytes());
+            let index = Literal::usize_unsuffixed(*index);
+            quote!((#name, #index))
+        }
+        None => quote!((b"", #operations::NOBODY)),
+    });
+    let seed = Literal::u64_unsuffixed(table.seed);
+    let multipliers = table
+        .multipliers
+        .iter()
+        .map(|&each| Literal::u32_unsuffixed(each));
+    let shift = Literal::u32_unsuffixed(table.shift);
+    quote!(#operations::new(#seed, &[#(#multipliers),*], #shift, &[#(#slots),*]))
+}
+
+fn find(names: &[String], seed: u64) -> Option<Table> {
+    let size = (names.len() + names.len() / 4).next_power_of_two();
+    let shift = u32::BITS - size.ilog2();
+    let buckets = names.len().div_ceil(NAMES_IN_A_BUCKET).next_power_of_two();
+    let mut members = vec![Vec::new(); buckets];
     for (index, name) in names.iter().enumerate() {
-        builder.entry(name.as_bytes(), index.to_string());
+        let hash = hash(seed, name.as_bytes());
+        members[hash as usize & (buckets - 1)].push((index, (hash >> 32) as u32));
     }
-    let table: TokenStream = builder.build().to_string().parse().unwrap_or_default();
-    let table = replace(table, phf);
-    quote!(#table)
+    // The fullest buckets first, while there is most room.
+    let mut order: Vec<usize> = (0..buckets).collect();
+    order.sort_by_key(|&bucket| core::cmp::Reverse(members[bucket].len()));
+    let mut slots = vec![None; size];
+    let mut multipliers = vec![1; buckets];
+    for bucket in order {
+        let multiplier = (0..MULTIPLIERS)
+            .map(|n| 2 * n + 1)
+            .find(|&multiplier| settle(&members[bucket], multiplier, shift, &mut slots))?;
+        multipliers[bucket] = multiplier;
+    }
+    Some(Table {
+        seed,
+        multipliers,
+        shift,
+        slots,
+    })
 }
 
-/// With the path in the place of what stands for it, and `b"name"` in the place of `&[110, 97, 109, 101]`: one token
-/// and one expression, where rustc would have to look at dozens.
-fn replace(tokens: TokenStream, phf: &TokenStream) -> TokenStream {
-    let mut replaced = TokenStream::new();
-    let mut tokens = tokens.into_iter().peekable();
-    while let Some(token) = tokens.next() {
-        let is_reference = matches!(&token, TokenTree::Punct(mark) if mark.as_char() == '&');
-        if is_reference
-            && let Some(TokenTree::Group(group)) = tokens.peek()
-            && let Some(name) = octets(group)
-        {
-            replaced.extend([TokenTree::Literal(Literal::byte_string(&name))]);
-            tokens.next();
-            continue;
-        }
-        match token {
-            TokenTree::Ident(ident) if ident == PLACEHOLDER => replaced.extend(phf.clone()),
-            TokenTree::Group(group) => {
-                let inner = replace(group.stream(), phf);
-                replaced.extend([TokenTree::Group(Group::new(group.delimiter(), inner))]);
+/// Puts all of a bucket into slots of their own, or none.
+fn settle(
+    members: &[(usize, u32)],
+    multiplier: u32,
+    shift: u32,
+    slots: &mut [Option<usize>],
+) -> bool {
+    for (settled, (index, upper)) in members.iter().enumerate() {
+        let slot = slot(*upper, multiplier, shift);
+        if slots[slot].is_some() {
+            for (_, upper) in &members[..settled] {
+                slots[self::slot(*upper, multiplier, shift)] = None;
             }
-            other => replaced.extend([other]),
+            return false;
         }
+        slots[slot] = Some(*index);
     }
-    replaced
+    true
 }
 
-/// The octets that a list of numbers in brackets is; `None` of an empty one and of any other.
-fn octets(group: &Group) -> Option<Vec<u8>> {
-    if group.delimiter() != Delimiter::Bracket {
-        return None;
+fn slot(upper: u32, multiplier: u32, shift: u32) -> usize {
+    (u64::from(upper.wrapping_mul(multiplier)) >> shift) as usize
+}
+
+fn hash(seed: u64, name: &[u8]) -> u64 {
+    let mix = |hash: u64, more: u64| {
+        let product = u128::from(hash ^ more) * u128::from(MULTIPLIER);
+        product as u64 ^ (product >> 64) as u64
+    };
+    let mut hash = mix(seed, !(name.len() as u64));
+    let mut rest = name;
+    while let Some((eight, behind)) = rest.split_first_chunk() {
+        hash = mix(hash, u64::from_le_bytes(*eight));
+        rest = behind;
     }
-    let mut octets = Vec::new();
-    for token in group.stream() {
-        match token {
-            TokenTree::Literal(number) => octets.push(number.to_string().parse().ok()?),
-            TokenTree::Punct(comma) if comma.as_char() == ',' => {}
-            _ => return None,
-        }
+    if let Some((four, behind)) = rest.split_first_chunk() {
+        hash = mix(hash, u64::from(u32::from_le_bytes(*four)));
+        rest = behind;
     }
-    (!octets.is_empty()).then_some(octets)
+    for one in rest {
+        hash = mix(hash, u64::from(*one));
+    }
+    hash
 }
 
 #[cfg(test)]
@@ -69,10 +123,7 @@ mod tests {
 
     use quote::quote;
 
-    use super::table;
-
-    /// Written by `table` itself: what is emitted is compiled here against the real crate.
-    static TABLE: phf::Map<&'static [u8], u32> = include!("../../tests/golden/dispatch_table.in");
+    use super::{find, hash, slot, table};
 
     fn names() -> Vec<String> {
         let operations = (0..40).map(|n| format!("operation{n}"));
@@ -81,10 +132,11 @@ mod tests {
             .collect()
     }
 
+    /// Compiled by the tests of zorb-poa against the real type.
     #[test]
-    fn the_emitted_table_compiles_with_phf_and_is_the_one_we_emit() {
+    fn the_emitted_table_is_the_one_that_is_tested() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/dispatch_table.in");
-        let emitted = format!("{}\n", table(&names(), &quote!(::phf)));
+        let emitted = format!("{}\n", table(&names(), &quote!(Operations)));
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             fs::write(path, &emitted).unwrap();
         } else {
@@ -93,32 +145,16 @@ mod tests {
     }
 
     #[test]
-    fn every_name_is_found_and_no_other() {
-        for (index, name) in names().iter().enumerate() {
-            assert_eq!(
-                TABLE.get(name.as_bytes()).copied(),
-                u32::try_from(index).ok(),
-                "{name}"
-            );
+    fn no_two_names_meet_however_many_they_are() {
+        for count in (0..70).chain([128, 129, 500, 2_000]) {
+            let names: Vec<String> = (0..count).map(|n| format!("_get_a{n}")).collect();
+            let table = (0..).find_map(|seed| find(&names, seed)).unwrap();
+            for (index, name) in names.iter().enumerate() {
+                let hash = hash(table.seed, name.as_bytes());
+                let multiplier = table.multipliers[hash as usize & (table.multipliers.len() - 1)];
+                let slot = slot((hash >> 32) as u32, multiplier, table.shift);
+                assert_eq!(table.slots[slot], Some(index));
+            }
         }
-        for other in [
-            "",
-            "operation",
-            "operation40",
-            "Operation1",
-            "_get_owner\0",
-            "b",
-        ] {
-            assert_eq!(TABLE.get(other.as_bytes()), None, "{other}");
-        }
-    }
-
-    #[test]
-    fn the_path_keeps_its_tokens() {
-        let text = table(&names(), &quote!($crate::__private::phf)).to_string();
-        assert!(
-            text.starts_with("$ crate :: __private :: phf :: Map {"),
-            "{text}"
-        );
     }
 }

@@ -80,7 +80,7 @@ impl Generator<'_> {
             .iter()
             .map(|(_, operation)| self.wire_name(operation))
             .collect();
-        let table = table(&names, &quote!(#private::phf));
+        let table = table(&names, &quote!(#private::Operations));
         let arms = operations.iter().enumerate().map(|(index, (id, operation))| {
             let index = Literal::usize_unsuffixed(index);
             let contract = self.path_to(from, *id);
@@ -88,9 +88,9 @@ impl Generator<'_> {
             quote! { ::core::option::Option::Some(#index) => #private::Upcall::new(async move { #body }), }
         });
         quote! {
-            static OPERATIONS: #private::phf::Map<&'static [u8], u32> = #table;
+            static OPERATIONS: #private::Operations = #table;
             let servant = ::std::sync::Arc::clone(&self.servant);
-            match OPERATIONS.get(request.operation()).copied() {
+            match OPERATIONS.find(request.operation()) {
                 #(#arms)*
                 _ => request.unknown_operation(),
             }

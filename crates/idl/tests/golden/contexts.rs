@@ -105,13 +105,14 @@ impl<T: Shell> ::zorb::__private::Skeleton for ShellServant<T> {
         ::core::matches!(repository_id, "IDL:Shell:1.0")
     }
     fn start(&self, request: ::zorb::__private::Request) -> ::zorb::__private::Upcall {
-        static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
-            key: 16287231350648472473,
-            disps: &[(0, 0)],
-            entries: &[(b"run", 0), (b"note", 1)],
-        };
+        static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+            0,
+            &[5],
+            31,
+            &[(b"note", 1), (b"run", 0)],
+        );
         let servant = ::std::sync::Arc::clone(&self.servant);
-        match OPERATIONS.get(request.operation()).copied() {
+        match OPERATIONS.find(request.operation()) {
             ::core::option::Option::Some(0) => {
                 ::zorb::__private::Upcall::new(async move {
                     let arguments = match request

@@ -308,21 +308,23 @@ pub mod bank {
             &self,
             request: ::zorb::__private::Request,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
-                key: 16287231350648472473,
-                disps: &[(0, 0), (6, 1), (0, 5)],
-                entries: &[
-                    (b"_get_rank", 3),
-                    (b"withdraw", 0),
-                    (b"_set_owner", 2),
-                    (b"_get_owner", 1),
-                    (b"nudge", 4),
-                    (b"peer", 5),
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[7, 3, 7, 1],
+                29,
+                &[
                     (b"store", 6),
+                    (b"peer", 5),
+                    (b"withdraw", 0),
+                    (b"_get_owner", 1),
+                    (b"_get_rank", 3),
+                    (b"nudge", 4),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"_set_owner", 2),
                 ],
-            };
+            );
             let servant = ::std::sync::Arc::clone(&self.servant);
-            match OPERATIONS.get(request.operation()).copied() {
+            match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::Upcall::new(async move {
                         let arguments = match request
@@ -598,13 +600,14 @@ pub mod bank {
             &self,
             request: ::zorb::__private::Request,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
-                key: 16287231350648472473,
-                disps: &[(0, 0)],
-                entries: &[(b"log", 0)],
-            };
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[1],
+                32,
+                &[(b"log", 0)],
+            );
             let servant = ::std::sync::Arc::clone(&self.servant);
-            match OPERATIONS.get(request.operation()).copied() {
+            match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::Upcall::new(async move {
                         let arguments = match request
@@ -858,22 +861,31 @@ pub mod bank {
             &self,
             request: ::zorb::__private::Request,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
-                key: 16263683158343804936,
-                disps: &[(1, 0), (0, 0), (2, 5)],
-                entries: &[
-                    (b"log", 0),
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[1, 5, 1, 9],
+                28,
+                &[
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"_get_owner", 2),
                     (b"_set_owner", 3),
                     (b"withdraw", 1),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"", ::zorb::__private::Operations::NOBODY),
                     (b"peer", 6),
                     (b"store", 7),
-                    (b"_get_rank", 4),
-                    (b"_get_owner", 2),
                     (b"nudge", 5),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"_get_rank", 4),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"log", 0),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"", ::zorb::__private::Operations::NOBODY),
                 ],
-            };
+            );
             let servant = ::std::sync::Arc::clone(&self.servant);
-            match OPERATIONS.get(request.operation()).copied() {
+            match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::Upcall::new(async move {
                         let arguments = match request

@@ -154,13 +154,19 @@ pub mod here {
             &self,
             request: ::zorb::__private::Request,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
-                key: 16287231350648472473,
-                disps: &[(0, 0)],
-                entries: &[(b"ping", 0), (b"_get_name", 1), (b"_set_name", 2)],
-            };
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[9],
+                30,
+                &[
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"ping", 0),
+                    (b"_get_name", 1),
+                    (b"_set_name", 2),
+                ],
+            );
             let servant = ::std::sync::Arc::clone(&self.servant);
-            match OPERATIONS.get(request.operation()).copied() {
+            match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::Upcall::new(async move {
                         if let ::core::result::Result::Err(error) = request

@@ -157,18 +157,23 @@ pub mod names {
             &self,
             request: ::zorb::__private::Request,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
-                key: 16287231350648472473,
-                disps: &[(0, 0), (0, 0)],
-                entries: &[
-                    (b"type", 1),
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[1, 5],
+                29,
+                &[
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"", ::zorb::__private::Operations::NOBODY),
                     (b"clone", 0),
                     (b"_get_ref", 2),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"", ::zorb::__private::Operations::NOBODY),
                     (b"_set_ref", 3),
+                    (b"type", 1),
                 ],
-            };
+            );
             let servant = ::std::sync::Arc::clone(&self.servant);
-            match OPERATIONS.get(request.operation()).copied() {
+            match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::Upcall::new(async move {
                         if let ::core::result::Result::Err(error) = request
@@ -402,13 +407,14 @@ pub mod names {
             &self,
             request: ::zorb::__private::Request,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
-                key: 4203492208743950414,
-                disps: &[(0, 0)],
-                entries: &[(b"get_it", 1), (b"getIt", 0)],
-            };
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[1],
+                31,
+                &[(b"getIt", 0), (b"get_it", 1)],
+            );
             let servant = ::std::sync::Arc::clone(&self.servant);
-            match OPERATIONS.get(request.operation()).copied() {
+            match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::Upcall::new(async move {
                         let arguments = match request.arguments::<(i32,)>() {
@@ -562,13 +568,14 @@ pub mod names {
                 &self,
                 request: ::zorb::__private::Request,
             ) -> ::zorb::__private::Upcall {
-                static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
-                    key: 16287231350648472473,
-                    disps: &[(0, 0)],
-                    entries: &[(b"f", 0)],
-                };
+                static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                    0,
+                    &[1],
+                    32,
+                    &[(b"f", 0)],
+                );
                 let servant = ::std::sync::Arc::clone(&self.servant);
-                match OPERATIONS.get(request.operation()).copied() {
+                match OPERATIONS.find(request.operation()) {
                     ::core::option::Option::Some(0) => {
                         ::zorb::__private::Upcall::new(async move {
                             if let ::core::result::Result::Err(error) = request

@@ -233,13 +233,19 @@ pub mod numbers {
             &self,
             request: ::zorb::__private::Request,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
-                key: 16287231350648472473,
-                disps: &[(2, 0)],
-                entries: &[(b"_get_balance", 1), (b"_set_balance", 2), (b"add", 0)],
-            };
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[3],
+                30,
+                &[
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"add", 0),
+                    (b"_set_balance", 2),
+                    (b"_get_balance", 1),
+                ],
+            );
             let servant = ::std::sync::Arc::clone(&self.servant);
-            match OPERATIONS.get(request.operation()).copied() {
+            match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::Upcall::new(async move {
                         let arguments = match request

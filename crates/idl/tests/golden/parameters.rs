@@ -457,18 +457,23 @@ pub mod parameters {
             &self,
             request: ::zorb::__private::Request,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
-                key: 16287231350648472473,
-                disps: &[(0, 1), (0, 0)],
-                entries: &[
-                    (b"in_all", 0),
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[1, 1],
+                29,
+                &[
                     (b"inout_all", 3),
-                    (b"out_all", 2),
                     (b"in_more", 1),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"out_all", 2),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"in_all", 0),
                 ],
-            };
+            );
             let servant = ::std::sync::Arc::clone(&self.servant);
-            match OPERATIONS.get(request.operation()).copied() {
+            match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::Upcall::new(async move {
                         let arguments = match request

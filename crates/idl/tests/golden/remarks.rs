@@ -231,13 +231,14 @@ impl<T: Store> ::zorb::__private::Skeleton for StoreServant<T> {
         ::core::matches!(repository_id, "IDL:Store:1.0")
     }
     fn start(&self, request: ::zorb::__private::Request) -> ::zorb::__private::Upcall {
-        static OPERATIONS: ::zorb::__private::phf::Map<&'static [u8], u32> = ::zorb::__private::phf::Map {
-            key: 16287231350648472473,
-            disps: &[(0, 0)],
-            entries: &[(b"_get_size", 1), (b"put", 0)],
-        };
+        static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+            0,
+            &[31],
+            31,
+            &[(b"put", 0), (b"_get_size", 1)],
+        );
         let servant = ::std::sync::Arc::clone(&self.servant);
-        match OPERATIONS.get(request.operation()).copied() {
+        match OPERATIONS.find(request.operation()) {
             ::core::option::Option::Some(0) => {
                 ::zorb::__private::Upcall::new(async move {
                     let arguments = match request
