@@ -1,5 +1,6 @@
 //! Service contexts: out-of-band data that travels with requests and replies.
 
+use crate::header::Message;
 use crate::ior::in_encapsulation;
 use bytes::Bytes;
 use zorb_cdr::{
@@ -140,6 +141,17 @@ impl<'a> ServiceContexts<'a> {
             endian: O::ENDIAN,
             format: d.format(),
         })
+    }
+
+    /// No contexts: their number, 0, ends at `position`.
+    pub(crate) fn none<O: ByteOrder>(message: &'a Message, position: usize) -> Self {
+        Self {
+            frame: &message.frame,
+            position,
+            count: 0,
+            endian: O::ENDIAN,
+            format: message.header_format(),
+        }
     }
 
     /// How many there are.

@@ -116,6 +116,10 @@ impl Reader {
         if self.buffer.is_empty() {
             // Back to the front when all earlier messages are gone: aligned data is read in place.
             let _ = self.buffer.try_reclaim(Self::READ_OCTETS);
+            if self.spare() < Self::MIN_SPARE {
+                self.buffer.reserve(Self::READ_OCTETS);
+            }
+            return Ok(());
         }
         let missing = match self.peek()? {
             Some(header) => self.wanted(header)?.saturating_sub(self.buffer.len()),
@@ -222,6 +226,9 @@ impl Reader {
                 if self.skip > 0 {
                     return Ok(None);
                 }
+            }
+            if self.buffer.is_empty() {
+                return Ok(None);
             }
             let Some(header) = self.peek()? else {
                 return Ok(None);

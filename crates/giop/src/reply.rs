@@ -3,9 +3,13 @@
 use crate::context::{ServiceContext, ServiceContexts};
 use crate::error::ProtocolError;
 use crate::exception::SystemException;
-use crate::header::{Message, MessageKind, Version};
+use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
 use crate::request::{aligned_body, finish, write_contexts, write_header};
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, Encoder, Gather};
+
+/// Octets before the body of a reply without service contexts: the message's header, the number of contexts, request
+/// id and status. As a multiple of 8 it is where a body of GIOP 1.2 begins.
+const HEADER_OCTETS: usize = HEADER_LEN + 12;
 
 /// What a Reply's body holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,7 +67,36 @@ impl<'a> ReplyHeader<'a> {
     /// # Errors
     /// When the header is cut short or the status does not exist.
     pub fn read(message: &'a Message) -> Result<Self, ProtocolError> {
-        by_order!(message.header.endian, O => Self::read_in::<O>(message))
+        by_order!(message.header.endian, O => match Self::read_usual::<O>(message) {
+            Some(header) => Ok(header),
+            None => Self::read_in::<O>(message),
+        })
+    }
+
+    /// The header of a reply in one piece without service contexts, which is of fixed size in every version; `None`
+    /// for every other one, malformed ones included.
+    fn read_usual<O: ByteOrder>(message: &'a Message) -> Option<Self> {
+        if !message.frame.fragment_starts().is_empty() {
+            return None;
+        }
+        let octets = message.frame.octets().get(HEADER_LEN..)?;
+        let words = octets.first_chunk::<{ HEADER_OCTETS - HEADER_LEN }>()?;
+        let [a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3] = *words;
+        let (a, b, c) = ([a0, a1, a2, a3], [b0, b1, b2, b3], [c0, c1, c2, c3]);
+        let (contexts, behind, id, status) = if message.header.version >= Version::V1_2 {
+            (c, HEADER_OCTETS, a, b)
+        } else {
+            (a, HEADER_LEN.saturating_add(a.len()), b, c)
+        };
+        if O::load_u32(contexts) != 0 {
+            return None;
+        }
+        Some(Self {
+            request_id: O::load_u32(id),
+            status: ReplyStatus::from_u32(O::load_u32(status)).ok()?,
+            contexts: ServiceContexts::none::<O>(message, behind),
+            body: HEADER_OCTETS,
+        })
     }
 
     fn read_in<O: ByteOrder>(message: &'a Message) -> Result<Self, ProtocolError> {
@@ -124,6 +157,29 @@ impl ReplyBuilder<'_> {
             }
             status => status,
         };
+        if self.contexts.is_empty() {
+            let header = MessageHeader {
+                version: self.version,
+                endian: O::ENDIAN,
+                more_fragments: false,
+                kind: MessageKind::Reply,
+                size: 0,
+            };
+            let id = O::store_u32(self.request_id);
+            let status = O::store_u32(status as u32);
+            let none = O::store_u32(0);
+            let words = if self.version >= Version::V1_2 {
+                [id, status, none]
+            } else {
+                [none, id, status]
+            };
+            let mut octets = [0; HEADER_OCTETS];
+            let (message, reply) = octets.split_at_mut(HEADER_LEN);
+            message.copy_from_slice(&header.to_octets());
+            reply.copy_from_slice(words.as_flattened());
+            e.append(&octets);
+            return finish(e, self.version, body);
+        }
         write_header(&mut e, self.version, MessageKind::Reply);
         if self.version >= Version::V1_2 {
             e.write_u32(self.request_id);
@@ -146,4 +202,61 @@ pub fn read_system_exception<O: ByteOrder>(
     d: &mut Decoder<'_, O>,
 ) -> Result<SystemException, DecodeError> {
     d.get()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use zorb_cdr::{BigEndian, Frame, LittleEndian, WireFormat};
+
+    fn is_read_alike<O: ByteOrder>(octets: &[u8]) -> bool {
+        let header = MessageHeader::parse(octets.first_chunk().unwrap()).unwrap();
+        let frame = Frame::new(Bytes::copy_from_slice(octets));
+        let message = Message { header, frame };
+        let one = ReplyHeader::read_usual::<O>(&message);
+        match (one, ReplyHeader::read_in::<O>(&message)) {
+            (Some(one), Ok(other)) => {
+                assert_eq!(format!("{one:?}"), format!("{other:?}"));
+                true
+            }
+            (Some(one), Err(error)) => panic!("{one:?} is {error}"),
+            (None, _) => false,
+        }
+    }
+
+    fn check<O: ByteOrder>(version: Version) {
+        for is_empty in [true, false] {
+            let builder = ReplyBuilder {
+                version,
+                request_id: 0x0102_0304,
+                status: ReplyStatus::UserException,
+                contexts: &[],
+            };
+            let reply = builder.encode(Encoder::<O>::new(WireFormat::default()), |e| {
+                if !is_empty {
+                    e.write_u8(7);
+                }
+                Ok(())
+            });
+            let octets = reply.unwrap().to_vec();
+            assert!(is_read_alike::<O>(&octets));
+            for at in HEADER_LEN..octets.len() {
+                is_read_alike::<O>(&octets[..at]);
+                for octet in [0, 1, 3, 6, 0x7f, 0x80, 0xff] {
+                    let mut other = octets.clone();
+                    other[at] = octet;
+                    is_read_alike::<O>(&other);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_usual_header_is_read_as_any_other() {
+        for minor in 0..=2 {
+            check::<BigEndian>(Version { major: 1, minor });
+            check::<LittleEndian>(Version { major: 1, minor });
+        }
+    }
 }

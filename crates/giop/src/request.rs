@@ -166,7 +166,50 @@ impl<'a> RequestHeader<'a> {
     /// # Errors
     /// When the header is cut short or holds values that the specification does not have.
     pub fn read(message: &'a Message) -> Result<Self, ProtocolError> {
-        by_order!(message.header.endian, O => Self::read_in::<O>(message))
+        by_order!(message.header.endian, O => match Self::read_usual::<O>(message) {
+            Some(header) => Ok(header),
+            None => Self::read_in::<O>(message),
+        })
+    }
+
+    /// The header of a request as most are: GIOP 1.2, in one piece, an object key, no service contexts. `None` for
+    /// every other one, malformed ones included.
+    fn read_usual<O: ByteOrder>(message: &'a Message) -> Option<Self> {
+        if message.header.version < Version::V1_2 || !message.frame.fragment_starts().is_empty() {
+            return None;
+        }
+        let octets = message.frame.octets();
+        let long = |at: usize| Some(O::load_u32(*octets.get(at..)?.first_chunk()?));
+        let length = |at: usize| usize::try_from(long(at)?).ok();
+        let aligned = |at: usize| at.checked_next_multiple_of(4);
+        let [flags, _, _, _, d0, d1] = *octets.get(FLAGS_AT..)?.first_chunk()?;
+        if O::load_u16([d0, d1]) != AddressingDisposition::Key as u16 {
+            return None;
+        }
+        let key_at = KEY_LENGTH_AT.checked_add(4)?;
+        let key_end = key_at.checked_add(length(KEY_LENGTH_AT)?)?;
+        let key = octets.get(key_at..key_end)?;
+        let length_at = aligned(key_end)?;
+        let operation_at = length_at.checked_add(4)?;
+        let operation_end = operation_at.checked_add(length(length_at)?)?;
+        let (0, operation) = octets.get(operation_at..operation_end)?.split_last()? else {
+            return None;
+        };
+        let contexts_at = aligned(operation_end)?;
+        if long(contexts_at)? != 0 || has_nul(operation) {
+            return None;
+        }
+        let end = contexts_at.checked_add(4)?;
+        let body = end.checked_next_multiple_of(BODY_ALIGNMENT)?;
+        Some(Self {
+            request_id: long(ID_POSITION)?,
+            response: ResponseFlags::from_octet(flags).ok()?,
+            target: TargetAddress::Key(key),
+            operation,
+            operation_at,
+            contexts: ServiceContexts::none::<O>(message, end),
+            body: if body <= octets.len() { body } else { end },
+        })
     }
 
     fn read_in<O: ByteOrder>(message: &'a Message) -> Result<Self, ProtocolError> {
@@ -214,6 +257,24 @@ impl<'a> RequestHeader<'a> {
             })
         }
     }
+}
+
+/// Where a request of GIOP 1.2 says when a reply is wanted.
+const FLAGS_AT: usize = ID_POSITION + RESPONSE_BEHIND_ID;
+/// Where it says how long the object key is, if it has one: behind flags, three octets, addressing disposition, two
+/// octets.
+const KEY_LENGTH_AT: usize = FLAGS_AT + 8;
+
+/// Whether an octet is 0; eight at a time.
+fn has_nul(octets: &[u8]) -> bool {
+    const ONES: u64 = u64::MAX / 0xff;
+    let (words, rest) = octets.as_chunks::<8>();
+    // An octet whose highest bit was not set has it afterwards only if it was 0, or one below it was.
+    let in_word = |word: &[u8; 8]| {
+        let word = u64::from_le_bytes(*word);
+        word.wrapping_sub(ONES) & !word & (ONES << 7) != 0
+    };
+    words.iter().any(in_word) || rest.contains(&0)
 }
 
 /// The operation's name, and where it begins.
@@ -400,6 +461,12 @@ impl<O: ByteOrder> RequestTemplate<O> {
         contexts: &[ServiceContext],
         arguments: impl FnOnce(&mut Encoder<O>) -> Result<(), EncodeError>,
     ) -> Result<Gather, EncodeError> {
+        if contexts.is_empty()
+            && let Some((block, len)) = self.block(request_id, response, operation)
+        {
+            e.append(block.get(..len).unwrap_or_default());
+            return finish(e, self.version, arguments);
+        }
         let is_1_2 = self.version >= Version::V1_2;
         let id_at = if is_1_2 {
             e.append(&self.octets);
@@ -425,7 +492,42 @@ impl<O: ByteOrder> RequestTemplate<O> {
         write_operation(&mut e, self.version, operation, contexts)?;
         finish(e, self.version, arguments)
     }
+
+    /// All up to the arguments in one block, and its length, unless that is longer than a [`BLOCK`].
+    fn block(
+        &self,
+        request_id: u32,
+        response: ResponseFlags,
+        operation: &str,
+    ) -> Option<([u8; BLOCK], usize)> {
+        let mut block = [0; BLOCK];
+        let at = self.octets.len();
+        block.get_mut(..at)?.copy_from_slice(&self.octets);
+        let id_at = if self.version >= Version::V1_2 {
+            ID_POSITION
+        } else {
+            ID_POSITION_BEFORE_1_2
+        };
+        let id = block.get_mut(id_at..)?;
+        *id.first_chunk_mut()? = O::store_u32(request_id);
+        *id.get_mut(RESPONSE_BEHIND_ID)? = response.in_version(self.version);
+        // The name with its NUL, behind its length.
+        let length = operation.len().checked_add(1)?;
+        let name = block.get_mut(at.checked_next_multiple_of(4)?..)?;
+        *name.first_chunk_mut()? = O::store_u32(u32::try_from(length).ok()?);
+        let (name, rest) = name.get_mut(4..)?.split_at_mut_checked(length)?;
+        name.get_mut(..operation.len())?
+            .copy_from_slice(operation.as_bytes());
+        // No contexts, or no principal: a 0 in both cases.
+        let left = rest.len() & !3;
+        let len = BLOCK.checked_sub(left)?.checked_add(4)?;
+        (len <= BLOCK && !has_nul(operation.as_bytes())).then_some((block, len))
+    }
 }
+
+/// Octets of a request before its arguments that are put together before they are written: twice what an object of ours
+/// with a name of usual length takes.
+const BLOCK: usize = 192;
 
 pub(crate) fn write_contexts<O: ByteOrder>(
     e: &mut Encoder<O>,
@@ -487,7 +589,7 @@ mod tests {
     use super::*;
     use crate::ServiceContextId;
     use bytes::Bytes;
-    use zorb_cdr::{BigEndian, LittleEndian};
+    use zorb_cdr::{BigEndian, LittleEndian, NativeEndian};
 
     fn both<O: ByteOrder>(
         version: Version,
@@ -535,7 +637,7 @@ mod tests {
                         ResponseFlags::WithTarget,
                     ] {
                         for contexts in [&[][..], core::slice::from_ref(&context)] {
-                            for name in ["", "deposit", "x", "_get_owner"] {
+                            for name in ["", "deposit", "x", "_get_owner", &"n".repeat(200)] {
                                 let [written, copied] = both::<BigEndian>(
                                     version, response, &target, key, name, contexts,
                                 );
@@ -548,6 +650,53 @@ mod tests {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_usual_header_is_read_as_any_other() {
+        let target = TargetAddress::Key(b"a key");
+        let [octets, _] = both::<NativeEndian>(
+            Version::V1_2,
+            ResponseFlags::WithTarget,
+            &target,
+            b"a key",
+            "an_operation",
+            &[],
+        );
+        let read = |octets: &[u8]| {
+            let header = MessageHeader::parse(octets.first_chunk().unwrap()).unwrap();
+            let frame = zorb_cdr::Frame::new(Bytes::copy_from_slice(octets));
+            let message = Message { header, frame };
+            let one = RequestHeader::read_usual::<NativeEndian>(&message);
+            let other = RequestHeader::read_in::<NativeEndian>(&message);
+            match (one, other) {
+                (Some(one), Ok(other)) => {
+                    assert_eq!(format!("{one:?}"), format!("{other:?}"));
+                    true
+                }
+                (Some(one), Err(error)) => panic!("{one:?} is {error}"),
+                (None, _) => false,
+            }
+        };
+        assert!(read(&octets));
+        // Whatever is read so says the same when it is read thoroughly, and no octet makes it panic.
+        for at in HEADER_LEN..octets.len() {
+            read(&octets[..at]);
+            for octet in [0, 1, 2, 4, 5, 12, 13, 0x7f, 0x80, 0xff] {
+                let mut other = octets.clone();
+                other[at] = octet;
+                read(&other);
+            }
+        }
+        for n in 0..20 {
+            let mut name = vec![b'x'; n];
+            assert!(!has_nul(&name));
+            for at in 0..n {
+                name[at] = 0;
+                assert!(has_nul(&name), "{n} {at}");
+                name[at] = 0x81;
             }
         }
     }
