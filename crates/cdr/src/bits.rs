@@ -148,8 +148,8 @@ macro_rules! cdr_bitset {
                 #[inline(always)]
                 fn decode_fixed<__O: $crate::ByteOrder>(
                     window: &mut $crate::Window<'_>,
-                ) -> ::core::result::Result<Self, $crate::DecodeError> {
-                    <$holder as $crate::Codec>::decode_fixed::<__O>(window).map(Self::__of_bits)
+                ) -> Self {
+                    Self::__of_bits(<$holder as $crate::Codec>::decode_fixed::<__O>(window))
                 }
             }
         };
@@ -293,12 +293,10 @@ macro_rules! cdr_bitmask {
             #[inline(always)]
             fn decode_fixed<__O: $crate::ByteOrder>(
                 window: &mut $crate::Window<'_>,
-            ) -> ::core::result::Result<Self, $crate::DecodeError> {
-                let bits = <$holder as $crate::Codec>::decode_fixed::<__O>(window)?;
-                Self::from_bits(bits).ok_or_else(|| {
-                    let kind = $crate::DecodeErrorKind::Expected("flags that have a name");
-                    window.error_behind(<$holder as $crate::Codec>::MIN_SIZE, kind)
-                })
+            ) -> Self {
+                let bits = <$holder as $crate::Codec>::decode_fixed::<__O>(window);
+                window.note(bits & !Self::all().0 != 0);
+                Self(bits & Self::all().0)
             }
         }
     };

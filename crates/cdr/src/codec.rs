@@ -3,7 +3,8 @@
 use crate::{
     ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError, EncodeErrorKind,
     Encoder, Layout, Window, WindowMut,
-    traits::{decode_run, encode_run, try_array},
+    text::count_units,
+    traits::{decode_array, decode_run, encode_run, load_all, not_fixed},
 };
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use bytes::Bytes;
@@ -97,7 +98,10 @@ pub trait Codec {
             const { Self::MIN_SIZE },
             const { Self::LAYOUT },
             Self::decode,
-            Self::decode_fixed::<O>,
+            |octets, format, values| {
+                let layout = const { Self::LAYOUT };
+                load_all(octets, layout, format, values, Self::decode_fixed::<O>)
+            },
         )
     }
 
@@ -107,14 +111,28 @@ pub trait Codec {
     fn decode_array<O: ByteOrder, const N: usize>(
         decoder: &mut Decoder<'_, O>,
     ) -> Result<[Self::Value; N], DecodeError> {
-        try_array(|| Self::decode(decoder))
+        decode_array(
+            decoder,
+            const { Self::LAYOUT },
+            Self::decode,
+            Self::decode_fixed_array::<O, N>,
+        )
     }
 
     /// As [`Decode::decode_fixed`].
     #[doc(hidden)]
     #[inline(always)]
-    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<Self::Value, DecodeError> {
-        Err(window.error_behind(0, DecodeErrorKind::Expected("a type of fixed layout")))
+    fn decode_fixed<O: ByteOrder>(_window: &mut Window<'_>) -> Self::Value {
+        not_fixed()
+    }
+
+    /// As [`Decode::decode_fixed_array`].
+    #[doc(hidden)]
+    #[inline(always)]
+    fn decode_fixed_array<O: ByteOrder, const N: usize>(
+        window: &mut Window<'_>,
+    ) -> [Self::Value; N] {
+        core::array::from_fn(|_| Self::decode_fixed::<O>(window))
     }
 }
 
@@ -168,8 +186,13 @@ impl<T: Encode + for<'de> Decode<'de>> Codec for T {
     }
 
     #[inline(always)]
-    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<T, DecodeError> {
+    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> T {
         Decode::decode_fixed::<O>(window)
+    }
+
+    #[inline(always)]
+    fn decode_fixed_array<O: ByteOrder, const N: usize>(window: &mut Window<'_>) -> [T; N] {
+        Decode::decode_fixed_array::<O, N>(window)
     }
 }
 
@@ -224,8 +247,8 @@ impl<'de, C: Codec> Decode<'de> for Dec<C> {
     }
 
     #[inline(always)]
-    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<Self, DecodeError> {
-        C::decode_fixed::<O>(window).map(Self)
+    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Self {
+        Self(C::decode_fixed::<O>(window))
     }
 }
 
@@ -357,8 +380,8 @@ impl<C: Codec, const N: usize> Codec for Array<C, N> {
     }
 
     #[inline(always)]
-    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<Self::Value, DecodeError> {
-        try_array(|| C::decode_fixed::<O>(window))
+    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Self::Value {
+        C::decode_fixed_array::<O, N>(window)
     }
 }
 
@@ -399,13 +422,13 @@ impl<const N: u32> Codec for BoundedWideStr<N> {
     const MIN_SIZE: usize = 4;
 
     fn encode<O: ByteOrder>(text: &str, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
-        encode_bound(N, text.encode_utf16().count())?;
+        encode_bound(N, count_units(text))?;
         encoder.write_wide_str(text)
     }
 
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<String, DecodeError> {
         let text = decoder.read_wide_string()?;
-        decode_bound(N, text.encode_utf16().count(), decoder)?;
+        decode_bound(N, count_units(&text), decoder)?;
         Ok(text)
     }
 }

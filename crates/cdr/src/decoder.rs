@@ -255,6 +255,12 @@ impl<'de, O> Decoder<'de, O> {
         self.piece.get(self.pos..self.pos.wrapping_add(len))
     }
 
+    /// Goes back over octets that [`run`](Self::run) has just returned.
+    #[inline(always)]
+    pub(crate) const fn rewind(&mut self, len: usize) {
+        self.pos = self.pos.saturating_sub(len);
+    }
+
     /// The index that alignment counts from.
     #[inline(always)]
     pub(crate) const fn index(&self) -> usize {

@@ -312,6 +312,12 @@ impl<O: ByteOrder> Encoder<O> {
         self.out.own().extend_from_slice(&octets);
     }
 
+    /// Makes room for so many octets, so that blocks of them can be appended without growing the buffer each time.
+    #[inline]
+    pub(crate) fn reserve(&mut self, octets: usize) {
+        self.out.own().reserve(octets);
+    }
+
     /// Appends `len` zero octets to be stored into.
     #[inline(always)]
     pub(crate) fn run_mut(&mut self, len: usize) -> &mut [u8] {

@@ -87,6 +87,8 @@ mod value;
 mod window;
 
 #[doc(hidden)]
+pub use alloc::vec::Vec as __Vec;
+#[doc(hidden)]
 pub use any::ExceptionCodec;
 pub use any::{
     Any, CopyError, CopyState, Elements, ExtractError, IdlReference, IdlType, IdlValue, KnownValue,
@@ -105,18 +107,22 @@ pub use fixed::{Fixed, FixedError};
 pub use format::{CharSet, WCharSet, WireFormat};
 pub use frame::Frame;
 pub use gather::Gather;
+#[doc(hidden)]
+pub use impls::Number;
 pub use impls::{Char, NotOneOctet, NotOneUnit, WChar};
 pub use layout::Layout;
 pub use limits::Limits;
 pub use long_double::{LongDouble, NotALongDouble};
 #[doc(hidden)]
-pub use macros::__least;
+pub use macros::{__least, __stride};
 pub use map::{BoundedMap, Map};
 pub use octets::{KEEP_PINS_AT_MOST, KEEP_SHARES_FROM, Octets, OctetsRef};
 pub use order::{BigEndian, ByteOrder, Endian, LittleEndian, NativeEndian};
 pub use principal::Principal;
 #[cfg(feature = "serde")]
 pub use serde::{from_bytes, to_bytes};
+#[doc(hidden)]
+pub use traits::__load_all;
 pub use traits::{Decode, Encode};
 #[doc(hidden)]
 pub use typecode::data::StaticType;

@@ -267,8 +267,8 @@ impl<'de> Decode<'de> for LongDouble {
     }
 
     #[inline(always)]
-    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<Self, DecodeError> {
-        let first = window.load()?;
-        Ok(whole::<O>(first, window.load()?))
+    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Self {
+        let first = window.load();
+        whole::<O>(first, window.load())
     }
 }

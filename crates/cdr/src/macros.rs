@@ -69,13 +69,26 @@ macro_rules! cdr_struct {
             }
 
             #[inline(always)]
+            fn decode_settled<__O: $crate::ByteOrder>(
+                octets: &[u8],
+                format: $crate::WireFormat,
+                values: &mut $crate::__Vec<Self>,
+            ) -> bool {
+                $crate::__load_all::<
+                    Self,
+                    { $crate::__stride::<$name>() },
+                    { <$name as $crate::Decode<'static>>::LAYOUT.settled() },
+                >(octets, format, values, <Self as $crate::Decode<'de>>::decode_fixed::<__O>)
+            }
+
+            #[inline(always)]
             fn decode_fixed<__O: $crate::ByteOrder>(
                 window: &mut $crate::Window<'_>,
-            ) -> ::core::result::Result<Self, $crate::DecodeError> {
+            ) -> Self {
                 let _ = &window;
-                ::core::result::Result::Ok(Self {
-                    $($field: <$codec as $crate::Codec>::decode_fixed::<__O>(window)?,)*
-                })
+                Self {
+                    $($field: <$codec as $crate::Codec>::decode_fixed::<__O>(window),)*
+                }
             }
         }
     };
@@ -112,6 +125,12 @@ macro_rules! cdr_enum {
             enum __Ordinal { $($variant),+ }
 
             const __COUNT: u32 = 0 $(+ { let _ = __Ordinal::$variant; 1 })+;
+
+            /// What stands for an ordinal that is none.
+            const __FIRST: $name = {
+                let [first, ..] = [$(<$name>::$variant),+];
+                first
+            };
 
             impl $crate::Encode for $name {
                 const ENCODED: $crate::Layout = $crate::Layout::primitive(4);
@@ -155,15 +174,28 @@ macro_rules! cdr_enum {
                 }
 
                 #[inline(always)]
+                fn decode_settled<__O: $crate::ByteOrder>(
+                    octets: &[u8],
+                    format: $crate::WireFormat,
+                    values: &mut $crate::__Vec<Self>,
+                ) -> bool {
+                    $crate::__load_all::<
+                        Self,
+                        { $crate::__stride::<$name>() },
+                        { <$name as $crate::Decode<'static>>::LAYOUT.settled() },
+                    >(octets, format, values, <Self as $crate::Decode<'de>>::decode_fixed::<__O>)
+                }
+
+                #[inline(always)]
                 fn decode_fixed<__O: $crate::ByteOrder>(
                     window: &mut $crate::Window<'_>,
-                ) -> ::core::result::Result<Self, $crate::DecodeError> {
-                    let found = window.load_u32::<__O>()?;
+                ) -> Self {
+                    let found = window.load_u32::<__O>();
+                    window.note(found >= __COUNT);
                     $(if found == __Ordinal::$variant as u32 {
-                        return ::core::result::Result::Ok(Self::$variant);
+                        return Self::$variant;
                     })+
-                    let kind = $crate::DecodeErrorKind::InvalidEnum { found, count: __COUNT };
-                    ::core::result::Result::Err(window.error_behind(4, kind))
+                    __FIRST
                 }
             }
         };
@@ -373,29 +405,53 @@ macro_rules! cdr_union {
                 }
 
                 #[inline(always)]
+                fn decode_settled<__O: $crate::ByteOrder>(
+                    octets: &[u8],
+                    format: $crate::WireFormat,
+                    values: &mut $crate::__Vec<Self>,
+                ) -> bool {
+                    $crate::__load_all::<
+                        Self,
+                        { $crate::__stride::<$name>() },
+                        { <$name as $crate::Decode<'static>>::LAYOUT.settled() },
+                    >(octets, format, values, <Self as $crate::Decode<'de>>::decode_fixed::<__O>)
+                }
+
+                #[inline(always)]
                 fn decode_fixed<__O: $crate::ByteOrder>(
                     window: &mut $crate::Window<'_>,
-                ) -> ::core::result::Result<Self, $crate::DecodeError> {
-                    let discriminator = <$discriminator as $crate::Codec>::decode_fixed::<__O>(window)?;
-                    ::core::result::Result::Ok(match discriminator {
+                ) -> Self {
+                    let discriminator = <$discriminator as $crate::Codec>::decode_fixed::<__O>(window);
+                    match discriminator {
                         $($($one_label)+ => {
-                            Self::$one(<$one_codec as $crate::Codec>::decode_fixed::<__O>(window)?)
+                            Self::$one(<$one_codec as $crate::Codec>::decode_fixed::<__O>(window))
                         })*
                         $($($($label)+)|+ => Self::$several {
                             discriminator,
-                            value: <$several_codec as $crate::Codec>::decode_fixed::<__O>(window)?,
+                            value: <$several_codec as $crate::Codec>::decode_fixed::<__O>(window),
                         },)*
                         $(_ => Self::$default {
                             discriminator,
-                            value: <$default_codec as $crate::Codec>::decode_fixed::<__O>(window)?,
+                            value: <$default_codec as $crate::Codec>::decode_fixed::<__O>(window),
                         },)?
                         $(_ => Self::$unset(discriminator),)?
                         $($($rest_label)+ => Self::$rest,)?
-                    })
+                    }
                 }
             }
         };
     };
+}
+
+/// The octets of a value of fixed layout that begins where another ended; 1 where there is no such number, as nobody
+/// asks then.
+#[doc(hidden)]
+#[must_use]
+pub const fn __stride<T: crate::Decode<'static>>() -> usize {
+    match T::LAYOUT.stride() {
+        0 => 1,
+        stride => stride,
+    }
 }
 
 /// The least of some sizes, or 0 if there are none.

@@ -2,28 +2,118 @@
 
 use crate::{
     ByteOrder, CharSet, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind,
-    Encoder, WCharSet,
+    Encoder, Endian, WCharSet, traits::BLOCK,
 };
-use alloc::{borrow::Cow, string::String};
+use alloc::{borrow::Cow, string::String, vec::Vec};
 
 /// The byte order mark as a unit.
 const MARK: u16 = 0xfeff;
 /// The byte order mark read in the wrong order.
 const SWAPPED_MARK: u16 = 0xfffe;
 
-/// How the octets of a UTF-16 unit become one.
-type LoadUnit = fn([u8; 2]) -> u16;
-
-/// Whether there is a zero octet. Written so that the compiler checks a vector at a time.
+/// Whether there is a zero octet. Written so that the compiler checks a vector at a time; what is left over at the end
+/// is checked together with octets before it, so that short text takes a few instructions, too.
 pub(crate) fn has_nul(octets: &[u8]) -> bool {
     let (blocks, rest) = octets.as_chunks::<64>();
-    let in_block = |block: &[u8; 64]| {
-        block
+    if blocks.iter().any(any_nul) {
+        return true;
+    }
+    let (blocks, rest) = rest.as_chunks::<16>();
+    if blocks.iter().any(any_nul) {
+        return true;
+    }
+    if rest.is_empty() {
+        return false;
+    }
+    if let Some(last) = octets.last_chunk::<16>() {
+        return any_nul(last);
+    }
+    match (octets.first_chunk::<8>(), octets.last_chunk::<8>()) {
+        (Some(first), Some(last)) => any_nul(first) | any_nul(last),
+        _ => octets.contains(&0),
+    }
+}
+
+#[inline(always)]
+fn any_nul<const N: usize>(octets: &[u8; N]) -> bool {
+    octets
+        .iter()
+        .fold(0_u8, |found, octet| found | u8::from(*octet == 0))
+        != 0
+}
+
+/// Characters of the text, counted a vector at a time.
+fn count_chars(text: &str) -> usize {
+    sum(text, |octet| u8::from(!is_continuation(octet)))
+}
+
+/// UTF-16 units of the text, counted a vector at a time: one for each character, and another one for those of four
+/// octets.
+pub(crate) fn count_units(text: &str) -> usize {
+    sum(text, |octet| {
+        u8::from(!is_continuation(octet)).wrapping_add(u8::from(octet >= 0xf0))
+    })
+}
+
+#[inline(always)]
+const fn is_continuation(octet: u8) -> bool {
+    octet & 0xc0 == 0x80
+}
+
+/// The sum of what `f` says of each octet, which is 2 at most, so that that of 64 fits into an octet.
+#[inline(always)]
+fn sum(text: &str, f: impl Fn(u8) -> u8) -> usize {
+    let (blocks, rest) = text.as_bytes().as_chunks::<64>();
+    let add = |octets: &[u8]| {
+        let sum = octets
             .iter()
-            .fold(0_u8, |found, o| found | u8::from(*o == 0))
-            != 0
+            .fold(0_u8, |sum, octet| sum.wrapping_add(f(*octet)));
+        usize::from(sum)
     };
-    blocks.iter().any(in_block) || rest.contains(&0)
+    blocks
+        .iter()
+        .fold(add(rest), |sum, block| sum.saturating_add(add(block)))
+}
+
+/// The text of UTF-16 units; an error of a kind if one of them is zero or half of a pair.
+#[inline(always)]
+fn text_of_units(
+    units: &[[u8; 2]],
+    load: impl Fn([u8; 2]) -> u16,
+) -> Result<String, DecodeErrorKind> {
+    // One pass over all of it, a vector at a time, finds out whether the rest is simple.
+    let (mut is_ascii, mut has_nul) = (true, false);
+    for unit in units {
+        let unit = load(*unit);
+        is_ascii &= unit < 0x80;
+        has_nul |= unit == 0;
+    }
+    if has_nul {
+        return Err(DecodeErrorKind::EmbeddedNul);
+    }
+    if is_ascii {
+        let octets = units
+            .iter()
+            .map(|unit| load(*unit).to_le_bytes())
+            .map(|[low, _]| low);
+        // What is checked a second time here is cheap to check.
+        return String::from_utf8(octets.collect::<Vec<u8>>())
+            .map_err(|_| DecodeErrorKind::InvalidUtf8);
+    }
+    let mut text = String::with_capacity(units.len());
+    for c in char::decode_utf16(units.iter().map(|unit| load(*unit))) {
+        let c = c.map_err(|lone| DecodeErrorKind::LoneSurrogate {
+            unit: lone.unpaired_surrogate(),
+        })?;
+        text.push(c);
+    }
+    Ok(text)
+}
+
+/// The units of a wstring, and how their octets make them.
+struct WideUnits<'de> {
+    units: &'de [[u8; 2]],
+    endian: Endian,
 }
 
 impl<'de, O: ByteOrder> Decoder<'de, O> {
@@ -59,7 +149,9 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
             // Only ASCII means the same in both.
             (Ok(text), CharSet::Latin1) if text.is_ascii() => Ok(Cow::Borrowed(text)),
             (_, CharSet::Latin1) => {
-                Ok(Cow::Owned(octets.iter().copied().map(char::from).collect()))
+                let mut text = String::with_capacity(octets.len());
+                text.extend(octets.iter().copied().map(char::from));
+                Ok(Cow::Owned(text))
             }
             (Err(e), CharSet::Utf8 | CharSet::Stored) => {
                 // Behind the bad octets there are those after them and the terminator.
@@ -82,23 +174,20 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     /// [`WideInGiop1_0`](DecodeErrorKind::WideInGiop1_0), [`WideRefused`](DecodeErrorKind::WideRefused) without a code set,
     /// [`LoneSurrogate`](DecodeErrorKind::LoneSurrogate), and errors of length and termination.
     pub fn read_wide_string(&mut self) -> Result<String, DecodeError> {
-        let (load, units) = self.read_wide_units()?;
-        let terminator = if self.format().minor < 2 { 2 } else { 0 };
-        let octets = units.as_flattened().len().saturating_add(terminator);
-        let units = units.iter().map(|unit| load(*unit));
-        if units.clone().any(|unit| unit == 0) {
-            return Err(self.error_behind(octets, DecodeErrorKind::EmbeddedNul));
+        let WideUnits { units, endian } = self.read_wide_units()?;
+        match endian {
+            Endian::Big => text_of_units(units, u16::from_be_bytes),
+            Endian::Little => text_of_units(units, u16::from_le_bytes),
         }
-        char::decode_utf16(units)
-            .collect::<Result<String, _>>()
-            .map_err(|lone| {
-                let unit = lone.unpaired_surrogate();
-                self.error_behind(octets, DecodeErrorKind::LoneSurrogate { unit })
-            })
+        .map_err(|kind| {
+            let terminator = if self.format().minor < 2 { 2 } else { 0 };
+            let octets = units.as_flattened().len().saturating_add(terminator);
+            self.error_behind(octets, kind)
+        })
     }
 
     /// The units of a wstring, without mark and terminator, and how to load one.
-    fn read_wide_units(&mut self) -> Result<(LoadUnit, &'de [[u8; 2]]), DecodeError> {
+    fn read_wide_units(&mut self) -> Result<WideUnits<'de>, DecodeError> {
         self.wide_allowed()?;
         if self.format().minor >= 2 {
             let len = self.read_count(1)?;
@@ -107,7 +196,10 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
                 return Err(self.wide_length(len));
             }
             return Ok(match self.format().wchar_set {
-                WCharSet::Ucs2 => (O::load_u16, units),
+                WCharSet::Ucs2 => WideUnits {
+                    units,
+                    endian: O::ENDIAN,
+                },
                 _ => unmarked(units),
             });
         }
@@ -121,7 +213,10 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
                 return Err(self.error_behind(2, DecodeErrorKind::MissingWideNul { found }));
             }
         };
-        Ok((O::load_u16, text))
+        Ok(WideUnits {
+            units: text,
+            endian: O::ENDIAN,
+        })
     }
 
     /// A wchar, as one UTF-16 unit.
@@ -143,7 +238,14 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
             ([unit], []) if self.format().wchar_set == WCharSet::Ucs2 => Ok(O::load_u16(*unit)),
             ([unit], []) => Ok(u16::from_be_bytes(*unit)),
             ([_, _], []) => match unmarked(units) {
-                (load, [unit]) => Ok(load(*unit)),
+                WideUnits {
+                    units: [unit],
+                    endian: Endian::Big,
+                } => Ok(u16::from_be_bytes(*unit)),
+                WideUnits {
+                    units: [unit],
+                    endian: Endian::Little,
+                } => Ok(u16::from_le_bytes(*unit)),
                 _ => Err(self.wide_length(len)),
             },
             _ => Err(self.wide_length(len)),
@@ -200,13 +302,11 @@ impl<O: ByteOrder> Encoder<O> {
         if has_nul(text.as_bytes()) {
             return Err(EncodeErrorKind::EmbeddedNul.into());
         }
-        self.write_count(text.chars().count().saturating_add(1))?;
+        let count = count_chars(text);
+        self.write_count(count.saturating_add(1))?;
         let start = self.position();
-        for c in text.chars() {
-            match u8::try_from(u32::from(c)) {
-                Ok(octet) => self.write_u8(octet),
-                Err(_) => return Err(not_in_code_set(c)),
-            }
+        for (place, c) in self.run_mut(count).iter_mut().zip(text.chars()) {
+            *place = u8::try_from(u32::from(c)).map_err(|_| not_in_code_set(c))?;
         }
         self.write_u8(0);
         self.end_run(start);
@@ -234,31 +334,53 @@ impl<O: ByteOrder> Encoder<O> {
                 set: "UCS-2",
             }));
         }
-        let units = text.encode_utf16();
-        let count = units.clone().count();
+        let count = count_units(text);
         if self.format().minor < 2 {
             self.write_count(count.saturating_add(1))?;
             let start = self.position();
-            units.for_each(|unit| self.write_u16(unit));
+            self.append_units(text, count, O::store_u16);
             self.write_u16(0);
             self.end_run(start);
             return Ok(());
         }
         if is_ucs2 {
             self.write_count(count.saturating_mul(2))?;
-            units.for_each(|unit| self.append(&O::store_u16(unit)));
+            self.append_units(text, count, O::store_u16);
             return Ok(());
         }
-        let mark = matches!(units.clone().next(), Some(MARK | SWAPPED_MARK)).then_some(MARK);
+        let has_mark = matches!(text.encode_utf16().next(), Some(MARK | SWAPPED_MARK));
         self.write_count(
             count
-                .saturating_add(usize::from(mark.is_some()))
+                .saturating_add(usize::from(has_mark))
                 .saturating_mul(2),
         )?;
-        for unit in mark.into_iter().chain(units) {
-            self.append(&unit.to_be_bytes());
+        if has_mark {
+            self.append(&MARK.to_be_bytes());
         }
+        self.append_units(text, count, u16::to_be_bytes);
         Ok(())
+    }
+
+    /// Appends the `count` UTF-16 units that a text has.
+    #[inline(always)]
+    fn append_units(&mut self, text: &str, count: usize, store: impl Fn(u16) -> [u8; 2]) {
+        // As many units as octets: it is ASCII, which the compiler widens a vector at a time.
+        if count == text.len() {
+            self.reserve(count.saturating_mul(2));
+            for octets in text.as_bytes().chunks(BLOCK / 2) {
+                let (places, _) = self
+                    .run_mut(octets.len().saturating_mul(2))
+                    .as_chunks_mut::<2>();
+                for (place, octet) in places.iter_mut().zip(octets) {
+                    *place = store(u16::from(*octet));
+                }
+            }
+            return;
+        }
+        let (places, _) = self.run_mut(count.saturating_mul(2)).as_chunks_mut::<2>();
+        for (place, unit) in places.iter_mut().zip(text.encode_utf16()) {
+            *place = store(unit);
+        }
     }
 
     /// Writes a wchar: GIOP 1.2 as the octet 2 and a big-endian unit, GIOP 1.1 as an unsigned short.
@@ -298,14 +420,15 @@ pub(crate) fn not_in_code_set(c: char) -> EncodeError {
     })
 }
 
-/// How to load units that may begin with a mark, and the units behind it.
-fn unmarked(units: &[[u8; 2]]) -> (LoadUnit, &[[u8; 2]]) {
-    match units.split_first() {
-        Some((first, rest)) => match u16::from_be_bytes(*first) {
-            MARK => (u16::from_be_bytes, rest),
-            SWAPPED_MARK => (u16::from_le_bytes, rest),
-            _ => (u16::from_be_bytes, units),
-        },
-        None => (u16::from_be_bytes, units),
-    }
+/// Units that may begin with a mark: those behind it, in the order that it tells.
+fn unmarked(units: &[[u8; 2]]) -> WideUnits<'_> {
+    let first = units
+        .split_first()
+        .map(|(first, rest)| (u16::from_be_bytes(*first), rest));
+    let (endian, units) = match first {
+        Some((MARK, rest)) => (Endian::Big, rest),
+        Some((SWAPPED_MARK, rest)) => (Endian::Little, rest),
+        _ => (Endian::Big, units),
+    };
+    WideUnits { units, endian }
 }

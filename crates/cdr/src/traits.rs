@@ -2,7 +2,7 @@
 
 use crate::{
     ByteOrder, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
-    Layout, Window, WindowMut,
+    Layout, Window, WindowMut, WireFormat,
 };
 use alloc::vec::Vec;
 
@@ -133,7 +133,7 @@ pub trait Decode<'de>: Sized {
             const { Self::MIN_SIZE },
             const { Self::LAYOUT },
             Self::decode,
-            Self::decode_fixed::<O>,
+            Self::decode_settled::<O>,
         )
     }
 
@@ -142,14 +142,58 @@ pub trait Decode<'de>: Sized {
     fn decode_array<O: ByteOrder, const N: usize>(
         decoder: &mut Decoder<'de, O>,
     ) -> Result<[Self; N], DecodeError> {
-        try_array(|| Self::decode(decoder))
+        decode_array(
+            decoder,
+            const { Self::LAYOUT },
+            Self::decode,
+            Self::decode_fixed_array::<O, N>,
+        )
     }
 
     /// Loads a value from a window of its layout. Only called where [`LAYOUT`](Self::LAYOUT) is fixed.
+    ///
+    /// What is no value is [noted](Window::note), and any value returned in its place.
     #[doc(hidden)]
     #[inline(always)]
-    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<Self, DecodeError> {
-        Err(window.error_behind(0, DecodeErrorKind::Expected("a type of fixed layout")))
+    fn decode_fixed<O: ByteOrder>(_window: &mut Window<'_>) -> Self {
+        not_fixed()
+    }
+
+    /// Loads values from windows one behind the other, the first of which begins where another value ended, and adds
+    /// them to `values`, for which there is room. False if one of them is none.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn decode_settled<O: ByteOrder>(
+        octets: &[u8],
+        format: WireFormat,
+        values: &mut Vec<Self>,
+    ) -> bool {
+        load_all(
+            octets,
+            const { Self::LAYOUT },
+            format,
+            values,
+            Self::decode_fixed::<O>,
+        )
+    }
+
+    /// Loads an array from a window, as [`decode_fixed`](Self::decode_fixed) does.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn decode_fixed_array<O: ByteOrder, const N: usize>(window: &mut Window<'_>) -> [Self; N] {
+        core::array::from_fn(|_| Self::decode_fixed::<O>(window))
+    }
+}
+
+/// Stands where a type of varying layout would be loaded from a window, which never happens.
+#[inline(always)]
+pub(crate) fn not_fixed<T>() -> T {
+    #[expect(
+        clippy::unreachable,
+        reason = "windows are opened only for types whose layout is fixed, and the macros that say so load them, too"
+    )]
+    {
+        unreachable!()
     }
 }
 
@@ -174,7 +218,7 @@ pub(crate) fn decode_run<'de, O: ByteOrder, T>(
     min_size: usize,
     layout: Layout,
     mut one: impl FnMut(&mut Decoder<'de, O>) -> Result<T, DecodeError>,
-    fixed: impl Fn(&mut Window<'_>) -> Result<T, DecodeError>,
+    settled: impl Fn(&[u8], WireFormat, &mut Vec<T>) -> bool,
 ) -> Result<(), DecodeError> {
     reserve(decoder, len, values)?;
     if !layout.is_fixed() {
@@ -195,26 +239,86 @@ pub(crate) fn decode_run<'de, O: ByteOrder, T>(
         rest = rest.saturating_sub(1);
     }
     let stride = layout.stride();
-    let start = decoder.absolute_position();
     let format = decoder.format();
-    match decoder.run(rest.saturating_mul(stride)) {
-        Some(octets) if stride != 0 => {
-            for (n, window) in octets.chunks_exact(stride).enumerate() {
-                let value = fixed(&mut Window::new(window, layout.settled(), format));
-                values.push(value.map_err(|e| {
-                    let inside = n.saturating_mul(stride).saturating_add(e.offset());
-                    DecodeError::new(e.kind(), start.saturating_add(inside))
-                })?);
-            }
+    if stride != 0
+        && let Some(octets) = decoder.run(rest.saturating_mul(stride))
+    {
+        let before = values.len();
+        if settled(octets, format, values) {
+            return Ok(());
         }
-        // Too few octets in this GIOP 1.1 fragment, or too few altogether, or none needed.
-        _ => {
-            for _ in 0..rest {
-                values.push(one(decoder)?);
-            }
-        }
+        // Again, to find out what is wrong and where.
+        values.truncate(before);
+        decoder.rewind(octets.len());
+    }
+    // What is wrong will be found, or there are too few octets in this GIOP 1.1 fragment, or too few altogether, or
+    // none are needed.
+    for _ in 0..rest {
+        values.push(one(decoder)?);
     }
     Ok(())
+}
+
+/// What [`Decode::decode_settled`] does for any type.
+#[inline(always)]
+pub(crate) fn load_all<T>(
+    octets: &[u8],
+    layout: Layout,
+    format: WireFormat,
+    values: &mut Vec<T>,
+    fixed: impl Fn(&mut Window<'_>) -> T,
+) -> bool {
+    for octets in octets.chunks_exact(layout.stride().max(1)) {
+        let mut window = Window::new(octets, layout.settled(), format);
+        values.push(fixed(&mut window));
+        if window.is_faulty() {
+            return false;
+        }
+    }
+    true
+}
+
+/// What [`Decode::decode_settled`] does for a type whose stride and phase the macros can name: nothing leaves the loop
+/// early, so that there is one check for room and none for each value.
+#[doc(hidden)]
+#[inline(always)]
+pub fn __load_all<T, const STRIDE: usize, const PHASE: usize>(
+    octets: &[u8],
+    format: WireFormat,
+    values: &mut Vec<T>,
+    fixed: impl Fn(&mut Window<'_>) -> T,
+) -> bool {
+    let mut faults = 0;
+    let (windows, _) = octets.as_chunks::<STRIDE>();
+    values.extend(windows.iter().map(|octets| {
+        let mut window = Window::new(octets, PHASE, format);
+        let value = fixed(&mut window);
+        faults |= window.faults();
+        value
+    }));
+    faults == 0
+}
+
+/// Reads an array of a type, as [`decode_run`] does a sequence.
+#[inline(always)]
+pub(crate) fn decode_array<'de, O: ByteOrder, T, const N: usize>(
+    decoder: &mut Decoder<'de, O>,
+    layout: Layout,
+    mut one: impl FnMut(&mut Decoder<'de, O>) -> Result<T, DecodeError>,
+    fixed: impl Fn(&mut Window<'_>) -> [T; N],
+) -> Result<[T; N], DecodeError> {
+    if layout.is_fixed()
+        && layout.is_settled_at(decoder.index())
+        && let Some(octets) = decoder.run(layout.stride().saturating_mul(N))
+    {
+        let mut window = Window::new(octets, layout.settled(), decoder.format());
+        let values = fixed(&mut window);
+        if !window.is_faulty() {
+            return Ok(values);
+        }
+        decoder.rewind(octets.len());
+    }
+    try_array(|| one(decoder))
 }
 
 /// Writes values of a type: straight stores where the layout is fixed, else one after the other.
@@ -239,12 +343,19 @@ pub(crate) fn encode_run<O: ByteOrder, T>(
         rest = others;
     }
     let format = encoder.format();
-    let octets = encoder.run_mut(rest.len().saturating_mul(stride));
-    for (value, window) in rest.iter().zip(octets.chunks_exact_mut(stride)) {
-        fixed(value, &mut WindowMut::new(window, layout.settled(), format))?;
+    encoder.reserve(rest.len().saturating_mul(stride));
+    for values in rest.chunks(BLOCK.checked_div(stride).unwrap_or_default().max(1)) {
+        let octets = encoder.run_mut(values.len().saturating_mul(stride));
+        for (value, window) in values.iter().zip(octets.chunks_exact_mut(stride)) {
+            fixed(value, &mut WindowMut::new(window, layout.settled(), format))?;
+        }
     }
     Ok(())
 }
+
+/// Octets that are zeroed at a time, before values are stored into them. They are in the first cache then, and few
+/// enough that to zero them takes a handful of wide stores.
+pub(crate) const BLOCK: usize = 1 << 10;
 
 /// An array of what `f` returns, unless it fails once; then it is not called again.
 #[inline(always)]

@@ -4,18 +4,22 @@
 //! inlining. The offsets of all members are then constants too, so the compiler drops the checks written here and
 //! leaves plain loads and stores. Nothing relies on that for safety: a wrong layout is an error, not a wild access.
 
-use crate::{
-    ByteOrder, DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind, WireFormat,
-    layout::padding,
-};
+use crate::{ByteOrder, EncodeError, EncodeErrorKind, WireFormat, layout::padding};
 use core::fmt;
 
 /// The octets of one value that is being decoded.
+///
+/// Loads always return something, and what is wrong with it is [noted](Self::note): a loop over windows has no way out
+/// in its middle then, and knows how many values it makes. Whoever opened the window looks whether there was
+/// a fault, and reads the octets again by [`Decode::decode`](crate::Decode::decode), which tells what
+/// it is and where.
 pub struct Window<'a> {
     octets: &'a [u8],
     at: usize,
     phase: usize,
     format: WireFormat,
+    /// Not 0 once there was a fault.
+    faults: u8,
 }
 
 impl<'a> Window<'a> {
@@ -26,6 +30,7 @@ impl<'a> Window<'a> {
             at: 0,
             phase,
             format,
+            faults: 0,
         }
     }
 
@@ -36,12 +41,33 @@ impl<'a> Window<'a> {
         self.format
     }
 
-    /// The next primitive of `N` octets, aligned to `N`.
-    ///
-    /// # Errors
-    /// None, if the layout of the type is that of its members.
+    /// Notes that what was loaded is no value of its type.
     #[inline(always)]
-    pub fn load<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+    pub const fn note(&mut self, is_fault: bool) {
+        self.faults |= is_fault as u8;
+    }
+
+    /// As [`note`](Self::note), of bits that are all 0 in a good value: a loop gathers them as they are.
+    #[inline(always)]
+    pub(crate) const fn note_bits(&mut self, faults: u8) {
+        self.faults |= faults;
+    }
+
+    /// Whether a fault was noted.
+    #[inline(always)]
+    pub(crate) const fn is_faulty(&self) -> bool {
+        self.faults != 0
+    }
+
+    /// The faults that were noted; 0 if there was none.
+    #[inline(always)]
+    pub(crate) const fn faults(&self) -> u8 {
+        self.faults
+    }
+
+    /// The next primitive of `N` octets, aligned to `N`.
+    #[inline(always)]
+    pub fn load<const N: usize>(&mut self) -> [u8; N] {
         let start = self
             .at
             .wrapping_add(padding(self.phase.wrapping_add(self.at), N));
@@ -49,40 +75,38 @@ impl<'a> Window<'a> {
         match self.octets.get(start..end).map(<[u8; N]>::try_from) {
             Some(Ok(octets)) => {
                 self.at = end;
-                Ok(octets)
+                octets
             }
+            // The layout of the type is not that of its members.
             _ => {
-                Err(self.error_behind(0, DecodeErrorKind::Expected("a layout that fits its type")))
+                self.faults = 1;
+                [0; N]
             }
         }
     }
 
-    /// Octets without alignment.
-    ///
-    /// # Errors
-    /// None, if the layout of the type is that of its members.
+    /// Octets without alignment; none if the layout of the type is not that of its members.
     #[inline(always)]
-    pub fn take(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
+    pub fn take(&mut self, len: usize) -> &'a [u8] {
         let end = self.at.wrapping_add(len);
         match self.octets.get(self.at..end) {
             Some(octets) => {
                 self.at = end;
-                Ok(octets)
+                octets
             }
             None => {
-                Err(self.error_behind(0, DecodeErrorKind::Expected("a layout that fits its type")))
+                self.faults = 1;
+                &[]
             }
         }
     }
 
-    /// An error about the last `len` octets. Offsets are relative to the window until whoever opened it adds where
-    /// that is.
-    // Inlined, and only what it calls is cold: a reference to the window that leaves the loop would keep the whole
-    // window in memory.
+    /// Steps over padding to a multiple of `n`.
     #[inline(always)]
-    #[must_use]
-    pub const fn error_behind(&self, len: usize, kind: DecodeErrorKind) -> DecodeError {
-        DecodeError::new(kind, self.at.saturating_sub(len))
+    pub(crate) const fn align(&mut self, n: usize) {
+        self.at = self
+            .at
+            .wrapping_add(padding(self.phase.wrapping_add(self.at), n));
     }
 }
 
@@ -178,11 +202,8 @@ const fn mismatch() -> EncodeError {
 /// Loads that depend on the byte order, for the implementations of this crate and of the macros.
 impl Window<'_> {
     /// An unsigned long.
-    ///
-    /// # Errors
-    /// None, if the layout of the type is that of its members.
     #[inline(always)]
-    pub fn load_u32<O: ByteOrder>(&mut self) -> Result<u32, DecodeError> {
-        Ok(O::load_u32(self.load()?))
+    pub fn load_u32<O: ByteOrder>(&mut self) -> u32 {
+        O::load_u32(self.load())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Layout, Octets,
-    OctetsRef, Window, WindowMut, traits::try_array,
+    OctetsRef, Window, WindowMut,
 };
 use alloc::{
     borrow::{Cow, ToOwned},
@@ -87,8 +87,8 @@ impl<'de, T: Decode<'de>, const N: usize> Decode<'de> for [T; N] {
     }
 
     #[inline(always)]
-    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<Self, DecodeError> {
-        try_array(|| T::decode_fixed::<O>(window))
+    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Self {
+        T::decode_fixed_array::<O, N>(window)
     }
 }
 

@@ -5,4 +5,6 @@ mod numeric;
 mod text;
 mod tuples;
 
+#[doc(hidden)]
+pub use numeric::Number;
 pub use text::{Char, NotOneOctet, NotOneUnit, WChar};

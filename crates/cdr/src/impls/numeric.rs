@@ -3,16 +3,23 @@
 use crate::{
     ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Layout, Window,
     WindowMut,
-    traits::{reserve, try_array},
+    traits::{BLOCK, reserve, try_array},
 };
 use alloc::{borrow::Cow, vec::Vec};
+use core::fmt;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Numbers that are borrowed from a message where they lie aligned in native order.
-trait Numeric: FromBytes + IntoBytes + Immutable + Copy + 'static {
-    fn decode_slice<'de, O: ByteOrder>(
+#[doc(hidden)]
+pub trait Number:
+    FromBytes + IntoBytes + Immutable + Copy + fmt::Debug + Encode + for<'de> Decode<'de> + 'static
+{
+    /// `len` numbers, where `len` is from [`Decoder::read_count`], if they can be borrowed; otherwise they are still to
+    /// be read.
+    fn borrow<'de, O: ByteOrder>(
         decoder: &mut Decoder<'de, O>,
-    ) -> Result<Cow<'de, [Self]>, DecodeError>;
+        len: usize,
+    ) -> Result<Option<&'de [Self]>, DecodeError>;
 }
 
 macro_rules! numeric {
@@ -39,10 +46,13 @@ macro_rules! numeric {
                 if O::IS_NATIVE || $size == 1 {
                     encoder.append(values.as_bytes());
                 } else {
-                    let octets = encoder.run_mut(values.len().saturating_mul($size));
-                    let (places, _) = octets.as_chunks_mut::<$size>();
-                    for (place, value) in places.iter_mut().zip(values) {
-                        *place = ($store)(*value);
+                    encoder.reserve(values.len().saturating_mul($size));
+                    for values in values.chunks(BLOCK / $size) {
+                        let octets = encoder.run_mut(values.len().saturating_mul($size));
+                        let (places, _) = octets.as_chunks_mut::<$size>();
+                        for (place, value) in places.iter_mut().zip(values) {
+                            *place = ($store)(*value);
+                        }
                     }
                 }
                 if $size <= 4 {
@@ -114,19 +124,32 @@ macro_rules! numeric {
             }
 
             #[inline(always)]
-            fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<Self, DecodeError> {
-                Ok(($load)(window.load::<$size>()?))
+            fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Self {
+                ($load)(window.load::<$size>())
+            }
+
+            #[inline(always)]
+            fn decode_fixed_array<O: ByteOrder, const N: usize>(
+                window: &mut Window<'_>,
+            ) -> [Self; N] {
+                let mut values = [Self::default(); N];
+                window.align($size);
+                let (numbers, _) = window.take(N.saturating_mul($size)).as_chunks::<$size>();
+                for (value, number) in values.iter_mut().zip(numbers) {
+                    *value = ($load)(*number);
+                }
+                values
             }
         }
 
-        impl Numeric for $t {
+        impl Number for $t {
             #[inline]
-            fn decode_slice<'de, O: ByteOrder>(
+            fn borrow<'de, O: ByteOrder>(
                 decoder: &mut Decoder<'de, O>,
-            ) -> Result<Cow<'de, [Self]>, DecodeError> {
-                let len = decoder.read_count($size)?;
+                len: usize,
+            ) -> Result<Option<&'de [Self]>, DecodeError> {
                 if len == 0 {
-                    return Ok(Cow::Borrowed(&[]));
+                    return Ok(Some(&[]));
                 }
                 decoder.align($size)?;
                 if (O::IS_NATIVE || $size == 1)
@@ -134,11 +157,9 @@ macro_rules! numeric {
                     && let Ok(values) = <[Self]>::ref_from_bytes(octets)
                 {
                     decoder.run(octets.len());
-                    return Ok(Cow::Borrowed(values));
+                    return Ok(Some(values));
                 }
-                let mut values = Vec::new();
-                Self::decode_into(decoder, len, &mut values)?;
-                Ok(Cow::Owned(values))
+                Ok(None)
             }
         }
     )*};
@@ -168,12 +189,18 @@ numeric! {
 }
 
 /// A sequence of numbers: borrowed where it lies aligned in native order and in one piece, else copied.
-impl<'de, T: Numeric> Decode<'de> for Cow<'de, [T]> {
+impl<'de, T: Number> Decode<'de> for Cow<'de, [T]> {
     const MIN_SIZE: usize = 4;
 
     #[inline]
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
-        T::decode_slice(decoder)
+        let len = decoder.read_count(size_of::<T>())?;
+        if let Some(numbers) = T::borrow(decoder, len)? {
+            return Ok(Cow::Borrowed(numbers));
+        }
+        let mut numbers = Vec::new();
+        T::decode_into(decoder, len, &mut numbers)?;
+        Ok(Cow::Owned(numbers))
     }
 }
 
@@ -184,6 +211,17 @@ impl Encode for bool {
     #[inline(always)]
     fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
         encoder.write_bool(*self);
+        Ok(())
+    }
+
+    #[inline]
+    fn encode_slice<O: ByteOrder>(
+        values: &[Self],
+        encoder: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
+        let start = encoder.position();
+        encoder.append(values.as_bytes());
+        encoder.end_run(start);
         Ok(())
     }
 
@@ -202,9 +240,28 @@ impl<'de> Decode<'de> for bool {
         decoder.read_bool()
     }
 
+    #[inline]
+    fn decode_into<O: ByteOrder>(
+        decoder: &mut Decoder<'de, O>,
+        len: usize,
+        values: &mut Vec<Self>,
+    ) -> Result<(), DecodeError> {
+        reserve(decoder, len, values)?;
+        match decoder.run(len) {
+            Some(octets) => values.extend(octets.iter().map(|octet| *octet != 0)),
+            // They go on in the next GIOP 1.1 fragment, or are truncated.
+            None => {
+                for _ in 0..len {
+                    values.push(decoder.read_bool()?);
+                }
+            }
+        }
+        Ok(())
+    }
+
     #[inline(always)]
-    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<Self, DecodeError> {
-        let [octet] = window.load()?;
-        Ok(octet != 0)
+    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Self {
+        let [octet] = window.load();
+        octet != 0
     }
 }

@@ -3,8 +3,9 @@
 use crate::{
     ByteOrder, CharSet, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError,
     EncodeErrorKind, Encoder, Layout, Window, WindowMut, WireFormat,
+    traits::{BLOCK, reserve},
 };
-use alloc::{borrow::Cow, string::String};
+use alloc::{borrow::Cow, string::String, vec::Vec};
 use core::fmt;
 
 /// What a `char` may be where text is UTF-8.
@@ -56,6 +57,12 @@ impl Char {
         }
         Ok(Self(octet))
     }
+}
+
+/// Whether these octets are characters of the connection's code set, each for itself.
+#[inline]
+fn is_one_octet_each(octets: &[u8], format: WireFormat) -> bool {
+    format.char_set != CharSet::Utf8 || octets.is_ascii()
 }
 
 impl fmt::Debug for Char {
@@ -114,6 +121,28 @@ impl Encode for Char {
         Ok(())
     }
 
+    #[inline]
+    fn encode_slice<O: ByteOrder>(
+        values: &[Self],
+        encoder: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
+        let all = values.iter().fold(0, |all, value| all | value.0);
+        if !is_one_octet_each(&[all], encoder.format()) {
+            // To tell which one is not.
+            return values.iter().try_for_each(|value| value.encode(encoder));
+        }
+        let start = encoder.position();
+        encoder.reserve(values.len());
+        for values in values.chunks(BLOCK) {
+            let places = encoder.run_mut(values.len());
+            for (place, value) in places.iter_mut().zip(values) {
+                *place = value.0;
+            }
+        }
+        encoder.end_run(start);
+        Ok(())
+    }
+
     #[inline(always)]
     fn encode_fixed<O: ByteOrder>(&self, window: &mut WindowMut<'_>) -> Result<(), EncodeError> {
         window.store([self.to_wire(window.format())?])
@@ -130,10 +159,38 @@ impl<'de> Decode<'de> for Char {
         Self::from_wire(octet, decoder.format()).map_err(|kind| decoder.error_behind(1, kind))
     }
 
+    #[inline]
+    fn decode_into<O: ByteOrder>(
+        decoder: &mut Decoder<'de, O>,
+        len: usize,
+        values: &mut Vec<Self>,
+    ) -> Result<(), DecodeError> {
+        reserve(decoder, len, values)?;
+        match decoder.peek_run(len) {
+            Some(octets) if is_one_octet_each(octets, decoder.format()) => {
+                decoder.run(len);
+                values.extend(octets.iter().map(|octet| Self(*octet)));
+            }
+            // There is one that is not, or they go on in the next GIOP 1.1 fragment, or are truncated.
+            _ => {
+                for _ in 0..len {
+                    values.push(Self::decode(decoder)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
     #[inline(always)]
-    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Result<Self, DecodeError> {
-        let [octet] = window.load()?;
-        Self::from_wire(octet, window.format()).map_err(|kind| window.error_behind(1, kind))
+    fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Self {
+        let [octet] = window.load();
+        // The same for all elements of a sequence, so that one `and` is left for each.
+        let not_allowed = match window.format().char_set {
+            CharSet::Utf8 => 0x80,
+            _ => 0,
+        };
+        window.note_bits(octet & not_allowed);
+        Self(octet)
     }
 }
 

@@ -31,9 +31,7 @@ impl<'de> Decode<'de> for () {
     }
 
     #[inline(always)]
-    fn decode_fixed<O: ByteOrder>(_window: &mut Window<'_>) -> Result<Self, DecodeError> {
-        Ok(())
-    }
+    fn decode_fixed<O: ByteOrder>(_window: &mut Window<'_>) -> Self {}
 }
 
 macro_rules! tuple {
@@ -74,10 +72,8 @@ macro_rules! tuple {
             }
 
             #[inline(always)]
-            fn decode_fixed<Order: ByteOrder>(
-                window: &mut Window<'_>,
-            ) -> Result<Self, DecodeError> {
-                Ok(($($t::decode_fixed::<Order>(window)?,)*))
+            fn decode_fixed<Order: ByteOrder>(window: &mut Window<'_>) -> Self {
+                ($($t::decode_fixed::<Order>(window),)*)
             }
         }
     };
