@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod adapter;
+mod arguments;
 mod asleep;
 mod key;
 mod manager;
@@ -30,6 +31,8 @@ mod skeleton;
 mod table;
 
 pub use adapter::{Adapter, AdapterError};
+#[doc(hidden)]
+pub use arguments::{Numbers, Recycled};
 pub use asleep::{Activator, Incarnation};
 pub use key::{InstanceId, ObjectId, ObjectKey, Path, is_reserved};
 pub use manager::{AdapterInactive, PoaManager, State};

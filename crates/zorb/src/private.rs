@@ -15,7 +15,7 @@ pub use zorb_cdr::{
 };
 pub use zorb_giop::{OperationError, UserException};
 pub use zorb_idl_macros::idl_tokens;
-pub use zorb_poa::{Operations, Outcome, Request, Skeleton, Upcall};
+pub use zorb_poa::{Numbers, Operations, Outcome, Recycled, Request, Skeleton, Upcall};
 
 /// What the macros below name, whatever the user's crate imports.
 pub mod reexport {

@@ -340,7 +340,7 @@ impl Generator<'_> {
         ty: &Type,
         place: &TokenStream,
     ) -> ServantArgument {
-        let orb = &self.orb;
+        let (orb, private) = (&self.orb, &self.private);
         let ty = self.model.unaliased(ty);
         let (decoded, special) = self.decoded(from, ty);
         let inner = if special {
@@ -366,11 +366,19 @@ impl Generator<'_> {
                 decoded: quote!(#orb::OctetsRef<'_>),
                 passed: inner,
             },
-            Type::Sequence(element, _) if !special && self.is_numeric(element) => {
+            Type::Sequence(element, None) if self.is_numeric(element) => {
                 let element = self.value(from, element);
                 ServantArgument {
-                    decoded: quote!(::std::borrow::Cow<'_, [#element]>),
-                    passed: quote!(&#inner),
+                    decoded: quote!(#private::Numbers<'_, #element>),
+                    passed: quote!(&#place),
+                }
+            }
+            Type::Sequence(element, bound) => {
+                let element = self.codec(from, element).tokens;
+                let bound = bound.map(Literal::u32_unsuffixed).into_iter();
+                ServantArgument {
+                    decoded: quote!(#private::Recycled<#element #(, #bound)*>),
+                    passed: quote!(&#place),
                 }
             }
             _ => ServantArgument {

@@ -457,10 +457,9 @@ pub mod bank {
                             .arguments::<
                                 (
                                     ::zorb::OctetsRef<'_>,
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::Seq<
-                                            ::zorb::__private::RefCodec<AccountRef>,
-                                        >,
+                                    ::zorb::__private::Recycled<
+                                        ::zorb::__private::RefCodec<AccountRef>,
+                                        4294967295,
                                     >,
                                 ),
                             >()
@@ -470,11 +469,7 @@ pub mod bank {
                                 return request.system_exception(&error);
                             }
                         };
-                        match <T as Account>::store(
-                                &servant,
-                                arguments.0,
-                                &arguments.1.0,
-                            )
+                        match <T as Account>::store(&servant, arguments.0, &arguments.1)
                             .await
                         {
                             ::core::result::Result::Ok(result) => {
@@ -1042,10 +1037,9 @@ pub mod bank {
                             .arguments::<
                                 (
                                     ::zorb::OctetsRef<'_>,
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::Seq<
-                                            ::zorb::__private::RefCodec<AccountRef>,
-                                        >,
+                                    ::zorb::__private::Recycled<
+                                        ::zorb::__private::RefCodec<AccountRef>,
+                                        4294967295,
                                     >,
                                 ),
                             >()
@@ -1055,11 +1049,7 @@ pub mod bank {
                                 return request.system_exception(&error);
                             }
                         };
-                        match <T as Account>::store(
-                                &servant,
-                                arguments.0,
-                                &arguments.1.0,
-                            )
+                        match <T as Account>::store(&servant, arguments.0, &arguments.1)
                             .await
                         {
                             ::core::result::Result::Ok(result) => {

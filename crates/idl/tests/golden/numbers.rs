@@ -255,7 +255,7 @@ pub mod numbers {
                                     ::zorb::Fixed<5, 2>,
                                     ::zorb::LongDouble,
                                     i8,
-                                    ::std::borrow::Cow<'_, [i8]>,
+                                    ::zorb::__private::Numbers<'_, i8>,
                                 ),
                             >()
                         {

@@ -482,17 +482,16 @@ pub mod parameters {
                                     ::zorb::__private::Dec<
                                         ::zorb::__private::BoundedOctets<16>,
                                     >,
-                                    ::std::borrow::Cow<'_, [i32]>,
-                                    ::std::vec::Vec<bool>,
+                                    ::zorb::__private::Numbers<'_, i32>,
+                                    ::zorb::__private::Recycled<bool, 4294967295>,
                                     ::zorb::__private::Dec<::zorb::__private::BoundedStr<8>>,
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::Seq<::zorb::__private::BoundedStr<8>>,
+                                    ::zorb::__private::Recycled<
+                                        ::zorb::__private::BoundedStr<8>,
+                                        4294967295,
                                     >,
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::BoundedSeq<
-                                            ::zorb::__private::BoundedStr<8>,
-                                            2,
-                                        >,
+                                    ::zorb::__private::Recycled<
+                                        ::zorb::__private::BoundedStr<8>,
+                                        2,
                                     >,
                                     [[f64; 2]; 2],
                                 ),
@@ -509,8 +508,8 @@ pub mod parameters {
                                 &arguments.1,
                                 &arguments.2,
                                 &arguments.3.0,
-                                &arguments.4.0,
-                                &arguments.5.0,
+                                &arguments.4,
+                                &arguments.5,
                                 &arguments.6,
                             )
                             .await

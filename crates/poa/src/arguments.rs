@@ -1,0 +1,252 @@
+//! Sequences as servants get them: borrowed from the message, or in a `Vec` that was used before.
+
+use core::any::{Any, TypeId};
+use core::cell::RefCell;
+use core::fmt;
+use core::ops::Deref;
+use zorb_cdr::{ByteOrder, Codec, Decode, DecodeError, DecodeErrorKind, Decoder, Number};
+
+/// Vectors kept per thread: one for each sequence that an upcall in progress is given, so a handful.
+const MAX_KEPT: usize = 16;
+/// A vector grown beyond this many octets is freed: one large message must not hold its memory for ever.
+const MAX_KEPT_OCTETS: usize = 256 << 10;
+
+/// A vector of whichever type, boxed so that it is given back without allocating.
+type Kept = (TypeId, Box<dyn Any>);
+
+thread_local! {
+    static KEPT: RefCell<Vec<Kept>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A sequence argument whose elements travel by codec `C`, `MAX` of them at most, decoded into a vector that an earlier
+/// upcall on this thread has given back; to decode one allocates only what its elements do.
+///
+/// The vector is there until this is dropped.
+#[expect(
+    clippy::box_collection,
+    reason = "it is kept in a box, which would be allocated anew each time it is given back"
+)]
+pub struct Recycled<C: Codec<Value: 'static>, const MAX: u32 = { u32::MAX }>(
+    Option<Box<Vec<C::Value>>>,
+);
+
+impl<C: Codec<Value: 'static>, const MAX: u32> Recycled<C, MAX> {
+    fn take() -> Self {
+        let id = TypeId::of::<C::Value>();
+        let taken = KEPT.try_with(|kept| {
+            let mut kept = kept.borrow_mut();
+            let at = kept.iter().rposition(|(kind, _)| *kind == id)?;
+            kept.swap_remove(at).1.downcast().ok()
+        });
+        Self(taken.ok().flatten())
+    }
+
+    fn read<O: ByteOrder>(decoder: &mut Decoder<'_, O>, len: usize) -> Result<Self, DecodeError> {
+        let mut values = Self::take();
+        C::decode_into(decoder, len, values.0.get_or_insert_default())?;
+        Ok(values)
+    }
+}
+
+impl<C: Codec<Value: 'static>, const MAX: u32> Drop for Recycled<C, MAX> {
+    fn drop(&mut self) {
+        let Some(mut values) = self.0.take() else {
+            return;
+        };
+        // What the elements do when they are dropped, they do before the vector is anybody's.
+        values.clear();
+        let octets = values.capacity().saturating_mul(size_of::<C::Value>());
+        if octets == 0 || octets > MAX_KEPT_OCTETS {
+            return;
+        }
+        // At thread exit there is nobody to keep it for.
+        let _ = KEPT.try_with(|kept| {
+            let mut kept = kept.borrow_mut();
+            if kept.len() >= MAX_KEPT {
+                // The one that has been there for longest is of a type that is not asked for any more.
+                kept.remove(0);
+            }
+            kept.push((TypeId::of::<C::Value>(), values));
+        });
+    }
+}
+
+impl<'de, C: Codec<Value: 'static>, const MAX: u32> Decode<'de> for Recycled<C, MAX> {
+    const MIN_SIZE: usize = 4;
+
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
+        let len = decoder.read_count(C::MIN_SIZE)?;
+        if len as u64 > u64::from(MAX) {
+            return Err(decoder.error(DecodeErrorKind::BoundExceeded {
+                bound: MAX,
+                found: len,
+            }));
+        }
+        Self::read(decoder, len)
+    }
+}
+
+impl<C: Codec<Value: 'static>, const MAX: u32> Deref for Recycled<C, MAX> {
+    type Target = [C::Value];
+
+    fn deref(&self) -> &[C::Value] {
+        self.0.as_deref().map_or(&[], Vec::as_slice)
+    }
+}
+
+impl<C: Codec<Value: 'static>, const MAX: u32> fmt::Debug for Recycled<C, MAX> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Recycled({} elements)", self.len())
+    }
+}
+
+/// A sequence of numbers, borrowed from the message where it lies aligned in native order and in one piece, else decoded
+/// as [`Recycled`].
+#[derive(Debug)]
+pub enum Numbers<'de, T: Number> {
+    /// In the message.
+    Borrowed(&'de [T]),
+    /// Copied, since it was not aligned, in the other order, or in fragments.
+    Copied(Recycled<T>),
+}
+
+impl<'de, T: Number> Decode<'de> for Numbers<'de, T> {
+    const MIN_SIZE: usize = 4;
+
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
+        let len = decoder.read_count(size_of::<T>())?;
+        Ok(match T::borrow(decoder, len)? {
+            Some(numbers) => Self::Borrowed(numbers),
+            None => Self::Copied(Recycled::read(decoder, len)?),
+        })
+    }
+}
+
+impl<T: Number> Deref for Numbers<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::Borrowed(numbers) => numbers,
+            Self::Copied(numbers) => numbers,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zorb_cdr::{BigEndian, DecodeErrorKind, Encode, Encoder, LittleEndian, WireFormat};
+
+    fn octets<O: ByteOrder>(value: &(impl Encode + ?Sized), start: usize) -> Vec<u8> {
+        let mut e = Encoder::<O>::new(WireFormat::default());
+        e.append(&vec![0xee; start]);
+        e.put(value).unwrap();
+        e.finish().to_vec()
+    }
+
+    fn decoder<O: ByteOrder>(octets: &[u8], start: usize) -> Decoder<'_, O> {
+        let mut d = Decoder::from_slice(octets, WireFormat::default());
+        d.take(start).unwrap();
+        d
+    }
+
+    #[test]
+    fn a_vector_is_used_again_and_comes_back_empty() {
+        let long = octets::<BigEndian>(&[(1_u8, 2_u16), (3, 4)][..], 0);
+        let short = octets::<BigEndian>(&[(5_u8, 6_u16)][..], 0);
+        let first: Recycled<(u8, u16)> = decoder::<BigEndian>(&long, 0).get().unwrap();
+        assert_eq!(*first, [(1, 2), (3, 4)]);
+        let place = first.as_ptr();
+        drop(first);
+        let second: Recycled<(u8, u16)> = decoder::<BigEndian>(&short, 0).get().unwrap();
+        assert_eq!((second.as_ptr(), &*second), (place, &[(5, 6)][..]));
+        // While it is in use, another call gets another one.
+        let third: Recycled<(u8, u16)> = decoder::<BigEndian>(&long, 0).get().unwrap();
+        assert_ne!(third.as_ptr(), place);
+    }
+
+    #[test]
+    fn what_went_wrong_half_way_leaves_nothing_behind() {
+        let good = octets::<BigEndian>(&["a".to_owned(), "b".to_owned()][..], 0);
+        for end in 0..good.len() {
+            let read = decoder::<BigEndian>(&good[..end], 0).get::<Recycled<String>>();
+            assert!(read.is_err(), "{end}");
+        }
+        let read: Recycled<String> = decoder::<BigEndian>(&good, 0).get().unwrap();
+        assert_eq!(*read, ["a", "b"]);
+    }
+
+    #[test]
+    fn a_count_that_lies_takes_no_memory() {
+        let lie = [0xff, 0xff, 0xff, 0xf0, 1, 2, 3, 4];
+        let error = decoder::<BigEndian>(&lie, 0)
+            .get::<Recycled<(u16, u16)>>()
+            .unwrap_err();
+        assert!(matches!(
+            error.kind(),
+            DecodeErrorKind::CountTooLarge { .. }
+        ));
+        assert!(
+            decoder::<BigEndian>(&lie, 0)
+                .get::<Numbers<'_, i32>>()
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn a_bound_is_checked() {
+        let two = octets::<BigEndian>(&[1_u64, 2][..], 0);
+        assert!(
+            decoder::<BigEndian>(&two, 0)
+                .get::<Recycled<u64, 2>>()
+                .is_ok()
+        );
+        let error = decoder::<BigEndian>(&two, 0)
+            .get::<Recycled<u64, 1>>()
+            .unwrap_err();
+        assert_eq!(
+            error.kind(),
+            DecodeErrorKind::BoundExceeded { bound: 1, found: 2 }
+        );
+    }
+
+    #[test]
+    fn numbers_are_the_same_borrowed_or_copied() {
+        fn check<O: ByteOrder>() {
+            let values: Vec<i64> = (0..20).collect();
+            for start in 0..16 {
+                let octets = octets::<O>(&values, start);
+                let read: Numbers<'_, i64> = decoder::<O>(&octets, start).get().unwrap();
+                assert_eq!(*read, *values);
+                let inside = octets.as_ptr_range();
+                let is_inside = inside.contains(&read.as_ptr().cast());
+                assert_eq!(is_inside, matches!(read, Numbers::Borrowed(_)));
+                assert!(O::IS_NATIVE || !is_inside);
+                for end in start..octets.len() {
+                    let cut = decoder::<O>(&octets[..end], start).get::<Numbers<'_, i64>>();
+                    assert!(cut.is_err());
+                }
+            }
+            let nothing = octets::<O>(&[] as &[i64], 0);
+            let read: Numbers<'_, i64> = decoder::<O>(&nothing, 0).get().unwrap();
+            assert!(read.is_empty());
+        }
+        check::<BigEndian>();
+        check::<LittleEndian>();
+    }
+
+    #[test]
+    fn large_and_many_vectors_are_not_kept() {
+        let large = octets::<BigEndian>(&vec![7_u16; MAX_KEPT_OCTETS / 2 + 1], 0);
+        drop(decoder::<BigEndian>(&large, 0).get::<Recycled<u16>>());
+        let kept = || KEPT.with_borrow(Vec::len);
+        assert_eq!(kept(), 0);
+        let small = octets::<BigEndian>(&[7_u16][..], 0);
+        let many: Vec<_> = (0..=MAX_KEPT)
+            .map(|_| decoder::<BigEndian>(&small, 0).get::<Recycled<u16>>())
+            .collect();
+        drop(many);
+        assert_eq!(kept(), MAX_KEPT);
+    }
+}
