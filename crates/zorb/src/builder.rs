@@ -3,6 +3,7 @@
 use crate::endpoints::{Listen, Publishing};
 use crate::error::Error;
 use crate::initial;
+use crate::invoke::SyncScope;
 use crate::options::{Given, OptionError, Source};
 use crate::orb::Orb;
 use core::time::Duration;
@@ -82,6 +83,7 @@ pub(crate) struct Settings {
     pub(crate) unstated_char_set: CharSet,
     pub(crate) max_connections: usize,
     pub(crate) trace_payload: usize,
+    pub(crate) sync_scope: SyncScope,
     /// What the lane says unless this does.
     pub(crate) wait: Option<WaitPolicy>,
 }
@@ -125,6 +127,7 @@ impl Default for Builder {
                 unstated_char_set: CharSet::Latin1,
                 max_connections: MAX_CONNECTIONS,
                 trace_payload: 0,
+                sync_scope: SyncScope::default(),
                 wait: None,
             },
         }
@@ -376,6 +379,14 @@ impl Builder {
     /// Adds a transport, or replaces the one for its scheme.
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
         self.settings.transports.insert(transport);
+        self
+    }
+
+    /// When one-way calls are done; [`SyncScope::WithTransport`] unless set. A reference may have it
+    /// another way: [`ObjectRef::with_sync_scope`](crate::ObjectRef::with_sync_scope).
+    #[doc(alias = "SyncScopePolicy")]
+    pub fn sync_scope(mut self, scope: SyncScope) -> Self {
+        self.settings.sync_scope = scope;
         self
     }
 

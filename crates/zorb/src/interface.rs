@@ -1,5 +1,6 @@
 //! What every generated reference type has in common.
 
+use crate::invoke::SyncScope;
 use crate::object::ObjectRef;
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -53,6 +54,13 @@ pub trait Interface: Clone + Send + Sync + Sized + 'static {
     #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
     fn with_round_trip_timeout(&self, limit: Duration) -> Self {
         Self::unchecked_narrow(self.as_object().with_round_trip_timeout(limit))
+    }
+
+    /// The same reference, whose one-way calls are done when `scope` says: see [`ObjectRef::with_sync_scope`].
+    #[must_use]
+    #[doc(alias = "SyncScopePolicy")]
+    fn with_sync_scope(&self, scope: SyncScope) -> Self {
+        Self::unchecked_narrow(self.as_object().with_sync_scope(scope))
     }
 
     /// The same reference, whose calls wait for their replies in this way: see

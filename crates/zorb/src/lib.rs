@@ -31,6 +31,7 @@ pub use context::Context;
 pub use error::Error;
 pub use forward::Forward;
 pub use interface::Interface;
+pub use invoke::SyncScope;
 pub use keys::{KeyTable, KeyTableError};
 pub use local::Native;
 pub use object::ObjectRef;

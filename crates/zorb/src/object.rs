@@ -1,7 +1,7 @@
 //! Untyped object references, and the way of a call from them.
 
 use crate::interface::Interface;
-use crate::invoke::Operation;
+use crate::invoke::{Operation, SyncScope};
 use crate::orb::Orb;
 use crate::wire::{Candidate, ClientConnection, candidates, describe_unusable, first_that_works};
 use arc_swap::ArcSwapOption;
@@ -38,6 +38,8 @@ struct Inner {
     char_code_set: Option<CharSet>,
     /// How its calls wait, unless as all of the ORB do.
     wait: Option<WaitPolicy>,
+    /// How far its one-way calls are followed, unless as all of the ORB are.
+    scope: Option<SyncScope>,
     /// Where the last call went; looked up with one atomic load.
     binding: Arc<ArcSwapOption<Binding>>,
 }
@@ -115,6 +117,7 @@ impl ObjectRef {
             round_trip_timeout,
             char_code_set: None,
             wait: None,
+            scope: None,
             binding: Arc::default(),
         }))
     }
@@ -161,6 +164,21 @@ impl ObjectRef {
     #[must_use]
     pub fn with_wait_policy(&self, policy: WaitPolicy) -> Self {
         self.with(|inner| inner.wait = Some(policy))
+    }
+
+    /// The same reference, whose one-way calls are done when `scope` says, whatever the ORB's do.
+    ///
+    /// Its calls keep their order among themselves and with those through the reference that it was made from, as long
+    /// as both go over one connection.
+    #[must_use]
+    #[doc(alias = "SyncScopePolicy")]
+    pub fn with_sync_scope(&self, scope: SyncScope) -> Self {
+        self.with(|inner| inner.scope = Some(scope))
+    }
+
+    pub(crate) fn sync_scope(&self) -> SyncScope {
+        let of_orb = || self.0.orb.inner().settings().sync_scope;
+        self.0.scope.unwrap_or_else(of_orb)
     }
 
     /// The same reference with something changed.

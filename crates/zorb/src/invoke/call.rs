@@ -2,11 +2,12 @@
 
 use super::local::call_local;
 use super::reply::{Answer, Reply, explain_size};
+use super::scope::{SyncScope, sayable};
 use super::{Arguments, Detours};
 use crate::object::{ObjectRef, Target};
-use crate::wire::{Answered, CallError};
+use crate::wire::{Answered, CallError, How};
 use core::sync::atomic::{AtomicBool, Ordering};
-use zorb_giop::{CompletionStatus, Fault, SystemException, SystemExceptionKind};
+use zorb_giop::{CompletionStatus, Fault, ResponseFlags, SystemException, SystemExceptionKind};
 
 impl ObjectRef {
     pub(super) async fn request(
@@ -15,14 +16,16 @@ impl ObjectRef {
         arguments: &Arguments<'_>,
     ) -> Result<Reply, SystemException> {
         let sent = AtomicBool::new(false);
-        self.within_limit(&sent, self.request_until_done(operation, arguments, &sent))
-            .await
+        let response = ResponseFlags::WithTarget;
+        let calling = self.request_until_done(operation, arguments, response, &sent);
+        self.within_limit(&sent, calling).await
     }
 
     async fn request_until_done(
         &self,
         operation: &str,
         arguments: &Arguments<'_>,
+        response: ResponseFlags,
         sent: &AtomicBool,
     ) -> Result<Reply, SystemException> {
         let mut binding = self.binding().await?;
@@ -39,7 +42,10 @@ impl ObjectRef {
                             operation,
                             arguments,
                             sent,
-                            self.wait_policy(),
+                            How {
+                                response: sayable(response, binding.version),
+                                wait: self.wait_policy(),
+                            },
                         )
                         .await
                 }
@@ -118,11 +124,12 @@ impl ObjectRef {
         arguments: &Arguments<'_>,
     ) -> Result<(), SystemException> {
         let sent = AtomicBool::new(false);
-        self.within_limit(
-            &sent,
-            self.request_one_way_until_sent(operation, arguments, &sent),
-        )
-        .await
+        if let Some(response) = self.sync_scope().response() {
+            let calling = self.request_until_done(operation, arguments, response, &sent);
+            return self.within_limit(&sent, calling).await.map(drop);
+        }
+        let calling = self.request_one_way_until_sent(operation, arguments, &sent);
+        self.within_limit(&sent, calling).await
     }
 
     async fn request_one_way_until_sent(
@@ -137,7 +144,13 @@ impl ObjectRef {
             let called = match &binding.target {
                 Target::Remote(remote) => remote
                     .connection
-                    .call_one_way(&remote.requests, operation, arguments, sent)
+                    .call_one_way(
+                        &remote.requests,
+                        operation,
+                        arguments,
+                        sent,
+                        self.sync_scope() == SyncScope::None,
+                    )
                     .await
                     .map(|()| None),
                 Target::Local => {

@@ -10,8 +10,11 @@ mod call;
 mod local;
 mod locate;
 mod reply;
+mod scope;
 
 pub(crate) use locate::locate;
+
+pub use scope::SyncScope;
 
 use crate::object::ObjectRef;
 use crate::wire::CallError;
@@ -121,8 +124,7 @@ impl ObjectRef {
         }
     }
 
-    /// Calls a one-way operation; ready when the request is handed to the transport
-    /// (SYNC_WITH_TRANSPORT). For generated stubs.
+    /// Calls a one-way operation; ready when its [`SyncScope`] says. For generated stubs.
     ///
     /// # Errors
     /// What went wrong up to there; what happens at the server is never told.

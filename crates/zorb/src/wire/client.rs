@@ -32,8 +32,18 @@ const MAX_IN_FLIGHT: usize = 16 << 10;
 /// How often the driver looks whether a connection that the reactor looks away from is still in
 /// use: a peer that closes it is noticed after twice this at the latest, or by the next call.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// How long the first of several one-way calls that leave together waits for the others.
+const JOINED_FOR: Duration = Duration::from_millis(1);
 /// How often whoever reads looks again for others before it leaves that to the driver.
 const ROUNDS: usize = 8;
+
+/// What a call wants of the server and of its wait.
+pub(crate) struct How {
+    /// Whether the server is to answer when the request has arrived, or when it has been carried out.
+    pub(crate) response: ResponseFlags,
+    /// Unless as the connection's.
+    pub(crate) wait: Option<WaitPolicy>,
+}
 
 /// Encodes the arguments of a call.
 pub(crate) type EncodeArguments<'a> =
@@ -231,6 +241,7 @@ impl ClientConnection {
         if self.state().end.is_some() {
             return None;
         }
+        watch.write_joined(&self.link, cx);
         if let Err(end) = self.link.unblock(cx) {
             return Some(end);
         }
@@ -435,17 +446,11 @@ impl ClientConnection {
         operation: &str,
         arguments: &EncodeArguments<'_>,
         sent: &AtomicBool,
-        wait: Option<WaitPolicy>,
+        how: How,
     ) -> Result<Answered, CallError> {
         self.room().await;
-        let mut call = self.begin(requests.version(), wait)?;
-        let message = self.request(
-            requests,
-            call.id.0,
-            ResponseFlags::WithTarget,
-            operation,
-            arguments,
-        )?;
+        let mut call = self.begin(requests.version(), how.wait)?;
+        let message = self.request(requests, call.id.0, how.response, operation, arguments)?;
         sent.store(true, Ordering::Relaxed);
         let request_octets = message.len();
         call.send(message)
@@ -505,14 +510,18 @@ impl ClientConnection {
     }
 
     /// Sends a one-way request; ready when all of it is handed to the transport
-    /// (SYNC_WITH_TRANSPORT). `sent` as in [`call`](Self::call).
+    /// (SYNC_WITH_TRANSPORT), or when it is queued, to leave together with others (`joined`, SYNC_NONE).
+    /// `sent` as in [`call`](Self::call).
     pub(crate) async fn call_one_way(
         &self,
         requests: &RequestTemplate<NativeEndian>,
         operation: &str,
         arguments: &EncodeArguments<'_>,
         sent: &AtomicBool,
+        joined: bool,
     ) -> Result<(), CallError> {
+        // Nothing here need ever be waited for, and others want to run too.
+        tokio::task::coop::consume_budget().await;
         self.room().await;
         // The id is used up and given back when the message is queued: nobody will answer it, but
         // the connection is in use until then.
@@ -524,10 +533,16 @@ impl ClientConnection {
         let message = self.request(requests, id.0, ResponseFlags::None, operation, arguments);
         let queued = message.and_then(|message| {
             sent.store(true, Ordering::Relaxed);
-            self.write(message)
+            if joined {
+                self.link.join(message);
+                return Ok(None);
+            }
+            self.write(message).map(Some)
         });
         self.state().table.forget(id);
-        let ticket = queued?;
+        let Some(ticket) = queued? else {
+            return Ok(());
+        };
         poll_fn(|cx| {
             if self.link.outbound.poll_written(ticket, cx).is_ready() {
                 return Poll::Ready(Ok(()));
@@ -769,6 +784,8 @@ impl Drop for Call<'_> {
 struct Watch {
     /// When to look again, and how many messages had come by the last look.
     next: Option<(Pin<Box<Sleep>>, u64)>,
+    /// When to write what has been joined.
+    joined: Option<Pin<Box<Sleep>>>,
 }
 
 impl Watch {
@@ -789,6 +806,19 @@ impl Watch {
 
     fn stop(&mut self) {
         self.next = None;
+    }
+
+    /// Writes what is to leave together, some time after the first of it was queued.
+    fn write_joined(&mut self, link: &Link, cx: &mut Context<'_>) {
+        while link.outbound.has_joined() {
+            let timer =
+                (self.joined).get_or_insert_with(|| Box::pin(tokio::time::sleep(JOINED_FOR)));
+            if timer.as_mut().poll(cx).is_pending() {
+                return;
+            }
+            self.joined = None;
+            link.write_joined();
+        }
     }
 }
 

@@ -189,6 +189,24 @@ impl Link {
         self.outbound.submit(message)
     }
 
+    /// Queues a message that may leave together with others: when enough of them wait, with the
+    /// next that is sent, or when the driver finds it time.
+    pub(crate) fn join(&self, message: Gather) {
+        self.queue(message);
+        if self.outbound.joins_more() {
+            return;
+        }
+        // A failure is the driver's business.
+        let _ = self.outbound.flush(&*self.stream);
+    }
+
+    /// For the driver: writes what has been joined.
+    pub(crate) fn write_joined(&self) {
+        self.outbound.joined();
+        // A failure shows itself in the next look at the connection.
+        let _ = self.outbound.flush(&*self.stream);
+    }
+
     /// Queues a message and writes it, or leaves it to whoever is writing.
     pub(crate) fn send(&self, message: Gather) -> (Ticket, io::Result<Flush>) {
         trace::sending(&*self.stream, &message, self.trace_payload);
@@ -449,6 +467,7 @@ impl Link {
             End::Closed | End::Lost(_) | End::PeerRefuses | End::ShutDown | End::Idle(_) => {}
         }
         if matches!(end, End::Broken(_) | End::ShutDown | End::Idle(_)) {
+            self.write_joined();
             for _ in 0..MAX_LINGERS {
                 let written = self.outbound.written();
                 // What is told on a connection that fails meanwhile need not be heard.

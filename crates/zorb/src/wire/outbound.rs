@@ -27,6 +27,9 @@ use zorb_transport::Connection;
 const MAX_QUEUED_OCTETS: usize = 1 << 20;
 /// Chunks handed to one `writev`. Beyond a few dozen the call itself no longer matters.
 const MAX_CHUNKS: usize = 64;
+/// Octets that wait to leave together at most: more of them would not make the system call, which
+/// they share, any cheaper.
+const JOINED_OCTETS: usize = 16 << 10;
 /// Octets of fragments that are made ready at a time, before what was queued meanwhile gets its
 /// turn: about what a socket takes at once.
 const FRAGMENTS_PER_TURN: usize = 64 << 10;
@@ -147,6 +150,8 @@ pub(crate) struct Outbound {
     /// is being written.
     writing: Mutex<Writing>,
     blocked: AtomicBool,
+    /// Something was queued for the driver to write, with whatever is queued by then.
+    joined: AtomicBool,
     /// Why the transport failed, once it has: nothing is written any more, so what was told as
     /// not sent stays so.
     failed: OnceLock<(io::ErrorKind, String)>,
@@ -225,6 +230,29 @@ impl Outbound {
         if self.max_fragment().is_some() && !self.is_written(ticket) {
             self.queue().given_up.push(ticket.0);
         }
+    }
+
+    /// Whether what has been queued may wait for more. The driver sees to it then that it does not
+    /// wait long.
+    pub(crate) fn joins_more(&self) -> bool {
+        let queue = self.queue();
+        let is_enough = self.queued_octets() >= JOINED_OCTETS || queue.messages.len() >= MAX_CHUNKS;
+        drop(queue);
+        // Released: the message, for the driver that takes the flag down.
+        if !is_enough && !self.joined.swap(true, Ordering::AcqRel) {
+            self.driver.ring();
+        }
+        !is_enough
+    }
+
+    /// Whether something waits for the driver to write it.
+    pub(crate) fn has_joined(&self) -> bool {
+        self.joined.load(Ordering::Acquire)
+    }
+
+    /// For the driver, which writes what is there now: whoever queues more says so anew.
+    pub(crate) fn joined(&self) {
+        self.joined.swap(false, Ordering::AcqRel);
     }
 
     /// Ready when there is room for another message.
