@@ -1,22 +1,31 @@
 //! The server of `benches/bench.idl` that every peer's clients are timed against.
 //!
-//! `bench-server --ior FILE [--unix PATH] [--port N] [--threads N] [--runtime multi|current]`:
-//! writes its reference to FILE and serves until `shutdown()`. Then it prints the digest of
-//! everything it was sent, so that nobody can win by not looking at the arguments.
+//! `bench-server --ior FILE [--unix PATH] [--runtime default|current|dedicated] …`: writes its reference to FILE and
+//! serves until `shutdown()`. Then it prints the digest of everything it was sent, so that nobody can win by not
+//! looking at the arguments.
 
 #![expect(clippy::print_stdout, reason = "its result is a line of output")]
 
 mod common;
+mod flavor;
 
 use clap::{Parser, ValueEnum};
 use common::{BinStruct, Ttcp, TtcpServant, digest_longs, digest_octets, digest_structs};
+use flavor::{Failure, Life};
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use zorb::{Bytes, OctetsRef, Orb, SystemException};
+use zorb::{Builder, Bytes, OctetsRef, Orb, SystemException};
+use zorb_floor::{counting, digest, publish, report::Farewell};
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
 
 #[derive(Parser)]
+// The last of two wins.
+#[command(args_override_self = true)]
 struct Options {
-    /// Where to write the reference.
+    /// Where to write the reference; `-` is standard output.
     #[arg(long)]
     ior: PathBuf,
     /// Listen on a UNIX socket instead of TCP on the loopback.
@@ -28,31 +37,53 @@ struct Options {
     /// Worker threads of the multi-thread runtime; as many as there are CPUs unless given.
     #[arg(long)]
     threads: Option<usize>,
-    /// The runtime's flavour.
-    #[arg(long, default_value = "multi")]
-    runtime: Flavor,
+    #[command(flatten)]
+    life: Life,
+    /// What the servant looks at of octet sequences.
+    #[arg(long, default_value = "all")]
+    look: Look,
+    /// Tell at the end what was allocated between the last two calls of `sync`.
+    #[arg(long)]
+    count_allocations: bool,
+    /// Connections that are served at a time; the ORB's default unless given.
+    #[arg(long)]
+    max_connections: Option<usize>,
     /// Echoed by clients; accepted here so that both programs take the same options.
     #[arg(long)]
     peer: Option<String>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Flavor {
-    Multi,
-    Current,
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Look {
+    All,
+    /// Length and both ends, so that what is counted is the ORB's.
+    Ends,
 }
 
-/// What was sent, folded: the sum over all calls, so that their order does not matter.
+/// Counts of the allocator.
+type Count = Option<(u64, u64)>;
+
 struct Server {
     orb: Orb,
+    look: Look,
+    /// What was sent, folded: the sum over all calls, so that their order does not matter.
     digest: AtomicU64,
     calls: AtomicU64,
+    /// At the last two calls of `sync`.
+    allocated: Mutex<(Count, Count)>,
 }
 
 impl Server {
     fn fold(&self, digest: u64) {
         self.digest.fetch_add(digest, Ordering::Relaxed);
         self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn fold_octets(&self, octets: &[u8]) {
+        self.fold(match self.look {
+            Look::All => digest_octets(octets),
+            Look::Ends => digest::ends(octets),
+        });
     }
 }
 
@@ -68,7 +99,7 @@ impl Ttcp for Server {
     }
 
     async fn send_octet_seq_2way(&self, data: OctetsRef<'_>) -> Result<(), SystemException> {
-        self.fold(digest_octets(&data));
+        self.fold_octets(&data);
         Ok(())
     }
 
@@ -83,7 +114,7 @@ impl Ttcp for Server {
     }
 
     async fn send_octet_seq_1way(&self, data: OctetsRef<'_>) -> Result<(), SystemException> {
-        self.fold(digest_octets(&data));
+        self.fold_octets(&data);
         Ok(())
     }
 
@@ -93,6 +124,10 @@ impl Ttcp for Server {
     }
 
     async fn sync(&self) -> Result<(), SystemException> {
+        let now = counting::so_far();
+        if let Ok(mut allocated) = self.allocated.lock() {
+            *allocated = (allocated.1, now);
+        }
         Ok(())
     }
 
@@ -107,49 +142,60 @@ impl Ttcp for Server {
     }
 
     async fn echo_octet_seq(&self, data: OctetsRef<'_>) -> Result<Bytes, SystemException> {
-        self.fold(digest_octets(&data));
+        self.fold_octets(&data);
         Ok(data.keep())
     }
 
     async fn shutdown(&self) -> Result<(), SystemException> {
-        println!(
-            "{{\"calls\":{},\"digest\":\"{:016x}\"}}",
-            self.calls.load(Ordering::Relaxed),
-            self.digest.load(Ordering::Relaxed)
-        );
+        let (before, last) = self
+            .allocated
+            .lock()
+            .map(|counts| *counts)
+            .unwrap_or_default();
+        let allocated = counting::between(before, last);
+        let farewell = Farewell {
+            calls: self.calls.load(Ordering::Relaxed),
+            digest: self.digest.load(Ordering::Relaxed),
+            allocations: allocated.map(|(number, _)| number),
+            allocated_octets: allocated.map(|(_, octets)| octets),
+        };
+        println!("{}", farewell.to_json());
         self.orb.shutdown(false).await
     }
 }
 
-async fn serve(options: Options) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+async fn serve(options: Options, mut builder: Builder) -> Result<(), Failure> {
     let endpoint = match &options.unix {
         Some(path) => format!("uiop://{}", std::path::absolute(path)?.display()),
         None => format!("iiop://127.0.0.1:{}", options.port),
     };
-    let orb = Orb::builder().listen(endpoint).build().await?;
+    if let Some(most) = options.max_connections {
+        builder = builder.max_connections(most);
+    }
+    let orb = builder.listen(endpoint).build().await?;
     let poa = orb.root_poa();
     let server = poa.activate(TtcpServant::new(Server {
         orb: orb.clone(),
+        look: options.look,
         digest: AtomicU64::new(0),
         calls: AtomicU64::new(0),
+        allocated: Mutex::default(),
     }))?;
     poa.the_poa_manager().activate()?;
-    // Whole or not at all: clients wait for the file.
-    let unfinished = options.ior.with_extension("tmp");
-    std::fs::write(&unfinished, format!("{}\n", orb.object_to_string(&server)))?;
-    std::fs::rename(&unfinished, &options.ior)?;
+    publish(&options.ior, &orb.object_to_string(&server))?;
     orb.run().await;
     Ok(())
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let options = Options::parse();
-    let mut builder = match options.runtime {
-        Flavor::Multi => tokio::runtime::Builder::new_multi_thread(),
-        Flavor::Current => tokio::runtime::Builder::new_current_thread(),
-    };
-    if let Some(threads) = options.threads {
-        builder.worker_threads(threads);
+fn main() -> Result<(), Failure> {
+    if flavor::told_abilities() {
+        return Ok(());
     }
-    builder.enable_all().build()?.block_on(serve(options))
+    let options = Options::parse();
+    if options.count_allocations {
+        counting::start();
+    }
+    flavor::run(options.life, options.threads, |builder| {
+        serve(options, builder)
+    })
 }

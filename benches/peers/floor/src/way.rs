@@ -1,0 +1,63 @@
+use clap::ValueEnum;
+use std::{fs, io, path::Path};
+
+/// How an end waits for octets.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum Way {
+    /// In `read`, on a thread of its own.
+    Block,
+    /// Asks again and again, with `sched_yield` in between, for 50 µs; then as `block`.
+    Spin,
+    /// A current-thread runtime of tokio.
+    TokioCurrent,
+    /// A multi-thread runtime of tokio, the client in a task.
+    TokioMulti,
+    /// A multi-thread runtime of tokio, the client in the body of `#[tokio::main]`.
+    TokioMain,
+}
+
+impl Way {
+    /// Whether a runtime of tokio waits.
+    #[must_use]
+    pub const fn is_async(self) -> bool {
+        matches!(
+            self,
+            Self::TokioCurrent | Self::TokioMulti | Self::TokioMain
+        )
+    }
+}
+
+/// Says where a server is: on standard output if `to` is `-`, else in a file, by [`write_whole`].
+///
+/// # Errors
+/// Those of the file.
+#[expect(clippy::print_stdout, reason = "that is what was asked for")]
+pub fn publish(to: &Path, reference: &str) -> io::Result<()> {
+    if to.as_os_str() == "-" {
+        println!("{reference}");
+        return Ok(());
+    }
+    write_whole(to, &format!("{reference}\n"))
+}
+
+/// What a client was told: a reference itself, or the file that it is in.
+///
+/// # Errors
+/// The file cannot be read; with its name.
+pub fn reference(told: &Path) -> io::Result<String> {
+    match told.to_str() {
+        Some(text) if text.starts_with("IOR:") => Ok(text.to_owned()),
+        _ => fs::read_to_string(told)
+            .map_err(|e| io::Error::new(e.kind(), format!("cannot read {}: {e}", told.display()))),
+    }
+}
+
+/// Writes a file which others wait for: it is there whole or not at all.
+///
+/// # Errors
+/// Those of writing and renaming.
+pub fn write_whole(file: &Path, text: &str) -> io::Result<()> {
+    let unfinished = file.with_extension("tmp");
+    fs::write(&unfinished, text)?;
+    fs::rename(&unfinished, file)
+}

@@ -1,0 +1,7 @@
+//! The parts of `bench-client`.
+
+pub(crate) mod by_hand;
+pub(crate) mod crowd;
+pub(crate) mod measure;
+pub(crate) mod operation;
+pub(crate) mod options;

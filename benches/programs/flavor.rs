@@ -1,0 +1,110 @@
+//! Where an end of ours lives: what the options `--runtime`, `--wait` and `--can` mean.
+
+use clap::{Args, ValueEnum};
+use std::future::Future;
+use tokio::runtime::Builder as Tokio;
+use zorb::Builder;
+use zorb::executor::{Lane, WaitPolicy};
+
+/// What can go wrong in a program that has nobody to tell but the person in front of it.
+pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Whose thread polls.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(crate) enum Flavor {
+    /// The multi-thread runtime of `#[tokio::main]`, with calls made from a task.
+    #[value(alias = "multi")]
+    Default,
+    /// The same, with calls made from the body of `main`.
+    Main,
+    /// A current-thread runtime of the program's.
+    Current,
+    /// A lane of the ORB's own, with calls made in it.
+    Dedicated,
+}
+
+/// How an end waits for octets; as the ORB does unless told, if it is not said.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(crate) enum Wait {
+    Park,
+    Adaptive,
+    /// As long as any wait may.
+    Spin,
+}
+
+/// What both programs are told of how they live.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Life {
+    /// Where the ORB lives.
+    #[arg(long, default_value = "default")]
+    pub(crate) runtime: Flavor,
+    /// How octets are waited for.
+    #[arg(long)]
+    pub(crate) wait: Option<Wait>,
+}
+
+impl Life {
+    fn builder(self) -> Builder {
+        let builder = zorb::Orb::builder();
+        match self.wait {
+            None => builder,
+            Some(Wait::Park) => builder.wait_policy(WaitPolicy::Park),
+            Some(Wait::Adaptive) => builder.wait_policy(WaitPolicy::Adaptive),
+            Some(Wait::Spin) => builder.wait_policy(WaitPolicy::Spin(WaitPolicy::LONGEST)),
+        }
+    }
+}
+
+/// What these programs can do, by the words in which `--can` prints it: a comparison that needs what is not there yet
+/// says so, and measures nothing.
+pub(crate) const ABILITIES: [&str; 11] = [
+    "runtime=default",
+    "runtime=main",
+    "runtime=current",
+    "runtime=dedicated",
+    "wait=park",
+    "wait=adaptive",
+    "wait=spin",
+    "endian",
+    "in-flight",
+    "octets=bytes",
+    "count-allocations",
+];
+
+/// Runs to the end what `work` makes of the ORB's builder; the workers of a multi-thread runtime are `threads`, or as
+/// many as there are CPUs.
+pub(crate) fn run<T, W, F>(life: Life, threads: Option<usize>, work: W) -> Result<T, Failure>
+where
+    T: Send + 'static,
+    W: FnOnce(Builder) -> F,
+    F: Future<Output = Result<T, Failure>> + Send + 'static,
+{
+    let (flavor, builder) = (life.runtime, life.builder());
+    if flavor == Flavor::Dedicated {
+        let lane = Lane::dedicated("bench")?;
+        let working = lane.spawn(work(builder.lane(lane.clone())));
+        return lane.handle().block_on(working)?;
+    }
+    let mut tokio = match flavor {
+        Flavor::Current => Tokio::new_current_thread(),
+        _ => Tokio::new_multi_thread(),
+    };
+    if let Some(threads) = threads {
+        tokio.worker_threads(threads);
+    }
+    let runtime = tokio.enable_all().build()?;
+    let working = work(builder);
+    match flavor {
+        Flavor::Default => runtime.block_on(async { tokio::spawn(working).await? }),
+        _ => runtime.block_on(working),
+    }
+}
+
+/// Prints what there is, if that is asked.
+pub(crate) fn told_abilities() -> bool {
+    let asked = std::env::args().any(|argument| argument == "--can");
+    if asked {
+        println!("{}", ABILITIES.join("\n"));
+    }
+    asked
+}
