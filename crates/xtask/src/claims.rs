@@ -1,41 +1,64 @@
 //! What we say of ourselves, measured: `cargo xtask claims AREA`.
 
 use crate::step::Done;
-use crate::{cells, idl};
+use crate::{cells, compare, idl, speed};
+use clap::Args;
 
 /// A group of claims that is measured together.
 struct Area {
     name: &'static str,
     about: &'static str,
     /// Measures. An error is a measurement that could not be made, which is no better than a short one.
-    rows: fn() -> Result<Vec<Row>, String>,
+    rows: fn(&Options) -> Result<Vec<Row>, String>,
+}
+
+/// What is measured, and how.
+#[derive(Args, Debug)]
+#[group(id = "claims")]
+pub(crate) struct Options {
+    /// One of the areas that `claims` without an area lists
+    area: Option<String>,
+    /// Of `speed`: rows whose names contain one of these
+    rows: Vec<String>,
+    /// Of `speed`: name the rows, and measure nothing
+    #[arg(long)]
+    list: bool,
+    #[command(flatten)]
+    compare: compare::Options,
 }
 
 /// Every area there is.
-const AREAS: [Area; 2] = [
+const AREAS: [Area; 3] = [
     Area {
         name: "first-call",
         about: "interop cells that passed in the last `cargo xtask test`",
-        rows: first_call,
+        rows: |_| first_call(),
     },
     Area {
         name: "idl",
         about: "the IDL compiler on models of 10,000 and 200,000 lines, and rustc on what it makes",
-        rows: idl_compiler,
+        rows: |_| idl_compiler(),
+    },
+    Area {
+        name: "speed",
+        about: "calls beside omniORB's and those of no ORB; instructions, allocations, system calls",
+        rows: |options| speed::rows(&options.compare, &options.rows),
     },
 ];
 
 /// One claim.
 #[derive(Debug)]
-struct Row {
-    name: String,
-    measured: f64,
-    aim: Aim,
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) measured: f64,
+    pub(crate) aim: Aim,
+    /// For people; empty, or shown in parentheses.
+    pub(crate) note: String,
 }
 
 /// What a measurement has to be.
 #[derive(Clone, Copy, Debug)]
-enum Aim {
+pub(crate) enum Aim {
     AtLeast(f64),
     AtMost(f64),
 }
@@ -48,35 +71,52 @@ impl Row {
         }
     }
 
-    fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let aim = match self.aim {
             Aim::AtLeast(aim) => format!(">={aim}"),
             Aim::AtMost(aim) => format!("<={aim}"),
         };
         let verdict = if self.holds() { "ok" } else { "short" };
-        format!("{} {} {aim} {verdict}", self.name, self.measured)
+        let note = match self.note.as_str() {
+            "" => String::new(),
+            note => format!(" ({note})"),
+        };
+        format!("{} {} {aim} {verdict}{note}", self.name, self.measured)
     }
 }
 
 /// Prints the areas.
-pub(crate) fn list() {
+fn list() {
     for area in &AREAS {
         println!("{}: {}", area.name, area.about);
     }
 }
 
-/// Measures one area and prints `name measured aim ok|short`, a line a claim.
+/// Measures one area and prints `name measured aim ok|short`, a line a claim; without an area, prints the areas.
 ///
 /// # Errors
 /// There is no such area, nothing could be measured, or a claim falls short.
-pub(crate) fn run(name: &str) -> Done {
+pub(crate) fn run(options: &Options) -> Done {
+    let Some(name) = options.area.as_deref() else {
+        list();
+        return Ok(());
+    };
     let area = AREAS
         .iter()
         .find(|a| a.name == name)
         .ok_or_else(|| format!("no area is called {name}; `cargo xtask claims` lists them"))?;
-    let rows = (area.rows)()?;
-    for row in &rows {
-        println!("{}", row.line());
+    if name == "speed" && options.list {
+        return speed::list();
+    }
+    let rows = (area.rows)(options)?;
+    let lines: Vec<_> = rows.iter().map(Row::line).collect();
+    // The rows of `speed` take minutes, and are told as they come.
+    if name == "speed" {
+        if options.compare.record {
+            compare::record_claims(&format!("```text\n{}\n```", lines.join("\n")))?;
+        }
+    } else {
+        println!("{}", lines.join("\n"));
     }
     if rows.is_empty() {
         return Err(format!("{name}: nothing was measured"));
@@ -95,6 +135,7 @@ fn first_call() -> Result<Vec<Row>, String> {
             name: format!("cells:{group}"),
             measured: count(run),
             aim: Aim::AtLeast(count(expected)),
+            note: String::new(),
         })
         .collect();
     Ok(rows)
@@ -108,6 +149,7 @@ fn idl_compiler() -> Result<Vec<Row>, String> {
         name: format!("idl:{name}"),
         measured,
         aim,
+        note: String::new(),
     };
     let growth = of("expand-200k") / (20.0 * of("expand-10k"));
     Ok(vec![
@@ -140,6 +182,7 @@ mod tests {
             name: "x".to_owned(),
             measured,
             aim,
+            note: String::new(),
         };
         assert_eq!(row(3.0, Aim::AtLeast(3.0)).line(), "x 3 >=3 ok");
         assert_eq!(row(2.0, Aim::AtLeast(3.0)).line(), "x 2 >=3 short");
@@ -153,12 +196,24 @@ mod tests {
             name: "x".to_owned(),
             measured: f64::NAN,
             aim: Aim::AtLeast(0.0),
+            note: "not there yet".to_owned(),
         };
         assert!(!row.holds());
+        assert_eq!(row.line(), "x NaN >=0 short (not there yet)");
     }
 
     #[test]
     fn an_unknown_area_is_an_error() {
-        assert!(run("no such area").is_err());
+        let options = Options {
+            area: Some("no such area".to_owned()),
+            rows: Vec::new(),
+            list: false,
+            compare: compare::Options {
+                rounds: 1,
+                quick: true,
+                record: false,
+            },
+        };
+        assert!(run(&options).is_err());
     }
 }

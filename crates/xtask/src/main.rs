@@ -7,10 +7,13 @@
 
 mod cells;
 mod claims;
+mod compare;
 mod idl;
 mod list;
+mod measure;
 mod peers;
 mod sources;
+mod speed;
 mod step;
 mod test;
 
@@ -39,8 +42,23 @@ enum Chore {
     Cells,
     /// Prints what is measured beside what is aimed at, and fails when something falls short
     Claims {
-        /// One of the areas that `claims` without an area lists
-        area: Option<String>,
+        #[command(flatten)]
+        options: claims::Options,
+    },
+    /// Times our calls beside those of omniORB and of no ORB at all, and prints ratios
+    Compare {
+        #[command(flatten)]
+        options: compare::Options,
+        /// Rows whose names contain one of these: noparams, octet, struct, long, echostring, oneway, ×4
+        rows: Vec<String>,
+    },
+    /// Counts instructions of the hot path, and fails when there are more than benches/instructions.txt has
+    Instructions {
+        /// Rows whose names contain one of these
+        rows: Vec<String>,
+        /// Write the counts down instead
+        #[arg(long)]
+        record: bool,
     },
 }
 
@@ -49,11 +67,9 @@ fn main() -> ExitCode {
         Chore::Peers => peers::ready(),
         Chore::Test { cargo_args } => test::run(&cargo_args),
         Chore::Cells => cells::show(),
-        Chore::Claims { area: Some(area) } => claims::run(&area),
-        Chore::Claims { area: None } => {
-            claims::list();
-            Ok(())
-        }
+        Chore::Claims { options } => claims::run(&options),
+        Chore::Compare { options, rows } => compare::run(&options, &rows),
+        Chore::Instructions { rows, record } => speed::recorded::run(&rows, record),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -61,5 +77,16 @@ fn main() -> ExitCode {
             eprintln!("xtask: {why}");
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_holds_together() {
+        Args::command().debug_assert();
     }
 }

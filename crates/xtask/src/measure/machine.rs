@@ -1,0 +1,101 @@
+//! What a measurement was taken on.
+
+use crate::step::root;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::process::Command;
+
+/// The machine, and the versions of everything that ran.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Machine {
+    /// In UTC.
+    pub(crate) date: String,
+    pub(crate) commit: String,
+    pub(crate) cpu: String,
+    pub(crate) cpus: usize,
+    pub(crate) kernel: String,
+    /// Processes that ran or wanted to, on average of the last minute, before anything was measured.
+    pub(crate) load: f64,
+    pub(crate) rustc: String,
+    pub(crate) omniorb: String,
+    pub(crate) valgrind: String,
+}
+
+impl Machine {
+    /// This one, now.
+    pub(crate) fn here() -> Self {
+        let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let changed = said("git", &["status", "--porcelain", "--untracked-files=no"]);
+        let commit = said("git", &["rev-parse", "--short=12", "HEAD"]);
+        Self {
+            date: said("date", &["-u", "+%Y-%m-%d %H:%M"]),
+            commit: if changed.is_empty() {
+                commit
+            } else {
+                format!("{commit}, changed")
+            },
+            cpu: model(&cpu).unwrap_or_else(|| "unknown".to_owned()),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            kernel: said("uname", &["-sr"]),
+            load: load(),
+            rustc: said("rustc", &["--version"]),
+            omniorb: said("dpkg-query", &["-W", "-f=${Version}", "libomniorb4-dev"]),
+            valgrind: said("valgrind", &["--version"]),
+        }
+    }
+
+    /// As items of a list in a page.
+    pub(crate) fn lines(&self) -> String {
+        let Self {
+            date,
+            commit,
+            cpu,
+            cpus,
+            kernel,
+            load,
+            rustc,
+            omniorb,
+            ..
+        } = self;
+        format!(
+            "- {date} UTC, commit {commit}\n- {cpu}, {cpus} CPUs; {kernel}; load before the run {load}\n- {rustc}; omniORB {omniorb}\n"
+        )
+    }
+}
+
+/// The load of the last minute.
+pub(crate) fn load() -> f64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let first = text.split_whitespace().next();
+    first.and_then(|load| load.parse().ok()).unwrap_or(f64::NAN)
+}
+
+fn model(cpuinfo: &str) -> Option<String> {
+    let line = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("model name"))?;
+    line.split_once(':').map(|(_, name)| name.trim().to_owned())
+}
+
+/// The first line that a command prints; empty when there is no such command.
+fn said(program: &str, args: &[&str]) -> String {
+    let output = Command::new(program)
+        .args(args)
+        .current_dir(root())
+        .output();
+    let text = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned());
+    let text = text.unwrap_or_default();
+    text.lines().next().unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_processor_is_called_what_the_kernel_calls_it() {
+        let text = "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\nmodel name\t: other\n";
+        assert_eq!(model(text).as_deref(), Some("Some CPU @ 2 GHz"));
+        assert_eq!(model(""), None);
+    }
+}

@@ -1,0 +1,11 @@
+//! Measuring programs from outside: what they are, where they run, what they took.
+
+pub(crate) mod instructions;
+pub(crate) mod machine;
+pub(crate) mod peer;
+pub(crate) mod place;
+pub(crate) mod programs;
+pub(crate) mod run;
+pub(crate) mod statistics;
+pub(crate) mod system_calls;
+pub(crate) mod tools;

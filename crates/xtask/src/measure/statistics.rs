@@ -1,0 +1,79 @@
+//! What many rounds say together.
+
+/// The middle of the values, or the mean of the two in the middle; `None` for none and for what is not a number.
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    if values.iter().any(|value| value.is_nan()) {
+        return None;
+    }
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    let upper = values.get(middle).copied()?;
+    if values.len() % 2 == 1 {
+        return Some(upper);
+    }
+    values.get(middle - 1).map(|lower| (lower + upper) / 2.0)
+}
+
+/// The median of what one was of the other in the same round, since a machine drifts from round to round. Rounds that
+/// only one of them has do not count.
+pub(crate) fn median_ratio(of: &[Option<f64>], to: &[Option<f64>]) -> Option<f64> {
+    let pairs = of.iter().zip(to);
+    median(pairs.filter_map(|(of, to)| Some((*of)? / (*to)?)))
+}
+
+/// As many digits as say something: three.
+pub(crate) fn three_digits(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    match value.abs() {
+        v if v >= 100.0 => format!("{value:.0}"),
+        v if v >= 10.0 => format!("{value:.1}"),
+        v if v >= 0.1 || v == 0.0 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median([3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median([4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median([7.0]), Some(7.0));
+        assert_eq!(median([]), None);
+        assert_eq!(median([1.0, f64::NAN, 2.0]), None);
+    }
+
+    #[test]
+    fn an_outlier_does_not_move_it() {
+        assert_eq!(median([1.0, 1.0, 1.0, 1.0, 1000.0]), Some(1.0));
+    }
+
+    #[test]
+    fn ratios_are_of_the_same_round() {
+        // The machine was ten times as slow in the second round.
+        let (of, to) = ([Some(1.0), Some(10.0)], [Some(2.0), Some(20.0)]);
+        assert_eq!(median_ratio(&of, &to), Some(0.5));
+        assert_eq!(median_ratio(&[None, Some(10.0)], &to), Some(0.5));
+        assert_eq!(median_ratio(&[None, Some(10.0)], &[Some(1.0), None]), None);
+    }
+
+    #[test]
+    fn numbers_are_written_as_people_read_them() {
+        for (value, text) in [
+            (1234.5, "1234"),
+            (99.44, "99.4"),
+            (1.234, "1.23"),
+            (0.5, "0.50"),
+            (0.012_34, "0.0123"),
+            (0.0, "0.00"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(three_digits(value), text);
+        }
+    }
+}

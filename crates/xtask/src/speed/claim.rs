@@ -1,0 +1,110 @@
+use crate::claims::{Aim, Row};
+use crate::compare::{Cell, Stat};
+use crate::measure::statistics::three_digits;
+use crate::speed::session::Session;
+
+/// A number and how it came about.
+#[derive(Clone, Debug)]
+pub(crate) struct Measured {
+    pub(crate) value: f64,
+    /// For people.
+    pub(crate) note: String,
+}
+
+/// A measurement of any kind.
+type Measure = dyn Fn(&mut Session) -> Result<Measured, String>;
+
+/// How a claim is measured.
+pub(crate) enum How {
+    /// What one cell is of another, in the same round.
+    Ratio { of: Cell, to: Cell, stat: Stat },
+    /// In any other way.
+    By(Box<Measure>),
+}
+
+/// Something that is said of our speed.
+pub(crate) struct Claim {
+    pub(crate) name: String,
+    pub(crate) aim: Aim,
+    /// What our programs have to be able to do.
+    pub(crate) needs: &'static [&'static str],
+    pub(crate) how: How,
+}
+
+impl Claim {
+    pub(crate) fn new(
+        name: impl Into<String>,
+        aim: Aim,
+        needs: &'static [&'static str],
+        how: impl Fn(&mut Session) -> Result<Measured, String> + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            aim,
+            needs,
+            how: How::By(Box::new(how)),
+        }
+    }
+
+    /// What can be said now. What cannot be measured is short, and says why.
+    pub(crate) fn row(&self, session: &mut Session) -> Row {
+        let lacks = session.abilities().lack(self.needs);
+        let measured = if lacks.is_empty() {
+            self.measure(session)
+        } else {
+            Err(format!("not there yet: {}", lacks.join(", ")))
+        };
+        let (value, note) = match measured {
+            Ok(Measured { value, note }) => (value, note),
+            Err(why) => (f64::NAN, why),
+        };
+        Row {
+            name: format!("speed:{}", self.name),
+            measured: rounded(value),
+            aim: self.aim,
+            note,
+        }
+    }
+
+    fn measure(&self, session: &mut Session) -> Result<Measured, String> {
+        match &self.how {
+            How::By(measure) => measure(session),
+            How::Ratio { of, to, stat } => ratio(session, of, to, *stat),
+        }
+    }
+}
+
+fn ratio(session: &Session, of: &Cell, to: &Cell, stat: Stat) -> Result<Measured, String> {
+    let results = session.results();
+    let find = |cell| results.and_then(|results| results.find(cell));
+    let (Some(one), Some(other)) = (find(of), find(to)) else {
+        return Err("was not compared".to_owned());
+    };
+    let value = one.over(other, stat).ok_or("was not measured")?;
+    let number = |stat, asked: &crate::compare::Asked| {
+        asked.median(stat).map_or_else(String::new, three_digits)
+    };
+    let unit = stat.unit();
+    let mut note = format!(
+        "{} {}, {} {} {unit}",
+        of.peer.name,
+        number(stat, one),
+        to.peer.name,
+        number(stat, other)
+    );
+    if stat == Stat::P50 {
+        let ratio = one.over(other, Stat::P99);
+        let ratio = ratio.map_or_else(String::new, three_digits);
+        note += &format!(
+            "; p99 {} and {}, ratio {ratio}",
+            number(Stat::P99, one),
+            number(Stat::P99, other)
+        );
+    }
+    Ok(Measured { value, note })
+}
+
+/// To thousandths: what is behind them is noise.
+fn rounded(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
