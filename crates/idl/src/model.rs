@@ -370,12 +370,23 @@ impl Model {
 
     /// `ty` with every typedef looked through, at the top only.
     pub(crate) fn unaliased<'a>(&'a self, ty: &'a Type) -> &'a Type {
-        match ty {
-            Type::Named(id) => match &self.def(self.end_of_chain(*id)).kind {
-                DefKind::Typedef(inner) => inner,
-                _ => ty,
+        let named = |ty: &'a Type| match ty {
+            Type::Named(id) => match &self.def(*id).kind {
+                DefKind::Typedef(inner) => Some((*id, inner)),
+                _ => None,
             },
-            _ => ty,
+            _ => None,
+        };
+        // Hardly a typedef names another, so that hardly ever anything has to be looked up.
+        let Some((id, inner)) = named(ty) else {
+            return ty;
+        };
+        match named(inner) {
+            None => inner,
+            Some(_) => match &self.def(self.end_of_chain(id)).kind {
+                DefKind::Typedef(last) => last,
+                _ => inner,
+            },
         }
     }
 

@@ -101,7 +101,7 @@ fn what_is_too_much_is_refused_once_however_much_it_is() {
         &format!("typedef long T0; {typedefs} struct S {{ T{far} x; }};"),
         &format!("more than {MAX_TYPE_DEPTH} others"),
     );
-    let dimensions = many(100 * far, |_| "[1]".to_owned(), "");
+    let dimensions = many(20 * far, |_| "[1]".to_owned(), "");
     refused_once(
         &format!("struct S {{ long x{dimensions}; }};"),
         &format!("more than {MAX_TYPE_DEPTH} others"),
