@@ -459,7 +459,6 @@ pub mod bank {
                                     ::zorb::OctetsRef<'_>,
                                     ::zorb::__private::Recycled<
                                         ::zorb::__private::RefCodec<AccountRef>,
-                                        4294967295,
                                     >,
                                 ),
                             >()
@@ -1039,7 +1038,6 @@ pub mod bank {
                                     ::zorb::OctetsRef<'_>,
                                     ::zorb::__private::Recycled<
                                         ::zorb::__private::RefCodec<AccountRef>,
-                                        4294967295,
                                     >,
                                 ),
                             >()

@@ -483,11 +483,10 @@ pub mod parameters {
                                         ::zorb::__private::BoundedOctets<16>,
                                     >,
                                     ::zorb::__private::Numbers<'_, i32>,
-                                    ::zorb::__private::Recycled<bool, 4294967295>,
+                                    ::zorb::__private::Recycled<bool>,
                                     ::zorb::__private::Dec<::zorb::__private::BoundedStr<8>>,
                                     ::zorb::__private::Recycled<
                                         ::zorb::__private::BoundedStr<8>,
-                                        4294967295,
                                     >,
                                     ::zorb::__private::Recycled<
                                         ::zorb::__private::BoundedStr<8>,
