@@ -83,6 +83,12 @@ fn strings_and_fixed_have_their_parameters_in_line() {
     check(&TypeCode::wstring(7), "0000001b 00000007");
     check(&TypeCode::fixed(5, 2), "0000001c 0005 0002");
     check(&TypeCode::fixed(5, -2), "0000001c 0005 fffe");
+    check(&TypeCode::fixed(31, 0), "0000001c 001f 0000");
+    for digits in [0, 32, u16::MAX] {
+        let mut e = Encoder::<BigEndian>::new(modern());
+        let error = e.put(&TypeCode::fixed(digits, -1)).unwrap_err();
+        assert_eq!(error.to_string(), "expected a fixed of 1 to 31 digits");
+    }
 }
 
 #[test]
@@ -407,7 +413,7 @@ mod random {
             }),
             any::<u32>().prop_map(TypeCode::string),
             any::<u32>().prop_map(TypeCode::wstring),
-            any::<(u16, i16)>().prop_map(|(d, s)| TypeCode::fixed(d, s)),
+            (1_u16..=31, any::<i16>()).prop_map(|(d, s)| TypeCode::fixed(d, s)),
             "[A-Za-z:/äö]{0,9}".prop_map(|id| TypeCode::interface(&id, "I")),
             vec("[a-z]{0,5}", 0..4).prop_map(|names| {
                 let names: Vec<_> = names.iter().map(String::as_str).collect();

@@ -133,7 +133,7 @@ impl TypeCode {
         builder.finish(node)
     }
 
-    /// `fixed<digits, scale>`.
+    /// `fixed<digits, scale>`. With other than 1 to 31 digits there is no such type, and it cannot be sent.
     #[must_use]
     #[doc(alias = "create_fixed_tc")]
     pub fn fixed(digits: u16, scale: i16) -> Self {

@@ -21,6 +21,10 @@ const MAX_ALIASES: i64 = 64;
 /// [`Limits::DEPTH`](crate::Limits::DEPTH); a part of it, begun in the middle, may have a few more.
 const MAX_WRITTEN_DEPTH: usize = 256;
 
+/// Digits that there may be in a fixed.
+const FIXED_DIGITS: core::ops::RangeInclusive<u16> = 1..=31;
+const NO_FIXED: &str = "a fixed of 1 to 31 digits";
+
 /// The octets of the least type: a kind.
 const LEAST_TYPE: usize = 4;
 /// The octets of the least name: the length of none.
@@ -72,8 +76,12 @@ impl Writer {
                 return Ok(());
             }
             TcKind::Fixed => {
+                let digits = u16::try_from(ty.number()).unwrap_or(0);
+                if !FIXED_DIGITS.contains(&digits) {
+                    return Err(EncodeErrorKind::Expected(NO_FIXED).into());
+                }
                 e.write_u32(kind.number());
-                e.write_u16(u16::try_from(ty.number()).unwrap_or(0));
+                e.write_u16(digits);
                 e.write_i16(ty.scale());
                 return Ok(());
             }
@@ -319,10 +327,8 @@ impl Reader {
             }
             TcKind::Fixed => {
                 let digits = d.read_u16()?;
-                if !(1..=31).contains(&digits) {
-                    return Err(
-                        d.error_behind(2, DecodeErrorKind::Expected("a fixed of 1 to 31 digits"))
-                    );
+                if !FIXED_DIGITS.contains(&digits) {
+                    return Err(d.error_behind(2, DecodeErrorKind::Expected(NO_FIXED)));
                 }
                 node.number = i64::from(digits);
                 node.scale = d.read_i16()?;
