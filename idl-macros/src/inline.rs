@@ -70,7 +70,17 @@ fn from_tokens(tokens: &[TokenTree], options: &Options) -> TokenStream {
             let errors = diagnostics.iter().map(|diagnostic| {
                 let line = (diagnostic.line + 1).saturating_sub(rebuilt.first_line);
                 let own = diagnostic.file == NAME;
-                let span = own.then(|| rebuilt.span(line, diagnostic.column)).flatten();
+                let span = match own {
+                    true => rebuilt.span(line, diagnostic.column),
+                    // Where it is included.
+                    false => {
+                        let mut labels = diagnostic.labels.iter();
+                        labels.find(|label| label.file == NAME).and_then(|label| {
+                            let line = (label.line + 1).saturating_sub(rebuilt.first_line);
+                            rebuilt.span(line, label.column)
+                        })
+                    }
+                };
                 // An included file is nothing rustc could show.
                 let message = if own {
                     told(diagnostic)

@@ -1,11 +1,12 @@
 //! What is wrong with the IDL, and how it is told.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::fmt;
 
-use crate::limits::{MAX_DIAGNOSTICS, MAX_MESSAGE_CHARS, MAX_SHOWN_CHARS};
+use crate::limits::{MAX_DIAGNOSTICS, MAX_MESSAGE_CHARS, MAX_SHOWN_CHARS, MAX_SHOWN_INCLUDES};
 use crate::options::Setting;
-use crate::source::{Location, SourceMap, Span};
+use crate::source::{FileId, Location, SourceMap, Span};
 
 /// One fault: where it is, what is wrong, and what would be right.
 ///
@@ -307,6 +308,28 @@ impl Report {
         self
     }
 
+    /// With where the text it is about comes from: from a macro, and from files that are included, unless that has
+    /// been said of this file.
+    fn with_origins(mut self, sources: &SourceMap, told: &mut HashSet<FileId>) -> Self {
+        let known = |report: &Self, place| report.labels.iter().any(|(span, _)| *span == place);
+        if let Some(place) = sources.expansion(self.span)
+            && !known(&self, place)
+        {
+            self = self.label(place, "expanded from here");
+        }
+        let mut file = self.span.file;
+        for _ in 0..MAX_SHOWN_INCLUDES {
+            let Some(place) = sources.included(file).filter(|_| told.insert(file)) else {
+                break;
+            };
+            if !known(&self, place) {
+                self = self.label(place, "included from here");
+            }
+            file = place.file;
+        }
+        self
+    }
+
     fn locate(self, sources: &SourceMap) -> Diagnostic {
         let Location {
             file,
@@ -392,9 +415,10 @@ impl Sink {
         let mut reports = self.reports.into_inner();
         let last = reports.last()?.span;
         reports.sort_by_key(|report| (report.span.file, report.span.start));
+        let mut told = HashSet::new();
         let mut list: Vec<Diagnostic> = reports
             .into_iter()
-            .map(|report| report.locate(sources))
+            .map(|report| report.with_origins(sources, &mut told).locate(sources))
             .collect();
         if self.dropped.get() > 0 {
             let more = Report::new(

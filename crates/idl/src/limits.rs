@@ -28,6 +28,10 @@ pub const MAX_TOKENS: usize = 4_000_000;
 /// other.
 pub const MAX_MACRO_TOKENS: usize = 1_000_000;
 
+/// How many octets of text `#` and `##` may make in one compilation. Stops macros that double what they join, which are
+/// few tokens all the time.
+pub const MAX_MACRO_OCTETS: usize = 16 * 1024 * 1024;
+
 /// How many characters a name may have. IDL knows no bound; rustc and people do, and it keeps diagnostics short.
 pub const MAX_NAME_CHARS: usize = 1_000;
 
@@ -37,6 +41,9 @@ pub const MAX_NUMBER_CHARS: usize = 10_000;
 
 /// How many characters of a line a diagnostic shows. There are files of one line.
 pub const MAX_SHOWN_CHARS: usize = 200;
+
+/// How many files, each including the one before, a diagnostic shows of those that led to its own.
+pub const MAX_SHOWN_INCLUDES: usize = 4;
 
 /// How many characters the message of a diagnostic may have, as it may quote the text.
 pub const MAX_MESSAGE_CHARS: usize = 2_000;

@@ -1,29 +1,29 @@
 //! What is wrong with a literal that is none, in words.
 
-/// Why `text`, which begins like a number, is none.
-pub(super) fn number(text: &str) -> String {
+/// Why `text`, which begins like a number, is none. Messages have it as `shown`.
+pub(super) fn number(text: &str, shown: &str) -> String {
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         return if digits.is_empty() {
-            format!("`{text}` has no digits")
+            format!("`{shown}` has no digits")
         } else if digits.bytes().all(|c| c.is_ascii_hexdigit()) {
-            format!("`{text}` is too large: a whole number has at most 64 bits")
+            format!("`{shown}` is too large: a whole number has at most 64 bits")
         } else {
-            format!("`{text}` is no hexadecimal number")
+            format!("`{shown}` is no hexadecimal number")
         };
     }
     if is_digits(text) {
         return if text.starts_with('0') && text.contains(['8', '9']) {
-            format!("`{text}` is octal, as it begins with 0, and has digits that are not")
+            format!("`{shown}` is octal, as it begins with 0, and has digits that are not")
         } else {
-            format!("`{text}` is too large: a whole number has at most 64 bits")
+            format!("`{shown}` is too large: a whole number has at most 64 bits")
         };
     }
     match text.split_once(['e', 'E']) {
         Some((number, exponent)) if is_digits(exponent) && is_digits(&number.replace('.', "")) => {
-            format!("`{text}` is too large for a floating-point number")
+            format!("`{shown}` is too large for a floating-point number")
         }
-        _ => format!("`{text}` is no number, and no name as it begins with a digit"),
+        _ => format!("`{shown}` is no number, and no name as it begins with a digit"),
     }
 }
 
@@ -137,7 +137,7 @@ mod tests {
             ("1.5e999", "floating-point"),
             ("12abc", "no name"),
         ] {
-            let found = number(text);
+            let found = number(text, text);
             assert!(found.contains(says), "{text}: {found}");
         }
     }

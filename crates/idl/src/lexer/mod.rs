@@ -381,11 +381,7 @@ fn word(rest: &str, words: &mut Words) -> (Kind, usize) {
         let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
         let end = end.unwrap_or(rest.len());
         if end > length {
-            let message = format!(
-                "`{}` is no name: those have letters from A to Z, digits and `_`",
-                shown(&rest[..end])
-            );
-            return (Kind::Bad(message.into()), end);
+            return (no_name(&rest[..end]), end);
         }
         length = end;
     }
@@ -406,6 +402,12 @@ fn word(rest: &str, words: &mut Words) -> (Kind, usize) {
         }
     };
     (kind, length)
+}
+
+fn no_name(text: &str) -> Kind {
+    let text = shown(text);
+    let message = format!("`{text}` is no name: those have letters from A to Z, digits and `_`");
+    Kind::Bad(message.into())
 }
 
 /// Text as a message may quote it.
@@ -434,6 +436,12 @@ fn bad(rest: &str) -> (Kind, usize) {
             .unwrap_or(rest.len());
         return (Kind::Bad(bad_number(&rest[..length]).into()), length);
     }
+    // As in `word`, of one that begins so.
+    if first.is_alphabetic() {
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+        let length = end.unwrap_or(rest.len());
+        return (no_name(&rest[..length]), length);
+    }
     let message = format!("unexpected character `{}`", first.escape_debug());
     (Kind::Bad(message.into()), first.len_utf8())
 }
@@ -447,7 +455,7 @@ fn bad_number(text: &str) -> String {
             shown(number)
         );
     }
-    malformed::number(&quoted)
+    malformed::number(text, &quoted)
 }
 
 #[cfg(test)]
@@ -563,6 +571,8 @@ mod tests {
     fn what_is_no_token_is_one_bad_token() {
         for (text, message) in [
             ("gr\u{f6}\u{df}e", "is no name"),
+            ("\u{f6}rtlich", "`\u{f6}rtlich` is no name"),
+            (&"9".repeat(1_000), "64 bits"),
             ("__x", "behind one `_` comes a letter"),
             ("_", "behind one `_` comes a letter"),
             ("10UL", "write `10`"),

@@ -64,6 +64,11 @@ pub(super) fn hint(before: [Option<&Token>; 2], found: &Token, expected: &str) -
         ("a type", Kind::Word(word)) if &**word == "const" => {
             "a constant has a declaration of its own, as in `const long x = 1;`"
         }
+        ("a type", Kind::Word(word))
+            if ["exception", "interface", "module", "typedef", "valuetype"].contains(&&**word) =>
+        {
+            "this cannot stand here: is there a `}` missing before it?"
+        }
         ("a type", Kind::Punct(">")) => "say what it holds, as in `sequence<long>`",
         ("`in`, `out` or `inout`", Kind::Word(word)) if &**word == "void" => {
             "an empty list is written `()`"

@@ -43,7 +43,7 @@ pub(crate) fn parse(tokens: &[Token], remarks: &Remarks, sink: &Sink) -> (Vec<De
             "unexpected `}`: no scope is open here",
         ));
         i = rest.advance();
-        if i.is_punct(";") {
+        while i.is_punct(";") || i.is_punct("}") {
             i = i.advance();
         }
     }
@@ -147,12 +147,20 @@ fn recover(i: Tokens<'_>, at: usize) -> Tokens<'_> {
                     let named = i.word().is_some_and(|word| !is_keyword(word))
                         && matches!(i.nth(1).kind, Kind::Punct(";"));
                     let i = if named { i.advance() } else { i };
-                    return if i.is_punct(";") { i.advance() } else { i };
+                    return behind_marks(i);
                 }
             }
-            Kind::Punct(";") if depth == 0 && behind => return i.advance(),
+            Kind::Punct(";") if depth == 0 && behind => return behind_marks(i),
             _ => {}
         }
+        i = i.advance();
+    }
+    i
+}
+
+/// Behind all `;` that follow each other: one too many is one fault, and so are a hundred.
+fn behind_marks(mut i: Tokens<'_>) -> Tokens<'_> {
+    while i.is_punct(";") && !i.at_end() {
         i = i.advance();
     }
     i

@@ -116,6 +116,9 @@ impl Preprocessor<'_> {
             },
         };
         let place = piece.place;
+        if let Some(definition) = found.span {
+            self.sources.expand(place, definition);
+        }
         let mut pieces = self.substitute(&found, arguments, place);
         self.macro_tokens += pieces.len().max(1);
         if self.macro_tokens > MAX_MACRO_TOKENS {
@@ -156,6 +159,8 @@ impl Preprocessor<'_> {
             None => {
                 let report = Report::new(piece.place, "expected a name behind `defined`");
                 self.lost(report.hint("write `defined X` or `defined(X)`"));
+                // One error is enough.
+                self.stack.truncate(supply.base);
                 Some(piece.with(Kind::Integer(0)))
             }
         }

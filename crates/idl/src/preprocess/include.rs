@@ -1,5 +1,6 @@
 //! `#include`: finding files, reading them, and not reading them for ever.
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -8,7 +9,9 @@ use super::Preprocessor;
 use super::piece::{Piece, macro_name};
 use crate::diagnostic::Report;
 use crate::lexer::{Kind, Lexer, Token};
-use crate::limits::{MAX_FILE_OCTETS, MAX_INCLUDE_DEPTH, MAX_INCLUDES, MAX_READ_OCTETS};
+use crate::limits::{
+    MAX_FILE_OCTETS, MAX_INCLUDE_DEPTH, MAX_INCLUDES, MAX_READ_OCTETS, MAX_SHOWN_CHARS,
+};
 use crate::source::{BUILTIN_NAME, FileId, Span, decode};
 
 /// What stands behind `#include`.
@@ -42,6 +45,7 @@ impl Preprocessor<'_> {
                 return self.include_builtin(place);
             }
             let hint = missing(&candidates);
+            let name = shown(&name);
             let report = Report::new(place, format!("cannot find the file `{name}`"));
             return self.lost(report.hint(hint));
         };
@@ -198,6 +202,7 @@ impl Preprocessor<'_> {
         if self.once.contains(&file) || self.guards.get(&file).is_some_and(done) {
             return;
         }
+        self.sources.include(file, place);
         if self.open_files.contains(&file) {
             // A guarded file may be named again while it is open: nothing is left of it the second time.
             if !self.guarded(file) {
@@ -300,7 +305,7 @@ fn missing(candidates: &[PathBuf]) -> String {
     }
     let searched: Vec<String> = candidates
         .iter()
-        .map(|path| format!("`{}`", path.display()))
+        .map(|path| format!("`{}`", shown(&path.display().to_string())))
         .collect();
     format!("looked for {}", searched.join(", "))
 }
@@ -311,4 +316,12 @@ fn in_other_case(path: &Path) -> Option<PathBuf> {
     let mut entries = fs::read_dir(path.parent()?).ok()?.flatten();
     let found = entries.find(|entry| entry.file_name().eq_ignore_ascii_case(wanted))?;
     Some(path.with_file_name(found.file_name()))
+}
+
+/// As much of the name of a file as a message has.
+fn shown(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(MAX_SHOWN_CHARS) {
+        Some((at, _)) => Cow::Owned(format!("{}\u{2026}", &name[..at])),
+        None => Cow::Borrowed(name),
+    }
 }

@@ -73,6 +73,7 @@ pub(crate) fn preprocess(
         macros: HashMap::new(),
         stack: Vec::new(),
         macro_tokens: 0,
+        macro_octets: 0,
         in_condition: false,
         open_files: Vec::new(),
         bases: Vec::new(),
@@ -127,6 +128,8 @@ struct Preprocessor<'a> {
     stack: Vec<Context>,
     /// How many tokens macros have made so far.
     macro_tokens: usize,
+    /// How many octets of text `#` and `##` have made so far.
+    macro_octets: usize,
     /// What is expanded stands behind `#if`, where `defined` is an operator.
     in_condition: bool,
     open_files: Vec<FileId>,
@@ -269,10 +272,17 @@ impl Preprocessor<'_> {
             }
             self.take(token, &mut reader);
         }
-        for open in reader.conditionals {
-            self.lost(
-                Report::new(open.span, "this conditional is never closed").hint("add `#endif`"),
-            );
+        if let Some((open, within)) = reader.conditionals.split_first() {
+            let message = match within.len() {
+                0 => "this conditional is never closed".to_owned(),
+                1 => "this conditional is never closed, nor is one within it".to_owned(),
+                many => format!("this conditional is never closed, nor are {many} within it"),
+            };
+            let mut report = Report::new(open.span, message);
+            if let Some(last) = within.last() {
+                report = report.label(last.span, "the last of them");
+            }
+            self.lost(report.hint("add `#endif`"));
         }
         if let Guard::Closed(name) = reader.guard {
             self.guards.insert(file, name);
@@ -348,10 +358,19 @@ impl Preprocessor<'_> {
             }
             _ => {}
         }
-        // An empty one has been told already.
+        // An empty one has been told already, and of those that touch each other the first is enough.
+        let touches = self.out.last().is_some_and(|last| {
+            matches!(last.kind, Kind::Bad(_)) && last.span.after() == token.span.before()
+        });
         if let Kind::Bad(message) = &token.kind
             && !message.is_empty()
+            && !touches
         {
+            let first = self.sources.text(token.span).chars().next();
+            if first.is_some_and(char::is_control) {
+                let message = "a control character: this is no text";
+                return self.overflow(token.span, message.to_owned());
+            }
             // Goes on, so that the parser knows what it misses and says nothing of it.
             self.sink.report(Report::new(token.span, &**message));
         }

@@ -7,7 +7,7 @@ use super::define::{Body, Macro, Part, group};
 use super::piece::{Piece, Spelling};
 use crate::diagnostic::Report;
 use crate::lexer::{Kind, lex};
-use crate::limits::MAX_MACRO_TOKENS;
+use crate::limits::{MAX_MACRO_OCTETS, MAX_MACRO_TOKENS};
 use crate::source::{FileId, Span};
 use std::borrow::Cow;
 
@@ -139,7 +139,7 @@ impl Preprocessor<'_> {
 
     /// The pieces of an operand of `##`, whose macros are not expanded, and how many parts of the body it takes.
     fn operand(
-        &self,
+        &mut self,
         parts: &[Part],
         at: usize,
         arguments: &[Argument],
@@ -174,9 +174,28 @@ impl Preprocessor<'_> {
         argument.expanded.clone().unwrap_or_default()
     }
 
+    /// Whether so much more text may be made.
+    fn may_make(&mut self, octets: usize, place: Span) -> bool {
+        self.macro_octets = self.macro_octets.saturating_add(octets);
+        let fits = self.macro_octets <= MAX_MACRO_OCTETS;
+        if !fits {
+            let message = format!("macros make more than {MAX_MACRO_OCTETS} octets of text");
+            self.overflow(place, message);
+        }
+        fits
+    }
+
     /// `#argument`: a string literal of its spelling, where any blanks are one.
-    fn stringified(&self, argument: &[Piece], place: Span) -> Piece {
-        let mut text = String::new();
+    fn stringified(&mut self, argument: &[Piece], place: Span) -> Piece {
+        let octets = argument
+            .iter()
+            .map(|piece| piece.spelled(self.sources).len() + 1);
+        let octets = octets.sum();
+        // As it is, and quoted.
+        if !self.may_make(2 * octets, place) {
+            return made_string("", place);
+        }
+        let mut text = String::with_capacity(octets);
         for (index, piece) in argument.iter().enumerate() {
             if piece.blank && index > 0 {
                 text.push(' ');
@@ -193,6 +212,10 @@ impl Preprocessor<'_> {
             return;
         };
         if let Some(last) = out.pop() {
+            let octets = [&last, &first].map(|piece| piece.spelled(self.sources).len());
+            if !self.may_make(octets.iter().sum(), place) {
+                return;
+            }
             let text = [last.spelled(self.sources), first.spelled(self.sources)].concat();
             let text: Rc<str> = text.into();
             let tokens = lex(FileId::default(), &text, 0..text.len(), &mut self.words);

@@ -225,6 +225,27 @@ fn a_comma_goes_with_the_arguments_that_it_is_put_before() {
 }
 
 #[test]
+fn text_that_doubles_is_stopped() {
+    let calls = |name: &str| name.repeat(40);
+    refused(
+        &format!(
+            "#define C(a, b) a##b\n#define D(x) C(x, x)\n#define E(x) D(x)\n{}a{}",
+            calls("E("),
+            calls(")")
+        ),
+        "octets of text",
+    );
+    refused(
+        &format!(
+            "#define S(x) #x\n#define D(x) S(x x)\n{}'\\\\'{}",
+            calls("D("),
+            calls(")")
+        ),
+        "octets of text",
+    );
+}
+
+#[test]
 fn faulty_macros_are_told() {
     refused("#define\n", "expected a name behind `#define`");
     refused("#define 1\n", "expected a name behind `#define`");

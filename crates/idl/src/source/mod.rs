@@ -2,6 +2,7 @@
 
 mod text;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -40,6 +41,14 @@ impl Span {
         }
     }
 
+    /// The zero-width place right in front of `self`.
+    pub(crate) fn before(self) -> Self {
+        Self {
+            end: self.start,
+            ..self
+        }
+    }
+
     /// From the start of `self` to the end of `other`; `self` when they lie in different files.
     pub(crate) fn to(self, other: Self) -> Self {
         if self.file == other.file && other.end >= self.start {
@@ -69,6 +78,8 @@ pub(crate) struct SourceFile {
     line_starts: Vec<usize>,
     /// What `#line` has said, in order.
     renumbered: Vec<Renumbered>,
+    /// The first `#include` of it, or `import`.
+    included: Option<Span>,
 }
 
 /// From `line` on, lines are told as others.
@@ -125,6 +136,8 @@ pub(crate) struct Location {
 pub(crate) struct SourceMap {
     files: Vec<SourceFile>,
     settings: Option<Settings>,
+    /// Where macros are used, and where the name of each stands in its definition.
+    expansions: HashMap<Span, Span>,
     /// The text that the macros of [`Options::defines`](crate::Options::defines) are made of.
     defines: Option<FileId>,
 }
@@ -151,6 +164,7 @@ impl SourceMap {
             main,
             line_starts,
             renumbered: Vec::new(),
+            included: None,
         });
         (id, fault)
     }
@@ -178,6 +192,29 @@ impl SourceMap {
 
     pub(crate) fn file(&self, id: FileId) -> &SourceFile {
         &self.files[id.0 as usize]
+    }
+
+    /// Notes that `id` is included at `place`.
+    pub(crate) fn include(&mut self, id: FileId, place: Span) {
+        let file = &mut self.files[id.0 as usize];
+        file.included.get_or_insert(place);
+    }
+
+    /// Where `id` was first included, unless it was asked for by name.
+    pub(crate) fn included(&self, id: FileId) -> Option<Span> {
+        let file = self.file(id);
+        file.included.filter(|_| !file.main)
+    }
+
+    /// Notes that what stands at `place` is a macro that is defined at `definition`.
+    pub(crate) fn expand(&mut self, place: Span, definition: Span) {
+        // What it expands into in turn is at the same place, and less to the point.
+        self.expansions.entry(place).or_insert(definition);
+    }
+
+    /// Where the macro at `place` is defined, if there is one.
+    pub(crate) fn expansion(&self, place: Span) -> Option<Span> {
+        self.expansions.get(&place).copied()
     }
 
     /// Notes that `id` was asked for by name after all.
