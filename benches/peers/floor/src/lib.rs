@@ -1,9 +1,8 @@
 //! What a call costs without an ORB: the same octets to and fro, over the same sockets.
 //!
 //! Two programs, `floor-server` and `floor-client`, with the options that every peer's have, and a choice of the
-//! way in which they wait ([`Way`]). What all timed programs of the house share is here too: the
-//! [digest](digest) of what arrives, the [line](report) that a client prints, and the [counting](counting)
-//! allocator.
+//! way in which they wait ([`Way`]). What all timed programs of the house share is here too: the [`digest`] of what
+//! arrives, the line that a client prints ([`report`]), and the allocator that counts ([`counting`]).
 #![deny(unsafe_code)]
 
 pub mod asynchronous;
