@@ -1,10 +1,10 @@
-//! Where an end of ours lives: what the options `--runtime`, `--wait` and `--can` mean.
+//! Where an end of ours lives: what the options `--runtime`, `--wait`, `--sync` and `--can` mean.
 
 use clap::{Args, ValueEnum};
 use std::future::Future;
 use tokio::runtime::Builder as Tokio;
-use zorb::Builder;
 use zorb::executor::{Lane, WaitPolicy};
+use zorb::{Builder, SyncScope};
 
 /// What can go wrong in a program that has nobody to tell but the person in front of it.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -32,6 +32,15 @@ pub(crate) enum Wait {
     Spin,
 }
 
+/// When a one-way call is done.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(crate) enum Scope {
+    None,
+    Transport,
+    Server,
+    Target,
+}
+
 /// What both programs are told of how they live.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct Life {
@@ -41,23 +50,36 @@ pub(crate) struct Life {
     /// How octets are waited for.
     #[arg(long)]
     pub(crate) wait: Option<Wait>,
+    /// When one-way calls are done; only a client makes them.
+    #[arg(long)]
+    pub(crate) sync: Option<Scope>,
 }
 
 impl Life {
     fn builder(self) -> Builder {
-        let builder = zorb::Orb::builder();
-        match self.wait {
-            None => builder,
-            Some(Wait::Park) => builder.wait_policy(WaitPolicy::Park),
-            Some(Wait::Adaptive) => builder.wait_policy(WaitPolicy::Adaptive),
-            Some(Wait::Spin) => builder.wait_policy(WaitPolicy::Spin(WaitPolicy::LONGEST)),
+        let mut builder = zorb::Orb::builder();
+        if let Some(wait) = self.wait {
+            builder = builder.wait_policy(match wait {
+                Wait::Park => WaitPolicy::Park,
+                Wait::Adaptive => WaitPolicy::Adaptive,
+                Wait::Spin => WaitPolicy::Spin(WaitPolicy::LONGEST),
+            });
         }
+        if let Some(sync) = self.sync {
+            builder = builder.sync_scope(match sync {
+                Scope::None => SyncScope::None,
+                Scope::Transport => SyncScope::WithTransport,
+                Scope::Server => SyncScope::WithServer,
+                Scope::Target => SyncScope::WithTarget,
+            });
+        }
+        builder
     }
 }
 
 /// What these programs can do, by the words in which `--can` prints it: a comparison that needs what is not there yet
 /// says so, and measures nothing.
-pub(crate) const ABILITIES: [&str; 11] = [
+pub(crate) const ABILITIES: [&str; 12] = [
     "runtime=default",
     "runtime=main",
     "runtime=current",
@@ -65,6 +87,7 @@ pub(crate) const ABILITIES: [&str; 11] = [
     "wait=park",
     "wait=adaptive",
     "wait=spin",
+    "sync=none",
     "endian",
     "in-flight",
     "octets=bytes",
