@@ -6,6 +6,7 @@ use super::scope::{SyncScope, sayable};
 use super::{Arguments, Detours};
 use crate::object::{ObjectRef, Target};
 use crate::wire::{Answered, CallError, How};
+use core::pin::pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use zorb_giop::{CompletionStatus, Fault, ResponseFlags, SystemException, SystemExceptionKind};
 
@@ -17,7 +18,8 @@ impl ObjectRef {
     ) -> Result<Reply, SystemException> {
         let sent = AtomicBool::new(false);
         let response = ResponseFlags::WithTarget;
-        let calling = self.request_until_done(operation, arguments, response, &sent);
+        // Large, and made where it stays.
+        let calling = pin!(self.request_until_done(operation, arguments, response, &sent));
         self.within_limit(&sent, calling).await
     }
 
@@ -125,10 +127,10 @@ impl ObjectRef {
     ) -> Result<(), SystemException> {
         let sent = AtomicBool::new(false);
         if let Some(response) = self.sync_scope().response() {
-            let calling = self.request_until_done(operation, arguments, response, &sent);
+            let calling = pin!(self.request_until_done(operation, arguments, response, &sent));
             return self.within_limit(&sent, calling).await.map(drop);
         }
-        let calling = self.request_one_way_until_sent(operation, arguments, &sent);
+        let calling = pin!(self.request_one_way_until_sent(operation, arguments, &sent));
         self.within_limit(&sent, calling).await
     }
 

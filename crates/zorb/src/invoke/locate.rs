@@ -3,6 +3,7 @@
 use super::Detours;
 use crate::object::{ObjectRef, Remote, Target};
 use crate::wire::{ClientConnection, locate_reply};
+use core::pin::pin;
 use core::sync::atomic::AtomicBool;
 use zorb_giop::{
     CompletionStatus, Fault, LocateReply, Message, MessageKind, ProtocolError, SystemException,
@@ -14,7 +15,7 @@ pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> 
     // Nothing is carried out, however far the question got.
     let sent = AtomicBool::new(false);
     object
-        .within_limit(&sent, locate_until_done(object))
+        .within_limit(&sent, pin!(locate_until_done(object)))
         .await
         .map_err(SystemException::received)
 }

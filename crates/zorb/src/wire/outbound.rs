@@ -612,10 +612,14 @@ impl Outbound {
         }
         // Only whoever writes counts.
         let counted = self.written.load(Ordering::Relaxed);
-        let in_order = (counted + 1..)
-            .zip(all)
-            .take_while(|(expected, ends)| *expected == ends.ticket)
-            .count();
+        let in_order = match all {
+            // As a rule.
+            [one] => usize::from(one.ticket == counted + 1),
+            all => (counted + 1..)
+                .zip(all)
+                .take_while(|(expected, ends)| *expected == ends.ticket)
+                .count(),
+        };
         // Pairs with the Acquire in `is_counted`.
         self.written
             .store(counted + in_order as u64, Ordering::Release);

@@ -284,7 +284,16 @@ impl ServerConnection {
             (None, Ok(_)) => found,
             (Some(fault), _) | (None, Err(fault)) => Err(fault.raise(CompletionStatus::No)),
         };
-        self.serve(found, request, None);
+        if let Ok(Found::Object(object)) = &found
+            && object.manager().state() == State::Active
+            && request.receipt().response == ResponseFlags::WithTarget
+            && self.check_pending(request.octets()).is_ok()
+        {
+            // As a rule: straight to the servant.
+            self.dispatch(object, request, None);
+        } else {
+            self.serve(found, request, None);
+        }
         Ok(())
     }
 
