@@ -45,6 +45,8 @@ pub struct Reader {
     skips_too_large: bool,
     /// Octets of a message beyond the limit that are still to come and are thrown away.
     skip: usize,
+    /// Octets of the last message if it was a large one, since another one like it may follow; 0 otherwise.
+    expected: usize,
 }
 
 impl Reader {
@@ -56,6 +58,10 @@ impl Reader {
     /// Octets that a large message gets at once, if it announces as many. More only when half of
     /// what it has is there.
     const FIRST_STEP: usize = 1 << 20;
+
+    /// Octets of room for a message that is expected because the last one had as many. It is read from its first octet
+    /// on to where it stays; without, what the first read brings has to be moved.
+    const MAX_EXPECTED: usize = Self::FIRST_STEP + Self::READ_OCTETS;
 
     /// How many times the limit a message may have and still be skipped rather than refused: the
     /// lengths that are made up are beyond it, those of honest peers rarely are.
@@ -73,6 +79,7 @@ impl Reader {
             partial: Vec::new(),
             skips_too_large: false,
             skip: 0,
+            expected: 0,
         }
     }
 
@@ -116,7 +123,9 @@ impl Reader {
         if self.buffer.is_empty() {
             // Back to the front when all earlier messages are gone: aligned data is read in place.
             let _ = self.buffer.try_reclaim(Self::READ_OCTETS);
-            if self.spare() < Self::MIN_SPARE {
+            if self.spare() < self.expected {
+                self.buffer = BytesMut::with_capacity(self.expected);
+            } else if self.spare() < Self::MIN_SPARE {
                 self.buffer.reserve(Self::READ_OCTETS);
             }
             return Ok(());
@@ -238,6 +247,10 @@ impl Reader {
                 return Ok(None);
             }
             let octets = self.buffer.split_to(wanted);
+            self.expected = match wanted > Self::READ_OCTETS {
+                true => wanted.min(Self::MAX_EXPECTED),
+                false => 0,
+            };
             self.skip = total(header).saturating_sub(wanted);
             if self.buffer.is_empty() && octets.len() > Self::READ_OCTETS {
                 // What is left shares the memory of the message and would keep all of it alive.

@@ -369,6 +369,42 @@ fn a_large_message_gets_a_buffer_of_its_own_that_ends_where_it_does() {
 }
 
 #[test]
+fn a_large_message_behind_another_is_not_moved_once_it_is_received() {
+    let large = request::<BigEndian>(Version::V1_2, 1, "op", &vec![7; 1 << 20]);
+    let small = request::<BigEndian>(Version::V1_2, 2, "op", &[7; 10]);
+    let mut reader = Reader::new(Limits::default());
+    let mut receive = |octets: &[u8]| {
+        reader.reserve().unwrap();
+        let room = reader.buffer().capacity();
+        let at = reader.buffer().as_ptr();
+        for piece in octets.chunks(64 << 10) {
+            reader.reserve().unwrap();
+            reader.buffer().extend_from_slice(piece);
+        }
+        let message = reader.next().unwrap().unwrap();
+        assert_eq!(message.frame.octets(), octets);
+        (room, message.frame.octets().as_ptr() == at)
+    };
+    // Nothing is known of the first one, whose beginning is read where there is little room.
+    let (room, _) = receive(&large);
+    assert!(room < 2 * Reader::READ_OCTETS, "{room}");
+    for _ in 0..3 {
+        let (room, is_in_place) = receive(&large);
+        assert!(is_in_place && room >= large.len(), "{room}");
+    }
+    // What was expected and did not come is not expected again.
+    assert!(receive(&small).1);
+    receive(&large);
+    receive(&small);
+    receive(&small);
+    let longer = request::<BigEndian>(Version::V1_2, 1, "op", &vec![7; 3 << 20]);
+    for _ in 0..2 {
+        let (room, _) = receive(&longer);
+        assert!(room <= (1 << 20) + Reader::READ_OCTETS, "{room}");
+    }
+}
+
+#[test]
 fn fragments_that_continue_nothing_or_interrupt_each_other_are_refused() {
     let v1_2 = fragment(&request::<BigEndian>(Version::V1_2, 1, "op", &[0; 200]), 40);
     let v1_1 = fragment(&request::<BigEndian>(Version::V1_1, 1, "op", &[0; 200]), 40);
