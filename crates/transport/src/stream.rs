@@ -2,8 +2,12 @@
 use std::{
     io::{self, IoSlice},
     net::Shutdown,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 use bytes::BytesMut;
@@ -26,6 +30,8 @@ pub(crate) struct StreamConnection {
     socket: Arc<Socket>,
     /// The wait for octets, unless the connection is unwatched. Only the reader takes the lock.
     watch: Mutex<Option<AsyncFd<Arc<Socket>>>>,
+    /// How long a read that blocks waits at most, in microseconds; 0 for ever.
+    limit: AtomicU64,
     /// The wait for room to write, while there is one.
     room: Mutex<Option<AsyncFd<Socket>>>,
     home: Handle,
@@ -34,16 +40,19 @@ pub(crate) struct StreamConnection {
 }
 
 impl StreamConnection {
-    /// Takes over a connected, non-blocking socket; the current runtime becomes its home.
+    /// Takes over a connected socket; the current runtime becomes its home.
     pub(crate) fn new(socket: Socket, peer: &SockAddr) -> io::Result<Self> {
         let home = Handle::try_current().map_err(io::Error::other)?;
         let local = address(&socket.local_addr()?);
         let peer = address(peer);
+        // Whoever must not wait says so with every system call.
+        socket.set_nonblocking(false)?;
         let socket = Arc::new(socket);
         let watch = sys::register(Arc::clone(&socket), Interest::READABLE)?;
         Ok(Self {
             socket,
             watch: Mutex::new(Some(watch)),
+            limit: AtomicU64::new(0),
             room: Mutex::new(None),
             home,
             local,
@@ -72,7 +81,7 @@ impl Connection for StreamConnection {
             // receiving and our clearing stays, so no wake-up is lost.
             let mut readable = ready!(watched.poll_read_ready(cx))?;
             let room = buf.spare_capacity_mut().len();
-            match sys::receive(&self.socket, buf) {
+            match sys::receive(&self.socket, buf, false) {
                 Ok(received) => {
                     // Less than asked for: the socket is empty, so the next octets make a new event. Saves the
                     // caller a system call that would say EAGAIN. At the end of the stream the readiness stays by
@@ -89,11 +98,25 @@ impl Connection for StreamConnection {
     }
 
     fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {
-        sys::receive(&self.socket, buf)
+        sys::receive(&self.socket, buf, false)
     }
 
     fn unwatch(&self) {
         *self.watch() = None;
+    }
+
+    fn read_blocking(&self, buf: &mut BytesMut, limit: Option<Duration>) -> io::Result<usize> {
+        // Zero would mean no limit, and less than a microsecond is zero to the kernel.
+        let micros = limit.map_or(0, |limit| {
+            u64::try_from(limit.as_micros()).unwrap_or(u64::MAX).max(1)
+        });
+        // Only the reader asks and changes it.
+        if self.limit.load(Ordering::Relaxed) != micros {
+            let limit = (micros > 0).then(|| Duration::from_micros(micros));
+            self.socket.set_read_timeout(limit)?;
+            self.limit.store(micros, Ordering::Relaxed);
+        }
+        sys::receive(&self.socket, buf, true)
     }
 
     fn try_write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
@@ -164,7 +187,6 @@ impl Acceptor {
             let mut readable = ready!(self.socket.poll_read_ready(cx))?;
             match self.socket.get_ref().accept() {
                 Ok((socket, peer)) => {
-                    socket.set_nonblocking(true)?;
                     if prepare(&socket).is_ok() {
                         return Poll::Ready(Ok(Box::new(StreamConnection::new(socket, &peer)?)));
                     }

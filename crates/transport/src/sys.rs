@@ -32,10 +32,11 @@ pub(crate) trait Owns: AsRawFd {}
 impl Owns for Socket {}
 impl Owns for Arc<Socket> {}
 
-/// Receives into the spare capacity of `buf`; returns how much, 0 being the end of the stream.
+/// Receives into the spare capacity of `buf`; returns how much, 0 being the end of the stream. When nothing is there it
+/// is `WouldBlock` at once, or, if it is to wait, when the socket's timeout has passed.
 ///
 /// The octets are not zeroed first: for a buffer of 64 KiB that costs more than a small message does.
-pub(crate) fn receive(socket: &Socket, buf: &mut BytesMut) -> io::Result<usize> {
+pub(crate) fn receive(socket: &Socket, buf: &mut BytesMut, wait: bool) -> io::Result<usize> {
     let spare = buf.spare_capacity_mut();
     if spare.is_empty() {
         // recv() would say 0 here, which means the end of the stream.
@@ -44,7 +45,8 @@ pub(crate) fn receive(socket: &Socket, buf: &mut BytesMut) -> io::Result<usize> 
             "no room in the buffer to read into",
         ));
     }
-    let received = uninterrupted(|| socket.recv(spare))?;
+    let flags = if wait { 0 } else { libc::MSG_DONTWAIT };
+    let received = uninterrupted(|| socket.recv_with_flags(spare, flags))?;
     // SAFETY: `advance_mut` asks that the next `received` octets are initialised and lie within the capacity.
     // recv(2) has returned how many octets it stored at the beginning of the region that it was given, which was the
     // whole of `buf`'s spare capacity and begins where `advance_mut` counts from; it stores no more than the region
@@ -55,14 +57,14 @@ pub(crate) fn receive(socket: &Socket, buf: &mut BytesMut) -> io::Result<usize> 
     Ok(received)
 }
 
-/// Sends what fits of `chunks`, in order, by one system call and without SIGPIPE.
+/// Sends what fits of `chunks`, in order, by one system call, without SIGPIPE and without waiting.
 ///
 /// A Rust program ignores SIGPIPE, but a library that a C program loads does not get to say so.
 pub(crate) fn send(socket: &Socket, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
     let chunks = chunks.get(..MAX_CHUNKS).unwrap_or(chunks);
     uninterrupted(|| match chunks {
-        [chunk] => socket.send_with_flags(chunk, libc::MSG_NOSIGNAL),
-        chunks => socket.send_vectored_with_flags(chunks, libc::MSG_NOSIGNAL),
+        [chunk] => socket.send_with_flags(chunk, SEND_FLAGS),
+        chunks => socket.send_vectored_with_flags(chunks, SEND_FLAGS),
     })
 }
 
@@ -75,6 +77,9 @@ fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         }
     }
 }
+
+/// The socket itself is a blocking one, for those who want to wait in it.
+const SEND_FLAGS: libc::c_int = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
 
 /// How many chunks go out at once: UIO_MAXIOV of Linux and IOV_MAX of the BSDs; sendmsg() refuses more.
 const MAX_CHUNKS: usize = 1024;

@@ -4,6 +4,7 @@ use std::{
     io::{self, IoSlice},
     pin::Pin,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::BytesMut;
@@ -15,12 +16,13 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// One connected peer.
 ///
-/// A connection is shared by reference between whoever reads and whoever writes. All methods return at once.
+/// A connection is shared by reference between whoever reads and whoever writes. All methods return at once, but for
+/// [`read_blocking`](Self::read_blocking).
 /// Dropping it closes it.
 ///
 /// # For callers
 /// - **One reader, one writer.** At any time at most one task uses [`poll_read`](Self::poll_read),
-///   [`try_read`](Self::try_read) and [`unwatch`](Self::unwatch), and at most one
+///   [`try_read`](Self::try_read), [`read_blocking`](Self::read_blocking) and [`unwatch`](Self::unwatch), and at most one
 ///   uses [`try_write`](Self::try_write) and [`poll_write_ready`](Self::poll_write_ready); these two may run at the
 ///   same time, on different threads. Each side remembers only the waker of its last poll, so a second reader would
 ///   take the first one's wake-ups away. Nothing worse happens.
@@ -30,7 +32,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///
 /// # For implementers
 /// The caller relies on this list; the crate's conformance suite checks it over any transport.
-/// 1. No method blocks, and none calls back into the ORB.
+/// 1. No method blocks but `read_blocking`, and none calls back into the ORB.
 /// 2. `poll_read` and the two write methods are safe to call at the same time from different threads.
 /// 3. Before `Pending` is returned the given waker has been registered, replacing the one before it, and the
 ///    readiness that it waits for has been seen to be absent *since*: what arrives in between must wake it.
@@ -62,6 +64,20 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// # Errors
     /// `WouldBlock` when nothing has come yet; nobody is woken when it does. Else as [`poll_read`](Self::poll_read).
     fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize>;
+
+    /// Reads what is there, and blocks the calling thread until something is: one system call, and no reactor. For
+    /// threads that have nothing else to do. To be ended from elsewhere by [`close`](Self::close), as by the peer.
+    ///
+    /// # Errors
+    /// `WouldBlock` when `limit` has passed. Else as [`poll_read`](Self::poll_read); `Unsupported` by a transport that
+    /// cannot, whose connections blocking callers then have read by the reactor.
+    ///
+    /// # Blocking
+    /// It does, and is for no task's poll.
+    fn read_blocking(&self, buf: &mut BytesMut, limit: Option<Duration>) -> io::Result<usize> {
+        let _ = (buf, limit);
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Has the reactor look away until the next [`poll_read`](Self::poll_read), whose waker is forgotten: octets that
     /// come wake nobody. For readers that get their octets by [`try_read`](Self::try_read), since a reactor that

@@ -84,6 +84,8 @@ pub(crate) struct Settings {
     pub(crate) max_connections: usize,
     pub(crate) trace_payload: usize,
     pub(crate) sync_scope: SyncScope,
+    /// Whether every connection that is served has a thread.
+    pub(crate) threads: bool,
     /// What the lane says unless this does.
     pub(crate) wait: Option<WaitPolicy>,
 }
@@ -128,6 +130,7 @@ impl Default for Builder {
                 max_connections: MAX_CONNECTIONS,
                 trace_payload: 0,
                 sync_scope: SyncScope::default(),
+                threads: false,
                 wait: None,
             },
         }
@@ -399,10 +402,16 @@ impl Builder {
         self
     }
 
-    /// Where the ORB lives, instead of the runtime that [`build`](Self::build) is called in.
+    /// Where the ORB lives, instead of the runtime that [`build`](Self::build) is called in:
+    /// a [dedicated](Lane::dedicated) lane, for instance, whose thread does nothing else. See [`Orb::lane`] for how
+    /// callers get there.
     pub fn lane(mut self, lane: Lane) -> Self {
         self.lane = Some(lane);
         self
+    }
+
+    pub(crate) fn has_lane(&self) -> bool {
+        self.lane.is_some()
     }
 
     /// How upcalls are run; in place unless set.

@@ -36,6 +36,9 @@ pub enum Error {
     /// There is no runtime to run in.
     #[error(transparent)]
     Lane(#[from] LaneError),
+    /// The operating system gives no thread.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] std::io::Error),
     /// There is no initial reference of that name, or it cannot be had or given.
     #[error("initial reference {name:?}: {why}")]
     InvalidName {
@@ -83,7 +86,11 @@ impl Error {
             Self::InvalidName { .. } | Self::File { .. } | Self::KeyTable(_) => {
                 SystemException::new(Kind::BadParam, 0, completed).with_detail(self)
             }
-            Self::Option(_) | Self::Transport(_) | Self::Lane(_) | Self::NoEndpoint => initialize(),
+            Self::Option(_)
+            | Self::Transport(_)
+            | Self::Lane(_)
+            | Self::Thread(_)
+            | Self::NoEndpoint => initialize(),
         }
     }
 }

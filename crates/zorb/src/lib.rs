@@ -6,6 +6,7 @@ extern crate self as zorb;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+pub mod blocking;
 mod builder;
 mod context;
 pub mod corba;

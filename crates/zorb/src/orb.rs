@@ -24,6 +24,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{Context, KnownValue};
 use zorb_executor::{Lane, WaitPolicy};
 use zorb_giop::ior::TaggedProfile;
@@ -152,6 +153,28 @@ impl Orb {
     #[must_use]
     pub fn id(&self) -> &str {
         &self.inner().settings.id
+    }
+
+    /// Where the ORB lives: its connections are read there, and its servants run there.
+    ///
+    /// What calls most wants to be there too: a call from elsewhere has its connection in the runtime of its caller. On
+    /// a [dedicated](Lane::dedicated) lane, `orb.lane().spawn(...)` runs a task that has the lane's thread for itself
+    /// while it calls, writes its requests and reads its replies without any other thread, and may try for them longer
+    /// than in a runtime that others use. The task's handle can be awaited anywhere; a program without async
+    /// [waits](crate::blocking::Wait) for it.
+    ///
+    /// ```
+    /// use zorb::executor::Lane;
+    ///
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// let orb = zorb::Orb::builder().lane(Lane::dedicated("bank")?).build().await?;
+    /// let bank = orb.string_to_object("corbaloc:iiop:1.2@bank.example:2809/Bank").await?;
+    /// let there = orb.lane().spawn(async move { bank.non_existent().await }).await??;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn lane(&self) -> &Lane {
+        self.inner().lane()
     }
 
     /// The root POA.
@@ -377,6 +400,11 @@ impl OrbInner {
     /// Runs a task that the shutdown waits for.
     pub(crate) fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn_on(task, self.lane.handle());
+    }
+
+    /// What the shutdown waits for until it is dropped.
+    pub(crate) fn task(&self) -> TaskTrackerToken {
+        self.tasks.token()
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

@@ -80,6 +80,7 @@ macro_rules! conformance_tests {
             an_endpoint_in_use_is_refused_to_a_second_listener
             a_refused_connection_names_the_endpoint_and_the_cause
             an_endpoint_of_another_scheme_is_an_error
+            a_read_that_blocks_waits_for_octets_for_its_limit_and_for_the_end
             connections_may_be_driven_from_another_runtime
         }
     };

@@ -325,6 +325,51 @@ pub async fn trying_and_waiting_in_turn_loses_no_wake_up(fixture: &dyn Fixture) 
     server.await.expect("a server that heard every question");
 }
 
+pub async fn a_read_that_blocks_waits_for_octets_for_its_limit_and_for_the_end(
+    fixture: &dyn Fixture,
+) {
+    let (client, server) = connected(fixture).await;
+    let (client, server): (Arc<dyn Connection>, Arc<dyn Connection>) =
+        (client.into(), server.into());
+    server.unwatch();
+    let (waiting, waits) = mpsc::channel();
+    let reader = {
+        let server = Arc::clone(&server);
+        spawn_blocking(move || {
+            let mut octets = BytesMut::with_capacity(8);
+            let limit = std::time::Duration::from_millis(1);
+            let error = server.read_blocking(&mut octets, Some(limit));
+            assert_eq!(
+                error.expect_err("nothing has come").kind(),
+                io::ErrorKind::WouldBlock
+            );
+            waiting.send(()).expect("a writer");
+            while octets.len() < 5 {
+                let count = server.read_blocking(&mut octets, None).expect("words");
+                assert!(count > 0, "the end comes behind the words");
+            }
+            assert_eq!(&octets[..], b"words");
+            waiting.send(()).expect("a writer");
+            server.read_blocking(&mut octets, None)
+        })
+    };
+    let waits = spawn_blocking(move || {
+        waits.recv().expect("a reader");
+        waits
+    })
+    .await
+    .expect("a thread");
+    write_all(&*client, b"words")
+        .await
+        .expect("a writable connection");
+    spawn_blocking(move || waits.recv().expect("a reader"))
+        .await
+        .expect("a thread");
+    server.close();
+    let end = reader.await.expect("a reader that is woken");
+    assert_eq!(end.expect("the end of the stream"), 0);
+}
+
 pub async fn connections_may_be_driven_from_another_runtime(fixture: &dyn Fixture) {
     // The other runtime has no I/O at all, so whoever polls there is woken by the home runtime or never.
     let (client, server) = connected(fixture).await;

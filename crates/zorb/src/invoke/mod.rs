@@ -16,6 +16,7 @@ pub(crate) use locate::locate;
 
 pub use scope::SyncScope;
 
+use crate::blocking;
 use crate::object::ObjectRef;
 use crate::wire::CallError;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -173,9 +174,11 @@ impl ObjectRef {
             let _runtime = home.enter();
             tokio::time::sleep(limit)
         };
+        // Whoever blocks is not woken by it.
+        let until = std::time::Instant::now().checked_add(limit);
         tokio::select! {
             biased;
-            result = calling => result,
+            result = blocking::no_longer_than(until, calling) => result,
             () = sleep => {
                 let endpoint = self.whereabouts();
                 Err(if sent.load(Ordering::Relaxed) {

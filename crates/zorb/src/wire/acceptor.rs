@@ -44,7 +44,11 @@ impl Acceptor {
                             trace::accepted(&*stream);
                             let connection =
                                 Arc::new(ServerConnection::new(stream, endpoint, &orb, permit));
-                            orb.track(connection.drive());
+                            if orb.settings().threads {
+                                connection.serve_on_a_thread();
+                            } else {
+                                orb.track(connection.drive());
+                            }
                         }
                         None => {
                             tracing::warn!(

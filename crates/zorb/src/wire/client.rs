@@ -1,12 +1,13 @@
 //! The client's end of a connection, shared by all references to one endpoint.
 
 use super::cache::Connecting;
-use super::link::{End, Handled, Link, READS_PER_TURN, Reading, Taken, let_others_run};
+use super::link::{Blocked, End, Handled, Link, READS_PER_TURN, Reading, Taken, let_others_run};
 use super::outbound::Ticket;
 use super::profile::OmniOrb;
-use super::right::Right;
+use super::right::{Held, Right};
 use super::trace;
 use super::waiting::{Busy, Tried, Waiting};
+use crate::blocking;
 use core::fmt;
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -32,10 +33,25 @@ const MAX_IN_FLIGHT: usize = 16 << 10;
 /// How often the driver looks whether a connection that the reactor looks away from is still in
 /// use: a peer that closes it is noticed after twice this at the latest, or by the next call.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// The same while somebody blocks for a reply that takes its time, and would notice the end itself.
+const LOOK_AGAIN_LATER: Duration = Duration::from_secs(1);
 /// How long the first of several one-way calls that leave together waits for the others.
 const JOINED_FOR: Duration = Duration::from_millis(1);
 /// How often whoever reads looks again for others before it leaves that to the driver.
 const ROUNDS: usize = 8;
+
+/// How a thread that blocks has led.
+enum Led {
+    /// What it waited for is here, or it waits no longer.
+    Done,
+    /// It has to sleep: somebody else reads.
+    Asleep,
+}
+
+/// Whether who waits for a reply has it, or waits no more.
+fn state_is_over(waiter: Option<&Waiter>) -> bool {
+    waiter.is_none_or(|waiter| waiter.reply.is_some())
+}
 
 /// What a call wants of the server and of its wait.
 pub(crate) struct How {
@@ -101,6 +117,8 @@ fn too_large_for(whoever: &str, octets: usize) -> String {
 #[derive(Default)]
 struct Waiter {
     waker: Option<Waker>,
+    /// Whether it is a thread that blocks, and reads as soon as it is woken.
+    blocks: bool,
     reply: Option<Message>,
 }
 
@@ -255,19 +273,33 @@ impl ClientConnection {
         } else {
             watch.stop();
         }
-        self.read(None, cx).err()
+        match self.read(None, cx) {
+            Ok(true) => None,
+            Ok(false) => {
+                // Somebody reads, and goes on looking away perhaps.
+                if self.unwatched.load(Ordering::Acquire) {
+                    watch.later(self.link.messages_received(), cx);
+                }
+                None
+            }
+            Err(end) => Some(end),
+        }
     }
 
-    /// Reads, unless somebody else does, who looks again then. For the driver, or for the caller
+    /// Reads, unless somebody else does, who looks again then; says whether it did. For the driver, or for the caller
     /// of `mine`, who has written down its waker.
     ///
     /// # Errors
     /// How the connection came to its end.
-    fn read(&self, mine: Option<(RequestId, WaitPolicy)>, cx: &mut Context<'_>) -> Result<(), End> {
+    fn read(
+        &self,
+        mine: Option<(RequestId, WaitPolicy)>,
+        cx: &mut Context<'_>,
+    ) -> Result<bool, End> {
         let mut held = self.reading.claim();
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             let Some(mut right) = held else {
-                return Ok(());
+                return Ok(round > 0);
             };
             right.with(|reading| self.read_a_turn(reading, mine, cx))?;
             held = right.give_back();
@@ -275,7 +307,7 @@ impl ClientConnection {
         // Others ask faster than we look; dropping the right wakes the driver.
         drop(held);
         self.link.outbound.driver.ring();
-        Ok(())
+        Ok(true)
     }
 
     /// Reads what there is, and has somebody woken by what comes next: the caller, if nobody else
@@ -361,6 +393,109 @@ impl ClientConnection {
     /// Whether nothing else of this ORB had anything to do lately.
     fn is_alone(&self, reading: &mut Reading) -> bool {
         (reading.waiting).is_alone(&self.busy, core::ptr::from_ref(self).addr())
+    }
+
+    /// Reads for everybody, blocking this thread, until the reply to `mine` is here, or `until`.
+    ///
+    /// # Errors
+    /// How the connection came to its end.
+    fn lead(
+        &self,
+        mut right: Held<'_, Reading>,
+        mine: (RequestId, WaitPolicy),
+        cx: &mut Context<'_>,
+        until: Option<std::time::Instant>,
+    ) -> Result<Led, End> {
+        loop {
+            let led = right.with(|reading| self.lead_a_while(reading, mine, cx, until))?;
+            match right.give_back() {
+                // Who asked is looked after when the lead is passed on.
+                Some(again) => right = again,
+                None => return Ok(led),
+            }
+        }
+    }
+
+    fn lead_a_while(
+        &self,
+        reading: &mut Reading,
+        (id, policy): (RequestId, WaitPolicy),
+        cx: &mut Context<'_>,
+        until: Option<std::time::Instant>,
+    ) -> Result<Led, End> {
+        loop {
+            let mut messages = 0;
+            let reader = &mut reading.reader;
+            self.link
+                .take(reader, &mut messages, || Ok(true), |m| self.handle(m))?;
+            let alone = {
+                let mut state = self.state();
+                let waiter = state.table.get_mut(id);
+                if state_is_over(waiter.as_deref()) || state.end.is_some() {
+                    return Ok(Led::Done);
+                }
+                state.table.len() == 1
+            };
+            if alone && self.is_alone(reading) {
+                // A thread of our own owes nobody a turn.
+                match self.link.try_read(reading, policy) {
+                    Tried::Read(read) => {
+                        self.link.has_come(read)?;
+                        continue;
+                    }
+                    Tried::Yield => continue,
+                    Tried::Sleep => {}
+                }
+            }
+            let left =
+                until.map(|until| until.saturating_duration_since(std::time::Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(Led::Done);
+            }
+            if !self.unwatched.swap(true, Ordering::AcqRel) {
+                // It looks after the connection when nobody leads any more.
+                self.link.outbound.driver.ring();
+            }
+            match self.link.read_blocking(reading, left)? {
+                Blocked::Read | Blocked::InVain => {}
+                Blocked::Cannot => {
+                    let read = self.link.poll_read(reading, cx);
+                    self.unwatched.store(false, Ordering::Release);
+                    match read {
+                        Poll::Ready(come) => come?,
+                        Poll::Pending => return Ok(Led::Asleep),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Somebody who blocks needs the connection no more: another one reads from now on, if one
+    /// waits.
+    fn pass_on(&self) {
+        let mut state = self.state();
+        if state.table.is_empty() || state.end.is_some() {
+            return;
+        }
+        let mut others = false;
+        let next = state
+            .table
+            .waiting_mut()
+            .filter(|waiter| waiter.reply.is_none())
+            .find_map(|waiter| {
+                others |= waiter.waker.is_some();
+                waiter.waker.clone().filter(|_| waiter.blocks)
+            });
+        drop(state);
+        match next {
+            Some(next) => next.wake(),
+            // They wait for the reactor to wake them.
+            None if others => {
+                self.unwatched.store(false, Ordering::Release);
+                self.link.outbound.driver.ring();
+            }
+            None => {}
+        }
     }
 
     /// What is over is told to everybody, the driver included.
@@ -710,20 +845,57 @@ impl Call<'_> {
     }
 
     fn poll_reply(&mut self, cx: &mut Context<'_>) -> Poll<Result<Message, CallError>> {
-        if let Poll::Ready(answered) = self.poll_answered(cx) {
+        if let Poll::Ready(answered) = self.poll_answered(cx, false) {
             return Poll::Ready(answered);
+        }
+        if blocking::may_block() {
+            return self.block(cx);
         }
         let connection = self.connection;
         if let Err(end) = connection.read(Some((self.id, self.wait)), cx) {
             connection.over(end);
         }
-        self.poll_answered(cx)
+        self.poll_answered(cx, false)
+    }
+
+    /// Blocks this thread until the reply is here, or the end: it reads, or another one does that
+    /// passes the lead on when it has its own reply. Pending only when it may block no longer.
+    fn block(&mut self, cx: &mut Context<'_>) -> Poll<Result<Message, CallError>> {
+        let connection = self.connection;
+        let until = blocking::until();
+        loop {
+            if until.is_some_and(|until| until <= std::time::Instant::now()) {
+                // From here on it is one that waits for a waker.
+                let answered = self.poll_answered(cx, false);
+                connection.pass_on();
+                return answered;
+            }
+            let answered = self.poll_answered(cx, true);
+            if answered.is_ready() {
+                connection.pass_on();
+                return answered;
+            }
+            let led = match connection.reading.claim() {
+                Some(right) => connection.lead(right, (self.id, self.wait), cx, until),
+                None => Ok(Led::Asleep),
+            };
+            match led {
+                Ok(Led::Asleep) => blocking::sleep(until),
+                Ok(Led::Done) => {}
+                Err(end) => connection.over(end),
+            }
+        }
     }
 
     /// Whether the reply is here, or the end; whoever finds either wakes us from now on.
-    fn poll_answered(&mut self, cx: &mut Context<'_>) -> Poll<Result<Message, CallError>> {
+    fn poll_answered(
+        &mut self,
+        cx: &mut Context<'_>,
+        blocks: bool,
+    ) -> Poll<Result<Message, CallError>> {
         let mut state = self.connection.state();
         if let Some(waiter) = state.table.get_mut(self.id) {
+            waiter.blocks = blocks;
             match waiter.reply.take() {
                 Some(reply) => {
                     state.table.complete(self.id);
@@ -784,6 +956,8 @@ impl Drop for Call<'_> {
 struct Watch {
     /// When to look again, and how many messages had come by the last look.
     next: Option<(Pin<Box<Sleep>>, u64)>,
+    /// How long ago it was asked last, while somebody has been reading for long.
+    every: Duration,
     /// When to write what has been joined.
     joined: Option<Pin<Box<Sleep>>>,
 }
@@ -799,6 +973,7 @@ impl Watch {
                 return false;
             }
             *before = received;
+            self.every = Duration::ZERO;
             timer.as_mut().reset(Instant::now() + LOOK_AGAIN);
         }
         true
@@ -806,6 +981,16 @@ impl Watch {
 
     fn stop(&mut self) {
         self.next = None;
+        self.every = Duration::ZERO;
+    }
+
+    /// Asks again, after twice as long each time.
+    fn later(&mut self, received: u64, cx: &mut Context<'_>) {
+        self.every = (self.every * 2).clamp(LOOK_AGAIN, LOOK_AGAIN_LATER);
+        let mut timer = Box::pin(tokio::time::sleep(self.every));
+        // It has just begun.
+        let _ = timer.as_mut().poll(cx);
+        self.next = Some((timer, received));
     }
 
     /// Writes what is to leave together, some time after the first of it was queued.

@@ -90,6 +90,15 @@ pub(crate) enum Taken {
     Stopped,
 }
 
+/// What came of blocking for a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blocked {
+    Read,
+    InVain,
+    /// The transport has no such reads.
+    Cannot,
+}
+
 /// Has the task polled again when others have had their turn, the reactor among them.
 pub(crate) fn let_others_run(cx: &mut Context<'_>) {
     let turn = core::pin::pin!(tokio::task::yield_now());
@@ -113,7 +122,7 @@ impl Received {
 }
 
 /// How far a connection has come at some time.
-struct Progress {
+pub(crate) struct Progress {
     messages: u64,
     octets: u64,
     /// Octets written.
@@ -123,7 +132,7 @@ struct Progress {
 impl Progress {
     /// Whether anything worth keeping the connection for has happened since. A message that has
     /// begun is worth it while it comes faster than a buffer in that time.
-    fn is_stuck_since(&self, before: &Self) -> bool {
+    pub(crate) fn is_stuck_since(&self, before: &Self) -> bool {
         let octets = self.octets.wrapping_sub(before.octets);
         self.messages == before.messages
             && octets < Reader::READ_OCTETS as u64
@@ -153,7 +162,7 @@ impl Link {
         }
     }
 
-    fn progress(&self) -> Progress {
+    pub(crate) fn progress(&self) -> Progress {
         Progress {
             messages: self.received.messages.load(Ordering::Relaxed),
             octets: self.received.octets.load(Ordering::Relaxed),
@@ -428,6 +437,22 @@ impl Link {
         }
         let stream = &*self.stream;
         waiting.try_read(policy, stream, || stream.try_read(reader.buffer()))
+    }
+
+    /// One read, for which this thread blocks: whether something has come before `limit` passed.
+    pub(crate) fn read_blocking(
+        &self,
+        reading: &mut Reading,
+        limit: Option<Duration>,
+    ) -> Result<Blocked, End> {
+        let Reading { reader, waiting } = reading;
+        self.reserve(reader)?;
+        waiting.looks_away(&*self.stream);
+        match self.stream.read_blocking(reader.buffer(), limit) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Blocked::InVain),
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Blocked::Cannot),
+            read => self.has_come(read).map(|()| Blocked::Read),
+        }
     }
 
     /// One read, or the reactor knows whom to wake for it. An idle connection holds no buffer

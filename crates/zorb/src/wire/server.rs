@@ -1,6 +1,7 @@
 //! The server's end of a connection: requests in, upcalls polled in place, replies out.
 
 mod pending;
+mod thread;
 
 use super::link::{End, Handled, Link, Reading};
 use super::trace;
@@ -107,15 +108,28 @@ impl ServerConnection {
     /// Reads and serves until the connection or the ORB ends.
     pub(crate) async fn drive(self: Arc<Self>) {
         let serving = self.orb.enter_serving(&self);
+        let reading = self.reading();
+        self.drive_on(serving, reading, None).await;
+    }
+
+    /// What whoever reads it begins with.
+    fn reading(&self) -> Reading {
         let lane = self.orb.lane();
-        let mut reading = Reading {
+        Reading {
             reader: Reader::new(self.orb.limits()).skip_too_large(),
             waiting: Waiting::new(waiting::limit(lane, lane.handle().id())),
-        };
+        }
+    }
+
+    /// Goes on with a connection as it is, or ends it as it has `ended`.
+    async fn drive_on(self: Arc<Self>, serving: u64, mut reading: Reading, ended: Option<End>) {
         let (policy, this) = (self.orb.wait_policy(), Arc::as_ptr(&self).addr());
         let idle_timeout = self.orb.settings().idle_timeout;
         let serve = poll_fn(|cx| {
             self.link.outbound.driver.register(cx.waker());
+            if let Some(end) = &ended {
+                return Poll::Ready(end.clone());
+            }
             if self.orb.is_stopping() {
                 return self.poll_drained(cx);
             }

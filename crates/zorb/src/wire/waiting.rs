@@ -90,6 +90,14 @@ impl Waiting {
         self.unwatched
     }
 
+    /// Has the reactor look away, since somebody blocks for what comes.
+    pub(crate) fn looks_away(&mut self, stream: &dyn Connection) {
+        if !self.unwatched {
+            stream.unwatch();
+            self.unwatched = true;
+        }
+    }
+
     /// To be said when the reactor is asked to wake somebody.
     pub(crate) fn watched(&mut self) {
         self.unwatched = false;

@@ -1,0 +1,132 @@
+//! A connection that is served by a thread of its own, which blocks.
+
+use super::super::link::{Blocked, End, Reading, Taken};
+use super::super::waiting::Tried;
+use super::ServerConnection;
+use crate::blocking::block_on;
+use core::future::poll_fn;
+use core::sync::atomic::Ordering;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+/// How often a thread that waits for requests looks whether the ORB is shutting down, or whether
+/// nothing has happened for too long.
+const LOOK_UP: Duration = Duration::from_millis(250);
+
+impl ServerConnection {
+    /// Serves the connection on a new thread, until it or the ORB ends. What there is to say then
+    /// is said by a task of the lane's.
+    pub(crate) fn serve_on_a_thread(self: &Arc<Self>) {
+        let connection = Arc::clone(self);
+        // A shutdown waits for it.
+        let running = self.orb.task();
+        let started = thread::Builder::new()
+            .name("zorb-connection".to_owned())
+            .spawn(move || {
+                connection.serve_here();
+                drop(running);
+            });
+        if let Err(error) = started {
+            let peer = self.link.stream.peer();
+            tracing::warn!(%peer, %error, "connection refused: no thread for it");
+            self.link.stream.close();
+        }
+    }
+
+    fn serve_here(self: Arc<Self>) {
+        let orb = Arc::clone(&self.orb);
+        let serving = orb.enter_serving(&self);
+        // Servants find a runtime here, as everywhere.
+        let _runtime = orb.lane().handle().enter();
+        let mut reading = self.reading();
+        let ended = self.serve_until_told(&mut reading);
+        orb.track(self.drive_on(serving, reading, ended));
+    }
+
+    /// Reads and serves; `None` when a task has to go on with it, since the ORB is stopping.
+    fn serve_until_told(self: &Arc<Self>, reading: &mut Reading) -> Option<End> {
+        let link = &self.link;
+        let (policy, this) = (self.orb.wait_policy(), Arc::as_ptr(self).addr());
+        let idle_timeout = self.orb.settings().idle_timeout;
+        let mut before = (link.progress(), Instant::now());
+        loop {
+            let mut messages = 0;
+            let taken = link.take(
+                &mut reading.reader,
+                &mut messages,
+                || Ok(!self.orb.is_stopping() && self.makes_room()),
+                |message| self.handle(message),
+            );
+            self.flush();
+            match taken {
+                Ok(Taken::All) => {}
+                Ok(Taken::Turn) => continue,
+                Ok(Taken::Stopped) => return None,
+                Err(end) => return Some(end),
+            }
+            if !self.writes_on() {
+                return None;
+            }
+            let waiting = &mut reading.waiting;
+            if messages > 0 && waiting.is_alone(self.orb.busy(), this) {
+                match link.try_read(reading, policy) {
+                    Tried::Read(read) => match link.has_come(read) {
+                        Ok(()) => continue,
+                        Err(end) => return Some(end),
+                    },
+                    // Nobody else needs this thread.
+                    Tried::Yield | Tried::Sleep => {}
+                }
+            }
+            match link.read_blocking(reading, Some(LOOK_UP)) {
+                Ok(Blocked::Read) => {}
+                Ok(Blocked::InVain) => {
+                    if link.outbound.failure().is_some() {
+                        return None;
+                    }
+                    if let Some(limit) = idle_timeout
+                        && before.1.elapsed() >= limit
+                    {
+                        let now = link.progress();
+                        if now.is_stuck_since(&before.0)
+                            && self.pending.load(Ordering::Acquire) == 0
+                        {
+                            return Some(End::Idle(limit));
+                        }
+                        before = (now, Instant::now());
+                    }
+                }
+                Ok(Blocked::Cannot) => return None,
+                Err(end) => return Some(end),
+            }
+        }
+    }
+
+    /// Blocks until a client has read so much that it may ask for more; not when the ORB stops.
+    fn makes_room(&self) -> bool {
+        let poll_room = |cx: &mut Context<'_>| self.link.outbound.poll_room(cx);
+        if poll_room(&mut Context::from_waker(core::task::Waker::noop())).is_ready() {
+            return true;
+        }
+        self.flush();
+        self.writes_on()
+    }
+
+    /// Blocks until what did not fit into the socket is written; not when the ORB stops.
+    fn writes_on(&self) -> bool {
+        if !self.link.outbound.is_blocked() {
+            return true;
+        }
+        block_on(poll_fn(|cx| {
+            self.link.outbound.driver.register(cx.waker());
+            if self.orb.is_stopping() {
+                return Poll::Ready(false);
+            }
+            // A failure is found by reading.
+            (self.link.outbound.poll_unblock(&*self.link.stream, cx)).map(|_| true)
+        }))
+    }
+}

@@ -1,0 +1,316 @@
+//! Programs without async: calls that block, servants on threads, and both of them mixed with what is async.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+use zorb::blocking::{Orb, Wait};
+use zorb::{
+    Bytes, CompletionStatus, Interface, SystemException, SystemExceptionKind as Kind, WaitPolicy,
+};
+
+zorb::idl! {
+    module Blocks {
+        typedef sequence<octet> Content;
+        interface Desk {
+            long add(in long a, in long b);
+            Content echo(in Content what);
+            /// Answers when as many wait as were said.
+            void meet(in long expected);
+            /// Answers when `release` was called.
+            void wait_for_release();
+            void release();
+            /// Calls another desk, and blocks meanwhile.
+            long add_there(in Desk there, in long a, in long b);
+            oneway void note();
+            long noted();
+        };
+    };
+}
+
+use blocks::{Desk, DeskRef, DeskServant};
+
+#[derive(Default)]
+struct Servant {
+    meeting: std::sync::Mutex<usize>,
+    met: std::sync::Condvar,
+    released: tokio::sync::Notify,
+    notes: AtomicUsize,
+}
+
+impl Desk for Servant {
+    async fn add(&self, a: i32, b: i32) -> Result<i32, SystemException> {
+        Ok(a.wrapping_add(b))
+    }
+
+    async fn echo(&self, what: zorb::OctetsRef<'_>) -> Result<Bytes, SystemException> {
+        Ok(what.keep())
+    }
+
+    async fn meet(&self, expected: i32) -> Result<(), SystemException> {
+        // Blocks its thread, as a servant here may.
+        let mut here = self.meeting.lock().unwrap();
+        *here += 1;
+        self.met.notify_all();
+        while *here < expected as usize {
+            here = self.met.wait(here).unwrap();
+        }
+        Ok(())
+    }
+
+    async fn wait_for_release(&self) -> Result<(), SystemException> {
+        self.released.notified().await;
+        Ok(())
+    }
+
+    async fn release(&self) -> Result<(), SystemException> {
+        self.released.notify_one();
+        Ok(())
+    }
+
+    async fn add_there(
+        &self,
+        there: Option<DeskRef>,
+        a: i32,
+        b: i32,
+    ) -> Result<i32, SystemException> {
+        there.expect("a desk").add(a, b).wait()
+    }
+
+    async fn note(&self) -> Result<(), SystemException> {
+        self.notes.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn noted(&self) -> Result<i32, SystemException> {
+        Ok(self.notes.load(Ordering::Relaxed) as i32)
+    }
+}
+
+const POLICIES: [WaitPolicy; 2] = [WaitPolicy::Park, WaitPolicy::Adaptive];
+
+fn serving(policy: WaitPolicy) -> (Orb, DeskRef) {
+    let orb = zorb::Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .wait_policy(policy)
+        .build_blocking()
+        .unwrap();
+    let poa = orb.root_poa();
+    let desk = poa.activate(DeskServant::new(Servant::default())).unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    (orb, desk)
+}
+
+fn calling(policy: WaitPolicy, server: &Orb, desk: &DeskRef) -> (Orb, DeskRef) {
+    let orb = zorb::Orb::builder()
+        .wait_policy(policy)
+        .build_blocking()
+        .unwrap();
+    let there = orb
+        .string_to_object(&server.object_to_string(desk))
+        .unwrap();
+    (orb, there.unchecked_narrow())
+}
+
+/// Runs a test on a thread, so that a hang is a failure.
+fn in_time(test: impl FnOnce() + Send + 'static) {
+    let (done, is_done) = mpsc::channel();
+    let test = std::thread::spawn(move || {
+        test();
+        done.send(()).unwrap();
+    });
+    if is_done.recv_timeout(Duration::from_secs(120)) == Err(mpsc::RecvTimeoutError::Timeout) {
+        panic!("nobody is left waiting");
+    }
+    test.join().unwrap();
+}
+
+#[test]
+fn calls_block_until_their_results_are_here() {
+    in_time(|| {
+        for policy in POLICIES {
+            let (server, desk) = serving(policy);
+            let (client, there) = calling(policy, &server, &desk);
+            let narrowed = there.as_object().narrow::<DeskRef>().wait().unwrap();
+            let there = narrowed.expect("a desk");
+            for n in 0..500 {
+                assert_eq!(there.add(n, 1).wait().unwrap(), n + 1);
+            }
+            let large = vec![7; 3 << 20];
+            assert_eq!(there.echo(&large).wait().unwrap(), large);
+            for _ in 0..100 {
+                there.note().wait().unwrap();
+            }
+            assert_eq!(there.noted().wait().unwrap(), 100);
+            client.shutdown(true).unwrap();
+            server.shutdown(true).unwrap();
+            let error = there.add(1, 1).wait().unwrap_err();
+            assert_eq!(error.kind, Kind::BadInvOrder);
+        }
+    });
+}
+
+#[test]
+fn threads_share_a_connection_and_pass_the_lead_on() {
+    in_time(|| {
+        for policy in POLICIES {
+            let (server, desk) = serving(policy);
+            let (_client, there) = calling(policy, &server, &desk);
+            let start = Barrier::new(4);
+            std::thread::scope(|scope| {
+                for thread in 0..4 {
+                    let (there, start) = (there.clone(), &start);
+                    scope.spawn(move || {
+                        start.wait();
+                        for n in 0..1_000 {
+                            assert_eq!(there.add(n, thread).wait().unwrap(), n + thread);
+                            if n % 100 == thread {
+                                let octets = vec![thread as u8; 1 << 16];
+                                assert_eq!(there.echo(&octets).wait().unwrap(), octets);
+                            }
+                        }
+                    });
+                }
+            });
+            server.shutdown(true).unwrap();
+        }
+    });
+}
+
+#[test]
+fn who_waits_long_does_not_keep_the_others_on_its_connection() {
+    in_time(|| {
+        let (server, desk) = serving(WaitPolicy::Park);
+        let (_client, there) = calling(WaitPolicy::Park, &server, &desk);
+        std::thread::scope(|scope| {
+            let long = there.clone();
+            let waits = scope.spawn(move || long.wait_for_release().wait());
+            for n in 0..200 {
+                assert_eq!(there.add(n, 1).wait().unwrap(), n + 1);
+            }
+            there.release().wait().unwrap();
+            waits.join().unwrap().unwrap();
+        });
+        server.shutdown(true).unwrap();
+    });
+}
+
+#[test]
+fn servants_that_block_stop_nobody_but_their_connection() {
+    in_time(|| {
+        let (server, desk) = serving(WaitPolicy::Park);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    // An ORB each, so a connection each.
+                    let (_client, there) = calling(WaitPolicy::Park, &server, &desk);
+                    there.meet(4).wait().unwrap();
+                });
+            }
+        });
+        server.shutdown(true).unwrap();
+    });
+}
+
+#[test]
+fn a_servant_may_call_and_block() {
+    in_time(|| {
+        let (server, desk) = serving(WaitPolicy::Park);
+        let (other, further) = serving(WaitPolicy::Park);
+        let (_client, there) = calling(WaitPolicy::Park, &server, &desk);
+        let further = {
+            let text = other.object_to_string(&further);
+            let object = there.as_object().orb().string_to_object(&text).wait();
+            object.unwrap().unchecked_narrow::<DeskRef>()
+        };
+        for n in 0..50 {
+            assert_eq!(there.add_there(&further, n, 2).wait().unwrap(), n + 2);
+        }
+        server.shutdown(true).unwrap();
+        other.shutdown(true).unwrap();
+    });
+}
+
+#[test]
+fn a_time_limit_ends_a_call_that_blocks() {
+    in_time(|| {
+        let (server, desk) = serving(WaitPolicy::Park);
+        let (_client, there) = calling(WaitPolicy::Park, &server, &desk);
+        let hasty = there.with_round_trip_timeout(Duration::from_millis(5));
+        std::thread::scope(|scope| {
+            // Alone, then beside one that goes on waiting.
+            let first = hasty.wait_for_release().wait().unwrap_err();
+            assert_eq!(
+                (first.kind, first.completed),
+                (Kind::Timeout, CompletionStatus::Maybe)
+            );
+            there.release().wait().unwrap();
+            let patient = there.clone();
+            let waits = scope.spawn(move || patient.wait_for_release().wait());
+            for n in 0..20 {
+                assert_eq!(
+                    hasty.wait_for_release().wait().unwrap_err().kind,
+                    Kind::Timeout
+                );
+                assert_eq!(there.add(n, 1).wait().unwrap(), n + 1);
+            }
+            for _ in 0..22 {
+                there.release().wait().unwrap();
+            }
+            while !waits.is_finished() {
+                there.release().wait().unwrap();
+            }
+            waits.join().unwrap().unwrap();
+        });
+        server.shutdown(true).unwrap();
+    });
+}
+
+#[test]
+fn blocking_callers_and_tasks_share_a_connection() {
+    in_time(|| {
+        for policy in POLICIES {
+            let (server, desk) = serving(policy);
+            let (client, there) = calling(policy, &server, &desk);
+            let done = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                let task = {
+                    let there = there.clone();
+                    // Where its reactor is that of the connection.
+                    let _home = client.lane().handle().enter();
+                    tokio::spawn(async move {
+                        for n in 0..500 {
+                            assert_eq!(there.add(n, 2).await.unwrap(), n + 2);
+                        }
+                    })
+                };
+                scope.spawn(|| {
+                    let mut n = 0;
+                    while !done.load(Ordering::Relaxed) {
+                        assert_eq!(there.add(n, 1).wait().unwrap(), n + 1);
+                        n = (n + 1) % 1_000;
+                    }
+                });
+                let result = task.wait();
+                done.store(true, Ordering::Relaxed);
+                result.unwrap();
+            });
+            server.shutdown(true).unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_server_that_goes_is_noticed_by_a_thread_that_waits() {
+    in_time(|| {
+        let (server, desk) = serving(WaitPolicy::Park);
+        let (_client, there) = calling(WaitPolicy::Park, &server, &desk);
+        there.add(1, 1).wait().unwrap();
+        server.shutdown(true).unwrap();
+        let error = there.add(1, 1).wait().unwrap_err();
+        assert_eq!(
+            (error.kind, error.completed),
+            (Kind::Transient, CompletionStatus::No)
+        );
+    });
+}
