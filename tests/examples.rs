@@ -84,6 +84,17 @@ fn quickstart_shows_a_balance_an_exception_and_a_callback() {
     }
 }
 
+#[test]
+fn blocking_threads_share_a_connection_and_a_servant_that_blocks_holds_up_nobody() {
+    let lines = run("blocking", &[]).success();
+    for expected in ["4000 deposits", "is told of 4000", "all ORBs are down"] {
+        assert!(
+            lines.iter().any(|line| line.contains(expected)),
+            "no {expected} in {lines:#?}"
+        );
+    }
+}
+
 const FIRST_VISIT: [&str; 6] = [
     "found IDL:examples.zorb/Bank/Teller:1.0",
     "Ada has 75.00, Grace has 25.00",

@@ -106,13 +106,21 @@ fn poll_once<F: Future>(call: std::pin::Pin<&mut F>) -> Poll<F::Output> {
     call.poll(&mut Context::from_waker(Waker::noop()))
 }
 
+/// What comes of a call that has been polled once.
+async fn rest_of<F: Future>(polled: Poll<F::Output>, call: std::pin::Pin<&mut F>) -> F::Output {
+    match polled {
+        Poll::Ready(output) => output,
+        Poll::Pending => in_time(call).await,
+    }
+}
+
 async fn callers_that_come_and_go(policy: WaitPolicy) {
     let (server, client, echo) = pair(policy).await;
     let tasks: Vec<_> = (0..4)
         .map(|task| {
             let echo = echo.clone();
             tokio::spawn(async move {
-                for n in 0..1_000 {
+                for n in 0..400 {
                     // Alone for a while, then in a crowd, each dropped after another number of polls.
                     if (n + task) % 5 == 0 {
                         let mut call = pin!(echo.add(n, task));
@@ -165,10 +173,7 @@ async fn a_caller_that_leads_and_is_not_polled_any_more_stops_nobody() {
             let mut first = pin!(echo.add(n, 3));
             let polled = poll_once(first.as_mut());
             assert_eq!(in_time(echo.add(n, 1)).await.unwrap(), n + 1);
-            match polled {
-                Poll::Ready(sum) => assert_eq!(sum.unwrap(), n + 3),
-                Poll::Pending => assert_eq!(in_time(first).await.unwrap(), n + 3),
-            }
+            assert_eq!(rest_of(polled, first).await.unwrap(), n + 3);
         }
     }
 }
@@ -181,12 +186,37 @@ async fn a_reply_that_its_caller_does_not_take_blocks_no_one_way_calls() {
         warm_up(&echo).await;
         // Longer than all buffers on the way, so the server stops reading until it is read.
         let mut large = pin!(echo.fill(OCTETS));
-        let _ = poll_once(large.as_mut());
+        let polled = poll_once(large.as_mut());
         for _ in 0..256 {
             in_time(echo.note(&[1; 64 << 10][..])).await.unwrap();
         }
-        assert_eq!(in_time(large).await.unwrap().len(), OCTETS as usize);
+        let content = rest_of(polled, large).await.unwrap();
+        assert_eq!(content.len(), OCTETS as usize);
         assert_eq!(in_time(echo.noted()).await.unwrap(), 256);
+    }
+}
+
+#[tokio::test]
+async fn a_caller_dropped_in_the_middle_of_anothers_reply_leaves_it_whole() {
+    const OCTETS: usize = 1 << 20;
+    for policy in POLICIES {
+        let (_server, _client, echo) = pair(policy).await;
+        warm_up(&echo).await;
+        for round in 0..6 {
+            let mut large = pin!(echo.fill(OCTETS as u32));
+            let polled = poll_once(large.as_mut());
+            for n in 0..5 {
+                // It reads for the other one too, as far as it gets.
+                let mut dropped = pin!(echo.add(n, 3));
+                let _ = poll_once(dropped.as_mut());
+                if round % 2 == 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            let content = rest_of(polled, large).await.unwrap();
+            assert!(content.len() == OCTETS && content.iter().all(|octet| *octet == 7));
+            assert_eq!(in_time(echo.add(1, 1)).await.unwrap(), 2);
+        }
     }
 }
 

@@ -92,6 +92,8 @@ mod pages {
     struct Mapping;
     #[doc = include_str!("../../../docs/tracing.md")]
     struct Tracing;
+    #[doc = include_str!("../../../docs/blocking.md")]
+    struct Blocking;
     #[doc = include_str!("../../../docs/options.md")]
     struct Options;
     #[doc = include_str!("../../../docs/from-omniorb.md")]

@@ -192,8 +192,8 @@ pub async fn tiny_reads_see_every_octet_once(fixture: &dyn Fixture) {
 pub async fn a_long_conversation_loses_no_wake_up(fixture: &dyn Fixture) {
     // Each side answers at once, so events come just when the other clears its readiness.
     let (client, server) = connected(fixture).await;
-    let server = spawn(async move { converse(&*server, false).await });
-    converse(&*client, true).await;
+    let server = spawn(async move { converse(&*server, false, TURNS).await });
+    converse(&*client, true, TURNS).await;
     server.await.expect("a server that heard every question");
 }
 
@@ -297,8 +297,8 @@ pub async fn octets_that_come_while_nobody_watches_are_found_by_the_next_who_wai
 
 pub async fn trying_and_waiting_in_turn_loses_no_wake_up(fixture: &dyn Fixture) {
     let (client, server) = connected(fixture).await;
-    let server = spawn(async move { converse(&*server, false).await });
-    for turn in 0..5_000 {
+    let server = spawn(async move { converse(&*server, false, TRIES).await });
+    for turn in 0..TRIES {
         let words = pattern(turn, 1 + turn * 37 % 300);
         write_all(&*client, &words)
             .await
@@ -392,6 +392,10 @@ pub async fn connections_may_be_driven_from_another_runtime(fixture: &dyn Fixtur
     writer.await.expect("a writer");
 }
 
+/// How often question and answer go to and fro; fewer where trying lets every other thread run first.
+const TURNS: usize = 5_000;
+const TRIES: usize = 700;
+
 /// Counts its wake-ups.
 #[derive(Default)]
 struct Tally(AtomicUsize);
@@ -404,8 +408,8 @@ impl Wake for Tally {
 }
 
 /// Question and answer in turn, each of another length, up to several reads long.
-async fn converse(connection: &dyn Connection, begins: bool) {
-    for turn in 0..5_000 {
+async fn converse(connection: &dyn Connection, begins: bool, turns: usize) {
+    for turn in 0..turns {
         let length = 1 + turn * 37 % 300;
         let words = pattern(turn, length);
         for speaks in [begins, !begins] {
