@@ -554,6 +554,16 @@ fn long_chains_of_values_fit_into_a_small_stack_with_anys_and_without() {
     thread.expect("a thread").join().expect("enough stack");
 }
 
+#[test]
+fn what_is_too_deep_to_be_shown_is_left_out_and_so_is_what_is_behind_it() {
+    let any = Any::new(&chain(1000)).expect("a chain");
+    let shown = format!("{any:?}");
+    let (first, rest) = shown.split_once('…').expect("something left out");
+    assert!(first.contains("inner"), "{first}");
+    // There are numbers behind each link: they stand elsewhere than where the showing ended.
+    assert!(!rest.contains(char::is_numeric), "{rest}");
+}
+
 /// A value, the TypeCode of an any, a reference to the value for its own, and a long.
 fn shared(first: impl FnOnce(&mut Encoder<BigEndian>), ty: &TypeCode, anys: usize) -> Vec<u8> {
     let mut e = Encoder::<BigEndian>::new(WireFormat::default());

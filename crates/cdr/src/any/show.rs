@@ -84,8 +84,13 @@ fn value(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> f
         read
     });
     written?;
-    // Values are checked when they come, so this is one that is nested too deep to be shown.
-    read.or_else(|_| f.write_str("…"))
+    if read.is_err() {
+        // Values are checked when they come, so this is one that is nested too deep to be shown. Nobody knows where it
+        // ends, so what is behind it is not shown either.
+        *d = Decoder::from_slice(&[], super::STORED);
+        f.write_str("…")?;
+    }
+    Ok(())
 }
 
 enum Unshown {
