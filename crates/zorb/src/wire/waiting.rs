@@ -20,6 +20,10 @@ const MOST_SKIPPED: u32 = 64;
 /// Hits in a row after which other tasks have their turn.
 const HITS_PER_TURN: u32 = 32;
 
+/// How long a yield takes when it lets somebody compute: less than a time slice of the scheduler's,
+/// which is some milliseconds, and more than any answer that is worth trying for.
+const KEPT_AWAY: Duration = Duration::from_micros(500);
+
 /// Which connection of an ORB was busy last. Read at every wait, and written only when another one
 /// is.
 #[derive(Debug, Default)]
@@ -131,7 +135,10 @@ impl Waiting {
             match read() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 read => {
-                    self.hit(stream);
+                    self.has_come_after(start.elapsed());
+                    if self.hits >= UNWATCHED_AFTER {
+                        self.looks_away(stream);
+                    }
                     return Tried::Read(read);
                 }
             }
@@ -142,19 +149,42 @@ impl Waiting {
         }
     }
 
-    fn hit(&mut self, stream: &dyn Connection) {
+    /// Learns from octets that came so long after the try had begun. Whoever was kept from the CPU
+    /// for that long gave it to somebody who computes: one who sleeps gets it back sooner.
+    fn has_come_after(&mut self, tried: Duration) {
+        if tried < KEPT_AWAY {
+            self.hit();
+        } else {
+            self.miss();
+        }
+    }
+
+    fn hit(&mut self) {
         self.hits = self.hits.saturating_add(1);
         self.taken += 1;
         self.skipped /= 2;
-        if self.hits >= UNWATCHED_AFTER && !self.unwatched {
-            stream.unwatch();
-            self.unwatched = true;
-        }
     }
 
     fn miss(&mut self) {
         self.hits = 0;
         self.skipped = (self.skipped * 2).clamp(1, MOST_SKIPPED);
         self.skip = self.skipped;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_somebody_else_s_time_slice_held_up_is_no_hit() {
+        let mut waiting = Waiting::new(WaitPolicy::SHARED);
+        waiting.has_come_after(Duration::from_micros(15));
+        assert_eq!((waiting.hits, waiting.skip), (1, 0));
+        // Each time more waits are slept through before the next try.
+        for skip in [1, 2, 4] {
+            waiting.has_come_after(Duration::from_millis(3));
+            assert_eq!((waiting.hits, waiting.skip), (0, skip));
+        }
     }
 }
