@@ -172,7 +172,7 @@ async fn serve(options: Options, mut builder: Builder) -> Result<(), Failure> {
     if let Some(most) = options.max_connections {
         builder = builder.max_connections(most);
     }
-    let orb = builder.listen(endpoint).build().await?;
+    let orb = options.life.start(builder.listen(endpoint)).await?;
     let poa = orb.root_poa();
     let server = poa.activate(TtcpServant::new(Server {
         orb: orb.clone(),

@@ -3,8 +3,9 @@
 use clap::{Args, ValueEnum};
 use std::future::Future;
 use tokio::runtime::Builder as Tokio;
+use zorb::blocking::Wait as _;
 use zorb::executor::{Lane, WaitPolicy};
-use zorb::{Builder, SyncScope};
+use zorb::{Builder, Orb, SyncScope};
 
 /// What can go wrong in a program that has nobody to tell but the person in front of it.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -21,6 +22,8 @@ pub(crate) enum Flavor {
     Current,
     /// A lane of the ORB's own, with calls made in it.
     Dedicated,
+    /// No runtime on the way: the thread that calls, or that a connection has, reads and writes.
+    Blocking,
 }
 
 /// How an end waits for octets; as the ORB does unless told, if it is not said.
@@ -56,8 +59,16 @@ pub(crate) struct Life {
 }
 
 impl Life {
+    /// Starts the ORB.
+    pub(crate) async fn start(self, builder: Builder) -> Result<Orb, Failure> {
+        Ok(match self.runtime {
+            Flavor::Blocking => Orb::clone(&*builder.build_blocking()?),
+            _ => builder.build().await?,
+        })
+    }
+
     fn builder(self) -> Builder {
-        let mut builder = zorb::Orb::builder();
+        let mut builder = Orb::builder();
         if let Some(wait) = self.wait {
             builder = builder.wait_policy(match wait {
                 Wait::Park => WaitPolicy::Park,
@@ -79,11 +90,12 @@ impl Life {
 
 /// What these programs can do, by the words in which `--can` prints it: a comparison that needs what is not there yet
 /// says so, and measures nothing.
-pub(crate) const ABILITIES: [&str; 12] = [
+pub(crate) const ABILITIES: [&str; 13] = [
     "runtime=default",
     "runtime=main",
     "runtime=current",
     "runtime=dedicated",
+    "runtime=blocking",
     "wait=park",
     "wait=adaptive",
     "wait=spin",
@@ -107,6 +119,9 @@ where
         let lane = Lane::dedicated("bench")?;
         let working = lane.spawn(work(builder.lane(lane.clone())));
         return lane.handle().block_on(working)?;
+    }
+    if flavor == Flavor::Blocking {
+        return work(builder).wait();
     }
     let mut tokio = match flavor {
         Flavor::Current => Tokio::new_current_thread(),

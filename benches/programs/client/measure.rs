@@ -15,7 +15,7 @@ pub(crate) type Outcome = (Vec<Measured>, Option<(u64, u64)>);
 
 /// The reference in the file, narrowed: so the connection is there.
 async fn server(options: &Options, builder: Builder) -> Result<(Orb, TtcpRef), Failure> {
-    let orb = builder.build().await?;
+    let orb = options.life.start(builder).await?;
     let reference = zorb_floor::reference(&options.ior)?;
     let object = orb.string_to_object(&reference).await?;
     let server = object.narrow::<TtcpRef>().await?;
@@ -114,7 +114,7 @@ pub(crate) fn run(options: &Options, operation: Operation) -> Result<Outcome, Fa
     }
     // A runtime of its own for every thread, so that they share nothing.
     let mut life = options.life;
-    if life.runtime != Flavor::Dedicated {
+    if !matches!(life.runtime, Flavor::Dedicated | Flavor::Blocking) {
         life.runtime = Flavor::Current;
     }
     let threads: Vec<_> = (0..options.threads)
@@ -136,10 +136,9 @@ pub(crate) fn run(options: &Options, operation: Operation) -> Result<Outcome, Fa
 }
 
 /// Ends the server.
-pub(crate) fn shutdown(options: Options) -> Result<(), Failure> {
-    let mut life = options.life;
-    life.runtime = Flavor::Current;
-    flavor::run(life, None, |builder| async move {
+pub(crate) fn shutdown(mut options: Options) -> Result<(), Failure> {
+    options.life.runtime = Flavor::Current;
+    flavor::run(options.life, None, |builder| async move {
         let (orb, server) = server(&options, builder).await?;
         // A server that is ending may be gone before its reply has left.
         let server = server.with_round_trip_timeout(Duration::from_secs(10));
