@@ -1,5 +1,7 @@
 //! What is measured: a value of every type, once for all benches.
 
+#![allow(dead_code, reason = "each bench uses its part")]
+
 use bytes::Bytes;
 use zorb_cdr::{
     Any, Array, BoundedOctets, BoundedSeq, BoundedStr, BoundedWideStr, Char, Codec, Fixed,
