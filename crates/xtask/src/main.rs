@@ -13,6 +13,7 @@ mod list;
 mod measure;
 mod peers;
 mod sources;
+mod soak;
 mod speed;
 mod step;
 mod test;
@@ -37,6 +38,12 @@ enum Chore {
         /// Handed to `cargo test`, after --workspace
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         cargo_args: Vec<String>,
+    },
+    /// Makes millions of calls of the kinds that could lose a wake-up, and fails when one hangs
+    Soak {
+        /// Handed to the program: see `--help` of it
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        soak_args: Vec<String>,
     },
     /// Compares the interop cells that the last `test` ran with those that are expected
     Cells,
@@ -66,6 +73,7 @@ fn main() -> ExitCode {
     let done = match Args::parse().chore {
         Chore::Peers => peers::ready(),
         Chore::Test { cargo_args } => test::run(&cargo_args),
+        Chore::Soak { soak_args } => soak::run(&soak_args),
         Chore::Cells => cells::show(),
         Chore::Claims { options } => claims::run(&options),
         Chore::Compare { options, rows } => compare::run(&options, &rows),
