@@ -162,8 +162,8 @@ fn idl_compiler() -> Result<Vec<Row>, String> {
             of("check-10k-mb-s"),
             Aim::AtLeast(4.0),
         ),
-        // Nearly all of it is rustc on six thousand `async` bodies.
-        row("rustc-10k-lines", idl::rustc()?, Aim::AtMost(90.0)),
+        // Nearly all of it is rustc on some 37,000 functions and constants. It was 42 on a loaded machine.
+        row("rustc-10k-lines", idl::rustc()?, Aim::AtMost(55.0)),
     ])
 }
 

@@ -84,6 +84,53 @@ impl Interface for ObjectRef {
     }
 }
 
+/// What can be given where IDL wants a reference to an `R`, which may be nil: a reference of that type or of a derived
+/// one, by value or by `&`; an `Option` of it; `None`.
+///
+/// Stubs take `impl IntoReference<R>`. The compiler implements it for each reference and each of the interfaces that it
+/// derives from.
+///
+/// ```
+/// use zorb::{IntoReference, ObjectRef};
+///
+/// fn count(object: impl IntoReference<ObjectRef>) -> usize {
+///     object.into_reference().into_iter().count()
+/// }
+///
+/// fn call(object: &ObjectRef) {
+///     assert_eq!(count(object), 1);
+///     assert_eq!(count(Some(object.clone())), 1);
+/// }
+/// assert_eq!(count(None), 0);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no reference to what `{R}` is one to",
+    label = "neither a `{R}`, nor a reference of a derived interface, nor an `Option` of one",
+    note = "`None` is the nil reference; `narrow` makes a reference of a derived interface out of one of its base"
+)]
+pub trait IntoReference<R> {
+    /// The reference, `None` if it is nil. Of a `&` it is a clone: one atomic increment.
+    fn into_reference(self) -> Option<R>;
+}
+
+impl<R> IntoReference<R> for Option<R> {
+    fn into_reference(self) -> Self {
+        self
+    }
+}
+
+impl<R, T: IntoReference<R> + Clone> IntoReference<R> for &T {
+    fn into_reference(self) -> Option<R> {
+        self.clone().into_reference()
+    }
+}
+
+impl IntoReference<Self> for ObjectRef {
+    fn into_reference(self) -> Option<Self> {
+        Some(self)
+    }
+}
+
 /// `CORBA::Object` as a type of anys.
 pub static OBJECT: StaticType = StaticType::Named(
     TcKind::ObjRef,

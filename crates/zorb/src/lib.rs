@@ -24,6 +24,7 @@ mod object;
 mod options;
 mod orb;
 mod poa;
+mod signature;
 mod value;
 mod wire;
 
@@ -31,7 +32,7 @@ pub use builder::Builder;
 pub use context::Context;
 pub use error::Error;
 pub use forward::Forward;
-pub use interface::Interface;
+pub use interface::{Interface, IntoReference};
 pub use invoke::SyncScope;
 pub use keys::{KeyTable, KeyTableError};
 pub use local::Native;

@@ -1,7 +1,7 @@
 //! Untyped object references, and the way of a call from them.
 
 use crate::interface::Interface;
-use crate::invoke::{Operation, SyncScope};
+use crate::invoke::SyncScope;
 use crate::orb::Orb;
 use crate::wire::{Candidate, ClientConnection, candidates, describe_unusable, first_that_works};
 use arc_swap::ArcSwapOption;
@@ -232,11 +232,8 @@ impl ObjectRef {
         {
             return Ok(true);
         }
-        static OPERATION: Operation = Operation::two_way("_is_a");
-        let (answer,) = self
-            .invoke::<_, (bool,), SystemException>(&OPERATION, (repository_id,))
-            .await?;
-        Ok(answer)
+        self.invoke::<_, (bool,), SystemException>("_is_a", (repository_id,))
+            .await
     }
 
     /// Whether the object is gone for good. An object that cannot be reached is an error, not an
@@ -249,14 +246,12 @@ impl ObjectRef {
     /// Safe: the question has no effect.
     #[doc(alias = "_non_existent")]
     pub async fn non_existent(&self) -> Result<bool, SystemException> {
-        static OPERATION: Operation = Operation::two_way("_non_existent");
         match self
-            .invoke::<_, (bool,), SystemException>(&OPERATION, ())
+            .invoke::<_, (bool,), SystemException>("_non_existent", ())
             .await
         {
-            Ok((answer,)) => Ok(answer),
             Err(e) if e.kind == SystemExceptionKind::ObjectNotExist => Ok(true),
-            Err(e) => Err(e),
+            answer => answer,
         }
     }
 
@@ -457,15 +452,9 @@ impl AsRef<Self> for ObjectRef {
     }
 }
 
-impl From<&Self> for ObjectRef {
-    fn from(object: &Self) -> Self {
-        object.clone()
-    }
-}
-
-impl From<&ObjectRef> for Option<ObjectRef> {
-    fn from(object: &ObjectRef) -> Self {
-        Some(object.clone())
+impl<R: Interface> From<&R> for ObjectRef {
+    fn from(reference: &R) -> Self {
+        reference.as_object().clone()
     }
 }
 

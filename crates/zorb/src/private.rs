@@ -2,9 +2,12 @@
 
 pub use crate::context::ContextArgument;
 pub use crate::interface::{OBJECT, RefCodec};
-pub use crate::invoke::Operation;
 pub use crate::local::LocalCodec;
 pub use crate::poa::InterfaceSkeleton;
+pub use crate::signature::{
+    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, Group,
+    Held, HeldOctets, Method, Parameter, Parameters, RecycledSeq, Results, Taken, upcall,
+};
 pub use crate::value::{
     AbstractCodec, Behaviour, Caster, State, VALUE_BASE, ValueCodec, ValueInfo,
 };
@@ -215,13 +218,23 @@ macro_rules! __interface_ref {
             }
         }
 
-        impl<'a> ::core::convert::From<&'a $name> for ::core::option::Option<$name> {
-            fn from(reference: &'a $name) -> Self {
-                ::core::option::Option::Some(::core::clone::Clone::clone(reference))
+        impl $crate::IntoReference<$name> for $name {
+            fn into_reference(self) -> ::core::option::Option<$name> {
+                ::core::option::Option::Some(self)
             }
         }
 
-        $crate::__upcasts!($name => [$crate::ObjectRef]);
+        impl $crate::IntoReference<$crate::ObjectRef> for $name {
+            fn into_reference(self) -> ::core::option::Option<$crate::ObjectRef> {
+                ::core::option::Option::Some(self.object)
+            }
+        }
+
+        impl ::core::convert::From<$name> for $crate::ObjectRef {
+            fn from(reference: $name) -> Self {
+                reference.object
+            }
+        }
     };
 }
 
@@ -288,15 +301,11 @@ macro_rules! __upcasts {
                 }
             }
 
-            impl<'a> ::core::convert::From<&'a $derived> for ::core::option::Option<$base> {
-                fn from(reference: &'a $derived) -> Self {
-                    ::core::option::Option::Some(reference.into())
-                }
-            }
-
-            impl ::core::convert::From<$derived> for ::core::option::Option<$base> {
-                fn from(reference: $derived) -> Self {
-                    ::core::option::Option::Some(reference.into())
+            // Not `From` for `Option<$base>`: rustc compares each two implementations of a trait for types of one name,
+            // and for a model of 300 interfaces that would be a million pairs.
+            impl $crate::IntoReference<$base> for $derived {
+                fn into_reference(self) -> ::core::option::Option<$base> {
+                    ::core::option::Option::Some(self.into())
                 }
             }
         )*

@@ -89,7 +89,7 @@ impl Generator<'_> {
             let ty = self.local_parameter(from, &parameter.ty);
             quote!(#name: #ty)
         });
-        let parameters = parameters.chain(self.context_parameter(operation));
+        let parameters = parameters.chain(self.context_parameter(operation, None));
         let output = self.output_type(from, operation);
         let error = self.error_type(from, owner, operation);
         let allow = lints(

@@ -103,10 +103,14 @@ impl Generator<'_> {
     }
 
     /// That parameter and its type.
-    pub(super) fn context_parameter(&self, operation: &Operation) -> Option<TokenStream> {
+    pub(super) fn context_parameter(
+        &self,
+        operation: &Operation,
+        lifetime: Option<&TokenStream>,
+    ) -> Option<TokenStream> {
         let orb = &self.orb;
         let name = self.context_name(operation)?;
-        Some(quote!(#name: &#orb::Context))
+        Some(quote!(#name: &#lifetime #orb::Context))
     }
 
     /// A sentence on what an operation is, and what it gives back when that is not obvious.
@@ -248,7 +252,7 @@ impl Generator<'_> {
                 let ty = self.servant_parameter(from, &parameter.ty);
                 quote!(#name: #ty)
             });
-            let parameters = parameters.chain(self.context_parameter(operation));
+            let parameters = parameters.chain(self.context_parameter(operation, None));
             let output = self.output_type(from, operation);
             let error = self.error_type(from, interface, operation);
             let allow = lints(

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use super::dispatch::table;
-use super::tuples::{place, tuple};
+use super::tuples::{CODEC_MEMBERS, place, tuple};
 use super::{Generator, ident};
 use crate::model::{DefId, Interface, Operation, ScopeId};
 
@@ -81,15 +81,17 @@ impl Generator<'_> {
             .map(|(_, operation)| self.wire_name(operation))
             .collect();
         let table = table(&names, &quote!(#private::Operations));
-        let arms = operations.iter().enumerate().map(|(index, (id, operation))| {
-            let index = Literal::usize_unsuffixed(index);
-            let contract = self.path_to(from, *id);
-            let body = self.arm(from, servant, &contract, operation);
-            quote! { ::core::option::Option::Some(#index) => #private::Upcall::new(async move { #body }), }
-        });
+        let arms = operations
+            .iter()
+            .enumerate()
+            .map(|(index, (id, operation))| {
+                let index = Literal::usize_unsuffixed(index);
+                let contract = self.path_to(from, *id);
+                let upcall = self.upcall(from, servant, &contract, operation);
+                quote! { ::core::option::Option::Some(#index) => #upcall, }
+            });
         quote! {
             static OPERATIONS: #private::Operations = #table;
-            let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.find(request.operation()) {
                 #(#arms)*
                 _ => request.unknown_operation(),
@@ -97,7 +99,39 @@ impl Generator<'_> {
         }
     }
 
-    fn arm(
+    /// The upcall of one operation: a function of the ORB with the servant's method, and types that say how arguments
+    /// and results travel.
+    fn upcall(
+        &self,
+        from: ScopeId,
+        servant: &Ident,
+        contract: &TokenStream,
+        operation: &Operation,
+    ) -> TokenStream {
+        let (orb, private) = (&self.orb, &self.private);
+        let inputs = self
+            .inputs(operation)
+            .map(|parameter| self.passing(from, &parameter.ty));
+        let context = (!operation.context.is_empty()).then(|| quote!(#orb::Context));
+        let parameters: Vec<_> = inputs.chain(context).collect();
+        let results = self.results(from, operation);
+        if parameters.len() > CODEC_MEMBERS || results.len() > CODEC_MEMBERS {
+            let body = self.large_upcall(from, servant, contract, operation);
+            return quote!({
+                let servant = ::std::sync::Arc::clone(&self.servant);
+                #private::Upcall::new(async move { #body })
+            });
+        }
+        let method = ident(&self.names.method(operation));
+        quote! {
+            #private::upcall::<(#(#parameters,)*), (#(#results,)*), _, _, _>(
+                &self.servant, request, <#servant as #contract>::#method,
+            )
+        }
+    }
+
+    /// The upcall of an operation with more parameters or results than that function knows.
+    fn large_upcall(
         &self,
         from: ScopeId,
         servant: &Ident,

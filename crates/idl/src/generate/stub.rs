@@ -79,8 +79,7 @@ impl Generator<'_> {
             let ty = &input.ty;
             quote!(#name: #ty)
         });
-        let parameters = parameters.chain(self.context_parameter(operation));
-        let prepare = inputs.iter().map(|(input, _)| &input.prepare);
+        let parameters = parameters.chain(self.context_parameter(operation, Some(&quote!('a))));
         let context = self.context_name(operation).map(|name| {
             let patterns = operation.context.iter().map(|pattern| &**pattern);
             quote!(#private::ContextArgument::new(#name, &[#(#patterns),*]))
@@ -88,35 +87,32 @@ impl Generator<'_> {
         let arguments = inputs.iter().map(|(input, _)| input.argument.clone());
         let arguments: Vec<_> = arguments.chain(context).collect();
         let arguments = tuple(&arguments);
-        let lifetime = inputs
-            .iter()
-            .any(|(input, _)| input.lifetime)
-            .then(|| quote!(<'a>));
         let output = self.output_type(from, operation);
         let error = self.error_type(from, owner, operation);
         let allow = lints(inputs.len(), self.outputs(operation).len());
-        let (kind, call) = match operation.oneway {
-            true => (
-                quote!(one_way),
-                quote!(self.object.invoke_oneway(&OPERATION, #arguments).await),
-            ),
-            false => (
-                quote!(two_way),
-                self.call(from, operation, &arguments, &error),
-            ),
+        let call = match operation.oneway {
+            true => quote!(self.object.invoke_oneway(#wire, #arguments)),
+            false => self.call(from, operation, &arguments, &error),
+        };
+        // No `async fn`: rustc would look at the body of each as it looks at a program. One lifetime for all that the
+        // call borrows is short, and is captured in every edition.
+        let named = !operation.context.is_empty() || inputs.iter().any(|(input, _)| input.lifetime);
+        let (lifetimes, of_self, captured) = match named {
+            true => (Some(quote!(<'a>)), Some(quote!('a)), quote!('a)),
+            false => (None, None, quote!('_)),
         };
         quote! {
             #doc
             #allow
-            pub async fn #method #lifetime (&self, #(#parameters),*) -> ::core::result::Result<#output, #error> {
-                static OPERATION: #private::Operation = #private::Operation::#kind(#wire);
-                #(#prepare)*
+            pub fn #method #lifetimes (&#of_self self, #(#parameters),*) -> impl ::core::future::Future<
+                Output = ::core::result::Result<#output, #error>,
+            > + ::core::marker::Send + #captured {
                 #call
             }
         }
     }
 
-    /// The invocation, and the result taken out of what was decoded.
+    /// The invocation.
     fn call(
         &self,
         from: ScopeId,
@@ -124,41 +120,36 @@ impl Generator<'_> {
         arguments: &TokenStream,
         error: &TokenStream,
     ) -> TokenStream {
-        let outputs: Vec<_> = self
-            .outputs(operation)
-            .into_iter()
-            .map(|ty| self.decoded(from, ty))
+        let (private, wire) = (&self.private, self.wire_name(operation));
+        let codecs = self.results(from, operation);
+        if codecs.len() <= CODEC_MEMBERS {
+            return quote!(self.object.invoke::<_, (#(#codecs,)*), _>(#wire, #arguments));
+        }
+        // In groups, which is the same on the wire; and out of them again.
+        let groups = codecs
+            .chunks(CODEC_MEMBERS)
+            .map(|codecs| quote!(#private::Group<(#(#codecs,)*)>));
+        let names: Vec<_> = (0..codecs.len())
+            .map(|index| format_ident!("result{index}"))
             .collect();
-        let types: Vec<_> = outputs.iter().map(|(ty, _)| ty.clone()).collect();
-        let types = tuple(&types);
-        let invoke = quote!(self.object.invoke::<_, #types, #error>(&OPERATION, #arguments).await);
-        let special = outputs.iter().any(|(_, special)| *special);
-        let as_decoded = (2..=CODEC_MEMBERS).contains(&outputs.len()) && !special;
-        if outputs.is_empty() || as_decoded {
-            return invoke;
-        }
-        let names: Vec<_> = match outputs.len() {
-            1 => vec![ident("result")],
-            count => (0..count)
-                .map(|index| format_ident!("result{index}"))
-                .collect(),
-        };
-        let values = names
-            .iter()
-            .zip(&outputs)
-            .map(|(name, (_, special))| match special {
-                true => quote!(#name.0),
-                false => quote!(#name),
-            });
-        let values = match outputs.len() {
-            1 => quote!(#(#values)*),
-            _ => quote!((#(#values),*)),
-        };
-        let names: Vec<_> = names.iter().map(|name| quote!(#name)).collect();
-        let names = tuple(&names);
+        let patterns = names.chunks(CODEC_MEMBERS).map(|names| match names {
+            [one] => quote!(#one),
+            names => quote!((#(#names,)*)),
+        });
         quote! {
-            let #names = #invoke?;
-            ::core::result::Result::Ok(#values)
+            async move {
+                let (#(#patterns,)*) = self
+                    .object
+                    .invoke::<_, (#(#groups,)*), #error>(#wire, #arguments)
+                    .await?;
+                ::core::result::Result::Ok((#(#names),*))
+            }
         }
+    }
+
+    /// The codecs of what an operation gives back.
+    pub(super) fn results(&self, from: ScopeId, operation: &Operation) -> Vec<TokenStream> {
+        let outputs = self.outputs(operation).into_iter();
+        outputs.map(|ty| self.codec(from, ty).tokens).collect()
     }
 }

@@ -16,8 +16,6 @@ pub(super) struct Codec {
 /// One parameter of a stub's method.
 pub(super) struct StubParameter {
     pub(super) ty: TokenStream,
-    /// What has to be done before the call.
-    pub(super) prepare: TokenStream,
     /// The argument in the tuple that is encoded.
     pub(super) argument: TokenStream,
     /// The type mentions the lifetime `'a`.
@@ -111,7 +109,7 @@ impl Generator<'_> {
         }
     }
 
-    /// What is given as `impl Into<Option<…>>`, and taken by value.
+    /// References and values: what a servant gets by value.
     fn is_handle(&self, ty: &Type) -> bool {
         self.model.is_reference(ty) || self.model.is_value(ty)
     }
@@ -254,20 +252,14 @@ impl Generator<'_> {
         }
     }
 
-    /// `expression` as something that can be encoded: itself, or with its codec.
-    fn encoded(&self, codec: &Codec, expression: &TokenStream, by_reference: bool) -> TokenStream {
-        let private = &self.private;
-        let tokens = &codec.tokens;
-        match (codec.special, by_reference) {
-            (false, _) => expression.clone(),
-            (true, true) => quote!(#private::Enc::<#tokens>(#expression)),
-            (true, false) => quote!(#private::Enc::<#tokens>(&#expression)),
-        }
-    }
-
-    /// An owned value as something that can be encoded.
+    /// An owned value as something that can be encoded: itself, or with its codec.
     pub(super) fn encoded_value(&self, from: ScopeId, ty: &Type, name: &Ident) -> TokenStream {
-        self.encoded(&self.codec(from, ty), &quote!(#name), false)
+        let private = &self.private;
+        let Codec { tokens, special } = self.codec(from, ty);
+        match special {
+            false => quote!(#name),
+            true => quote!(#private::Enc::<#tokens>(&#name)),
+        }
     }
 
     /// The type to decode a value as, and how to get the value out of `place` afterwards.
@@ -281,56 +273,119 @@ impl Generator<'_> {
         }
     }
 
-    /// The type of an `in` parameter that is the same for stub and servant; `None` where they differ.
-    fn common_parameter(&self, from: ScopeId, ty: &Type) -> Option<TokenStream> {
+    /// The type of an `in` parameter that is the same for stub and servant; `None` where they differ. What it borrows, it
+    /// borrows for `lifetime`.
+    fn common_parameter(
+        &self,
+        from: ScopeId,
+        ty: &Type,
+        lifetime: Option<&TokenStream>,
+    ) -> Option<TokenStream> {
         let ty = self.model.unaliased(ty);
         if self.is_handle(ty) || self.is_octets(ty) {
             return None;
         }
-        let value = self.value(from, ty);
-        Some(match ty {
-            _ if self.is_by_value(ty) => value,
-            Type::Str { .. } => quote!(&str),
-            Type::Sequence(element, _) => {
-                let element = self.value(from, element);
-                quote!(&[#element])
-            }
-            _ => quote!(&#value),
-        })
+        if self.is_by_value(ty) {
+            return Some(self.value(from, ty));
+        }
+        let lent = self.lent(from, ty);
+        Some(quote!(&#lifetime #lent))
     }
 
+    /// What a parameter that is given by reference is a reference to.
+    fn lent(&self, from: ScopeId, ty: &Type) -> TokenStream {
+        match ty {
+            Type::Str { .. } => quote!(str),
+            Type::Sequence(element, _) => {
+                let element = self.value(from, element);
+                quote!([#element])
+            }
+            _ => self.value(from, ty),
+        }
+    }
+
+    /// A parameter of a stub; what it borrows, it borrows for `'a`.
     pub(super) fn stub_parameter(&self, from: ScopeId, ty: &Type, name: &Ident) -> StubParameter {
-        let (orb, codec) = (&self.orb, self.codec(from, ty));
-        let by_value = self.is_by_value(ty);
-        if let Some(ty) = self.common_parameter(from, ty) {
-            let argument = self.encoded(&codec, &quote!(#name), !by_value);
+        let (orb, private) = (&self.orb, &self.private);
+        let Codec { tokens, special } = self.codec(from, ty);
+        if let Some(lent) = self.common_parameter(from, ty, Some(&quote!('a))) {
+            let argument = match special {
+                true => quote!(#private::Enc::<#tokens>(#name)),
+                false => quote!(#name),
+            };
             return StubParameter {
-                ty,
-                prepare: TokenStream::new(),
+                ty: lent,
                 argument,
+                lifetime: !self.is_by_value(ty),
+            };
+        }
+        if self.is_octets(ty) {
+            let argument = match self.model.unaliased(ty) {
+                Type::Sequence(_, Some(n)) => {
+                    let n = Literal::u32_unsuffixed(*n);
+                    quote!(#private::HeldOctets::<'a, #n>::new(#name))
+                }
+                _ => quote!(::core::convert::Into::<#orb::Octets<'a>>::into(#name)),
+            };
+            return StubParameter {
+                ty: quote!(impl ::core::convert::Into<#orb::Octets<'a>>),
+                argument,
+                lifetime: true,
+            };
+        }
+        if self.model.is_reference(ty) && !self.model.is_abstract(ty) && !self.is_home_bound(ty) {
+            let reference = self.reference_type(from, ty);
+            return StubParameter {
+                ty: quote!(impl #orb::IntoReference<#reference>),
+                argument: quote!(#private::Held::<#tokens>::reference(#name)),
                 lifetime: false,
             };
         }
-        let octets = self.is_octets(ty);
-        let target = match octets {
-            true => quote!(#orb::Octets<'a>),
-            false => self.value(from, ty),
-        };
+        let target = self.value(from, ty);
         StubParameter {
             ty: quote!(impl ::core::convert::Into<#target>),
-            prepare: quote!(let #name: #target = ::core::convert::Into::into(#name);),
-            argument: self.encoded(&codec, &quote!(#name), false),
-            lifetime: octets,
+            argument: quote!(#private::Held::<#tokens>::new(#name)),
+            lifetime: false,
         }
     }
 
     pub(super) fn servant_parameter(&self, from: ScopeId, ty: &Type) -> TokenStream {
         let orb = &self.orb;
-        self.common_parameter(from, ty)
+        self.common_parameter(from, ty, None)
             .unwrap_or_else(|| match self.is_octets(ty) {
                 true => quote!(#orb::OctetsRef<'_>),
                 false => self.value(from, ty),
             })
+    }
+
+    /// How an argument is read from a request and reaches a servant: a type that says so.
+    pub(super) fn passing(&self, from: ScopeId, ty: &Type) -> TokenStream {
+        let private = &self.private;
+        let ty = self.model.unaliased(ty);
+        let Codec { tokens, special } = self.codec(from, ty);
+        match ty {
+            _ if self.is_handle(ty) => quote!(#private::Taken<#tokens>),
+            _ if self.is_by_value(ty) => quote!(#private::ByValue<#tokens>),
+            Type::Str { .. } if !special => quote!(#private::BorrowedText),
+            Type::Sequence(_, Some(n)) if self.is_octets(ty) => {
+                let n = Literal::u32_unsuffixed(*n);
+                quote!(#private::BorrowedBoundedOctets<#n>)
+            }
+            _ if self.is_octets(ty) => quote!(#private::BorrowedOctets),
+            Type::Sequence(element, None) if self.is_numeric(element) => {
+                let element = self.value(from, element);
+                quote!(#private::BorrowedNumbers<#element>)
+            }
+            Type::Sequence(element, bound) => {
+                let element = self.codec(from, element).tokens;
+                let bound = bound.map(Literal::u32_unsuffixed).into_iter();
+                quote!(#private::RecycledSeq<#element #(, #bound)*>)
+            }
+            _ => {
+                let lent = self.lent(from, ty);
+                quote!(#private::ByRef<#tokens, #lent>)
+            }
+        }
     }
 
     /// How the argument at `place` reaches a servant.

@@ -104,39 +104,32 @@ pub mod bits {
     impl StoreRef {
         /// Operation `swap`. Gives back the result, `head`, `tail`.
         #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
-        pub async fn swap(
-            &self,
-            all: &::std::collections::BTreeMap<i8, ::std::string::String>,
+        pub fn swap<'a>(
+            &'a self,
+            all: &'a ::std::collections::BTreeMap<i8, ::std::string::String>,
             head: Header,
             how: Access,
-        ) -> ::core::result::Result<
-            (
-                ::std::collections::BTreeMap<i8, ::std::string::String>,
-                Header,
-                LongHeader,
-            ),
-            ::zorb::SystemException,
-        > {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "swap",
-            );
-            let (result0, result1, result2) = self
-                .object
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                (
+                    ::std::collections::BTreeMap<i8, ::std::string::String>,
+                    Header,
+                    LongHeader,
+                ),
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + 'a {
+            self.object
                 .invoke::<
                     _,
                     (
-                        ::zorb::__private::Dec<
-                            ::zorb::__private::Map<
-                                i8,
-                                ::zorb::__private::BoundedWideStr<4>,
-                            >,
-                        >,
+                        ::zorb::__private::Map<i8, ::zorb::__private::BoundedWideStr<4>>,
                         Header,
                         LongHeader,
                     ),
-                    ::zorb::SystemException,
+                    _,
                 >(
-                    &OPERATION,
+                    "swap",
                     (
                         ::zorb::__private::Enc::<
                             ::zorb::__private::Map<
@@ -148,8 +141,6 @@ pub mod bits {
                         how,
                     ),
                 )
-                .await?;
-            ::core::result::Result::Ok((result0.0, result1, result2))
         }
     }
     /// Serves interface `IDL:Bits/Store:1.0` with a [`Store`].
@@ -196,55 +187,32 @@ pub mod bits {
                 32,
                 &[(b"swap", 0)],
             );
-            let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<
-                                (
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::Map<
-                                            i8,
-                                            ::zorb::__private::BoundedWideStr<4>,
-                                        >,
-                                    >,
-                                    Header,
-                                    Access,
-                                ),
-                            >()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Store>::swap(
-                                &servant,
-                                &arguments.0.0,
-                                arguments.1,
-                                arguments.2,
-                            )
-                            .await
-                        {
-                            ::core::result::Result::Ok((result0, result1, result2)) => {
-                                request
-                                    .reply((
-                                        ::zorb::__private::Enc::<
-                                            ::zorb::__private::Map<
-                                                i8,
-                                                ::zorb::__private::BoundedWideStr<4>,
-                                            >,
-                                        >(&result0),
-                                        result1,
-                                        result2,
-                                    ))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::ByRef<
+                                ::zorb::__private::Map<
+                                    i8,
+                                    ::zorb::__private::BoundedWideStr<4>,
+                                >,
+                                ::std::collections::BTreeMap<i8, ::std::string::String>,
+                            >,
+                            ::zorb::__private::ByValue<Header>,
+                            ::zorb::__private::ByValue<Access>,
+                        ),
+                        (
+                            ::zorb::__private::Map<
+                                i8,
+                                ::zorb::__private::BoundedWideStr<4>,
+                            >,
+                            Header,
+                            LongHeader,
+                        ),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Store>::swap)
                 }
                 _ => request.unknown_operation(),
             }

@@ -29,45 +29,39 @@ pub struct ShellRef {
 );
 impl ShellRef {
     /// Operation `run`.
-    pub async fn run(
-        &self,
-        command: &str,
-        context: &::zorb::Context,
-    ) -> ::core::result::Result<i32, ::zorb::SystemException> {
-        static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-            "run",
-        );
-        let (result,) = self
-            .object
+    pub fn run<'a>(
+        &'a self,
+        command: &'a str,
+        context: &'a ::zorb::Context,
+    ) -> impl ::core::future::Future<
+        Output = ::core::result::Result<i32, ::zorb::SystemException>,
+    > + ::core::marker::Send + 'a {
+        self.object
             .invoke::<
                 _,
                 (i32,),
-                ::zorb::SystemException,
+                _,
             >(
-                &OPERATION,
+                "run",
                 (
                     command,
                     ::zorb::__private::ContextArgument::new(context, &["user", "app.*"]),
                 ),
             )
-            .await?;
-        ::core::result::Result::Ok(result)
     }
     /// Oneway operation `note`.
-    pub async fn note(
-        &self,
-        context: &str,
-        context_: &::zorb::Context,
-    ) -> ::core::result::Result<(), ::zorb::SystemException> {
-        static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::one_way(
-            "note",
-        );
+    pub fn note<'a>(
+        &'a self,
+        context: &'a str,
+        context_: &'a ::zorb::Context,
+    ) -> impl ::core::future::Future<
+        Output = ::core::result::Result<(), ::zorb::SystemException>,
+    > + ::core::marker::Send + 'a {
         self.object
             .invoke_oneway(
-                &OPERATION,
+                "note",
                 (context, ::zorb::__private::ContextArgument::new(context_, &["z*"])),
             )
-            .await
     }
 }
 /// Serves interface `IDL:Shell:1.0` with a [`Shell`].
@@ -111,40 +105,24 @@ impl<T: Shell> ::zorb::__private::Skeleton for ShellServant<T> {
             31,
             &[(b"note", 1), (b"run", 0)],
         );
-        let servant = ::std::sync::Arc::clone(&self.servant);
         match OPERATIONS.find(request.operation()) {
             ::core::option::Option::Some(0) => {
-                ::zorb::__private::Upcall::new(async move {
-                    let arguments = match request
-                        .arguments::<(::std::borrow::Cow<'_, str>, ::zorb::Context)>()
-                    {
-                        ::core::result::Result::Ok(arguments) => arguments,
-                        ::core::result::Result::Err(error) => {
-                            return request.system_exception(&error);
-                        }
-                    };
-                    match <T as Shell>::run(&servant, &arguments.0, &arguments.1).await {
-                        ::core::result::Result::Ok(result) => request.reply((result,)),
-                        ::core::result::Result::Err(error) => request.exception(&error),
-                    }
-                })
+                ::zorb::__private::upcall::<
+                    (::zorb::__private::BorrowedText, ::zorb::Context),
+                    (i32,),
+                    _,
+                    _,
+                    _,
+                >(&self.servant, request, <T as Shell>::run)
             }
             ::core::option::Option::Some(1) => {
-                ::zorb::__private::Upcall::new(async move {
-                    let arguments = match request
-                        .arguments::<(::std::borrow::Cow<'_, str>, ::zorb::Context)>()
-                    {
-                        ::core::result::Result::Ok(arguments) => arguments,
-                        ::core::result::Result::Err(error) => {
-                            return request.system_exception(&error);
-                        }
-                    };
-                    match <T as Shell>::note(&servant, &arguments.0, &arguments.1).await
-                    {
-                        ::core::result::Result::Ok(()) => request.reply(()),
-                        ::core::result::Result::Err(error) => request.exception(&error),
-                    }
-                })
+                ::zorb::__private::upcall::<
+                    (::zorb::__private::BorrowedText, ::zorb::Context),
+                    (),
+                    _,
+                    _,
+                    _,
+                >(&self.servant, request, <T as Shell>::note)
             }
             _ => request.unknown_operation(),
         }

@@ -132,133 +132,96 @@ pub mod bank {
         /** Takes money out.
 
  Operation `withdraw`.*/
-        pub async fn withdraw(
-            &self,
+        pub fn withdraw<'a>(
+            &'a self,
             amount: f64,
-            why: &str,
-        ) -> ::core::result::Result<f64, account::WithdrawError> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "withdraw",
-            );
-            let (result,) = self
-                .object
-                .invoke::<_, (f64,), account::WithdrawError>(&OPERATION, (amount, why))
-                .await?;
-            ::core::result::Result::Ok(result)
+            why: &'a str,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<f64, account::WithdrawError>,
+        > + ::core::marker::Send + 'a {
+            self.object.invoke::<_, (f64,), _>("withdraw", (amount, why))
         }
         /// Reads attribute `owner`.
-        pub async fn owner(
+        pub fn owner(
             &self,
-        ) -> ::core::result::Result<::std::string::String, ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "_get_owner",
-            );
-            let (result,) = self
-                .object
-                .invoke::<
-                    _,
-                    (::std::string::String,),
-                    ::zorb::SystemException,
-                >(&OPERATION, ())
-                .await?;
-            ::core::result::Result::Ok(result)
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                ::std::string::String,
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (::std::string::String,), _>("_get_owner", ())
         }
         /// Writes attribute `owner`.
-        pub async fn set_owner(
-            &self,
-            value: &str,
-        ) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "_set_owner",
-            );
-            self.object
-                .invoke::<_, (), ::zorb::SystemException>(&OPERATION, (value,))
-                .await
+        pub fn set_owner<'a>(
+            &'a self,
+            value: &'a str,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + 'a {
+            self.object.invoke::<_, (), _>("_set_owner", (value,))
         }
         /// Reads attribute `rank`.
-        pub async fn rank(&self) -> ::core::result::Result<i32, account::RankError> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "_get_rank",
-            );
-            let (result,) = self
-                .object
-                .invoke::<_, (i32,), account::RankError>(&OPERATION, ())
-                .await?;
-            ::core::result::Result::Ok(result)
+        pub fn rank(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<i32, account::RankError>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (i32,), _>("_get_rank", ())
         }
         /// Oneway operation `nudge`.
-        pub async fn nudge(
+        pub fn nudge(
             &self,
             n: i32,
-        ) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::one_way(
-                "nudge",
-            );
-            self.object.invoke_oneway(&OPERATION, (n,)).await
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke_oneway("nudge", (n,))
         }
         /// Operation `peer`. Gives back the result, `rank_`.
-        pub async fn peer(
+        pub fn peer(
             &self,
-            other: impl ::core::convert::Into<::core::option::Option<AccountRef>>,
-        ) -> ::core::result::Result<
-            (::core::option::Option<AccountRef>, i32),
-            ::zorb::SystemException,
-        > {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "peer",
-            );
-            let other: ::core::option::Option<AccountRef> = ::core::convert::Into::into(
-                other,
-            );
-            let (result0, result1) = self
-                .object
+            other: impl ::zorb::IntoReference<AccountRef>,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                (::core::option::Option<AccountRef>, i32),
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + '_ {
+            self.object
                 .invoke::<
                     _,
-                    (
-                        ::zorb::__private::Dec<::zorb::__private::RefCodec<AccountRef>>,
-                        i32,
-                    ),
-                    ::zorb::SystemException,
+                    (::zorb::__private::RefCodec<AccountRef>, i32),
+                    _,
                 >(
-                    &OPERATION,
+                    "peer",
                     (
-                        ::zorb::__private::Enc::<
+                        ::zorb::__private::Held::<
                             ::zorb::__private::RefCodec<AccountRef>,
-                        >(&other),
+                        >::reference(other),
                     ),
                 )
-                .await?;
-            ::core::result::Result::Ok((result0.0, result1))
         }
         /// Operation `store`. Gives back `more`.
-        pub async fn store<'a>(
-            &self,
+        pub fn store<'a>(
+            &'a self,
             data: impl ::core::convert::Into<::zorb::Octets<'a>>,
-            more: &[::core::option::Option<AccountRef>],
-        ) -> ::core::result::Result<
-            ::std::vec::Vec<::core::option::Option<AccountRef>>,
-            ::zorb::SystemException,
-        > {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "store",
-            );
-            let data: ::zorb::Octets<'a> = ::core::convert::Into::into(data);
-            let (result,) = self
-                .object
+            more: &'a [::core::option::Option<AccountRef>],
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                ::std::vec::Vec<::core::option::Option<AccountRef>>,
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + 'a {
+            self.object
                 .invoke::<
                     _,
-                    (
-                        ::zorb::__private::Dec<
-                            ::zorb::__private::Seq<
-                                ::zorb::__private::RefCodec<AccountRef>,
-                            >,
-                        >,
-                    ),
-                    ::zorb::SystemException,
+                    (::zorb::__private::Seq<::zorb::__private::RefCodec<AccountRef>>,),
+                    _,
                 >(
-                    &OPERATION,
+                    "store",
                     (
-                        data,
+                        ::core::convert::Into::<::zorb::Octets<'a>>::into(data),
                         ::zorb::__private::Enc::<
                             ::zorb::__private::Seq<
                                 ::zorb::__private::RefCodec<AccountRef>,
@@ -266,8 +229,6 @@ pub mod bank {
                         >(more),
                     ),
                 )
-                .await?;
-            ::core::result::Result::Ok(result.0)
         }
     }
     /// Serves interface `IDL:example.com/Bank/Account:1.0` with a [`Account`].
@@ -323,169 +284,85 @@ pub mod bank {
                     (b"_set_owner", 2),
                 ],
             );
-            let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<(f64, ::std::borrow::Cow<'_, str>)>()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Account>::withdraw(
-                                &servant,
-                                arguments.0,
-                                &arguments.1,
-                            )
-                            .await
-                        {
-                            ::core::result::Result::Ok(result) => {
-                                request.reply((result,))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::ByValue<f64>,
+                            ::zorb::__private::BorrowedText,
+                        ),
+                        (f64,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Account>::withdraw)
                 }
                 ::core::option::Option::Some(1) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        if let ::core::result::Result::Err(error) = request
-                            .arguments::<()>()
-                        {
-                            return request.system_exception(&error);
-                        }
-                        match <T as Account>::owner(&servant).await {
-                            ::core::result::Result::Ok(result) => {
-                                request.reply((result,))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (),
+                        (::std::string::String,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Account>::owner)
                 }
                 ::core::option::Option::Some(2) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<(::std::borrow::Cow<'_, str>,)>()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Account>::set_owner(&servant, &arguments.0).await {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (::zorb::__private::BorrowedText,),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Account>::set_owner)
                 }
                 ::core::option::Option::Some(3) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        if let ::core::result::Result::Err(error) = request
-                            .arguments::<()>()
-                        {
-                            return request.system_exception(&error);
-                        }
-                        match <T as Account>::rank(&servant).await {
-                            ::core::result::Result::Ok(result) => {
-                                request.reply((result,))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (),
+                        (i32,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Account>::rank)
                 }
                 ::core::option::Option::Some(4) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request.arguments::<(i32,)>() {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Account>::nudge(&servant, arguments.0).await {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (::zorb::__private::ByValue<i32>,),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Account>::nudge)
                 }
                 ::core::option::Option::Some(5) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<
-                                (
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::RefCodec<AccountRef>,
-                                    >,
-                                ),
-                            >()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Account>::peer(&servant, arguments.0.0).await {
-                            ::core::result::Result::Ok((result0, result1)) => {
-                                request
-                                    .reply((
-                                        ::zorb::__private::Enc::<
-                                            ::zorb::__private::RefCodec<AccountRef>,
-                                        >(&result0),
-                                        result1,
-                                    ))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::Taken<
+                                ::zorb::__private::RefCodec<AccountRef>,
+                            >,
+                        ),
+                        (::zorb::__private::RefCodec<AccountRef>, i32),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Account>::peer)
                 }
                 ::core::option::Option::Some(6) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<
-                                (
-                                    ::zorb::OctetsRef<'_>,
-                                    ::zorb::__private::Recycled<
-                                        ::zorb::__private::RefCodec<AccountRef>,
-                                    >,
-                                ),
-                            >()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Account>::store(&servant, arguments.0, &arguments.1)
-                            .await
-                        {
-                            ::core::result::Result::Ok(result) => {
-                                request
-                                    .reply((
-                                        ::zorb::__private::Enc::<
-                                            ::zorb::__private::Seq<
-                                                ::zorb::__private::RefCodec<AccountRef>,
-                                            >,
-                                        >(&result),
-                                    ))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::BorrowedOctets,
+                            ::zorb::__private::RecycledSeq<
+                                ::zorb::__private::RefCodec<AccountRef>,
+                            >,
+                        ),
+                        (
+                            ::zorb::__private::Seq<
+                                ::zorb::__private::RefCodec<AccountRef>,
+                            >,
+                        ),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Account>::store)
                 }
                 _ => request.unknown_operation(),
             }
@@ -530,30 +407,25 @@ pub mod bank {
     );
     impl AuditRef {
         /// Operation `log`.
-        pub async fn log(
+        pub fn log(
             &self,
-            what: impl ::core::convert::Into<::core::option::Option<::zorb::ObjectRef>>,
-        ) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "log",
-            );
-            let what: ::core::option::Option<::zorb::ObjectRef> = ::core::convert::Into::into(
-                what,
-            );
+            what: impl ::zorb::IntoReference<::zorb::ObjectRef>,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
             self.object
                 .invoke::<
                     _,
                     (),
-                    ::zorb::SystemException,
+                    _,
                 >(
-                    &OPERATION,
+                    "log",
                     (
-                        ::zorb::__private::Enc::<
+                        ::zorb::__private::Held::<
                             ::zorb::__private::RefCodec<::zorb::ObjectRef>,
-                        >(&what),
+                        >::reference(what),
                     ),
                 )
-                .await
         }
     }
     /// Serves interface `IDL:example.com/Bank/Audit:1.0` with a [`Audit`].
@@ -600,31 +472,19 @@ pub mod bank {
                 32,
                 &[(b"log", 0)],
             );
-            let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<
-                                (
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::RefCodec<::zorb::ObjectRef>,
-                                    >,
-                                ),
-                            >()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Audit>::log(&servant, arguments.0.0).await {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::Taken<
+                                ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                            >,
+                        ),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Audit>::log)
                 }
                 _ => request.unknown_operation(),
             }
@@ -648,161 +508,119 @@ pub mod bank {
     ::zorb::__private::upcasts!(CheckingRef => [AccountRef, AuditRef]);
     impl CheckingRef {
         /// Operation `log`.
-        pub async fn log(
+        pub fn log(
             &self,
-            what: impl ::core::convert::Into<::core::option::Option<::zorb::ObjectRef>>,
-        ) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "log",
-            );
-            let what: ::core::option::Option<::zorb::ObjectRef> = ::core::convert::Into::into(
-                what,
-            );
+            what: impl ::zorb::IntoReference<::zorb::ObjectRef>,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
             self.object
                 .invoke::<
                     _,
                     (),
-                    ::zorb::SystemException,
+                    _,
                 >(
-                    &OPERATION,
+                    "log",
                     (
-                        ::zorb::__private::Enc::<
+                        ::zorb::__private::Held::<
                             ::zorb::__private::RefCodec<::zorb::ObjectRef>,
-                        >(&what),
+                        >::reference(what),
                     ),
                 )
-                .await
         }
         /** Takes money out.
 
  Operation `withdraw`.*/
-        pub async fn withdraw(
-            &self,
+        pub fn withdraw<'a>(
+            &'a self,
             amount: f64,
-            why: &str,
-        ) -> ::core::result::Result<f64, account::WithdrawError> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "withdraw",
-            );
-            let (result,) = self
-                .object
-                .invoke::<_, (f64,), account::WithdrawError>(&OPERATION, (amount, why))
-                .await?;
-            ::core::result::Result::Ok(result)
+            why: &'a str,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<f64, account::WithdrawError>,
+        > + ::core::marker::Send + 'a {
+            self.object.invoke::<_, (f64,), _>("withdraw", (amount, why))
         }
         /// Reads attribute `owner`.
-        pub async fn owner(
+        pub fn owner(
             &self,
-        ) -> ::core::result::Result<::std::string::String, ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "_get_owner",
-            );
-            let (result,) = self
-                .object
-                .invoke::<
-                    _,
-                    (::std::string::String,),
-                    ::zorb::SystemException,
-                >(&OPERATION, ())
-                .await?;
-            ::core::result::Result::Ok(result)
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                ::std::string::String,
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (::std::string::String,), _>("_get_owner", ())
         }
         /// Writes attribute `owner`.
-        pub async fn set_owner(
-            &self,
-            value: &str,
-        ) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "_set_owner",
-            );
-            self.object
-                .invoke::<_, (), ::zorb::SystemException>(&OPERATION, (value,))
-                .await
+        pub fn set_owner<'a>(
+            &'a self,
+            value: &'a str,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + 'a {
+            self.object.invoke::<_, (), _>("_set_owner", (value,))
         }
         /// Reads attribute `rank`.
-        pub async fn rank(&self) -> ::core::result::Result<i32, account::RankError> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "_get_rank",
-            );
-            let (result,) = self
-                .object
-                .invoke::<_, (i32,), account::RankError>(&OPERATION, ())
-                .await?;
-            ::core::result::Result::Ok(result)
+        pub fn rank(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<i32, account::RankError>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (i32,), _>("_get_rank", ())
         }
         /// Oneway operation `nudge`.
-        pub async fn nudge(
+        pub fn nudge(
             &self,
             n: i32,
-        ) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::one_way(
-                "nudge",
-            );
-            self.object.invoke_oneway(&OPERATION, (n,)).await
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke_oneway("nudge", (n,))
         }
         /// Operation `peer`. Gives back the result, `rank_`.
-        pub async fn peer(
+        pub fn peer(
             &self,
-            other: impl ::core::convert::Into<::core::option::Option<AccountRef>>,
-        ) -> ::core::result::Result<
-            (::core::option::Option<AccountRef>, i32),
-            ::zorb::SystemException,
-        > {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "peer",
-            );
-            let other: ::core::option::Option<AccountRef> = ::core::convert::Into::into(
-                other,
-            );
-            let (result0, result1) = self
-                .object
+            other: impl ::zorb::IntoReference<AccountRef>,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                (::core::option::Option<AccountRef>, i32),
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + '_ {
+            self.object
                 .invoke::<
                     _,
-                    (
-                        ::zorb::__private::Dec<::zorb::__private::RefCodec<AccountRef>>,
-                        i32,
-                    ),
-                    ::zorb::SystemException,
+                    (::zorb::__private::RefCodec<AccountRef>, i32),
+                    _,
                 >(
-                    &OPERATION,
+                    "peer",
                     (
-                        ::zorb::__private::Enc::<
+                        ::zorb::__private::Held::<
                             ::zorb::__private::RefCodec<AccountRef>,
-                        >(&other),
+                        >::reference(other),
                     ),
                 )
-                .await?;
-            ::core::result::Result::Ok((result0.0, result1))
         }
         /// Operation `store`. Gives back `more`.
-        pub async fn store<'a>(
-            &self,
+        pub fn store<'a>(
+            &'a self,
             data: impl ::core::convert::Into<::zorb::Octets<'a>>,
-            more: &[::core::option::Option<AccountRef>],
-        ) -> ::core::result::Result<
-            ::std::vec::Vec<::core::option::Option<AccountRef>>,
-            ::zorb::SystemException,
-        > {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "store",
-            );
-            let data: ::zorb::Octets<'a> = ::core::convert::Into::into(data);
-            let (result,) = self
-                .object
+            more: &'a [::core::option::Option<AccountRef>],
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                ::std::vec::Vec<::core::option::Option<AccountRef>>,
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + 'a {
+            self.object
                 .invoke::<
                     _,
-                    (
-                        ::zorb::__private::Dec<
-                            ::zorb::__private::Seq<
-                                ::zorb::__private::RefCodec<AccountRef>,
-                            >,
-                        >,
-                    ),
-                    ::zorb::SystemException,
+                    (::zorb::__private::Seq<::zorb::__private::RefCodec<AccountRef>>,),
+                    _,
                 >(
-                    &OPERATION,
+                    "store",
                     (
-                        data,
+                        ::core::convert::Into::<::zorb::Octets<'a>>::into(data),
                         ::zorb::__private::Enc::<
                             ::zorb::__private::Seq<
                                 ::zorb::__private::RefCodec<AccountRef>,
@@ -810,8 +628,6 @@ pub mod bank {
                         >(more),
                     ),
                 )
-                .await?;
-            ::core::result::Result::Ok(result.0)
         }
     }
     /// Serves interface `IDL:example.com/Bank/Checking:1.0` with a [`Checking`].
@@ -878,193 +694,98 @@ pub mod bank {
                     (b"", ::zorb::__private::Operations::NOBODY),
                 ],
             );
-            let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<
-                                (
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::RefCodec<::zorb::ObjectRef>,
-                                    >,
-                                ),
-                            >()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Audit>::log(&servant, arguments.0.0).await {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::Taken<
+                                ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                            >,
+                        ),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Audit>::log)
                 }
                 ::core::option::Option::Some(1) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<(f64, ::std::borrow::Cow<'_, str>)>()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Account>::withdraw(
-                                &servant,
-                                arguments.0,
-                                &arguments.1,
-                            )
-                            .await
-                        {
-                            ::core::result::Result::Ok(result) => {
-                                request.reply((result,))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::ByValue<f64>,
+                            ::zorb::__private::BorrowedText,
+                        ),
+                        (f64,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Account>::withdraw)
                 }
                 ::core::option::Option::Some(2) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        if let ::core::result::Result::Err(error) = request
-                            .arguments::<()>()
-                        {
-                            return request.system_exception(&error);
-                        }
-                        match <T as Account>::owner(&servant).await {
-                            ::core::result::Result::Ok(result) => {
-                                request.reply((result,))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (),
+                        (::std::string::String,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Account>::owner)
                 }
                 ::core::option::Option::Some(3) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<(::std::borrow::Cow<'_, str>,)>()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Account>::set_owner(&servant, &arguments.0).await {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (::zorb::__private::BorrowedText,),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Account>::set_owner)
                 }
                 ::core::option::Option::Some(4) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        if let ::core::result::Result::Err(error) = request
-                            .arguments::<()>()
-                        {
-                            return request.system_exception(&error);
-                        }
-                        match <T as Account>::rank(&servant).await {
-                            ::core::result::Result::Ok(result) => {
-                                request.reply((result,))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (),
+                        (i32,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Account>::rank)
                 }
                 ::core::option::Option::Some(5) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request.arguments::<(i32,)>() {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Account>::nudge(&servant, arguments.0).await {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (::zorb::__private::ByValue<i32>,),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Account>::nudge)
                 }
                 ::core::option::Option::Some(6) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<
-                                (
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::RefCodec<AccountRef>,
-                                    >,
-                                ),
-                            >()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Account>::peer(&servant, arguments.0.0).await {
-                            ::core::result::Result::Ok((result0, result1)) => {
-                                request
-                                    .reply((
-                                        ::zorb::__private::Enc::<
-                                            ::zorb::__private::RefCodec<AccountRef>,
-                                        >(&result0),
-                                        result1,
-                                    ))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::Taken<
+                                ::zorb::__private::RefCodec<AccountRef>,
+                            >,
+                        ),
+                        (::zorb::__private::RefCodec<AccountRef>, i32),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Account>::peer)
                 }
                 ::core::option::Option::Some(7) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<
-                                (
-                                    ::zorb::OctetsRef<'_>,
-                                    ::zorb::__private::Recycled<
-                                        ::zorb::__private::RefCodec<AccountRef>,
-                                    >,
-                                ),
-                            >()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Account>::store(&servant, arguments.0, &arguments.1)
-                            .await
-                        {
-                            ::core::result::Result::Ok(result) => {
-                                request
-                                    .reply((
-                                        ::zorb::__private::Enc::<
-                                            ::zorb::__private::Seq<
-                                                ::zorb::__private::RefCodec<AccountRef>,
-                                            >,
-                                        >(&result),
-                                    ))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::BorrowedOctets,
+                            ::zorb::__private::RecycledSeq<
+                                ::zorb::__private::RefCodec<AccountRef>,
+                            >,
+                        ),
+                        (
+                            ::zorb::__private::Seq<
+                                ::zorb::__private::RefCodec<AccountRef>,
+                            >,
+                        ),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Account>::store)
                 }
                 _ => request.unknown_operation(),
             }

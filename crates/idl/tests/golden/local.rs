@@ -80,40 +80,32 @@ pub mod here {
     );
     impl PlainRef {
         /// Operation `ping`.
-        pub async fn ping(&self) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "ping",
-            );
-            self.object.invoke::<_, (), ::zorb::SystemException>(&OPERATION, ()).await
+        pub fn ping(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (), _>("ping", ())
         }
         /// Reads attribute `name`.
-        pub async fn name(
+        pub fn name(
             &self,
-        ) -> ::core::result::Result<::std::string::String, ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "_get_name",
-            );
-            let (result,) = self
-                .object
-                .invoke::<
-                    _,
-                    (::std::string::String,),
-                    ::zorb::SystemException,
-                >(&OPERATION, ())
-                .await?;
-            ::core::result::Result::Ok(result)
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                ::std::string::String,
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (::std::string::String,), _>("_get_name", ())
         }
         /// Writes attribute `name`.
-        pub async fn set_name(
-            &self,
-            value: &str,
-        ) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "_set_name",
-            );
-            self.object
-                .invoke::<_, (), ::zorb::SystemException>(&OPERATION, (value,))
-                .await
+        pub fn set_name<'a>(
+            &'a self,
+            value: &'a str,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + 'a {
+            self.object.invoke::<_, (), _>("_set_name", (value,))
         }
     }
     /// Serves interface `IDL:Here/Plain:1.0` with a [`Plain`].
@@ -165,57 +157,33 @@ pub mod here {
                     (b"_set_name", 2),
                 ],
             );
-            let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        if let ::core::result::Result::Err(error) = request
-                            .arguments::<()>()
-                        {
-                            return request.system_exception(&error);
-                        }
-                        match <T as Plain>::ping(&servant).await {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Plain>::ping)
                 }
                 ::core::option::Option::Some(1) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        if let ::core::result::Result::Err(error) = request
-                            .arguments::<()>()
-                        {
-                            return request.system_exception(&error);
-                        }
-                        match <T as Plain>::name(&servant).await {
-                            ::core::result::Result::Ok(result) => {
-                                request.reply((result,))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (),
+                        (::std::string::String,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Plain>::name)
                 }
                 ::core::option::Option::Some(2) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<(::std::borrow::Cow<'_, str>,)>()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Plain>::set_name(&servant, &arguments.0).await {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (::zorb::__private::BorrowedText,),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Plain>::set_name)
                 }
                 _ => request.unknown_operation(),
             }

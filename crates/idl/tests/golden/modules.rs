@@ -103,22 +103,20 @@ pub mod m2 {
     ::zorb::__private::upcasts!(DerivedRef => [crate ::common::BaseRef]);
     impl DerivedRef {
         /// Operation `ping`.
-        pub async fn ping(&self) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "ping",
-            );
-            self.object.invoke::<_, (), ::zorb::SystemException>(&OPERATION, ()).await
+        pub fn ping(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (), _>("ping", ())
         }
         /// Operation `last`.
-        pub async fn last(&self) -> ::core::result::Result<m3::T5, derived::LastError> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "last",
-            );
-            let (result,) = self
-                .object
-                .invoke::<_, (m3::T5,), derived::LastError>(&OPERATION, ())
-                .await?;
-            ::core::result::Result::Ok(result)
+        pub fn last(
+            &self,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<m3::T5, derived::LastError>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (m3::T5,), _>("last", ())
         }
     }
     /// Serves interface `IDL:p1/M2/Derived:1.0` with a [`Derived`].
@@ -168,39 +166,24 @@ pub mod m2 {
                 31,
                 &[(b"ping", 0), (b"last", 1)],
             );
-            let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        if let ::core::result::Result::Err(error) = request
-                            .arguments::<()>()
-                        {
-                            return request.system_exception(&error);
-                        }
-                        match <T as crate::common::Base>::ping(&servant).await {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as crate::common::Base>::ping)
                 }
                 ::core::option::Option::Some(1) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        if let ::core::result::Result::Err(error) = request
-                            .arguments::<()>()
-                        {
-                            return request.system_exception(&error);
-                        }
-                        match <T as Derived>::last(&servant).await {
-                            ::core::result::Result::Ok(result) => {
-                                request.reply((result,))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (),
+                        (m3::T5,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Derived>::last)
                 }
                 _ => request.unknown_operation(),
             }

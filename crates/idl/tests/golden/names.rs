@@ -72,51 +72,39 @@ pub mod names {
     );
     impl SelfRef {
         /// Operation `clone`.
-        pub async fn clone_(
+        pub fn clone_(
             &self,
-        ) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "clone",
-            );
-            self.object.invoke::<_, (), ::zorb::SystemException>(&OPERATION, ()).await
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (), _>("clone", ())
         }
         /// Operation `type`.
-        pub async fn type_(
+        pub fn type_(
             &self,
             loop_: i32,
             self_: i32,
-        ) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "type",
-            );
-            self.object
-                .invoke::<_, (), ::zorb::SystemException>(&OPERATION, (loop_, self_))
-                .await
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (), _>("type", (loop_, self_))
         }
         /// Reads attribute `ref`.
-        pub async fn ref_(
+        pub fn ref_(
             &self,
-        ) -> ::core::result::Result<i32, ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "_get_ref",
-            );
-            let (result,) = self
-                .object
-                .invoke::<_, (i32,), ::zorb::SystemException>(&OPERATION, ())
-                .await?;
-            ::core::result::Result::Ok(result)
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<i32, ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (i32,), _>("_get_ref", ())
         }
         /// Writes attribute `ref`.
-        pub async fn set_ref(
+        pub fn set_ref(
             &self,
             value: i32,
-        ) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "_set_ref",
-            );
-            self.object
-                .invoke::<_, (), ::zorb::SystemException>(&OPERATION, (value,))
-                .await
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (), _>("_set_ref", (value,))
         }
     }
     /// Serves interface `IDL:Names/self:1.0` with a [`Self_`].
@@ -172,73 +160,45 @@ pub mod names {
                     (b"type", 1),
                 ],
             );
-            let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        if let ::core::result::Result::Err(error) = request
-                            .arguments::<()>()
-                        {
-                            return request.system_exception(&error);
-                        }
-                        match <T_ as Self_>::clone_(&servant).await {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T_ as Self_>::clone_)
                 }
                 ::core::option::Option::Some(1) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request.arguments::<(i32, i32)>() {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T_ as Self_>::type_(&servant, arguments.0, arguments.1)
-                            .await
-                        {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::ByValue<i32>,
+                            ::zorb::__private::ByValue<i32>,
+                        ),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T_ as Self_>::type_)
                 }
                 ::core::option::Option::Some(2) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        if let ::core::result::Result::Err(error) = request
-                            .arguments::<()>()
-                        {
-                            return request.system_exception(&error);
-                        }
-                        match <T_ as Self_>::ref_(&servant).await {
-                            ::core::result::Result::Ok(result) => {
-                                request.reply((result,))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (),
+                        (i32,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T_ as Self_>::ref_)
                 }
                 ::core::option::Option::Some(3) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request.arguments::<(i32,)>() {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T_ as Self_>::set_ref(&servant, arguments.0).await {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (::zorb::__private::ByValue<i32>,),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T_ as Self_>::set_ref)
                 }
                 _ => request.unknown_operation(),
             }
@@ -341,32 +301,22 @@ pub mod names {
     );
     impl VendorRef {
         /// Operation `getIt`.
-        pub async fn get_it(
+        pub fn get_it(
             &self,
             function: i32,
-        ) -> ::core::result::Result<i32, ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "getIt",
-            );
-            let (result,) = self
-                .object
-                .invoke::<_, (i32,), ::zorb::SystemException>(&OPERATION, (function,))
-                .await?;
-            ::core::result::Result::Ok(result)
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<i32, ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (i32,), _>("getIt", (function,))
         }
         /// Operation `get_it`.
-        pub async fn fetch(
+        pub fn fetch(
             &self,
             function: i32,
-        ) -> ::core::result::Result<i32, ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "get_it",
-            );
-            let (result,) = self
-                .object
-                .invoke::<_, (i32,), ::zorb::SystemException>(&OPERATION, (function,))
-                .await?;
-            ::core::result::Result::Ok(result)
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<i32, ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (i32,), _>("get_it", (function,))
         }
     }
     /// Serves interface `IDL:Names/Vendor:1.0` with a [`Vendor`].
@@ -413,43 +363,24 @@ pub mod names {
                 31,
                 &[(b"getIt", 0), (b"get_it", 1)],
             );
-            let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request.arguments::<(i32,)>() {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T_ as Vendor>::get_it(&servant, arguments.0).await {
-                            ::core::result::Result::Ok(result) => {
-                                request.reply((result,))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (::zorb::__private::ByValue<i32>,),
+                        (i32,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T_ as Vendor>::get_it)
                 }
                 ::core::option::Option::Some(1) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request.arguments::<(i32,)>() {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T_ as Vendor>::fetch(&servant, arguments.0).await {
-                            ::core::result::Result::Ok(result) => {
-                                request.reply((result,))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (::zorb::__private::ByValue<i32>,),
+                        (i32,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T_ as Vendor>::fetch)
                 }
                 _ => request.unknown_operation(),
             }
@@ -523,11 +454,12 @@ pub mod names {
         );
         impl TwoRef {
             /// Operation `f`.
-            pub async fn f(&self) -> ::core::result::Result<(), two::FError> {
-                static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                    "f",
-                );
-                self.object.invoke::<_, (), two::FError>(&OPERATION, ()).await
+            pub fn f(
+                &self,
+            ) -> impl ::core::future::Future<
+                Output = ::core::result::Result<(), two::FError>,
+            > + ::core::marker::Send + '_ {
+                self.object.invoke::<_, (), _>("f", ())
             }
         }
         /// Serves interface `IDL:Names/Inner/Two:1.0` with a [`Two`].
@@ -574,22 +506,15 @@ pub mod names {
                     32,
                     &[(b"f", 0)],
                 );
-                let servant = ::std::sync::Arc::clone(&self.servant);
                 match OPERATIONS.find(request.operation()) {
                     ::core::option::Option::Some(0) => {
-                        ::zorb::__private::Upcall::new(async move {
-                            if let ::core::result::Result::Err(error) = request
-                                .arguments::<()>()
-                            {
-                                return request.system_exception(&error);
-                            }
-                            match <T_ as Two>::f(&servant).await {
-                                ::core::result::Result::Ok(()) => request.reply(()),
-                                ::core::result::Result::Err(error) => {
-                                    request.exception(&error)
-                                }
-                            }
-                        })
+                        ::zorb::__private::upcall::<
+                            (),
+                            (),
+                            _,
+                            _,
+                            _,
+                        >(&self.servant, request, <T_ as Two>::f)
                     }
                     _ => request.unknown_operation(),
                 }

@@ -143,56 +143,42 @@ pub mod numbers {
     impl TillRef {
         /// Operation `add`. Gives back the result, `b`, `d`.
         #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
-        pub async fn add(
-            &self,
+        pub fn add<'a>(
+            &'a self,
             a: ::zorb::Fixed<5, 2>,
             b: ::zorb::Fixed<5, 2>,
             c: ::zorb::LongDouble,
             e: i8,
-            f: &[i8],
-        ) -> ::core::result::Result<
-            (::zorb::Fixed<5, 2>, ::zorb::Fixed<5, 2>, ::zorb::LongDouble),
-            ::zorb::SystemException,
-        > {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "add",
-            );
+            f: &'a [i8],
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                (::zorb::Fixed<5, 2>, ::zorb::Fixed<5, 2>, ::zorb::LongDouble),
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + 'a {
             self.object
                 .invoke::<
                     _,
                     (::zorb::Fixed<5, 2>, ::zorb::Fixed<5, 2>, ::zorb::LongDouble),
-                    ::zorb::SystemException,
-                >(&OPERATION, (a, b, c, e, f))
-                .await
+                    _,
+                >("add", (a, b, c, e, f))
         }
         /// Reads attribute `balance`.
-        pub async fn balance(
+        pub fn balance(
             &self,
-        ) -> ::core::result::Result<::zorb::Fixed<5, 2>, ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "_get_balance",
-            );
-            let (result,) = self
-                .object
-                .invoke::<
-                    _,
-                    (::zorb::Fixed<5, 2>,),
-                    ::zorb::SystemException,
-                >(&OPERATION, ())
-                .await?;
-            ::core::result::Result::Ok(result)
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<::zorb::Fixed<5, 2>, ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (::zorb::Fixed<5, 2>,), _>("_get_balance", ())
         }
         /// Writes attribute `balance`.
-        pub async fn set_balance(
+        pub fn set_balance(
             &self,
             value: ::zorb::Fixed<5, 2>,
-        ) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "_set_balance",
-            );
-            self.object
-                .invoke::<_, (), ::zorb::SystemException>(&OPERATION, (value,))
-                .await
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (), _>("_set_balance", (value,))
         }
     }
     /// Serves interface `IDL:Numbers/Till:1.0` with a [`Till`].
@@ -244,79 +230,39 @@ pub mod numbers {
                     (b"_get_balance", 1),
                 ],
             );
-            let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<
-                                (
-                                    ::zorb::Fixed<5, 2>,
-                                    ::zorb::Fixed<5, 2>,
-                                    ::zorb::LongDouble,
-                                    i8,
-                                    ::zorb::__private::Numbers<'_, i8>,
-                                ),
-                            >()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Till>::add(
-                                &servant,
-                                arguments.0,
-                                arguments.1,
-                                arguments.2,
-                                arguments.3,
-                                &arguments.4,
-                            )
-                            .await
-                        {
-                            ::core::result::Result::Ok((result0, result1, result2)) => {
-                                request.reply((result0, result1, result2))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::ByValue<::zorb::Fixed<5, 2>>,
+                            ::zorb::__private::ByValue<::zorb::Fixed<5, 2>>,
+                            ::zorb::__private::ByValue<::zorb::LongDouble>,
+                            ::zorb::__private::ByValue<i8>,
+                            ::zorb::__private::BorrowedNumbers<i8>,
+                        ),
+                        (::zorb::Fixed<5, 2>, ::zorb::Fixed<5, 2>, ::zorb::LongDouble),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Till>::add)
                 }
                 ::core::option::Option::Some(1) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        if let ::core::result::Result::Err(error) = request
-                            .arguments::<()>()
-                        {
-                            return request.system_exception(&error);
-                        }
-                        match <T as Till>::balance(&servant).await {
-                            ::core::result::Result::Ok(result) => {
-                                request.reply((result,))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (),
+                        (::zorb::Fixed<5, 2>,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Till>::balance)
                 }
                 ::core::option::Option::Some(2) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<(::zorb::Fixed<5, 2>,)>()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Till>::set_balance(&servant, arguments.0).await {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (::zorb::__private::ByValue<::zorb::Fixed<5, 2>>,),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Till>::set_balance)
                 }
                 _ => request.unknown_operation(),
             }

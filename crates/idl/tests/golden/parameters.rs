@@ -223,31 +223,27 @@ pub mod parameters {
     impl AllRef {
         /// Operation `in_all`.
         #[allow(clippy::too_many_arguments, reason = "the IDL has as many")]
-        pub async fn in_all<'a>(
-            &self,
+        pub fn in_all<'a>(
+            &'a self,
             k: impl ::core::convert::Into<::zorb::Octets<'a>>,
-            l: &[i32],
-            f: &[bool],
-            n: &str,
-            ns: &[::std::string::String],
-            t: &[::std::string::String],
-            m: &[[f64; 2]; 2],
-        ) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "in_all",
-            );
-            let k: ::zorb::Octets<'a> = ::core::convert::Into::into(k);
+            l: &'a [i32],
+            f: &'a [bool],
+            n: &'a str,
+            ns: &'a [::std::string::String],
+            t: &'a [::std::string::String],
+            m: &'a [[f64; 2]; 2],
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + 'a {
             self.object
                 .invoke::<
                     _,
                     (),
-                    ::zorb::SystemException,
+                    _,
                 >(
-                    &OPERATION,
+                    "in_all",
                     (
-                        ::zorb::__private::Enc::<
-                            ::zorb::__private::BoundedOctets<16>,
-                        >(&k),
+                        ::zorb::__private::HeldOctets::<'a, 16>::new(k),
                         l,
                         f,
                         ::zorb::__private::Enc::<::zorb::__private::BoundedStr<8>>(n),
@@ -263,160 +259,122 @@ pub mod parameters {
                         m,
                     ),
                 )
-                .await
         }
         /// Operation `in_more`.
         #[allow(clippy::too_many_arguments, reason = "the IDL has as many")]
-        pub async fn in_more(
-            &self,
-            p: &[::std::string::String; 2],
+        pub fn in_more<'a>(
+            &'a self,
+            p: &'a [::std::string::String; 2],
             c: Color,
-            q: &Point,
-            r: impl ::core::convert::Into<::core::option::Option<PeerRef>>,
-            o: impl ::core::convert::Into<::core::option::Option<::zorb::ObjectRef>>,
-            w: &str,
+            q: &'a Point,
+            r: impl ::zorb::IntoReference<PeerRef>,
+            o: impl ::zorb::IntoReference<::zorb::ObjectRef>,
+            w: &'a str,
             x: ::zorb::WChar,
-        ) -> ::core::result::Result<(), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "in_more",
-            );
-            let r: ::core::option::Option<PeerRef> = ::core::convert::Into::into(r);
-            let o: ::core::option::Option<::zorb::ObjectRef> = ::core::convert::Into::into(
-                o,
-            );
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(), ::zorb::SystemException>,
+        > + ::core::marker::Send + 'a {
             self.object
                 .invoke::<
                     _,
                     (),
-                    ::zorb::SystemException,
+                    _,
                 >(
-                    &OPERATION,
+                    "in_more",
                     (
                         ::zorb::__private::Enc::<
                             ::zorb::__private::Array<::zorb::__private::BoundedStr<8>, 2>,
                         >(p),
                         c,
                         q,
-                        ::zorb::__private::Enc::<
+                        ::zorb::__private::Held::<
                             ::zorb::__private::RefCodec<PeerRef>,
-                        >(&r),
-                        ::zorb::__private::Enc::<
+                        >::reference(r),
+                        ::zorb::__private::Held::<
                             ::zorb::__private::RefCodec<::zorb::ObjectRef>,
-                        >(&o),
+                        >::reference(o),
                         ::zorb::__private::Enc::<::zorb::__private::WideStr>(w),
                         x,
                     ),
                 )
-                .await
         }
         /// Operation `out_all`. Gives back the result, `l`, `n`, `ns`, `m`, `p`.
         #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
-        pub async fn out_all(
+        pub fn out_all(
             &self,
-        ) -> ::core::result::Result<
-            (
-                ::zorb::Bytes,
-                ::std::vec::Vec<i32>,
-                ::std::string::String,
-                ::std::vec::Vec<::std::string::String>,
-                [[f64; 2]; 2],
-                [::std::string::String; 2],
-            ),
-            ::zorb::SystemException,
-        > {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "out_all",
-            );
-            let (result0, result1, result2, result3, result4, result5) = self
-                .object
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                (
+                    ::zorb::Bytes,
+                    ::std::vec::Vec<i32>,
+                    ::std::string::String,
+                    ::std::vec::Vec<::std::string::String>,
+                    [[f64; 2]; 2],
+                    [::std::string::String; 2],
+                ),
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + '_ {
+            self.object
                 .invoke::<
                     _,
                     (
-                        ::zorb::__private::Dec<::zorb::__private::BoundedOctets<16>>,
+                        ::zorb::__private::BoundedOctets<16>,
                         ::std::vec::Vec<i32>,
-                        ::zorb::__private::Dec<::zorb::__private::BoundedStr<8>>,
-                        ::zorb::__private::Dec<
-                            ::zorb::__private::Seq<::zorb::__private::BoundedStr<8>>,
-                        >,
+                        ::zorb::__private::BoundedStr<8>,
+                        ::zorb::__private::Seq<::zorb::__private::BoundedStr<8>>,
                         [[f64; 2]; 2],
-                        ::zorb::__private::Dec<
-                            ::zorb::__private::Array<::zorb::__private::BoundedStr<8>, 2>,
-                        >,
+                        ::zorb::__private::Array<::zorb::__private::BoundedStr<8>, 2>,
                     ),
-                    ::zorb::SystemException,
-                >(&OPERATION, ())
-                .await?;
-            ::core::result::Result::Ok((
-                result0.0,
-                result1,
-                result2.0,
-                result3.0,
-                result4,
-                result5.0,
-            ))
+                    _,
+                >("out_all", ())
         }
         /// Operation `inout_all`. Gives back `c`, `q`, `r`, `o`, `w`.
         #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
-        pub async fn inout_all(
-            &self,
+        pub fn inout_all<'a>(
+            &'a self,
             c: Color,
-            q: &Point,
-            r: impl ::core::convert::Into<::core::option::Option<PeerRef>>,
-            o: impl ::core::convert::Into<::core::option::Option<::zorb::ObjectRef>>,
-            w: &str,
-        ) -> ::core::result::Result<
-            (
-                Color,
-                Point,
-                ::core::option::Option<PeerRef>,
-                ::core::option::Option<::zorb::ObjectRef>,
-                ::std::string::String,
-            ),
-            ::zorb::SystemException,
-        > {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "inout_all",
-            );
-            let r: ::core::option::Option<PeerRef> = ::core::convert::Into::into(r);
-            let o: ::core::option::Option<::zorb::ObjectRef> = ::core::convert::Into::into(
-                o,
-            );
-            let (result0, result1, result2, result3, result4) = self
-                .object
+            q: &'a Point,
+            r: impl ::zorb::IntoReference<PeerRef>,
+            o: impl ::zorb::IntoReference<::zorb::ObjectRef>,
+            w: &'a str,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                (
+                    Color,
+                    Point,
+                    ::core::option::Option<PeerRef>,
+                    ::core::option::Option<::zorb::ObjectRef>,
+                    ::std::string::String,
+                ),
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + 'a {
+            self.object
                 .invoke::<
                     _,
                     (
                         Color,
                         Point,
-                        ::zorb::__private::Dec<::zorb::__private::RefCodec<PeerRef>>,
-                        ::zorb::__private::Dec<
-                            ::zorb::__private::RefCodec<::zorb::ObjectRef>,
-                        >,
-                        ::zorb::__private::Dec<::zorb::__private::WideStr>,
+                        ::zorb::__private::RefCodec<PeerRef>,
+                        ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                        ::zorb::__private::WideStr,
                     ),
-                    ::zorb::SystemException,
+                    _,
                 >(
-                    &OPERATION,
+                    "inout_all",
                     (
                         c,
                         q,
-                        ::zorb::__private::Enc::<
+                        ::zorb::__private::Held::<
                             ::zorb::__private::RefCodec<PeerRef>,
-                        >(&r),
-                        ::zorb::__private::Enc::<
+                        >::reference(r),
+                        ::zorb::__private::Held::<
                             ::zorb::__private::RefCodec<::zorb::ObjectRef>,
-                        >(&o),
+                        >::reference(o),
                         ::zorb::__private::Enc::<::zorb::__private::WideStr>(w),
                     ),
                 )
-                .await?;
-            ::core::result::Result::Ok((
-                result0,
-                result1,
-                result2.0,
-                result3.0,
-                result4.0,
-            ))
         }
     }
     /// Serves interface `IDL:Parameters/All:1.0` with a [`All`].
@@ -472,195 +430,99 @@ pub mod parameters {
                     (b"in_all", 0),
                 ],
             );
-            let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<
-                                (
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::BoundedOctets<16>,
-                                    >,
-                                    ::zorb::__private::Numbers<'_, i32>,
-                                    ::zorb::__private::Recycled<bool>,
-                                    ::zorb::__private::Dec<::zorb::__private::BoundedStr<8>>,
-                                    ::zorb::__private::Recycled<
-                                        ::zorb::__private::BoundedStr<8>,
-                                    >,
-                                    ::zorb::__private::Recycled<
-                                        ::zorb::__private::BoundedStr<8>,
-                                        2,
-                                    >,
-                                    [[f64; 2]; 2],
-                                ),
-                            >()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as All>::in_all(
-                                &servant,
-                                ::zorb::OctetsRef::new(&arguments.0.0),
-                                &arguments.1,
-                                &arguments.2,
-                                &arguments.3.0,
-                                &arguments.4,
-                                &arguments.5,
-                                &arguments.6,
-                            )
-                            .await
-                        {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::BorrowedBoundedOctets<16>,
+                            ::zorb::__private::BorrowedNumbers<i32>,
+                            ::zorb::__private::RecycledSeq<bool>,
+                            ::zorb::__private::ByRef<
+                                ::zorb::__private::BoundedStr<8>,
+                                str,
+                            >,
+                            ::zorb::__private::RecycledSeq<
+                                ::zorb::__private::BoundedStr<8>,
+                            >,
+                            ::zorb::__private::RecycledSeq<
+                                ::zorb::__private::BoundedStr<8>,
+                                2,
+                            >,
+                            ::zorb::__private::ByRef<[[f64; 2]; 2], [[f64; 2]; 2]>,
+                        ),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as All>::in_all)
                 }
                 ::core::option::Option::Some(1) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<
-                                (
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::Array<
-                                            ::zorb::__private::BoundedStr<8>,
-                                            2,
-                                        >,
-                                    >,
-                                    Color,
-                                    Point,
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::RefCodec<PeerRef>,
-                                    >,
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::RefCodec<::zorb::ObjectRef>,
-                                    >,
-                                    ::zorb::__private::Dec<::zorb::__private::WideStr>,
-                                    ::zorb::WChar,
-                                ),
-                            >()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as All>::in_more(
-                                &servant,
-                                &arguments.0.0,
-                                arguments.1,
-                                &arguments.2,
-                                arguments.3.0,
-                                arguments.4.0,
-                                &arguments.5.0,
-                                arguments.6,
-                            )
-                            .await
-                        {
-                            ::core::result::Result::Ok(()) => request.reply(()),
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::ByRef<
+                                ::zorb::__private::Array<
+                                    ::zorb::__private::BoundedStr<8>,
+                                    2,
+                                >,
+                                [::std::string::String; 2],
+                            >,
+                            ::zorb::__private::ByValue<Color>,
+                            ::zorb::__private::ByRef<Point, Point>,
+                            ::zorb::__private::Taken<
+                                ::zorb::__private::RefCodec<PeerRef>,
+                            >,
+                            ::zorb::__private::Taken<
+                                ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                            >,
+                            ::zorb::__private::ByRef<::zorb::__private::WideStr, str>,
+                            ::zorb::__private::ByValue<::zorb::WChar>,
+                        ),
+                        (),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as All>::in_more)
                 }
                 ::core::option::Option::Some(2) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        if let ::core::result::Result::Err(error) = request
-                            .arguments::<()>()
-                        {
-                            return request.system_exception(&error);
-                        }
-                        match <T as All>::out_all(&servant).await {
-                            ::core::result::Result::Ok(
-                                (result0, result1, result2, result3, result4, result5),
-                            ) => {
-                                request
-                                    .reply((
-                                        ::zorb::__private::Enc::<
-                                            ::zorb::__private::BoundedOctets<16>,
-                                        >(&result0),
-                                        result1,
-                                        ::zorb::__private::Enc::<
-                                            ::zorb::__private::BoundedStr<8>,
-                                        >(&result2),
-                                        ::zorb::__private::Enc::<
-                                            ::zorb::__private::Seq<::zorb::__private::BoundedStr<8>>,
-                                        >(&result3),
-                                        result4,
-                                        ::zorb::__private::Enc::<
-                                            ::zorb::__private::Array<
-                                                ::zorb::__private::BoundedStr<8>,
-                                                2,
-                                            >,
-                                        >(&result5),
-                                    ))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (),
+                        (
+                            ::zorb::__private::BoundedOctets<16>,
+                            ::std::vec::Vec<i32>,
+                            ::zorb::__private::BoundedStr<8>,
+                            ::zorb::__private::Seq<::zorb::__private::BoundedStr<8>>,
+                            [[f64; 2]; 2],
+                            ::zorb::__private::Array<::zorb::__private::BoundedStr<8>, 2>,
+                        ),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as All>::out_all)
                 }
                 ::core::option::Option::Some(3) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<
-                                (
-                                    Color,
-                                    Point,
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::RefCodec<PeerRef>,
-                                    >,
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::RefCodec<::zorb::ObjectRef>,
-                                    >,
-                                    ::zorb::__private::Dec<::zorb::__private::WideStr>,
-                                ),
-                            >()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as All>::inout_all(
-                                &servant,
-                                arguments.0,
-                                &arguments.1,
-                                arguments.2.0,
-                                arguments.3.0,
-                                &arguments.4.0,
-                            )
-                            .await
-                        {
-                            ::core::result::Result::Ok(
-                                (result0, result1, result2, result3, result4),
-                            ) => {
-                                request
-                                    .reply((
-                                        result0,
-                                        result1,
-                                        ::zorb::__private::Enc::<
-                                            ::zorb::__private::RefCodec<PeerRef>,
-                                        >(&result2),
-                                        ::zorb::__private::Enc::<
-                                            ::zorb::__private::RefCodec<::zorb::ObjectRef>,
-                                        >(&result3),
-                                        ::zorb::__private::Enc::<
-                                            ::zorb::__private::WideStr,
-                                        >(&result4),
-                                    ))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::ByValue<Color>,
+                            ::zorb::__private::ByRef<Point, Point>,
+                            ::zorb::__private::Taken<
+                                ::zorb::__private::RefCodec<PeerRef>,
+                            >,
+                            ::zorb::__private::Taken<
+                                ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                            >,
+                            ::zorb::__private::ByRef<::zorb::__private::WideStr, str>,
+                        ),
+                        (
+                            Color,
+                            Point,
+                            ::zorb::__private::RefCodec<PeerRef>,
+                            ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                            ::zorb::__private::WideStr,
+                        ),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as All>::inout_all)
                 }
                 _ => request.unknown_operation(),
             }

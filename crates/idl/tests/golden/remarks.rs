@@ -170,30 +170,24 @@ impl StoreRef {
 
  Operation `put`. Gives back the result, `what`, `put_at`.*/
     #[allow(clippy::type_complexity, reason = "the IDL has as many results")]
-    pub async fn put(
-        &self,
-        name: &str,
-        what: &Thing,
-    ) -> ::core::result::Result<(i32, Thing, Place), store::PutError> {
-        static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-            "put",
-        );
-        self.object
-            .invoke::<_, (i32, Thing, Place), store::PutError>(&OPERATION, (name, what))
-            .await
+    pub fn put<'a>(
+        &'a self,
+        name: &'a str,
+        what: &'a Thing,
+    ) -> impl ::core::future::Future<
+        Output = ::core::result::Result<(i32, Thing, Place), store::PutError>,
+    > + ::core::marker::Send + 'a {
+        self.object.invoke::<_, (i32, Thing, Place), _>("put", (name, what))
     }
     /** Its own, not what is in it.
 
  Reads attribute `size`.*/
-    pub async fn size(&self) -> ::core::result::Result<i32, ::zorb::SystemException> {
-        static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-            "_get_size",
-        );
-        let (result,) = self
-            .object
-            .invoke::<_, (i32,), ::zorb::SystemException>(&OPERATION, ())
-            .await?;
-        ::core::result::Result::Ok(result)
+    pub fn size(
+        &self,
+    ) -> impl ::core::future::Future<
+        Output = ::core::result::Result<i32, ::zorb::SystemException>,
+    > + ::core::marker::Send + '_ {
+        self.object.invoke::<_, (i32,), _>("_get_size", ())
     }
 }
 /// Serves interface `IDL:Store:1.0` with a [`Store`].
@@ -237,37 +231,27 @@ impl<T: Store> ::zorb::__private::Skeleton for StoreServant<T> {
             31,
             &[(b"put", 0), (b"_get_size", 1)],
         );
-        let servant = ::std::sync::Arc::clone(&self.servant);
         match OPERATIONS.find(request.operation()) {
             ::core::option::Option::Some(0) => {
-                ::zorb::__private::Upcall::new(async move {
-                    let arguments = match request
-                        .arguments::<(::std::borrow::Cow<'_, str>, Thing)>()
-                    {
-                        ::core::result::Result::Ok(arguments) => arguments,
-                        ::core::result::Result::Err(error) => {
-                            return request.system_exception(&error);
-                        }
-                    };
-                    match <T as Store>::put(&servant, &arguments.0, &arguments.1).await {
-                        ::core::result::Result::Ok((result0, result1, result2)) => {
-                            request.reply((result0, result1, result2))
-                        }
-                        ::core::result::Result::Err(error) => request.exception(&error),
-                    }
-                })
+                ::zorb::__private::upcall::<
+                    (
+                        ::zorb::__private::BorrowedText,
+                        ::zorb::__private::ByRef<Thing, Thing>,
+                    ),
+                    (i32, Thing, Place),
+                    _,
+                    _,
+                    _,
+                >(&self.servant, request, <T as Store>::put)
             }
             ::core::option::Option::Some(1) => {
-                ::zorb::__private::Upcall::new(async move {
-                    if let ::core::result::Result::Err(error) = request.arguments::<()>()
-                    {
-                        return request.system_exception(&error);
-                    }
-                    match <T as Store>::size(&servant).await {
-                        ::core::result::Result::Ok(result) => request.reply((result,)),
-                        ::core::result::Result::Err(error) => request.exception(&error),
-                    }
-                })
+                ::zorb::__private::upcall::<
+                    (),
+                    (i32,),
+                    _,
+                    _,
+                    _,
+                >(&self.servant, request, <T as Store>::size)
             }
             _ => request.unknown_operation(),
         }

@@ -352,21 +352,14 @@ pub mod unions {
     );
     impl CalculatorRef {
         /// Operation `simplify`. Gives back the result, `other`.
-        pub async fn simplify(
-            &self,
-            it: &Expr,
-            other: &Maybe,
-        ) -> ::core::result::Result<(Expr, Maybe), ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "simplify",
-            );
-            self.object
-                .invoke::<
-                    _,
-                    (Expr, Maybe),
-                    ::zorb::SystemException,
-                >(&OPERATION, (it, other))
-                .await
+        pub fn simplify<'a>(
+            &'a self,
+            it: &'a Expr,
+            other: &'a Maybe,
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<(Expr, Maybe), ::zorb::SystemException>,
+        > + ::core::marker::Send + 'a {
+            self.object.invoke::<_, (Expr, Maybe), _>("simplify", (it, other))
         }
     }
     /// Serves interface `IDL:Unions/Calculator:1.0` with a [`Calculator`].
@@ -413,31 +406,18 @@ pub mod unions {
                 32,
                 &[(b"simplify", 0)],
             );
-            let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request.arguments::<(Expr, Maybe)>() {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Calculator>::simplify(
-                                &servant,
-                                &arguments.0,
-                                &arguments.1,
-                            )
-                            .await
-                        {
-                            ::core::result::Result::Ok((result0, result1)) => {
-                                request.reply((result0, result1))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::ByRef<Expr, Expr>,
+                            ::zorb::__private::ByRef<Maybe, Maybe>,
+                        ),
+                        (Expr, Maybe),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Calculator>::simplify)
                 }
                 _ => request.unknown_operation(),
             }

@@ -37,21 +37,15 @@ pub mod garden {
     ::zorb::__private::abstract_upcasts!(DescribedRef => [DescribedRef]);
     impl DescribedRef {
         /// Operation `describe`.
-        pub async fn describe(
+        pub fn describe(
             &self,
-        ) -> ::core::result::Result<::std::string::String, ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "describe",
-            );
-            let (result,) = self
-                .object
-                .invoke::<
-                    _,
-                    (::std::string::String,),
-                    ::zorb::SystemException,
-                >(&OPERATION, ())
-                .await?;
-            ::core::result::Result::Ok(result)
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                ::std::string::String,
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (::std::string::String,), _>("describe", ())
         }
     }
     ::zorb::__private::type_code!(
@@ -73,21 +67,15 @@ pub mod garden {
     ::zorb::__private::abstract_upcasts!(BedRef => [DescribedRef]);
     impl BedRef {
         /// Operation `describe`.
-        pub async fn describe(
+        pub fn describe(
             &self,
-        ) -> ::core::result::Result<::std::string::String, ::zorb::SystemException> {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "describe",
-            );
-            let (result,) = self
-                .object
-                .invoke::<
-                    _,
-                    (::std::string::String,),
-                    ::zorb::SystemException,
-                >(&OPERATION, ())
-                .await?;
-            ::core::result::Result::Ok(result)
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                ::std::string::String,
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + '_ {
+            self.object.invoke::<_, (::std::string::String,), _>("describe", ())
         }
     }
     /// Serves interface `IDL:example.com/Garden/Bed:1.0` with a [`Bed`].
@@ -137,24 +125,15 @@ pub mod garden {
                 32,
                 &[(b"describe", 0)],
             );
-            let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        if let ::core::result::Result::Err(error) = request
-                            .arguments::<()>()
-                        {
-                            return request.system_exception(&error);
-                        }
-                        match <T as Described>::describe(&servant).await {
-                            ::core::result::Result::Ok(result) => {
-                                request.reply((result,))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (),
+                        (::std::string::String,),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Described>::describe)
                 }
                 _ => request.unknown_operation(),
             }
@@ -387,7 +366,7 @@ pub mod garden {
     );
     impl GardenerRef {
         /// Operation `plant`. Gives back the result, `name`.
-        pub async fn plant(
+        pub fn plant(
             &self,
             what: impl ::core::convert::Into<
                 ::core::option::Option<::zorb::Value<Plant>>,
@@ -398,52 +377,37 @@ pub mod garden {
             anything: impl ::core::convert::Into<
                 ::core::option::Option<::zorb::Abstract<DescribedRef>>,
             >,
-        ) -> ::core::result::Result<
-            (
-                ::core::option::Option<::zorb::Value<::zorb::ValueBase>>,
-                ::core::option::Option<::zorb::Value<Label>>,
-            ),
-            ::zorb::SystemException,
-        > {
-            static OPERATION: ::zorb::__private::Operation = ::zorb::__private::Operation::two_way(
-                "plant",
-            );
-            let what: ::core::option::Option<::zorb::Value<Plant>> = ::core::convert::Into::into(
-                what,
-            );
-            let name: ::core::option::Option<::zorb::Value<Label>> = ::core::convert::Into::into(
-                name,
-            );
-            let anything: ::core::option::Option<::zorb::Abstract<DescribedRef>> = ::core::convert::Into::into(
-                anything,
-            );
-            let (result0, result1) = self
-                .object
+        ) -> impl ::core::future::Future<
+            Output = ::core::result::Result<
+                (
+                    ::core::option::Option<::zorb::Value<::zorb::ValueBase>>,
+                    ::core::option::Option<::zorb::Value<Label>>,
+                ),
+                ::zorb::SystemException,
+            >,
+        > + ::core::marker::Send + '_ {
+            self.object
                 .invoke::<
                     _,
                     (
-                        ::zorb::__private::Dec<
-                            ::zorb::__private::ValueCodec<::zorb::ValueBase>,
-                        >,
-                        ::zorb::__private::Dec<::zorb::__private::ValueCodec<Label>>,
+                        ::zorb::__private::ValueCodec<::zorb::ValueBase>,
+                        ::zorb::__private::ValueCodec<Label>,
                     ),
-                    ::zorb::SystemException,
+                    _,
                 >(
-                    &OPERATION,
+                    "plant",
                     (
-                        ::zorb::__private::Enc::<
+                        ::zorb::__private::Held::<
                             ::zorb::__private::ValueCodec<Plant>,
-                        >(&what),
-                        ::zorb::__private::Enc::<
+                        >::new(what),
+                        ::zorb::__private::Held::<
                             ::zorb::__private::ValueCodec<Label>,
-                        >(&name),
-                        ::zorb::__private::Enc::<
+                        >::new(name),
+                        ::zorb::__private::Held::<
                             ::zorb::__private::AbstractCodec<DescribedRef>,
-                        >(&anything),
+                        >::new(anything),
                     ),
                 )
-                .await?;
-            ::core::result::Result::Ok((result0.0, result1.0))
         }
     }
     /// Serves interface `IDL:example.com/Garden/Gardener:1.0` with a [`Gardener`].
@@ -490,54 +454,28 @@ pub mod garden {
                 32,
                 &[(b"plant", 0)],
             );
-            let servant = ::std::sync::Arc::clone(&self.servant);
             match OPERATIONS.find(request.operation()) {
                 ::core::option::Option::Some(0) => {
-                    ::zorb::__private::Upcall::new(async move {
-                        let arguments = match request
-                            .arguments::<
-                                (
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::ValueCodec<Plant>,
-                                    >,
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::ValueCodec<Label>,
-                                    >,
-                                    ::zorb::__private::Dec<
-                                        ::zorb::__private::AbstractCodec<DescribedRef>,
-                                    >,
-                                ),
-                            >()
-                        {
-                            ::core::result::Result::Ok(arguments) => arguments,
-                            ::core::result::Result::Err(error) => {
-                                return request.system_exception(&error);
-                            }
-                        };
-                        match <T as Gardener>::plant(
-                                &servant,
-                                arguments.0.0,
-                                arguments.1.0,
-                                arguments.2.0,
-                            )
-                            .await
-                        {
-                            ::core::result::Result::Ok((result0, result1)) => {
-                                request
-                                    .reply((
-                                        ::zorb::__private::Enc::<
-                                            ::zorb::__private::ValueCodec<::zorb::ValueBase>,
-                                        >(&result0),
-                                        ::zorb::__private::Enc::<
-                                            ::zorb::__private::ValueCodec<Label>,
-                                        >(&result1),
-                                    ))
-                            }
-                            ::core::result::Result::Err(error) => {
-                                request.exception(&error)
-                            }
-                        }
-                    })
+                    ::zorb::__private::upcall::<
+                        (
+                            ::zorb::__private::Taken<
+                                ::zorb::__private::ValueCodec<Plant>,
+                            >,
+                            ::zorb::__private::Taken<
+                                ::zorb::__private::ValueCodec<Label>,
+                            >,
+                            ::zorb::__private::Taken<
+                                ::zorb::__private::AbstractCodec<DescribedRef>,
+                            >,
+                        ),
+                        (
+                            ::zorb::__private::ValueCodec<::zorb::ValueBase>,
+                            ::zorb::__private::ValueCodec<Label>,
+                        ),
+                        _,
+                        _,
+                        _,
+                    >(&self.servant, request, <T as Gardener>::plant)
                 }
                 _ => request.unknown_operation(),
             }

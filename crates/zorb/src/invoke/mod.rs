@@ -18,10 +18,11 @@ pub use scope::SyncScope;
 
 use crate::blocking;
 use crate::object::ObjectRef;
+use crate::signature::Results;
 use crate::wire::CallError;
 use core::sync::atomic::{AtomicBool, Ordering};
 use zorb_cdr::{
-    BigEndian, ByteOrder, Decode, Encode, EncodeError, Encoder, Endian, LittleEndian, NativeEndian,
+    BigEndian, ByteOrder, Encode, EncodeError, Encoder, Endian, LittleEndian, NativeEndian,
 };
 use zorb_giop::{CompletionStatus, Fault, OperationError, SystemException};
 
@@ -60,39 +61,6 @@ impl Detours {
     }
 }
 
-/// What a stub knows of an operation.
-#[derive(Debug)]
-pub struct Operation {
-    name: &'static str,
-    one_way: bool,
-}
-
-impl Operation {
-    /// An operation with a reply.
-    #[must_use]
-    pub const fn two_way(name: &'static str) -> Self {
-        Self {
-            name,
-            one_way: false,
-        }
-    }
-
-    /// An operation without.
-    #[must_use]
-    pub const fn one_way(name: &'static str) -> Self {
-        Self {
-            name,
-            one_way: true,
-        }
-    }
-
-    /// Its name on the wire.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        self.name
-    }
-}
-
 type Arguments<'a> = dyn Fn(&mut Encoder<NativeEndian>) -> Result<(), EncodeError> + Sync + 'a;
 
 impl ObjectRef {
@@ -105,23 +73,32 @@ impl ObjectRef {
     /// Safe for the connection: what was begun is finished, and the server is told
     /// (CancelRequest). Whether the operation was carried out is not known then.
     #[doc(hidden)]
-    pub async fn invoke<A, R, E>(&self, operation: &Operation, arguments: A) -> Result<R, E>
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "it says that the future is `Send`, so that rustc need not find out for each stub"
+    )]
+    pub fn invoke<'a, A, R, E>(
+        &'a self,
+        operation: &'static str,
+        arguments: A,
+    ) -> impl Future<Output = Result<R::Values, E>> + Send + 'a
     where
-        A: Encode + Send + Sync,
-        R: for<'de> Decode<'de>,
+        A: Encode + Send + Sync + 'a,
+        R: Results,
         E: OperationError,
     {
-        debug_assert!(!operation.one_way, "one-way operations have no result");
-        let reply = self
-            .request(operation.name, &|e: &mut Encoder<NativeEndian>| {
-                self.relabel(e);
-                e.put(&arguments)
-            })
-            .await
-            .map_err(|exception| E::from(exception.received()))?;
-        match reply.message.header.endian {
-            Endian::Big => self.result::<BigEndian, R, E>(&reply),
-            Endian::Little => self.result::<LittleEndian, R, E>(&reply),
+        async move {
+            let reply = self
+                .request(operation, &|e: &mut Encoder<NativeEndian>| {
+                    self.relabel(e);
+                    e.put(&arguments)
+                })
+                .await
+                .map_err(|exception| E::from(exception.received()))?;
+            match reply.message.header.endian {
+                Endian::Big => self.result::<BigEndian, R, E>(&reply),
+                Endian::Little => self.result::<LittleEndian, R, E>(&reply),
+            }
         }
     }
 
@@ -133,20 +110,26 @@ impl ObjectRef {
     /// # Cancel safety
     /// Safe for the connection; whether the request was sent is not known then.
     #[doc(hidden)]
-    pub async fn invoke_oneway<A>(
-        &self,
-        operation: &Operation,
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "it says that the future is `Send`, so that rustc need not find out for each stub"
+    )]
+    pub fn invoke_oneway<'a, A>(
+        &'a self,
+        operation: &'static str,
         arguments: A,
-    ) -> Result<(), SystemException>
+    ) -> impl Future<Output = Result<(), SystemException>> + Send + 'a
     where
-        A: Encode + Send + Sync,
+        A: Encode + Send + Sync + 'a,
     {
-        self.request_one_way(operation.name, &|e: &mut Encoder<NativeEndian>| {
-            self.relabel(e);
-            e.put(&arguments)
-        })
-        .await
-        .map_err(SystemException::received)
+        async move {
+            self.request_one_way(operation, &|e: &mut Encoder<NativeEndian>| {
+                self.relabel(e);
+                e.put(&arguments)
+            })
+            .await
+            .map_err(SystemException::received)
+        }
     }
 
     /// Writes text as the reference says that its server really reads it.

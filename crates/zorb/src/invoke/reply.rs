@@ -1,6 +1,7 @@
 //! What a reply says.
 
 use crate::object::{Binding, ObjectRef};
+use crate::signature::Results;
 use crate::wire::refused_by_omniorb;
 use zorb_cdr::{
     BigEndian, ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Endian, LittleEndian,
@@ -38,9 +39,9 @@ impl Reply {
 }
 
 impl ObjectRef {
-    pub(super) fn result<O: ByteOrder, R, E>(&self, reply: &Reply) -> Result<R, E>
+    pub(super) fn result<O: ByteOrder, R, E>(&self, reply: &Reply) -> Result<R::Values, E>
     where
-        R: for<'de> Decode<'de>,
+        R: Results,
         E: OperationError,
     {
         // A status has been read, so the operation was carried out.
@@ -55,7 +56,7 @@ impl ObjectRef {
             .map_err(marshal)?
             .with_context(&**self.orb().inner());
         match reply.status {
-            ReplyStatus::NoException => d.get().map_err(marshal),
+            ReplyStatus::NoException => R::decode(&mut d).map_err(marshal),
             ReplyStatus::UserException => {
                 let id = d.read_raw_string().map_err(marshal)?;
                 match E::decode_user(id, &mut d) {

@@ -1,0 +1,53 @@
+//! Arguments that a stub's call owns: what it made of what the caller gave.
+
+use crate::interface::{Interface, IntoReference, RefCodec};
+use core::borrow::Borrow;
+use zorb_cdr::{BoundedOctets, ByteOrder, Codec, Encode, EncodeError, Encoder, Octets};
+
+/// A value that travels by codec `C`: a reference, a value, which calls take by value.
+pub struct Held<C: Codec>(C::Value);
+
+impl<C: Codec> Held<C> {
+    /// Takes what the caller gave.
+    pub fn new(value: impl Into<C::Value>) -> Self {
+        Self(value.into())
+    }
+}
+
+impl<R: Interface> Held<RefCodec<R>> {
+    /// Takes a reference.
+    pub fn reference(reference: impl IntoReference<R>) -> Self {
+        Self(reference.into_reference())
+    }
+}
+
+impl<C: Codec> core::fmt::Debug for Held<C> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Held").finish_non_exhaustive()
+    }
+}
+
+impl<C: Codec> Encode for Held<C> {
+    #[inline(always)]
+    fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
+        C::encode(self.0.borrow(), encoder)
+    }
+}
+
+/// `sequence<octet, N>`, borrowed or shared.
+#[derive(Debug)]
+pub struct HeldOctets<'a, const N: u32>(Octets<'a>);
+
+impl<'a, const N: u32> HeldOctets<'a, N> {
+    /// Takes what the caller gave.
+    pub fn new(octets: impl Into<Octets<'a>>) -> Self {
+        Self(octets.into())
+    }
+}
+
+impl<const N: u32> Encode for HeldOctets<'_, N> {
+    #[inline(always)]
+    fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
+        <BoundedOctets<N> as Codec>::encode(&self.0, encoder)
+    }
+}

@@ -1,0 +1,23 @@
+//! Signatures of operations as types: what stubs and skeletons of generated code name, so that there is nothing in them
+//! but names.
+//!
+//! Everything that every call does is written once here, for all types, and rustc looks at it once. What it would have to
+//! look at again for each of the thousands of operations of a large model, above all `async` blocks, it never sees there.
+//!
+//! - `results`: what comes back, on either side;
+//! - `held`: arguments that a stub's call owns;
+//! - `parameters`: how arguments are read, and handed to a servant;
+//! - `upcall`: from a request to the servant's method and on to the reply.
+
+mod held;
+mod parameters;
+mod results;
+mod upcall;
+
+pub use held::{Held, HeldOctets};
+pub use parameters::{
+    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue,
+    Parameter, Parameters, RecycledSeq, Taken,
+};
+pub use results::{Group, Results};
+pub use upcall::{Method, upcall};

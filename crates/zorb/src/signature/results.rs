@@ -1,0 +1,123 @@
+//! What an operation gives back: a tuple of codecs, and what Rust has in its place.
+
+use core::borrow::Borrow;
+use core::marker::PhantomData;
+use zorb_cdr::{ByteOrder, Codec, DecodeError, Decoder, Encode, EncodeError, Encoder};
+
+/// The codecs of a result and of what is `out` or `inout`, in the order of the reply.
+pub trait Results {
+    /// `()`, the value, or a tuple of them.
+    type Values;
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// What is wrong with the octets.
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Values, DecodeError>;
+
+    /// Writes them.
+    ///
+    /// # Errors
+    /// What cannot be expressed on the wire.
+    fn encode<O: ByteOrder>(
+        values: &Self::Values,
+        encoder: &mut Encoder<O>,
+    ) -> Result<(), EncodeError>;
+}
+
+/// Several results as one: where there are more than tuples have here.
+#[derive(Debug)]
+pub struct Group<R>(PhantomData<R>);
+
+impl<R: Results> Codec for Group<R> {
+    type Value = R::Values;
+    type Borrowed = R::Values;
+    const MIN_SIZE: usize = 0;
+
+    fn encode<O: ByteOrder>(
+        values: &R::Values,
+        encoder: &mut Encoder<O>,
+    ) -> Result<(), EncodeError> {
+        R::encode(values, encoder)
+    }
+
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<R::Values, DecodeError> {
+        R::decode(decoder)
+    }
+}
+
+/// Results on their way into a reply.
+pub(super) struct Written<'a, R: Results>(pub(super) &'a R::Values);
+
+impl<R: Results> Encode for Written<'_, R> {
+    #[inline(always)]
+    fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
+        R::encode(self.0, encoder)
+    }
+}
+
+impl Results for () {
+    type Values = ();
+
+    #[inline(always)]
+    fn decode<O: ByteOrder>(_: &mut Decoder<'_, O>) -> Result<(), DecodeError> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn encode<O: ByteOrder>((): &(), _: &mut Encoder<O>) -> Result<(), EncodeError> {
+        Ok(())
+    }
+}
+
+impl<C: Codec> Results for (C,) {
+    type Values = C::Value;
+
+    #[inline(always)]
+    fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<C::Value, DecodeError> {
+        C::decode(decoder)
+    }
+
+    #[inline(always)]
+    fn encode<O: ByteOrder>(value: &C::Value, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
+        C::encode(value.borrow(), encoder)
+    }
+}
+
+macro_rules! results {
+    ($($codec:ident $value:ident)*) => {
+        impl<$($codec: Codec),*> Results for ($($codec,)*) {
+            type Values = ($($codec::Value,)*);
+
+            #[inline(always)]
+            fn decode<Order: ByteOrder>(
+                decoder: &mut Decoder<'_, Order>,
+            ) -> Result<Self::Values, DecodeError> {
+                Ok(($($codec::decode(decoder)?,)*))
+            }
+
+            #[inline(always)]
+            fn encode<Order: ByteOrder>(
+                ($($value,)*): &Self::Values,
+                encoder: &mut Encoder<Order>,
+            ) -> Result<(), EncodeError> {
+                $($codec::encode($value.borrow(), encoder)?;)*
+                Ok(())
+            }
+        }
+    };
+}
+
+/// Implements it for these and for each shorter tuple, down to pairs.
+macro_rules! all_results {
+    ($last:ident $value:ident) => {};
+    ($codec:ident $value:ident $($rest:ident $r:ident)*) => {
+        results!($codec $value $($rest $r)*);
+        all_results!($($rest $r)*);
+    };
+}
+
+all_results! {
+    A a B b C c D d E e F f G g H h I i J j K k L l M m N n O o P p Q q
+    R r S s T t U u V v W w X x Y y Z z A1 a1 B1 b1 C1 c1 D1 d1 E1 e1 F1 f1 G1 g1
+}

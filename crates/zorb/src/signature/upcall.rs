@@ -1,0 +1,91 @@
+//! From a request to the servant's method, and from what that gives back to the reply.
+
+use super::parameters::{Arguments, Parameter, Parameters};
+use super::results::{Results, Written};
+use std::sync::Arc;
+use zorb_cdr::{ByteOrder, DecodeError, Decoder};
+use zorb_giop::OperationError;
+use zorb_poa::{Request, Upcall};
+
+/// A method of a servant `S`, with parameters `P`, that gives back `R` or ends with `E`: every `async fn` of a trait of
+/// generated code is one, for any lifetime `'a` of what it borrows.
+pub trait Method<'a, S, P: Parameters, R: Results, E> {
+    /// What the method returns.
+    type Calling: Future<Output = Result<R::Values, E>> + Send;
+
+    /// Calls it.
+    fn call<'m: 'a>(self, servant: &'a S, arguments: &'a mut P::Decoded<'m>) -> Self::Calling;
+}
+
+/// An upcall of `method`: reads the arguments, calls, writes the reply. It owns servant and request, and the arguments
+/// are borrowed from that. Nothing of it runs before it is polled.
+pub fn upcall<P, R, E, S, M>(servant: &Arc<S>, request: Request, method: M) -> Upcall
+where
+    P: Parameters + 'static,
+    R: Results + 'static,
+    E: OperationError + 'static,
+    S: Send + Sync + 'static,
+    M: for<'a> Method<'a, S, P, R, E> + Send + 'static,
+{
+    let servant = Arc::clone(servant);
+    Upcall::new(async move {
+        let mut arguments = match request.arguments::<Arguments<'_, P>>() {
+            Ok(arguments) => arguments.0,
+            Err(error) => return request.system_exception(&error),
+        };
+        match method.call(&servant, &mut arguments).await {
+            Ok(values) => request.reply(Written::<R>(&values)),
+            Err(error) => request.exception(&error),
+        }
+    })
+}
+
+macro_rules! method {
+    ($($p:ident $v:ident)*) => {
+        impl<$($p: Parameter),*> Parameters for ($($p,)*) {
+            type Decoded<'m> = ($($p::Decoded<'m>,)*);
+
+            #[inline(always)]
+            fn decode<'m, Order: ByteOrder>(
+                decoder: &mut Decoder<'m, Order>,
+            ) -> Result<Self::Decoded<'m>, DecodeError> {
+                let _ = &decoder;
+                Ok(($($p::decode(decoder)?,)*))
+            }
+        }
+
+        impl<'a, Servant, R1, Error, Calling, Function, $($p: Parameter),*>
+            Method<'a, Servant, ($($p,)*), R1, Error> for Function
+        where
+            Servant: 'a,
+            R1: Results,
+            Function: FnOnce(&'a Servant, $($p::Passed<'a>),*) -> Calling,
+            Calling: Future<Output = Result<R1::Values, Error>> + Send,
+        {
+            type Calling = Calling;
+
+            #[inline(always)]
+            fn call<'m: 'a>(
+                self,
+                servant: &'a Servant,
+                ($($v,)*): &'a mut ($($p::Decoded<'m>,)*),
+            ) -> Calling {
+                self(servant, $($p::pass($v)),*)
+            }
+        }
+    };
+}
+
+/// Implements it for as many parameters and for each smaller number.
+macro_rules! methods {
+    () => { method!(); };
+    ($p:ident $v:ident $($rest:ident $r:ident)*) => {
+        method!($p $v $($rest $r)*);
+        methods!($($rest $r)*);
+    };
+}
+
+methods! {
+    A a B b C c D d E e F f G g H h I i J j K k L l M m N n O o P p Q q
+    R r S s T t U u V v W w X x Y y Z z A1 a1 B1 b1 C1 c1 D1 d1 E1 e1 F1 f1 G1 g1
+}
