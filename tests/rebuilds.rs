@@ -1,0 +1,184 @@
+//! What cargo compiles again when IDL changes, and what it leaves alone, through each of the three doors.
+//!
+//! A workspace of three packages, one for each door, is checked by a real cargo again and again. It has a target directory
+//! of its own, which stays: only the first run compiles the ORB there.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The three packages on disk.
+struct World {
+    root: PathBuf,
+}
+
+/// Names of packages.
+type Names = BTreeSet<&'static str>;
+
+const DOORS: [&str; 3] = ["attribute", "inline", "script"];
+
+fn names(of: &[&'static str]) -> Names {
+    of.iter().copied().collect()
+}
+
+impl World {
+    fn new() -> Self {
+        let world = Self {
+            root: Path::new(env!("CARGO_TARGET_TMPDIR")).join("rebuilds"),
+        };
+        let house = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let (orb, compiler) = (house.join("crates/zorb"), house.join("crates/idl"));
+        world.write(
+            "Cargo.toml",
+            &format!(
+                "[workspace]\nresolver = \"3\"\nmembers = {DOORS:?}\n\n[workspace.dependencies]\nzorb = {{ path = {orb:?} }}\nzorb-idl = {{ path = {compiler:?} }}\n"
+            ),
+        );
+        // The versions of the house, of which no registry need be asked.
+        let lock = fs::read_to_string(house.join("Cargo.lock")).expect("the house has a lock file");
+        world.write("Cargo.lock", &lock);
+        for door in DOORS {
+            let script = match door {
+                "script" => "\n[build-dependencies]\nzorb-idl.workspace = true\n",
+                _ => "",
+            };
+            world.write(
+                &format!("{door}/Cargo.toml"),
+                &format!(
+                    "[package]\nname = {door:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nzorb.workspace = true\n{script}"
+                ),
+            );
+            world.write(
+                &format!("{door}/idl/shared.idl"),
+                "const long SHARED = 1;\n",
+            );
+            world.write(&format!("{door}/idl/other.idl"), "const long OTHER = 1;\n");
+            world.write(
+                &format!("{door}/idl/bank.idl"),
+                "#include \"shared.idl\"\n#ifndef LIMIT\n#define LIMIT 7\n#endif\nconst long MOST = LIMIT + SHARED;\ninterface Bank { void close(); };\n",
+            );
+        }
+        world.write(
+            "inline/src/lib.rs",
+            "zorb::idl! { r#\"\n#include \"idl/shared.idl\"\nconst long MOST = 7 + SHARED;\ninterface Bank { void close(); };\n\"# }\n",
+        );
+        world.write("attribute/src/lib.rs", &annotated(""));
+        world.write(
+            "script/src/lib.rs",
+            "include!(concat!(env!(\"OUT_DIR\"), \"/bank.rs\"));\n",
+        );
+        world.write("script/build.rs", &script(""));
+        world
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("the folder can be made");
+        fs::write(path, text).expect("the file can be written");
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Command {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(&self.root);
+        cargo.args(arguments).arg("--offline");
+        cargo.env("CARGO_TARGET_DIR", self.root.join("target"));
+        cargo
+    }
+
+    /// Checks all, and tells which packages of ours rustc was called for.
+    fn check(&self) -> Names {
+        let output = self
+            .cargo(&["check", "--workspace", "--message-format=json"])
+            .output()
+            .expect("cargo is there");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        let messages = cargo_metadata::Message::parse_stream(output.stdout.as_slice());
+        let compiled = messages.filter_map(|message| match message.expect("cargo speaks JSON") {
+            cargo_metadata::Message::CompilerArtifact(artifact) if !artifact.fresh => {
+                let library = artifact.target.is_lib();
+                let of = |door: &&&str| library && artifact.target.name == **door;
+                DOORS.iter().find(of).copied()
+            }
+            _ => None,
+        });
+        compiled.collect()
+    }
+
+    /// The same, where the IDL is faulty: what is said of it.
+    fn refusal(&self, door: &str) -> String {
+        let output = self.cargo(&["check", "--package", door]).output();
+        let output = output.expect("cargo is there");
+        assert!(!output.status.success(), "{door} was not compiled again");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+}
+
+/// The crate of the attribute, with these options beside the file.
+fn annotated(options: &str) -> String {
+    format!("#[zorb::idl_file(\"idl/bank.idl\"{options})]\npub mod bank {{}}\n")
+}
+
+/// A build script that sets these options.
+fn script(options: &str) -> String {
+    format!(
+        "fn main() -> Result<(), zorb_idl::BuildError> {{\n    zorb_idl::Build::new().file(\"idl/bank.idl\"){options}.compile(\"bank.rs\")?;\n    Ok(())\n}}\n"
+    )
+}
+
+#[test]
+fn only_what_uses_the_idl_that_changed_is_compiled_again() {
+    let world = World::new();
+    world.check();
+    assert_eq!(world.check(), names(&[]), "nothing has changed");
+
+    for door in DOORS {
+        world.write(&format!("{door}/idl/other.idl"), "const long OTHER = 2;\n");
+    }
+    assert_eq!(world.check(), names(&[]), "a file that nobody includes has");
+
+    for door in DOORS {
+        world.write(
+            &format!("{door}/idl/shared.idl"),
+            "const long SHARED = 2;\n",
+        );
+        assert_eq!(world.check(), names(&[door]), "an included file has");
+    }
+    assert_eq!(world.check(), names(&[]), "nothing has changed since");
+
+    for door in ["attribute", "script"] {
+        world.write(
+            &format!("{door}/idl/bank.idl"),
+            "#include \"shared.idl\"\n#ifndef LIMIT\n#define LIMIT 8\n#endif\nconst long MOST = LIMIT + SHARED;\n",
+        );
+        assert_eq!(world.check(), names(&[door]), "the file itself has");
+    }
+    world.write(
+        "inline/src/lib.rs",
+        "zorb::idl! { r#\"\n#include \"idl/shared.idl\"\nconst long MOST = 8 + SHARED;\n\"# }\n",
+    );
+    assert_eq!(world.check(), names(&["inline"]), "the text itself has");
+
+    world.write(
+        "attribute/src/lib.rs",
+        &annotated(", define(\"LIMIT\" = \"9\")"),
+    );
+    assert_eq!(world.check(), names(&["attribute"]), "an option has");
+    world.write("script/build.rs", &script(".define(\"LIMIT\", \"9\")"));
+    assert_eq!(world.check(), names(&["script"]), "an option has");
+
+    // And what it is compiled from is what the file has now: also where that is wrong, and right again.
+    for door in DOORS {
+        let shared = format!("{door}/idl/shared.idl");
+        world.write(&shared, "const long SHARED = LOST;\n");
+        let refusal = world.refusal(door);
+        assert!(
+            refusal.contains("shared.idl:1") && refusal.contains("LOST"),
+            "{refusal}"
+        );
+        world.write(&shared, "const long SHARED = 3;\n");
+        assert_eq!(world.check(), names(&[door]), "the fault is mended");
+    }
+    assert_eq!(world.check(), names(&[]), "nothing has changed since");
+}
