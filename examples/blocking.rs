@@ -8,7 +8,7 @@
 use std::sync::{Condvar, Mutex};
 use std::time::Instant;
 use zorb::blocking::{Orb, Wait};
-use zorb::{Interface, SystemException};
+use zorb::SystemException;
 
 zorb::idl! {
     module Bank {
