@@ -7,8 +7,8 @@
 
 use std::sync::{Condvar, Mutex};
 use std::time::Instant;
-use zorb::blocking::{Orb, Wait};
 use zorb::SystemException;
+use zorb::blocking::{Orb, Wait};
 
 zorb::idl! {
     module Bank {
