@@ -291,7 +291,7 @@ mod tests {
             "mod m {}",
         );
         assert!(text.contains("pub trait I : crate :: b :: Base"), "{text}");
-        assert!(text.contains("async fn g (& self ,)"), "{text}");
+        assert!(text.contains("pub fn g (& self ,) -> impl"), "{text}");
         assert!(text.contains("crate :: __private :: upcasts !"), "{text}");
         assert!(!text.contains("struct S"), "{text}");
     }
