@@ -1,5 +1,7 @@
 //! Programs without async: calls that block, servants on threads, and both of them mixed with what is async.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -312,5 +314,67 @@ fn a_server_that_goes_is_noticed_by_a_thread_that_waits() {
             (error.kind, error.completed),
             (Kind::Transient, CompletionStatus::No)
         );
+    });
+}
+
+/// Reads one request, and says its id.
+fn read_request(from: &mut TcpStream) -> u32 {
+    let mut header = [0; 12];
+    from.read_exact(&mut header).unwrap();
+    let number = |octets: &[u8]| {
+        let octets = octets.try_into().unwrap();
+        match header[6] & 1 {
+            0 => u32::from_be_bytes(octets),
+            _ => u32::from_le_bytes(octets),
+        }
+    };
+    let mut body = vec![0; number(&header[8..]) as usize];
+    from.read_exact(&mut body).unwrap();
+    number(&body[..4])
+}
+
+/// A reply in GIOP 1.2 that says `result`, or nothing.
+fn reply(id: u32, result: Option<i32>) -> Vec<u8> {
+    let mut octets = b"GIOP\x01\x02\x00\x01".to_vec();
+    octets.extend((12 + 4 * u32::from(result.is_some())).to_be_bytes());
+    for word in [id, 0, 0] {
+        octets.extend(word.to_be_bytes());
+    }
+    octets.extend(result.into_iter().flat_map(i32::to_be_bytes));
+    octets
+}
+
+#[test]
+fn a_reply_behind_very_many_others_is_found() {
+    in_time(|| {
+        for policy in POLICIES {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = listener.local_addr().unwrap();
+            let server = std::thread::spawn(move || {
+                let (mut peer, _) = listener.accept().unwrap();
+                for result in 0..20 {
+                    let id = read_request(&mut peer);
+                    // To nobody, as those that come too late.
+                    let mut octets = reply(u32::MAX, None).repeat(600);
+                    octets.extend(reply(id, Some(result)));
+                    peer.write_all(&octets).unwrap();
+                }
+                // Until the client is gone.
+                let _ = peer.read(&mut [0]);
+            });
+            let orb = zorb::Orb::builder()
+                .wait_policy(policy)
+                .build_blocking()
+                .unwrap();
+            let desk = orb
+                .string_to_object(&format!("corbaloc:iiop:1.2@{address}/Desk"))
+                .unwrap()
+                .unchecked_narrow::<DeskRef>();
+            for result in 0..20 {
+                assert_eq!(desk.add(1, 1).wait().unwrap(), result);
+            }
+            orb.shutdown(true).unwrap();
+            server.join().unwrap();
+        }
     });
 }

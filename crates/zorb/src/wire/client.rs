@@ -426,7 +426,8 @@ impl ClientConnection {
         loop {
             let mut messages = 0;
             let reader = &mut reading.reader;
-            self.link
+            let taken = self
+                .link
                 .take(reader, &mut messages, || Ok(true), |m| self.handle(m))?;
             let alone = {
                 let mut state = self.state();
@@ -436,6 +437,16 @@ impl ClientConnection {
                 }
                 state.table.len() == 1
             };
+            let left =
+                || until.map(|until| until.saturating_duration_since(std::time::Instant::now()));
+            // Also while the peer goes on talking of something else.
+            if left().is_some_and(|left| left.is_zero()) {
+                return Ok(Led::Done);
+            }
+            if taken == Taken::Turn {
+                // What is waited for may be here, and the peer has nothing more to say.
+                continue;
+            }
             if alone && self.is_alone(reading) {
                 // A thread of our own owes nobody a turn.
                 match self.link.try_read(reading, policy) {
@@ -447,8 +458,7 @@ impl ClientConnection {
                     Tried::Sleep => {}
                 }
             }
-            let left =
-                until.map(|until| until.saturating_duration_since(std::time::Instant::now()));
+            let left = left();
             if left.is_some_and(|left| left.is_zero()) {
                 return Ok(Led::Done);
             }
