@@ -24,6 +24,8 @@ zorb::idl! {
             void release();
             /// Calls another desk, and blocks meanwhile.
             long add_there(in Desk there, in long a, in long b);
+            /// Calls another desk, and awaits it.
+            long add_further(in Desk there, in long a, in long b);
             oneway void note();
             long noted();
         };
@@ -77,6 +79,15 @@ impl Desk for Servant {
         b: i32,
     ) -> Result<i32, SystemException> {
         there.expect("a desk").add(a, b).wait()
+    }
+
+    async fn add_further(
+        &self,
+        there: Option<DeskRef>,
+        a: i32,
+        b: i32,
+    ) -> Result<i32, SystemException> {
+        there.expect("a desk").add(a, b).await
     }
 
     async fn note(&self) -> Result<(), SystemException> {
@@ -376,5 +387,29 @@ fn a_reply_behind_very_many_others_is_found() {
             orb.shutdown(true).unwrap();
             server.join().unwrap();
         }
+    });
+}
+
+#[test]
+fn a_servant_of_the_own_orb_is_woken_by_whoever_leads() {
+    in_time(|| {
+        let (server, desk) = serving(WaitPolicy::Park);
+        let (here, near) = serving(WaitPolicy::Park);
+        let far = here
+            .string_to_object(&server.object_to_string(&desk))
+            .unwrap()
+            .unchecked_narrow::<DeskRef>();
+        std::thread::scope(|scope| {
+            let leads = scope.spawn(|| far.wait_for_release().wait());
+            std::thread::sleep(Duration::from_millis(100));
+            for n in 0..10 {
+                let sum = near.add_further(&far, n, 2).wait().unwrap();
+                assert_eq!(sum, n + 2);
+            }
+            far.release().wait().unwrap();
+            leads.join().unwrap().unwrap();
+        });
+        here.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
     });
 }

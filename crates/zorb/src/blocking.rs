@@ -257,6 +257,11 @@ pub(crate) fn until() -> Option<Instant> {
     UNTIL.try_with(Cell::get).unwrap_or_default()
 }
 
+/// What wakes this thread from [`sleep`].
+pub(crate) fn waker() -> Waker {
+    bell().1
+}
+
 /// Sleeps until this thread's waker is woken, or `until`.
 pub(crate) fn sleep(until: Option<Instant>) {
     bell().0.wait(until);

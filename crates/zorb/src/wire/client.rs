@@ -873,6 +873,9 @@ impl Call<'_> {
     fn block(&mut self, cx: &mut Context<'_>) -> Poll<Result<Message, CallError>> {
         let connection = self.connection;
         let until = blocking::until();
+        // `cx` may wake nobody: what an upcall is polled with in its caller's place does not.
+        let waker = blocking::waker();
+        let own = &mut Context::from_waker(&waker);
         loop {
             if until.is_some_and(|until| until <= std::time::Instant::now()) {
                 // From here on it is one that waits for a waker.
@@ -880,13 +883,13 @@ impl Call<'_> {
                 connection.pass_on();
                 return answered;
             }
-            let answered = self.poll_answered(cx, true);
+            let answered = self.poll_answered(own, true);
             if answered.is_ready() {
                 connection.pass_on();
                 return answered;
             }
             let led = match connection.reading.claim() {
-                Some(right) => connection.lead(right, (self.id, self.wait), cx, until),
+                Some(right) => connection.lead(right, (self.id, self.wait), own, until),
                 None => Ok(Led::Asleep),
             };
             match led {
