@@ -5,8 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use zorb::blocking::{Orb, Wait};
+use zorb::transport::Endpoint;
 use zorb::{
     Bytes, CompletionStatus, Interface, SystemException, SystemExceptionKind as Kind, WaitPolicy,
 };
@@ -411,5 +412,83 @@ fn a_servant_of_the_own_orb_is_woken_by_whoever_leads() {
         });
         here.shutdown(true).unwrap();
         server.shutdown(true).unwrap();
+    });
+}
+
+fn serving_no_idlers() -> (Orb, DeskRef, TcpStream) {
+    let orb = zorb::Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .idle_timeout(Duration::from_millis(300))
+        .build_blocking()
+        .unwrap();
+    let poa = orb.root_poa();
+    let desk = poa.activate(DeskServant::new(Servant::default())).unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let Endpoint::Iiop { port, .. } = &orb.endpoints()[0] else {
+        panic!("{:?}", orb.endpoints());
+    };
+    let peer = TcpStream::connect(("127.0.0.1", *port)).unwrap();
+    (orb, desk, peer)
+}
+
+#[test]
+fn a_client_that_drips_octets_is_idle_in_the_end() {
+    in_time(|| {
+        let (orb, _, mut peer) = serving_no_idlers();
+        let limit = Some(Duration::from_millis(50));
+        peer.set_read_timeout(limit).unwrap();
+        let begun = Instant::now();
+        let mut octets = b"GIOP\x01\x02\x00\x00\x00\x00\xff\xff".iter();
+        loop {
+            // A message that never ends.
+            let octet = *octets.next().unwrap_or(&0);
+            if peer.write_all(&[octet]).is_err() || peer.read(&mut [0; 64]).is_ok() {
+                break;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(10), "still served");
+        }
+        orb.shutdown(true).unwrap();
+    });
+}
+
+#[test]
+fn a_client_that_reads_no_replies_is_idle_in_the_end() {
+    in_time(|| {
+        let (orb, desk, mut peer) = serving_no_idlers();
+        let profile = &desk.as_object().ior().profiles[0];
+        let key = profile.object_key().unwrap();
+        let mut body = Vec::new();
+        let number = |body: &mut Vec<u8>, number: usize| {
+            body.resize(body.len().next_multiple_of(4), 0);
+            body.extend((number as u32).to_be_bytes());
+        };
+        number(&mut body, 1);
+        body.extend([3, 0, 0, 0]);
+        number(&mut body, 0);
+        number(&mut body, key.len());
+        body.extend(&key[..]);
+        number(&mut body, 5);
+        body.extend(b"echo\0");
+        number(&mut body, 0);
+        // With the header before it, a multiple of 8.
+        body.resize((body.len() + 12).next_multiple_of(8) - 12, 0);
+        number(&mut body, 1 << 20);
+        body.resize(body.len() + (1 << 20), 7);
+        let mut request = b"GIOP\x01\x02\x00\x00".to_vec();
+        number(&mut request, body.len());
+        request.extend(body);
+        let limit = Some(Duration::from_millis(500));
+        peer.set_write_timeout(limit).unwrap();
+        for _ in 0..32 {
+            if peer.write_all(&request).is_err() {
+                break;
+            }
+        }
+        let begun = Instant::now();
+        while orb.connections_served() > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(20), "still served");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        orb.shutdown(true).unwrap();
     });
 }

@@ -247,7 +247,8 @@ impl Link {
         }
     }
 
-    fn is_final(&self, error: &io::Error) -> Result<(), End> {
+    /// Whether the connection ends with an error of waiting for room to write.
+    pub(crate) fn is_final(&self, error: &io::Error) -> Result<(), End> {
         match self.outbound.failure() {
             Some(_) => Ok(()),
             None => Err(End::Lost(error.to_string())),

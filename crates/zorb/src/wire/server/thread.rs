@@ -57,7 +57,7 @@ impl ServerConnection {
             let taken = link.take(
                 &mut reading.reader,
                 &mut messages,
-                || Ok(!self.orb.is_stopping() && self.makes_room()),
+                || Ok(!self.orb.is_stopping() && self.makes_room()?),
                 |message| self.handle(message),
             );
             self.flush();
@@ -67,8 +67,10 @@ impl ServerConnection {
                 Ok(Taken::Stopped) => return None,
                 Err(end) => return Some(end),
             }
-            if !self.writes_on() {
-                return None;
+            match self.writes_on() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(end) => return Some(end),
             }
             let waiting = &mut reading.waiting;
             if messages > 0 && waiting.is_alone(self.orb.busy(), this) {
@@ -82,8 +84,9 @@ impl ServerConnection {
                 }
             }
             match link.read_blocking(reading, Some(LOOK_UP)) {
-                Ok(Blocked::Read) => {}
-                Ok(Blocked::InVain) => {
+                Ok(Blocked::Read) if messages > 0 => {}
+                // A peer that sends an octet now and then is as idle as one that sends none.
+                Ok(Blocked::Read | Blocked::InVain) => {
                     if link.outbound.failure().is_some() {
                         return None;
                     }
@@ -106,27 +109,43 @@ impl ServerConnection {
     }
 
     /// Blocks until a client has read so much that it may ask for more; not when the ORB stops.
-    fn makes_room(&self) -> bool {
+    fn makes_room(&self) -> Result<bool, End> {
         let poll_room = |cx: &mut Context<'_>| self.link.outbound.poll_room(cx);
         if poll_room(&mut Context::from_waker(core::task::Waker::noop())).is_ready() {
-            return true;
+            return Ok(true);
         }
-        self.flush();
+        // A client that cannot be answered any more gets no further than this.
+        (self.link.outbound.flush(&*self.link.stream))
+            .map_err(|error| End::Lost(error.to_string()))?;
         self.writes_on()
     }
 
-    /// Blocks until what did not fit into the socket is written; not when the ORB stops.
-    fn writes_on(&self) -> bool {
+    /// Blocks until what did not fit into the socket is written; not when the ORB stops, nor for a
+    /// client that reads nothing for too long.
+    fn writes_on(&self) -> Result<bool, End> {
         if !self.link.outbound.is_blocked() {
-            return true;
+            return Ok(true);
         }
-        block_on(poll_fn(|cx| {
+        let written = poll_fn(|cx| {
             self.link.outbound.driver.register(cx.waker());
             if self.orb.is_stopping() {
-                return Poll::Ready(false);
+                return Poll::Ready(Ok(false));
             }
-            // A failure is found by reading.
-            (self.link.outbound.poll_unblock(&*self.link.stream, cx)).map(|_| true)
-        }))
+            let unblocked = self.link.outbound.poll_unblock(&*self.link.stream, cx);
+            unblocked.map(|unblocked| match unblocked {
+                Ok(()) => Ok(true),
+                // A write that failed is found by reading.
+                Err(error) => self.link.is_final(&error).map(|()| true),
+            })
+        });
+        let idle_timeout = self.orb.settings().idle_timeout;
+        let idle = |_| self.pending.load(Ordering::Acquire) == 0;
+        block_on(async {
+            tokio::select! {
+                biased;
+                written = written => written,
+                end = self.link.idle(idle_timeout, idle) => Err(end),
+            }
+        })
     }
 }
