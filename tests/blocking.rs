@@ -415,6 +415,27 @@ fn a_servant_of_the_own_orb_is_woken_by_whoever_leads() {
     });
 }
 
+#[test]
+fn servants_whose_requests_were_held_may_block() {
+    in_time(|| {
+        let (server, desk) = serving(WaitPolicy::Park);
+        let poa = server.root_poa();
+        let manager = poa.the_poa_manager();
+        manager.hold_requests().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let (_client, there) = calling(WaitPolicy::Park, &server, &desk);
+                    there.meet(2).wait().unwrap();
+                });
+            }
+            std::thread::sleep(Duration::from_millis(200));
+            manager.activate().unwrap();
+        });
+        server.shutdown(true).unwrap();
+    });
+}
+
 fn serving_no_idlers() -> (Orb, DeskRef, TcpStream) {
     let orb = zorb::Orb::builder()
         .listen("iiop://127.0.0.1:0")

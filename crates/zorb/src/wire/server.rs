@@ -43,6 +43,8 @@ pub(crate) struct ServerConnection {
     /// What the client chose, once it has.
     code_sets: Mutex<Option<CodeSets>>,
     told_too_large: AtomicBool,
+    /// Where every connection has a thread: who of those that have waited runs.
+    turn: Arc<tokio::sync::Mutex<()>>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -101,6 +103,7 @@ impl ServerConnection {
             given_up: Mutex::new(HashMap::new()),
             code_sets: Mutex::new(None),
             told_too_large: AtomicBool::new(false),
+            turn: Arc::default(),
             _permit: permit,
         }
     }
@@ -348,7 +351,7 @@ impl ServerConnection {
         let pending = pending.unwrap_or_else(|| Pending::of(self, &request));
         self.orb.track(async move {
             let found = pending.connection.orb.ask(key).await;
-            pending.go_on(found, request);
+            pending.go_on(found, request).await;
         });
     }
 
@@ -453,7 +456,7 @@ impl ServerConnection {
                 Some(key) => pending.connection.orb.find_for_peer(&key),
                 None => Err(Missing::Adapter.raise()),
             });
-            pending.go_on(found, request);
+            pending.go_on(found, request).await;
         });
     }
 

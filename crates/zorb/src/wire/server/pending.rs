@@ -54,8 +54,23 @@ impl Pending {
         Self::new(connection, request.receipt(), request.octets())
     }
 
-    /// Goes on with a request that has waited, unless its client has given it up.
-    pub(super) fn go_on(self, found: Result<Found, SystemException>, request: Request) {
+    /// Goes on with a request that has waited, unless its client has given it up: where its servant
+    /// may block, if servants may, and one after the other then, as where they are read.
+    pub(super) async fn go_on(self, found: Result<Found, SystemException>, request: Request) {
+        let connection = Arc::clone(&self.connection);
+        if !connection.orb.settings().threads {
+            return self.go_on_here(found, request);
+        }
+        let turn = Arc::clone(&connection.turn).lock_owned().await;
+        let on_a_thread = connection.orb.lane().handle().spawn_blocking(move || {
+            let _turn = turn;
+            self.go_on_here(found, request);
+        });
+        // It has told of a panic itself.
+        let _ = on_a_thread.await;
+    }
+
+    fn go_on_here(self, found: Result<Found, SystemException>, request: Request) {
         let connection = Arc::clone(&self.connection);
         if connection.given_up().get(&self.request_id) == Some(&true) {
             tracing::debug!(request_id = self.request_id, "request given up");
