@@ -513,3 +513,48 @@ fn a_client_that_reads_no_replies_is_idle_in_the_end() {
         orb.shutdown(true).unwrap();
     });
 }
+
+#[test]
+fn what_takes_more_than_a_turn_is_read_on_at_once() {
+    in_time(|| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut peer, _) = listener.accept().unwrap();
+            for result in 0..101 {
+                let id = read_request(&mut peer);
+                let mut octets = reply(u32::MAX, None).repeat(600);
+                octets.extend(reply(id, Some(result)));
+                peer.write_all(&octets).unwrap();
+            }
+            let _ = peer.read(&mut [0]);
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let orb = zorb::Orb::builder()
+                .wait_policy(WaitPolicy::Spin(Duration::from_millis(1)))
+                .build()
+                .await
+                .unwrap();
+            let desk = orb
+                .string_to_object(&format!("corbaloc:iiop:1.2@{address}/Desk"))
+                .await
+                .unwrap()
+                .unchecked_narrow::<DeskRef>();
+            let mut took = Vec::new();
+            for result in 0..101 {
+                let begun = Instant::now();
+                assert_eq!(desk.add(1, 1).await.unwrap(), result);
+                took.push(begun.elapsed());
+            }
+            took.sort();
+            // Nobody had to look whether the connection was in use still.
+            assert!(took[50] < Duration::from_millis(4), "{took:?}");
+            orb.shutdown(true).await.unwrap();
+        });
+        server.join().unwrap();
+    });
+}

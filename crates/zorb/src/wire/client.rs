@@ -306,7 +306,7 @@ impl ClientConnection {
         }
         // Others ask faster than we look; dropping the right wakes the driver.
         drop(held);
-        self.link.outbound.driver.ring();
+        self.leave_to_the_driver();
         Ok(true)
     }
 
@@ -386,8 +386,14 @@ impl ClientConnection {
                 }
             }
         }
-        self.link.outbound.driver.ring();
+        self.leave_to_the_driver();
         Ok(())
+    }
+
+    /// There is more to read: the driver does so at once, whether or not the reactor looks away.
+    fn leave_to_the_driver(&self) {
+        self.unwatched.store(false, Ordering::Release);
+        self.link.outbound.driver.ring();
     }
 
     /// Whether nothing else of this ORB had anything to do lately.
@@ -500,10 +506,7 @@ impl ClientConnection {
         match next {
             Some(next) => next.wake(),
             // They wait for the reactor to wake them.
-            None if others => {
-                self.unwatched.store(false, Ordering::Release);
-                self.link.outbound.driver.ring();
-            }
+            None if others => self.leave_to_the_driver(),
             None => {}
         }
     }
