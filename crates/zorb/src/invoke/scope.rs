@@ -4,7 +4,8 @@ use zorb_giop::{ResponseFlags, Version};
 
 /// When a one-way call is done, as its caller sees it: `Messaging::SyncScope`.
 ///
-/// Calls through one reference arrive in their order, whatever the scope, as long as its connection lives.
+/// Calls through one reference arrive in their order, whatever the scope, as long as its connection lives; but a long one
+/// of scope `None` that is cut into [fragments](crate::Builder::max_fragment_octets) is passed by shorter ones after it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[doc(alias = "SyncScopePolicy")]
 #[non_exhaustive]

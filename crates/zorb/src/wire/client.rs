@@ -33,7 +33,8 @@ const MAX_IN_FLIGHT: usize = 16 << 10;
 /// How often the driver looks whether a connection that the reactor looks away from is still in
 /// use: a peer that closes it is noticed after twice this at the latest, or by the next call.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// The same while somebody blocks for a reply that takes its time, and would notice the end itself.
+/// The same, at most, while somebody blocks for a reply that takes its time, and would notice the end itself; so long it
+/// may take, too, when nobody calls any more after such a one.
 const LOOK_AGAIN_LATER: Duration = Duration::from_secs(1);
 /// How long the first of several one-way calls that leave together waits for the others.
 const JOINED_FOR: Duration = Duration::from_millis(1);
