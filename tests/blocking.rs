@@ -28,6 +28,8 @@ zorb::idl! {
             /// Calls another desk, and awaits it.
             long add_further(in Desk there, in long a, in long b);
             oneway void note();
+            /// Calls another desk, and blocks meanwhile.
+            oneway void note_there(in Desk there);
             long noted();
         };
     };
@@ -94,6 +96,11 @@ impl Desk for Servant {
     async fn note(&self) -> Result<(), SystemException> {
         self.notes.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    async fn note_there(&self, there: Option<DeskRef>) -> Result<(), SystemException> {
+        there.expect("a desk").add(1, 1).wait()?;
+        self.note().await
     }
 
     async fn noted(&self) -> Result<i32, SystemException> {
@@ -410,6 +417,25 @@ fn a_servant_of_the_own_orb_is_woken_by_whoever_leads() {
             far.release().wait().unwrap();
             leads.join().unwrap().unwrap();
         });
+        here.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    });
+}
+
+#[test]
+fn servants_of_the_own_orb_may_block_in_one_way_calls() {
+    in_time(|| {
+        let (server, desk) = serving(WaitPolicy::Park);
+        let (here, near) = serving(WaitPolicy::Park);
+        let far = here
+            .string_to_object(&server.object_to_string(&desk))
+            .unwrap()
+            .unchecked_narrow::<DeskRef>();
+        near.note_there(&far).wait().unwrap();
+        while near.noted().wait().unwrap() == 0 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(far.add(1, 1).wait().unwrap(), 2);
         here.shutdown(true).unwrap();
         server.shutdown(true).unwrap();
     });

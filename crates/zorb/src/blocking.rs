@@ -7,7 +7,7 @@
 //! An [`Orb`] of this module also serves so: every connection has a thread of its own, which reads requests and runs
 //! servants. A servant may block as long as it likes and stops nobody but its own connection. What is rare is left to one
 //! thread in the background: connecting, accepting, time limits, shutting down; also what a servant does after an `.await`
-//! that had to wait, and one-way calls to the ORB's own objects. Who blocks there stops the ORB.
+//! that had to wait. Who blocks there stops the ORB.
 //!
 //! ```no_run
 //! zorb::idl! {

@@ -104,6 +104,9 @@ fn begin_local(orb: &Arc<OrbInner>, mut upcall: Upcall, receipt: Receipt, two_wa
         if let Poll::Ready(outcome) = run_upcall_in_place(orb, &mut upcall, &mut cx, &receipt) {
             return Begun::Over(outcome);
         }
+    } else if orb.settings().threads {
+        begin_on_a_thread(orb, upcall, receipt);
+        return Begun::Over(Outcome::Silent);
     }
     let (done, outcome) = oneshot::channel();
     let inner = Arc::clone(orb);
@@ -116,6 +119,21 @@ fn begin_local(orb: &Arc<OrbInner>, mut upcall: Upcall, receipt: Receipt, two_wa
         true => Begun::Pending(outcome),
         false => Begun::Over(Outcome::Silent),
     }
+}
+
+/// Begins an upcall that nobody waits for, where its servant may block.
+fn begin_on_a_thread(orb: &Arc<OrbInner>, mut upcall: Upcall, receipt: Receipt) {
+    let (inner, running) = (Arc::clone(orb), orb.task());
+    orb.lane().handle().spawn_blocking(move || {
+        let mut cx = Context::from_waker(Waker::noop());
+        if run_upcall_in_place(&inner, &mut upcall, &mut cx, &receipt).is_pending() {
+            let orb = Arc::clone(&inner);
+            orb.track(async move {
+                poll_fn(|cx| run_upcall_in_place(&inner, &mut upcall, cx, &receipt)).await;
+            });
+        }
+        drop(running);
+    });
 }
 
 #[cold]
