@@ -42,6 +42,12 @@ const FOREIGN: [(&str, &str); 23] = [
     ("list", "sequence"),
 ];
 
+/// The types that a name which was not found may have meant.
+const BASIC: [&str; 14] = [
+    "boolean", "char", "double", "fixed", "float", "long", "octet", "sequence", "short", "string",
+    "unsigned", "wchar", "wstring", "Object",
+];
+
 /// A name that was not found.
 pub(super) struct Unknown {
     /// Where it was looked for, and outwards from there.
@@ -132,8 +138,9 @@ impl Resolver<'_> {
         };
         let later = scopes
             .iter()
-            .find_map(|&scope| self.model.scope(scope).names.get(&key).copied());
-        if let Some(later) = later.filter(|&id| self.may_be_meant(id)) {
+            .filter_map(|&scope| self.model.scope(scope).names.get(&key).copied())
+            .find(|&id| self.may_be_meant(id));
+        if let Some(later) = later {
             let def = self.model.def(later);
             let hint = match def.kind {
                 DefKind::Interface(_) => format!(
@@ -163,6 +170,9 @@ impl Resolver<'_> {
                 .label(def.span, "there is one here")
                 .hint(format!("write `{scoped}`"));
         }
+        if unknown.within.is_none() && key == "corba" {
+            return report.hint("it is declared by `#include <orb.idl>`");
+        }
         match self.similar(&key, &scopes) {
             Some(similar) => {
                 let def = self.model.def(similar);
@@ -171,7 +181,10 @@ impl Resolver<'_> {
                     .label(def.span, "declared here")
                     .hint(format!("there is {what} of a similar name: `{}`", def.name))
             }
-            None => report,
+            None => match similar_type(&key).filter(|_| unknown.within.is_none()) {
+                Some(basic) => report.hint(format!("there is a type of a similar name: `{basic}`")),
+                None => report,
+            },
         }
     }
 
@@ -199,8 +212,7 @@ impl Resolver<'_> {
 
     /// The name in `scopes` that is nearest to `key`, if any is near.
     fn similar(&self, key: &str, scopes: &[ScopeId]) -> Option<DefId> {
-        // One slip in three letters.
-        let most = key.len() / 3;
+        let most = slips(key);
         let names = scopes
             .iter()
             .flat_map(|&scope| &self.model.scope(scope).order);
@@ -215,6 +227,25 @@ impl Resolver<'_> {
             .min_by_key(|(distance, _)| *distance)
             .map(|(_, id)| id)
     }
+}
+
+/// How many slips a name that is like `key` may have: one in three letters.
+fn slips(key: &str) -> usize {
+    key.len() / 3
+}
+
+/// The type of IDL's own whose name is `key` but for one slip: names of two are rather names of the file.
+fn similar_type(key: &str) -> Option<&'static str> {
+    BASIC
+        .iter()
+        .filter_map(|&basic| {
+            Some((
+                distance(key, &basic.to_lowercase(), slips(key).min(1))?,
+                basic,
+            ))
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, basic)| basic)
 }
 
 /// How many letters have to be put in, left out, changed or swapped with their neighbour to make `right` of `left`, if
