@@ -442,8 +442,26 @@ fn bad(rest: &str) -> (Kind, usize) {
         let length = end.unwrap_or(rest.len());
         return (no_name(&rest[..length]), length);
     }
+    if let Some(quote) = quote_meant(first) {
+        let behind = &rest[first.len_utf8()..];
+        let line = &behind[..behind.find('\n').unwrap_or(behind.len())];
+        let closed = line.find(|c| quote_meant(c) == Some(quote));
+        let last = |at: usize| line[at..].chars().next().map_or(0, char::len_utf8);
+        let length = first.len_utf8() + closed.map_or(0, |at| at + last(at));
+        let message = format!("`{first}` is no quote of IDL: those are plain, `{quote}`");
+        return (Kind::Bad(message.into()), length);
+    }
     let message = format!("unexpected character `{}`", first.escape_debug());
     (Kind::Bad(message.into()), first.len_utf8())
+}
+
+/// The quote that a word processor has made `found` of.
+fn quote_meant(found: char) -> Option<char> {
+    match found {
+        '\u{201c}'..='\u{201f}' => Some('"'),
+        '\u{2018}'..='\u{201b}' => Some('\''),
+        _ => None,
+    }
 }
 
 fn bad_number(text: &str) -> String {
@@ -580,6 +598,8 @@ mod tests {
             ("\"open", "never closed"),
             ("\"\\q\"", "no escape"),
             ("'ab'", "one character"),
+            ("\u{201c}abc; d\u{201d}", "no quote of IDL"),
+            ("\u{2018}a\u{2019}", "plain, `'`"),
             ("''", "empty"),
             ("'a", "never closed"),
             ("$", "unexpected character `$`"),

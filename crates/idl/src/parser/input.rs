@@ -30,6 +30,8 @@ pub(crate) struct Context<'a> {
     depth: Cell<usize>,
     /// Nested too deep somewhere: where what follows belongs is unknown, and it is not complained of.
     pub(crate) too_deep: Cell<bool>,
+    /// How many scopes were not opened where a `{` was missing, which has been reported: so many `}` are too many.
+    pub(crate) unopened: Cell<usize>,
     /// In the middle of what has been refused, or is going to be.
     pub(crate) refused_inside: Cell<bool>,
     /// Pragmas from within the type that is being read; they go behind it.
@@ -47,6 +49,7 @@ impl<'a> Context<'a> {
             failed: Cell::new(false),
             depth: Cell::new(0),
             too_deep: Cell::new(false),
+            unopened: Cell::new(0),
             refused_inside: Cell::new(false),
             pragmas: RefCell::default(),
             in_angles: Cell::new(false),
@@ -481,14 +484,17 @@ pub(crate) fn semicolon<'a>(i: Tokens<'a>) -> Parsed<'a, ()> {
     }
     // C++ has operations that end in `const`.
     let ends = i.is_word("const") && matches!(i.nth(1).kind, Kind::Punct(";"));
-    let begins = i.word().is_some_and(is_keyword) && !ends;
+    let is_value = i.is_word("TRUE") || i.is_word("FALSE");
+    let begins = i.word().is_some_and(is_keyword) && !ends && !is_value;
     let forgotten = i.at_end() || i.is_punct("}") || begins;
-    if !forgotten {
-        return expected(i, "`;`");
-    }
     let told = i
         .previous()
         .is_some_and(|token| matches!(token.kind, Kind::Bad(_)));
+    if !forgotten {
+        // What is behind a token that was none is no second fault.
+        let at = i.index() - usize::from(told);
+        return expected(i, "`;`").map_err(|error| error.map(|fault: Fault| Fault { at, ..fault }));
+    }
     if told || (i.at_end() && i.context.failed.get()) {
         return Ok((i, ()));
     }
@@ -509,8 +515,10 @@ pub(crate) fn describe(token: &Token) -> String {
         Kind::Escaped(word) => format!("`_{word}`"),
         Kind::Punct(mark) => format!("`{mark}`"),
         Kind::Integer(_) | Kind::Float(_) | Kind::Fixed(_) => "a number".into(),
-        Kind::Char(_) | Kind::WideChar(_) => "a character literal".into(),
-        Kind::Str(_) | Kind::WideStr(_) => "a string literal".into(),
+        Kind::Char(_) => "a character literal".into(),
+        Kind::WideChar(_) => "a wide character literal".into(),
+        Kind::Str(_) => "a string literal".into(),
+        Kind::WideStr(_) => "a wide string literal".into(),
         Kind::Pragma(_) | Kind::Directive => "a directive".into(),
         Kind::Remark(_) => "a comment".into(),
         Kind::Bad(_) => "something else".into(),

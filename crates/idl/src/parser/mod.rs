@@ -38,10 +38,13 @@ pub(crate) fn parse(tokens: &[Token], remarks: &Remarks, sink: &Sink) -> (Vec<De
             return (definitions, !context.failed.get());
         }
         // `list` stops at the brace that closes its scope, and there is no scope here.
-        context.error(Report::new(
-            rest.first().span,
-            "unexpected `}`: no scope is open here",
-        ));
+        match context.unopened.get().checked_sub(1) {
+            Some(left) => context.unopened.set(left),
+            None => context.error(Report::new(
+                rest.first().span,
+                "unexpected `}`: no scope is open here",
+            )),
+        }
         i = rest.advance();
         while i.is_punct(";") || i.is_punct("}") {
             i = i.advance();
@@ -66,8 +69,14 @@ fn list<'a, T: Remarked>(
             Err(error) => {
                 let fault = unwrap(i, error);
                 let at = fault.at;
+                let unopened = fault.expected.iter().any(|what| what.contains("`{`"));
                 report(i, fault);
-                i = recover(i, at);
+                let rest = recover(i, at);
+                let mut passed = (0..rest.index() - i.index()).map(|ahead| i.nth(ahead));
+                if unopened && !passed.any(|token| matches!(token.kind, Kind::Punct("{"))) {
+                    i.context.unopened.set(i.context.unopened.get() + 1);
+                }
+                i = rest;
                 faults += 1;
             }
         }
