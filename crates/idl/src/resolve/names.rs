@@ -186,7 +186,7 @@ impl Resolver<'_> {
             }
             return None;
         };
-        self.check_use(id, &first.text, first.span);
+        let mut spelled = self.check_use(id, &first.text, first.span);
         if !name.global {
             self.introduce(scope, found_in, &key, first.span, id);
         }
@@ -212,9 +212,10 @@ impl Resolver<'_> {
                     return None;
                 }
             }
-            self.check_use(id, &part.text, part.span);
+            spelled &= self.check_use(id, &part.text, part.span);
         }
-        Some(id)
+        // Who writes `ROW` may not mean what is called `row`: whether it could stand here is no second fault.
+        spelled.then_some(id)
     }
 
     /// What `name` means where a base is named: not the typedefs that may lead to it.
@@ -306,12 +307,15 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn check_use(&self, id: DefId, text: &str, span: Span) {
+    /// Whether a use of `id` has the spelling of its declaration. If not, that is reported.
+    pub(super) fn check_use(&self, id: DefId, text: &str, span: Span) -> bool {
         let def = self.model.def(id);
-        if *def.name != *text {
+        let spelled = *def.name == *text;
+        if !spelled {
             let message = format!("`{text}` is spelled `{}` where it is declared", def.name);
             self.report(Report::new(span, message).label(def.span, "declared here"));
         }
+        spelled
     }
 
     /// Using an outer name pins its meaning in this scope, and in the scopes around it out to the outermost that is no
