@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 
 use crate::diagnostic::{Diagnostics, Sink};
 use crate::generate::generate;
@@ -106,7 +106,13 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
     let natives = options.natives.iter().enumerate();
     let natives = natives.map(|(at, option)| ("native", Setting::NativePath(at), option));
     for (option, setting, (name, path)) in externs.chain(natives) {
-        if path.trim().is_empty() || path.parse::<TokenStream>().is_err() {
+        let tokens = path.parse::<TokenStream>().ok();
+        let fits = tokens.is_some_and(|tokens| match option {
+            "extern" => is_path(tokens),
+            // Any type.
+            _ => !tokens.is_empty(),
+        });
+        if !fits {
             let message = format!("the option {option}(\"{name}\" = …) does not give a Rust path");
             let hint = "write `crate::common`, for example".to_owned();
             return Err(Diagnostics::of_option(message, Some(hint)).with_setting(setting));
@@ -140,6 +146,23 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
     }
 }
 
+/// Whether `tokens` are names with `::` between them, and perhaps in front.
+fn is_path(tokens: TokenStream) -> bool {
+    let (mut colons, mut named) = (0, false);
+    for token in tokens {
+        match token {
+            // `$crate`, of a macro.
+            TokenTree::Punct(mark) if mark.as_char() == '$' => {}
+            TokenTree::Punct(mark) if mark.as_char() == ':' && colons < 2 => colons += 1,
+            TokenTree::Ident(_) if colons == if named { 2 } else { colons & 2 } => {
+                (colons, named) = (0, true);
+            }
+            _ => return false,
+        }
+    }
+    named && colons == 0
+}
+
 fn failure(sink: Sink, sources: &SourceMap) -> Diagnostics {
     let lost = || {
         Diagnostics::of_option(
@@ -148,4 +171,30 @@ fn failure(sink: Sink, sources: &SourceMap) -> Diagnostics {
         )
     };
     sink.finish(sources).unwrap_or_else(lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_path;
+
+    #[test]
+    fn paths_are_names_between_colons() {
+        for (text, expected) in [
+            ("crate", true),
+            ("crate::common", true),
+            ("::common::idl", true),
+            ("$crate::r#mod", true),
+            ("", false),
+            ("::", false),
+            ("crate::", false),
+            ("crate:common", false),
+            (":common", false),
+            ("crate::::common", false),
+            ("cra te", false),
+            ("1 + 1", false),
+            ("Vec<u8>", false),
+        ] {
+            assert_eq!(is_path(text.parse().unwrap()), expected, "{text}");
+        }
+    }
 }
