@@ -159,7 +159,9 @@ fn recover(i: Tokens<'_>, at: usize) -> Tokens<'_> {
                     return behind_marks(i);
                 }
             }
-            Kind::Punct(";") if depth == 0 && behind => return behind_marks(i),
+            Kind::Punct(";") if depth == 0 && behind && !parts_parameters(i) => {
+                return behind_marks(i);
+            }
             _ => {}
         }
         i = i.advance();
@@ -167,9 +169,16 @@ fn recover(i: Tokens<'_>, at: usize) -> Tokens<'_> {
     i
 }
 
-/// Behind all `;` that follow each other: one too many is one fault, and so are a hundred.
+/// Whether the `;` here stands where a `,` belongs.
+fn parts_parameters(i: Tokens<'_>) -> bool {
+    let next = i.advance();
+    ["in", "out", "inout"].iter().any(|way| next.is_word(way))
+}
+
+/// Behind all `;` that follow each other: one too many is one fault, and so are a hundred. And behind the `)` of a list
+/// that one of them stood in.
 fn behind_marks(mut i: Tokens<'_>) -> Tokens<'_> {
-    while i.is_punct(";") && !i.at_end() {
+    while (i.is_punct(";") || i.is_punct(")")) && !i.at_end() {
         i = i.advance();
     }
     i
