@@ -163,6 +163,9 @@ impl Resolver<'_> {
                 first,
             } => {
                 let base = self.type_spec(scope, ty, *first);
+                if *first {
+                    self.check_complete(&base, ty.span, None);
+                }
                 let ty = self.array(scope, base, dimensions);
                 let ty = self.bounded(ty, head.name.span);
                 self.typedef(scope, head, ty);
