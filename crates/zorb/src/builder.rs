@@ -20,6 +20,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections served at a time by default: each costs a descriptor, a task and, while a message
 /// is half there, a buffer.
 const MAX_CONNECTIONS: usize = 10_000;
+/// The same where each has a thread: a system allows a process some thousands of them.
+const MAX_THREADS: usize = 1_000;
 
 /// Describes an ORB; [`build`](Self::build) starts it.
 ///
@@ -81,7 +83,8 @@ pub(crate) struct Settings {
     pub(crate) max_fragment_octets: Option<usize>,
     pub(crate) native_char_set: CharSet,
     pub(crate) unstated_char_set: CharSet,
-    pub(crate) max_connections: usize,
+    /// See [`max_connections`](Self::max_connections).
+    pub(crate) connections: Option<usize>,
     pub(crate) trace_payload: usize,
     pub(crate) sync_scope: SyncScope,
     /// Whether every connection that is served has a thread.
@@ -91,6 +94,15 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// Connections served at a time.
+    pub(crate) fn max_connections(&self) -> usize {
+        let usual = match self.threads {
+            true => MAX_THREADS,
+            false => MAX_CONNECTIONS,
+        };
+        self.connections.unwrap_or(usual)
+    }
+
     /// What holds with a peer that says nothing of code sets.
     pub(crate) fn unstated_code_sets(&self) -> CodeSets {
         CodeSets {
@@ -127,7 +139,7 @@ impl Default for Builder {
                 max_fragment_octets: None,
                 native_char_set: CharSet::Utf8,
                 unstated_char_set: CharSet::Latin1,
-                max_connections: MAX_CONNECTIONS,
+                connections: None,
                 trace_payload: 0,
                 sync_scope: SyncScope::default(),
                 threads: false,
@@ -361,9 +373,10 @@ impl Builder {
         self
     }
 
-    /// Connections served at a time; 10,000 unless set. Further ones are closed as they come.
+    /// Connections served at a time; 10,000 unless set, or 1,000 where each has a thread
+    /// ([`build_blocking`](Self::build_blocking)). Further ones are closed as they come.
     pub fn max_connections(mut self, connections: usize) -> Self {
-        self.settings.max_connections = connections.min(tokio::sync::Semaphore::MAX_PERMITS);
+        self.settings.connections = Some(connections.min(tokio::sync::Semaphore::MAX_PERMITS));
         self
     }
 

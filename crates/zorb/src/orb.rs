@@ -129,7 +129,7 @@ impl Orb {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             down: watch::Sender::new(false),
-            connections: Arc::new(Semaphore::new(settings.max_connections)),
+            connections: Arc::new(Semaphore::new(settings.max_connections())),
             serving: Mutex::default(),
             initial_references: Mutex::default(),
             values: Values::default(),
@@ -390,7 +390,7 @@ impl OrbInner {
     }
 
     pub(crate) fn max_connections(&self) -> usize {
-        self.settings.max_connections
+        self.settings.max_connections()
     }
 
     pub(crate) fn admit_connection(&self) -> Option<OwnedSemaphorePermit> {

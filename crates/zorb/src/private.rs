@@ -301,8 +301,7 @@ macro_rules! __upcasts {
                 }
             }
 
-            // Not `From` for `Option<$base>`: rustc compares each two implementations of a trait for types of one name,
-            // and for a model of 300 interfaces that would be a million pairs.
+            // Not `From` for `Option<$base>`: rustc compares each two implementations of a trait for types of one name.
             impl $crate::IntoReference<$base> for $derived {
                 fn into_reference(self) -> ::core::option::Option<$base> {
                     ::core::option::Option::Some(self.into())
