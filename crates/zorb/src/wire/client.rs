@@ -274,41 +274,33 @@ impl ClientConnection {
         } else {
             watch.stop();
         }
-        match self.read(None, cx) {
-            Ok(true) => None,
-            Ok(false) => {
-                // Somebody reads, and goes on looking away perhaps.
-                if self.unwatched.load(Ordering::Acquire) {
-                    watch.later(self.link.messages_received(), cx);
-                }
-                None
-            }
-            Err(end) => Some(end),
+        // Otherwise somebody reads, and goes on looking away perhaps.
+        if !self.read(None, cx) && self.unwatched.load(Ordering::Acquire) {
+            watch.later(self.link.messages_received(), cx);
         }
+        None
     }
 
     /// Reads, unless somebody else does, who looks again then; says whether it did. For the driver, or for the caller
-    /// of `mine`, who has written down its waker.
-    ///
-    /// # Errors
-    /// How the connection came to its end.
-    fn read(
-        &self,
-        mine: Option<(RequestId, WaitPolicy)>,
-        cx: &mut Context<'_>,
-    ) -> Result<bool, End> {
+    /// of `mine`, who has written down its waker. If the connection comes to its end, everybody is told.
+    fn read(&self, mine: Option<(RequestId, WaitPolicy)>, cx: &mut Context<'_>) -> bool {
         let mut held = self.reading.claim();
         for round in 0..ROUNDS {
             let Some(mut right) = held else {
-                return Ok(round > 0);
+                return round > 0;
             };
-            right.with(|reading| self.read_a_turn(reading, mine, cx))?;
+            if let Err(end) = right.with(|reading| self.read_a_turn(reading, mine, cx)) {
+                // Before the right is let go: whoever has it next would find the end of the
+                // stream behind the CloseConnection that we have taken.
+                self.over(end);
+                return true;
+            }
             held = right.give_back();
         }
         // Others ask faster than we look; dropping the right wakes the driver.
         drop(held);
         self.leave_to_the_driver();
-        Ok(true)
+        true
     }
 
     /// Reads what there is, and has somebody woken by what comes next: the caller, if nobody else
@@ -402,23 +394,28 @@ impl ClientConnection {
         (reading.waiting).is_alone(&self.busy, core::ptr::from_ref(self).addr())
     }
 
-    /// Reads for everybody, blocking this thread, until the reply to `mine` is here, or `until`.
-    ///
-    /// # Errors
-    /// How the connection came to its end.
+    /// Reads for everybody, blocking this thread, until the reply to `mine` is here, or `until`. If
+    /// the connection comes to its end, everybody is told.
     fn lead(
         &self,
         mut right: Held<'_, Reading>,
         mine: (RequestId, WaitPolicy),
         cx: &mut Context<'_>,
         until: Option<std::time::Instant>,
-    ) -> Result<Led, End> {
+    ) -> Led {
         loop {
-            let led = right.with(|reading| self.lead_a_while(reading, mine, cx, until))?;
+            let led = match right.with(|reading| self.lead_a_while(reading, mine, cx, until)) {
+                Ok(led) => led,
+                Err(end) => {
+                    // Before the right is let go, as above.
+                    self.over(end);
+                    return Led::Done;
+                }
+            };
             match right.give_back() {
                 // Who asked is looked after when the lead is passed on.
                 Some(again) => right = again,
-                None => return Ok(led),
+                None => return led,
             }
         }
     }
@@ -866,9 +863,7 @@ impl Call<'_> {
             return self.block(cx);
         }
         let connection = self.connection;
-        if let Err(end) = connection.read(Some((self.id, self.wait)), cx) {
-            connection.over(end);
-        }
+        connection.read(Some((self.id, self.wait)), cx);
         self.poll_answered(cx, false)
     }
 
@@ -894,12 +889,11 @@ impl Call<'_> {
             }
             let led = match connection.reading.claim() {
                 Some(right) => connection.lead(right, (self.id, self.wait), own, until),
-                None => Ok(Led::Asleep),
+                None => Led::Asleep,
             };
             match led {
-                Ok(Led::Asleep) => blocking::sleep(until),
-                Ok(Led::Done) => {}
-                Err(end) => connection.over(end),
+                Led::Asleep => blocking::sleep(until),
+                Led::Done => {}
             }
         }
     }
