@@ -1,0 +1,6 @@
+//! What the programs of the papers' experiments share.
+//!
+//! `cargo xtask figures` redoes the experiments of the papers that zorb
+//! starts from. What runs in zorb for that, or in one process without any
+//! ORB, is a program of this package: one for each experiment.
+#![forbid(unsafe_code)]
