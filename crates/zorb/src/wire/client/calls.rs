@@ -1,0 +1,371 @@
+//! The calls on a connection.
+
+use super::{Answered, CallError, ClientConnection, EncodeArguments, How, State, Waiter};
+use crate::wire::link::End;
+use crate::wire::outbound::Ticket;
+use crate::wire::profile::OmniOrb;
+use core::future::poll_fn;
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::task::{Context, Poll};
+use std::borrow::Cow;
+use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, NativeEndian, WireFormat};
+use zorb_executor::WaitPolicy;
+use zorb_giop::{
+    Fault, LocateRequestHeader, Message, RequestId, RequestTemplate, ResponseFlags, TargetAddress,
+    Version, buffers, cancel_request,
+};
+
+/// What omniORB takes unless told otherwise.
+const OMNIORB_MAX_MESSAGE_OCTETS: usize = 2 << 20;
+
+const OMNIORB_LIMIT: &str = "2097152 octets, unless giopMaxMsgSize says otherwise";
+
+/// Why omniORB refused to take a request of so many octets, or to send the reply to it.
+pub(crate) fn refused_by_omniorb(octets: usize) -> String {
+    if octets > OMNIORB_MAX_MESSAGE_OCTETS {
+        too_large_for("omniORB", octets)
+    } else {
+        format!("omniORB sends no more than {OMNIORB_LIMIT}")
+    }
+}
+
+fn too_large_for(whoever: &str, octets: usize) -> String {
+    format!("the request was of {octets} octets, and {whoever} takes {OMNIORB_LIMIT}")
+}
+
+impl ClientConnection {
+    /// Sends a request and waits for its reply.
+    ///
+    /// Dropping the future at any point is safe for the connection: what was begun is finished,
+    /// the id stays out of use until its reply has come, and the server is told. `sent` is set
+    /// once the request is on its way, whatever becomes of the future.
+    pub(crate) async fn call(
+        &self,
+        requests: &RequestTemplate<NativeEndian>,
+        operation: &str,
+        arguments: &EncodeArguments<'_>,
+        sent: &AtomicBool,
+        how: How,
+    ) -> Result<Answered, CallError> {
+        self.room().await;
+        let mut call = self.begin(requests.version(), how.wait)?;
+        let message = self.request(requests, call.id.0, how.response, operation, arguments)?;
+        sent.store(true, Ordering::Relaxed);
+        let request_octets = message.len();
+        call.send(message)
+            .map_err(|error| self.suspect_size(error, request_octets))?;
+        match poll_fn(|cx| call.poll_reply(cx)).await {
+            Ok(message) => Ok(Answered {
+                message,
+                request_octets,
+            }),
+            Err(error) => Err(self.suspect_size(error, request_octets)),
+        }
+    }
+
+    /// Adds to the loss of a connection to what is, or may be, omniORB what may have been the
+    /// reason: it resets the connection over a request beyond its limit, and says MessageError in
+    /// the middle of a reply.
+    fn suspect_size(&self, error: CallError, octets: usize) -> CallError {
+        let whoever = match self.omniorb {
+            OmniOrb::Yes => "omniORB",
+            OmniOrb::Perhaps => "if the server is omniORB, it",
+            OmniOrb::No => return error,
+        };
+        let hint = if octets > OMNIORB_MAX_MESSAGE_OCTETS {
+            too_large_for(whoever, octets)
+        } else if matches!(self.state().end, Some(End::PeerRefuses)) {
+            format!("{whoever} ends the connection so over a reply of more than {OMNIORB_LIMIT}")
+        } else {
+            return error;
+        };
+        let explain = |fault| match fault {
+            Fault::ConnectionLost { endpoint, cause } => Fault::ConnectionLost {
+                endpoint,
+                cause: format!("{cause}; {hint}"),
+            },
+            other => other,
+        };
+        match error {
+            CallError::Lost(fault) => CallError::Lost(explain(fault)),
+            CallError::NotSent(fault) => CallError::NotSent(explain(fault)),
+            other => other,
+        }
+    }
+
+    /// Asks where an object is.
+    pub(crate) async fn locate(
+        &self,
+        version: Version,
+        target: &TargetAddress<'_>,
+    ) -> Result<Message, CallError> {
+        self.room().await;
+        let mut call = self.begin(version, None)?;
+        let (e, id, key) = (self.encoder(version), call.id.0, key_of(target));
+        let message = LocateRequestHeader::encode_for(e, version, id, &key, target)
+            .map_err(|error| self.unsayable(error))?;
+        call.send(message)?;
+        poll_fn(|cx| call.poll_reply(cx)).await
+    }
+
+    /// Sends a one-way request; ready when all of it is handed to the transport
+    /// (SYNC_WITH_TRANSPORT), or when it is queued, to leave together with others (`joined`, SYNC_NONE).
+    /// `sent` as in [`call`](Self::call).
+    pub(crate) async fn call_one_way(
+        &self,
+        requests: &RequestTemplate<NativeEndian>,
+        operation: &str,
+        arguments: &EncodeArguments<'_>,
+        sent: &AtomicBool,
+        joined: bool,
+    ) -> Result<(), CallError> {
+        // Nothing here need ever be waited for, and others want to run too.
+        tokio::task::coop::consume_budget().await;
+        self.room().await;
+        // The id is used up and given back when the message is queued: nobody will answer it, but
+        // the connection is in use until then.
+        let id = {
+            let mut state = self.state();
+            self.check(&state)?;
+            state.table.insert(Waiter::default()).map_err(full)?
+        };
+        let message = self.request(requests, id.0, ResponseFlags::None, operation, arguments);
+        let queued = message.and_then(|message| {
+            sent.store(true, Ordering::Relaxed);
+            if joined {
+                self.link.join(message);
+                return Ok(None);
+            }
+            self.write(message).map(Some)
+        });
+        self.state().table.forget(id);
+        let Some(ticket) = queued? else {
+            return Ok(());
+        };
+        poll_fn(|cx| {
+            if self.link.outbound.poll_written(ticket, cx).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            // Asked after parking: whoever ends the connection wakes the parked afterwards.
+            match &self.state().end {
+                Some(end) => Poll::Ready(Err(self.ended(end, ticket))),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    async fn room(&self) {
+        poll_fn(|cx| {
+            // In this order, for the same reason.
+            if self.link.outbound.poll_room(cx).is_ready() || self.is_over() {
+                return Poll::Ready(());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+
+    fn begin(&self, version: Version, wait: Option<WaitPolicy>) -> Result<Call<'_>, CallError> {
+        let mut state = self.state();
+        self.check(&state)?;
+        let id = state.table.insert(Waiter::default()).map_err(full)?;
+        Ok(Call {
+            connection: self,
+            id,
+            version,
+            wait: wait.unwrap_or(self.wait),
+            ticket: None,
+            done: false,
+        })
+    }
+
+    fn check(&self, state: &State) -> Result<(), CallError> {
+        if let Some(end) = &state.end {
+            return Err(CallError::NotSent(self.fault(end)));
+        }
+        match self.link.outbound.failure() {
+            Some(cause) => Err(CallError::NotSent(self.lost(cause))),
+            None => Ok(()),
+        }
+    }
+
+    /// What the sender of a message without a reply is told when the connection is over.
+    fn ended(&self, end: &End, ticket: Ticket) -> CallError {
+        let fault = self.fault(end);
+        let unsent = match end {
+            // What has no reply was not processed, whole or not. Nobody closes an idle connection
+            // that has something to say.
+            End::Closed | End::Idle(_) => true,
+            // What was queued is written before the peer is told.
+            End::Broken(_) | End::ShutDown => false,
+            End::Lost(_) | End::PeerRefuses => self.link.outbound.is_surely_unsent(ticket),
+        };
+        if unsent {
+            CallError::NotSent(fault)
+        } else {
+            CallError::Lost(fault)
+        }
+    }
+
+    fn lost(&self, cause: &str) -> Fault {
+        Fault::ConnectionLost {
+            endpoint: self.link.endpoint.to_string(),
+            cause: cause.to_owned(),
+        }
+    }
+
+    fn fault(&self, end: &End) -> Fault {
+        let endpoint = self.link.endpoint.to_string();
+        match end {
+            End::Closed | End::Idle(_) => Fault::ConnectionClosed { endpoint },
+            End::ShutDown => Fault::OrbShutDown,
+            End::Broken(error) => Fault::Protocol {
+                endpoint,
+                error: error.clone(),
+            },
+            End::Lost(_) | End::PeerRefuses => Fault::ConnectionLost {
+                endpoint,
+                cause: end.to_string(),
+            },
+        }
+    }
+
+    fn encoder(&self, version: Version) -> Encoder<NativeEndian> {
+        if version >= Version::V1_2 && !self.spoke_1_2.load(Ordering::Relaxed) {
+            self.spoke_1_2.store(true, Ordering::Relaxed);
+        }
+        Encoder::with_buffer(buffers::take(), self.format(version))
+    }
+
+    fn request(
+        &self,
+        requests: &RequestTemplate<NativeEndian>,
+        request_id: u32,
+        response: ResponseFlags,
+        operation: &str,
+        arguments: &EncodeArguments<'_>,
+    ) -> Result<zorb_cdr::Gather, CallError> {
+        // Told with every request until the first reply shows that one has arrived.
+        let announced = self.contexts.is_empty() || self.announced.load(Ordering::Relaxed);
+        let contexts = if announced { &[] } else { &*self.contexts };
+        let e = self.encoder(requests.version());
+        requests
+            .encode(e, request_id, response, operation, contexts, arguments)
+            .map_err(|error| self.unsayable(error))
+    }
+
+    /// What cannot be put into a request, and whose fault that is.
+    fn unsayable(&self, error: EncodeError) -> CallError {
+        CallError::Encode(match error.kind() {
+            EncodeErrorKind::WideRefused => Fault::NoWideCodeSet {
+                endpoint: self.link.endpoint.to_string(),
+                stated: !self.contexts.is_empty(),
+            },
+            _ => Fault::Encode(error),
+        })
+    }
+
+    fn write(&self, message: zorb_cdr::Gather) -> Result<Ticket, CallError> {
+        let (ticket, flushed) = self.link.send(message);
+        if let Err(error) = flushed {
+            // Our message may have been whole before another's failed. The driver finds out what
+            // becomes of those who wait.
+            if self.link.outbound.is_surely_unsent(ticket) {
+                return Err(CallError::NotSent(self.lost(&error.to_string())));
+            }
+        }
+        Ok(ticket)
+    }
+}
+
+/// What GIOP 1.0 and 1.1 address an object by.
+fn key_of<'a>(target: &TargetAddress<'a>) -> Cow<'a, [u8]> {
+    match target {
+        TargetAddress::Key(key) => Cow::Borrowed(*key),
+        other => Cow::Owned(other.object_key().unwrap_or_default().to_vec()),
+    }
+}
+
+#[cold]
+fn full(full: zorb_giop::TableFull) -> CallError {
+    CallError::Overload(Fault::Overload(full.to_string()))
+}
+
+/// A request in flight; giving it up is told to the table and the server.
+pub(super) struct Call<'a> {
+    pub(super) connection: &'a ClientConnection,
+    pub(super) id: RequestId,
+    version: Version,
+    pub(super) wait: WaitPolicy,
+    ticket: Option<Ticket>,
+    done: bool,
+}
+
+impl Call<'_> {
+    fn send(&mut self, message: zorb_cdr::Gather) -> Result<(), CallError> {
+        self.ticket = Some(self.connection.write(message)?);
+        Ok(())
+    }
+
+    /// Whether the reply is here, or the end; whoever finds either wakes us from now on.
+    pub(super) fn poll_answered(
+        &mut self,
+        cx: &mut Context<'_>,
+        blocks: bool,
+    ) -> Poll<Result<Message, CallError>> {
+        let mut state = self.connection.state();
+        if let Some(waiter) = state.table.get_mut(self.id) {
+            waiter.blocks = blocks;
+            match waiter.reply.take() {
+                Some(reply) => {
+                    state.table.complete(self.id);
+                    self.done = true;
+                    return Poll::Ready(Ok(reply));
+                }
+                None => match &mut waiter.waker {
+                    Some(waker) => waker.clone_from(cx.waker()),
+                    none => *none = Some(cx.waker().clone()),
+                },
+            }
+        }
+        let Some(end) = &state.end else {
+            return Poll::Pending;
+        };
+        self.done = true;
+        Poll::Ready(Err(match self.ticket {
+            Some(ticket) => self.connection.ended(end, ticket),
+            None => CallError::NotSent(self.connection.fault(end)),
+        }))
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if self.done {
+            return;
+        }
+        let mut state = self.connection.state();
+        let Some(ticket) = self.ticket else {
+            state.table.forget(self.id);
+            return;
+        };
+        if state.table.abandon(self.id).is_none() {
+            return;
+        }
+        drop(state);
+        // The reactor may know nobody but us.
+        self.connection.link.outbound.driver.ring();
+        if !self.connection.omniorb.takes_cancels() {
+            return;
+        }
+        // Of a request in fragments nothing more goes out.
+        self.connection.link.outbound.give_up(ticket);
+        // A hint that may go unheard; the connection does not depend on it.
+        let encoder = Encoder::<NativeEndian>::with_buffer(buffers::take(), WireFormat::default());
+        if let Ok(message) = cancel_request(encoder, self.version, self.id.0) {
+            // A failure is the driver's business.
+            let _ = self.connection.link.send(message);
+        }
+    }
+}
