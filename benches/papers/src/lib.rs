@@ -2,5 +2,8 @@
 //!
 //! `cargo xtask figures` redoes the experiments of the papers that zorb
 //! starts from. What runs in zorb for that, or in one process without any
-//! ORB, is a program of this package: one for each experiment.
+//! ORB, is a program of this package: a folder for each experiment.
 #![forbid(unsafe_code)]
+
+pub mod batches;
+pub mod dialogue;

@@ -69,4 +69,6 @@ pub use compile::{Output, check_files, check_str, compile_files, compile_str, de
 pub use diagnostic::{Diagnostic, Diagnostics, Label, Part};
 #[cfg(feature = "format")]
 pub use format::format;
+#[doc(hidden)]
+pub use generate::dispatch::PerfectHash;
 pub use options::{Options, Setting};

@@ -6,7 +6,7 @@
 
 mod bits;
 mod data;
-mod dispatch;
+pub(crate) mod dispatch;
 mod docs;
 mod local;
 mod operations;

@@ -1,0 +1,92 @@
+//! Finds servant and operation, in each of the ways that the papers compare, and times it.
+//!
+//! A question is `STRATEGY SERVANTS OPERATIONS random|worst MILLISECONDS`, for instance
+//! `active 500 100 random 20`. *Random* asks for any operation of any servant, *worst* for the last operation of the
+//! last servant. Before the times are taken, each way is asked for every operation of some servants and for such as
+//! there are none, and has to find the right ones.
+#![forbid(unsafe_code)]
+
+mod hash;
+mod servants;
+mod strategies;
+mod timed;
+
+use std::time::Duration;
+use strategies::{Active, Adapter, Delayered, Hashed, Linear, Perfect, Strategy};
+use zorb_papers::batches::Times;
+use zorb_papers::dialogue;
+
+fn main() -> Result<(), std::io::Error> {
+    let mut last: Option<(String, usize, usize, Box<dyn timed::Timed>)> = None;
+    dialogue::run(|words| {
+        let name = words.first().ok_or("which strategy?")?;
+        let (servants, operations) = (dialogue::number(words, 1)?, dialogue::number(words, 2)?);
+        let worst = match words.get(3) {
+            Some(&"random") => false,
+            Some(&"worst") => true,
+            _ => return Err("random or worst?".to_owned()),
+        };
+        let patience = Duration::from_millis(dialogue::number(words, 4)? as u64);
+        if servants == 0 || operations == 0 {
+            return Err("nobody to find".to_owned());
+        }
+        let same = last
+            .as_ref()
+            .is_some_and(|(n, s, o, _)| n == name && (*s, *o) == (servants, operations));
+        if !same {
+            // Let go of the old ones before there are new ones.
+            last = None;
+            let made = make(name, servants, operations)?;
+            made.check()?;
+            last = Some(((*name).to_owned(), servants, operations, made));
+        }
+        let (_, _, _, made) = last.as_ref().ok_or("nobody")?;
+        Ok::<Times, String>(made.time(worst, patience))
+    })
+}
+
+/// The servants and their operations, ready to be found.
+fn make(name: &str, servants: usize, operations: usize) -> Result<Box<dyn timed::Timed>, String> {
+    fn ready<S: Strategy + 'static>(servants: usize, operations: usize) -> Box<dyn timed::Timed> {
+        Box::new(timed::World::<S>::new(servants, operations))
+    }
+    let ready = match name {
+        "linear" => ready::<Linear>,
+        "hash" => ready::<Hashed<std::hash::RandomState>>,
+        "fast_hash" => ready::<Hashed<hash::Fast>>,
+        "perfect" => ready::<Perfect>,
+        "active" => ready::<Active>,
+        "delayered" => ready::<Delayered>,
+        "poa" => ready::<Adapter<false>>,
+        "poa_ids" => ready::<Adapter<true>>,
+        _ => return Err(format!("no such strategy: {name}")),
+    };
+    Ok(ready(servants, operations))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_strategy_finds_the_same_and_nothing_that_is_not_there() {
+        let all = [
+            "linear",
+            "hash",
+            "fast_hash",
+            "perfect",
+            "active",
+            "delayered",
+            "poa",
+            "poa_ids",
+        ];
+        for name in all {
+            for (servants, operations) in [(1, 1), (1, 100), (100, 1), (257, 10), (3, 1_000)] {
+                let made = make(name, servants, operations).unwrap();
+                made.check()
+                    .unwrap_or_else(|e| panic!("{name}, {servants}, {operations}: {e}"));
+            }
+        }
+        assert!(make("guessing", 1, 1).is_err());
+    }
+}

@@ -1,0 +1,81 @@
+//! Who is looked for: servants with numbers, in a real adapter, and names of operations.
+
+use bytes::Bytes;
+use std::sync::Arc;
+use zorb_poa::{
+    Adapter, IdAssignment, InstanceId, ObjectAdapter, Outcome, Policies, Request, Skeleton, Upcall,
+};
+
+/// A servant that is only looked for. The repository id says which one it is.
+struct Somebody(&'static str);
+
+impl Skeleton for Somebody {
+    fn repository_id(&self) -> &'static str {
+        self.0
+    }
+
+    fn is_a(&self, id: &str) -> bool {
+        id == self.0
+    }
+
+    fn start(&self, _: Request) -> Upcall {
+        Upcall::ready(Outcome::Silent)
+    }
+}
+
+/// What tells servants apart.
+pub(crate) fn type_id(number: u32) -> String {
+    format!("IDL:papers/Servant{number}:1.0")
+}
+
+/// An operation's name. Names differ in the middle, not at their ends alone, and have no common length, as those of
+/// real interfaces.
+pub(crate) fn operation(number: u32) -> String {
+    const WORDS: [&str; 8] = [
+        "get", "set", "send_all", "open", "close", "list_of", "move", "find",
+    ];
+    format!("{}_{number}_value", WORDS[number as usize % WORDS.len()])
+}
+
+/// The names of so many operations.
+pub(crate) fn operations(count: usize) -> Vec<String> {
+    (0..count as u32).map(operation).collect()
+}
+
+/// Servants that are active in an adapter of zorb's.
+pub(crate) struct Activated {
+    pub(crate) adapters: ObjectAdapter,
+    pub(crate) adapter: Arc<Adapter>,
+    /// Object keys, as requests carry them.
+    pub(crate) keys: Vec<Bytes>,
+}
+
+impl Activated {
+    /// So many, whose ids the adapter has chosen (indexes), or the application (names).
+    pub(crate) fn new(count: usize, by_application: bool) -> Self {
+        let adapters = ObjectAdapter::new(InstanceId::random(), "");
+        let policies = Policies::default().with_id_assignment(if by_application {
+            IdAssignment::User
+        } else {
+            IdAssignment::System
+        });
+        let adapter = adapters
+            .create(adapters.root(), "papers", policies, None)
+            .expect("nobody else is below the root");
+        let activate = |number: u32| {
+            let somebody = Arc::new(Somebody(type_id(number).leak()));
+            if by_application {
+                adapter.activate_with_id(format!("account/{number:08}").as_bytes(), somebody)
+            } else {
+                adapter.activate(somebody)
+            }
+            .expect("there is room for as many as are measured")
+        };
+        let keys = (0..count as u32).map(activate).collect();
+        Self {
+            adapters,
+            adapter,
+            keys,
+        }
+    }
+}
