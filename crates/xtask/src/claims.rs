@@ -1,7 +1,7 @@
 //! What we say of ourselves, measured: `cargo xtask claims AREA`.
 
 use crate::step::Done;
-use crate::{cells, compare, idl, speed};
+use crate::{cells, compare, figures, idl, speed};
 use clap::Args;
 
 /// A group of claims that is measured together.
@@ -18,7 +18,7 @@ struct Area {
 pub(crate) struct Options {
     /// One of the areas that `claims` without an area lists
     area: Option<String>,
-    /// Of `speed`: rows whose names contain one of these
+    /// Of `figures` and `speed`: rows whose names contain one of these
     rows: Vec<String>,
     /// Of `speed`: name the rows, and measure nothing
     #[arg(long)]
@@ -28,7 +28,7 @@ pub(crate) struct Options {
 }
 
 /// Every area there is.
-const AREAS: [Area; 3] = [
+const AREAS: [Area; 4] = [
     Area {
         name: "first-call",
         about: "interop cells that passed in the last `cargo xtask test`",
@@ -38,6 +38,11 @@ const AREAS: [Area; 3] = [
         name: "idl",
         about: "the IDL compiler on models of 10,000 and 200,000 lines, and rustc on what it makes",
         rows: |_| idl_compiler(),
+    },
+    Area {
+        name: "figures",
+        about: "what the last `cargo xtask figures` saw of what the papers claim, from its data in docs/figures",
+        rows: |options| figures::rows(&options.rows),
     },
     Area {
         name: "speed",

@@ -8,6 +8,8 @@
 mod cells;
 mod claims;
 mod compare;
+#[allow(dead_code, reason = "the experiments that use all of it are to come")]
+mod figures;
 mod idl;
 mod list;
 mod measure;
@@ -59,6 +61,11 @@ enum Chore {
         /// Rows whose names contain one of these: noparams, octet, struct, long, echostring, oneway, ×4
         rows: Vec<String>,
     },
+    /// Redoes the experiments of the papers, and writes their data, pictures and page
+    Figures {
+        #[command(flatten)]
+        options: figures::Options,
+    },
     /// Counts instructions of the hot path, and fails when there are more than benches/instructions.txt has
     Instructions {
         /// Rows whose names contain one of these
@@ -77,6 +84,7 @@ fn main() -> ExitCode {
         Chore::Cells => cells::show(),
         Chore::Claims { options } => claims::run(&options),
         Chore::Compare { options, rows } => compare::run(&options, &rows),
+        Chore::Figures { options } => figures::run(&options),
         Chore::Instructions { rows, record } => speed::recorded::run(&rows, record),
     };
     match done {

@@ -2,7 +2,7 @@
 
 mod cell;
 mod matrix;
-mod page;
+pub(crate) mod page;
 mod results;
 mod table;
 

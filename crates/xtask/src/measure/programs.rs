@@ -39,7 +39,7 @@ pub(crate) fn build_ours() -> Done {
     build
         .current_dir(root())
         .args(["build", "--release", "--quiet", "-p", "zorb-workspace"])
-        .args(["--bins", "-p", "zorb-floor"]);
+        .args(["--bins", "-p", "zorb-floor", "-p", "zorb-papers"]);
     step::run(&mut build)
 }
 

@@ -15,6 +15,26 @@ pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     values.get(middle - 1).map(|lower| (lower + upper) / 2.0)
 }
 
+/// The value that a part of all (0 to 1) are not above, between two of them if it falls there; `None` for none and for
+/// what is not a number.
+pub(crate) fn quantile(values: &[f64], part: f64) -> Option<f64> {
+    if values.iter().any(|value| value.is_nan()) {
+        return None;
+    }
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    let place = part.clamp(0.0, 1.0) * (values.len().checked_sub(1)?) as f64;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a place between 0 and their number"
+    )]
+    let below = place as usize;
+    let low = values.get(below).copied()?;
+    let high = values.get(below + 1).copied().unwrap_or(low);
+    Some(low + (high - low) * place.fract())
+}
+
 /// The median of what one was of the other in the same round, since a machine drifts from round to round. Rounds that
 /// only one of them has do not count.
 pub(crate) fn median_ratio(of: &[Option<f64>], to: &[Option<f64>]) -> Option<f64> {
@@ -46,6 +66,17 @@ mod tests {
         assert_eq!(median([7.0]), Some(7.0));
         assert_eq!(median([]), None);
         assert_eq!(median([1.0, f64::NAN, 2.0]), None);
+    }
+
+    #[test]
+    fn quartiles_are_between_values_where_they_fall_there() {
+        let values = [4.0, 1.0, 3.0, 2.0];
+        assert_eq!(quantile(&values, 0.0), Some(1.0));
+        assert_eq!(quantile(&values, 0.25), Some(1.75));
+        assert_eq!(quantile(&values, 0.5), Some(2.5));
+        assert_eq!(quantile(&values, 1.0), Some(4.0));
+        assert_eq!(quantile(&[], 0.5), None);
+        assert_eq!(quantile(&[1.0, f64::NAN], 0.5), None);
     }
 
     #[test]

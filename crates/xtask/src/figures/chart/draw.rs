@@ -1,0 +1,240 @@
+//! The layout of a picture: a title, panels in rows, the legend below them, and what it was measured on.
+
+use crate::figures::chart::axis::Side;
+use crate::figures::chart::legend::{self, Place};
+use crate::figures::chart::style::{self, Style};
+use crate::figures::chart::{Chart, Kind, Panel, panel};
+use plotters::coord::Shift;
+use plotters::element::DashedPathElement;
+use plotters::prelude::{
+    DrawingArea, DrawingBackend, IntoDrawingArea, PathElement, RGBColor, Rectangle, Text, WHITE,
+};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, FontDesc, FontFamily, FontStyle, IntoTextStyle, TextStyle};
+
+/// The family of every text.
+pub(crate) const FONT: &str = "sans-serif";
+
+const TITLE: u32 = 34;
+const PANEL_HEIGHT: u32 = 360;
+/// A panel alone, and one beside another.
+const PANEL_WIDTHS: [u32; 2] = [800, 580];
+const LEGEND_ROW: u32 = 22;
+const CAPTION_ROW: u32 = 15;
+const MARGIN: u32 = 12;
+/// A piece of line in front of a name in the legend, and what is between.
+const SAMPLE: u32 = 38;
+const GAP: u32 = 24;
+
+pub(crate) const INK: RGBColor = RGBColor(30, 30, 30);
+pub(crate) const FAINT: RGBColor = RGBColor(95, 95, 95);
+
+/// A font at a size in pixels of the SVG, times the sharpness.
+pub(crate) fn font(size: u32, sharpness: u32, style: FontStyle) -> FontDesc<'static> {
+    FontDesc::new(FontFamily::SansSerif, f64::from(size * sharpness), style)
+}
+
+/// A text whose place is at its top, to the right of it.
+fn text(size: u32, sharpness: u32, color: RGBColor) -> TextStyle<'static> {
+    font(size, sharpness, FontStyle::Normal).color(&color)
+}
+
+/// What goes where, in pixels.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) sharpness: u32,
+    columns: usize,
+    rows: usize,
+    panel_width: u32,
+    entries: Vec<(String, Style, Place)>,
+    legend_rows: u32,
+    notes: Vec<String>,
+}
+
+impl Layout {
+    /// Lays out a chart with a caption.
+    ///
+    /// # Errors
+    /// The font has not been registered.
+    pub(crate) fn of(chart: &Chart, caption: &str, sharpness: u32) -> Result<Self, String> {
+        let (rows, columns) = chart.grid();
+        let panel_width = *PANEL_WIDTHS.get(columns - 1).unwrap_or(&PANEL_WIDTHS[1]) * sharpness;
+        let width = panel_width * u32::try_from(columns).unwrap_or(1);
+        let names = chart.names();
+        let styles = style::of(&names);
+        let mut widths = Vec::new();
+        for name in &names {
+            let size = font(12, sharpness, FontStyle::Normal).box_size(name);
+            widths.push(size.map_err(|e| e.to_string())?.0 + SAMPLE * sharpness);
+        }
+        let places = legend::places(&widths, GAP * sharpness, width - 2 * MARGIN * sharpness);
+        let legend_rows = places.last().map_or(0, |place| place.row + 1);
+        let characters = (width / sharpness / 6) as usize;
+        let mut notes = legend::wrapped(&signs(chart), characters);
+        notes.extend(legend::wrapped(caption, characters));
+        let entries = names.iter().zip(styles).zip(places);
+        Ok(Self {
+            sharpness,
+            columns,
+            rows,
+            panel_width,
+            entries: entries
+                .map(|((name, style), place)| ((*name).to_owned(), style, place))
+                .collect(),
+            legend_rows: u32::try_from(legend_rows).unwrap_or(u32::MAX),
+            notes,
+        })
+    }
+
+    /// Of the whole picture.
+    pub(crate) fn size(&self) -> (u32, u32) {
+        let below = self.legend_rows * LEGEND_ROW
+            + u32::try_from(self.notes.len()).unwrap_or(0) * CAPTION_ROW
+            + MARGIN;
+        let columns = u32::try_from(self.columns).unwrap_or(1);
+        (
+            self.panel_width * columns,
+            self.panels_end() + below * self.sharpness,
+        )
+    }
+
+    fn panels_end(&self) -> u32 {
+        let rows = u32::try_from(self.rows).unwrap_or(1);
+        (TITLE + rows * PANEL_HEIGHT) * self.sharpness
+    }
+
+    fn style(&self, name: &str) -> Option<Style> {
+        let entry = self.entries.iter().find(|(n, ..)| n == name);
+        entry.map(|(_, style, _)| *style)
+    }
+}
+
+/// What the lines and bars of a chart mean.
+fn signs(chart: &Chart) -> String {
+    let marks = |panel: &'_ Panel| {
+        let marks = panel.series.iter().flat_map(|series| &series.marks);
+        let (mut spread, mut p99) = (false, false);
+        for mark in marks {
+            spread |= mark.low < mark.high;
+            p99 |= mark.p99.is_some();
+        }
+        (panel.kind, spread, p99)
+    };
+    let all: Vec<_> = chart.panels.iter().map(marks).collect();
+    let any = |kind, what: fn(&(Kind, bool, bool)) -> bool| {
+        all.iter().any(|panel| panel.0 == kind && what(panel))
+    };
+    let mut words = Vec::new();
+    if any(Kind::Lines, |panel| panel.1) {
+        words.push("line: median of the rounds; band: their quartiles");
+    }
+    if any(Kind::Lines, |panel| panel.2) {
+        words.push("thin line: 99th percentile");
+    }
+    if any(Kind::Bars, |panel| panel.1) {
+        words.push("bar: median of the rounds; whisker: their quartiles");
+    }
+    if any(Kind::Bars, |panel| panel.2) {
+        words.push("short line above a bar: 99th percentile");
+    }
+    words.join("; ")
+}
+
+/// What a backend said.
+pub(crate) fn failed(error: impl std::error::Error) -> String {
+    format!("drawing: {error}")
+}
+
+/// Draws the whole picture.
+///
+/// # Errors
+/// The backend's.
+pub(crate) fn draw<B: DrawingBackend>(
+    backend: B,
+    chart: &Chart,
+    layout: &Layout,
+) -> Result<(), String> {
+    let all = backend.into_drawing_area();
+    all.fill(&WHITE).map_err(failed)?;
+    let k = layout.sharpness;
+    let (width, _) = layout.size();
+    let title = font(17, k, FontStyle::Bold)
+        .color(&INK)
+        .pos(Pos::new(HPos::Center, VPos::Top));
+    all.draw_text(&chart.title, &title, (pixels(width / 2), pixels(10 * k)))
+        .map_err(failed)?;
+    let (head, rest) = all.split_vertically(layout.panels_end());
+    let (_, panels) = head.split_vertically(TITLE * k);
+    let places = panels.split_evenly((layout.rows, layout.columns));
+    for (panel, place) in chart.panels.iter().zip(&places) {
+        let of_same = |other: &&Panel| other.y == panel.y;
+        let heights = chart.panels.iter().filter(of_same).flat_map(Panel::heights);
+        let up = panel.y.covering(heights, Side::Up);
+        panel::draw(place, panel, &up, k, &|name| layout.style(name))?;
+    }
+    below(&rest, layout, chart.panels.first().map(|panel| panel.kind))?;
+    all.present().map_err(failed)
+}
+
+/// The legend and the notes.
+fn below<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    layout: &Layout,
+    kind: Option<Kind>,
+) -> Result<(), String> {
+    let k = layout.sharpness;
+    for (name, style, place) in &layout.entries {
+        let row = u32::try_from(place.row).unwrap_or(0);
+        let left = pixels(place.left + MARGIN * k);
+        let middle = pixels((row * LEGEND_ROW + LEGEND_ROW / 2) * k);
+        sample(area, *style, kind, (left, middle), k)?;
+        let at = (left + pixels(SAMPLE * k), middle);
+        let words = text(12, k, INK).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Text::new(name.as_str(), at, words))
+            .map_err(failed)?;
+    }
+    let top = (layout.legend_rows * LEGEND_ROW + 4) * k;
+    for (row, note) in (0_u32..).zip(&layout.notes) {
+        let at = (pixels(MARGIN * k), pixels(top + row * CAPTION_ROW * k));
+        let words = Text::new(note.as_str(), at, text(10, k, FAINT).into_text_style(area));
+        area.draw(&words).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// What stands in front of a name.
+fn sample<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    style: Style,
+    kind: Option<Kind>,
+    (left, middle): (i32, i32),
+    k: u32,
+) -> Result<(), String> {
+    let right = left + pixels((SAMPLE - 8) * k);
+    if kind != Some(Kind::Lines) {
+        let half = pixels(6 * k);
+        let corners = [(right - 3 * half, middle - half), (right, middle + half)];
+        area.draw(&Rectangle::new(corners, style.color.filled()))
+            .map_err(failed)?;
+        return area
+            .draw(&Rectangle::new(corners, INK.stroke_width(k)))
+            .map_err(failed);
+    }
+    let line = style.color.stroke_width(2 * k);
+    let ends = vec![(left, middle), (right, middle)];
+    match style.dash {
+        None => area.draw(&PathElement::new(ends, line)),
+        Some((dash, gap)) => area.draw(&DashedPathElement::new(ends, dash * k, gap * k, line)),
+    }
+    .map_err(failed)?;
+    let at = (i32::midpoint(left, right), middle);
+    for element in panel::marker(at, style, k) {
+        area.draw(&element).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// As many pixels as plotters counts them.
+pub(crate) fn pixels(count: u32) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}

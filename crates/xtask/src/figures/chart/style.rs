@@ -1,0 +1,130 @@
+//! What a series looks like: a marker, a dash and a grey value of its own, so that colour is an addition.
+
+use crate::figures::chart::Series;
+use plotters::style::RGBColor;
+
+/// The sign at each point.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(crate) enum Marker {
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+    Ring,
+    Cross,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Style {
+    pub(crate) color: RGBColor,
+    pub(crate) marker: Marker,
+    /// Length of a dash and of the gap behind it; none for a whole line.
+    pub(crate) dash: Option<(u32, u32)>,
+}
+
+const fn style(rgb: (u8, u8, u8), marker: Marker, dash: Option<(u32, u32)>) -> Style {
+    Style {
+        color: RGBColor(rgb.0, rgb.1, rgb.2),
+        marker,
+        dash,
+    }
+}
+
+/// Those that have the same look in every picture, and come in this order.
+const KNOWN: [(&str, Style); 4] = [
+    ("zorb", style((0, 62, 130), Marker::Circle, None)),
+    (
+        "zorb, dedicated",
+        style((64, 132, 216), Marker::Diamond, Some((9, 4))),
+    ),
+    ("omniORB", style((222, 130, 28), Marker::Square, None)),
+    (
+        "raw",
+        style((150, 150, 150), Marker::Triangle, Some((3, 3))),
+    ),
+];
+
+/// What others get, one after the other: dark and light in turn.
+const OTHERS: [Style; 8] = [
+    style((0, 62, 130), Marker::Circle, None),
+    style((222, 130, 28), Marker::Square, None),
+    style((120, 40, 100), Marker::Triangle, Some((9, 4))),
+    style((120, 180, 120), Marker::Diamond, None),
+    style((30, 30, 30), Marker::Cross, Some((3, 3))),
+    style((90, 150, 220), Marker::Ring, Some((9, 4))),
+    style((150, 150, 150), Marker::Square, Some((9, 3))),
+    style((20, 100, 60), Marker::Diamond, Some((5, 3))),
+];
+
+/// The looks of series of these names, in their order. Where all are known, everything looks as it does elsewhere;
+/// the others take what no known one of the picture has.
+pub(crate) fn of(names: &[&str]) -> Vec<Style> {
+    let known = |name: &str| {
+        KNOWN
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map(|(_, style)| *style)
+    };
+    let taken: Vec<Style> = names.iter().filter_map(|name| known(name)).collect();
+    let free = |style: &&Style| {
+        let is =
+            |t: &Style| t.color == style.color || (t.marker, t.dash) == (style.marker, style.dash);
+        !taken.iter().any(is)
+    };
+    let mut free = OTHERS.iter().filter(free).chain(OTHERS.iter().cycle());
+    let next = |name: &&str| known(name).or_else(|| free.next().copied());
+    names.iter().filter_map(next).collect()
+}
+
+/// Puts those that are known first, in their order, and leaves the others in theirs.
+pub(crate) fn sort(series: &mut [Series]) {
+    series.sort_by_key(|series| {
+        let known = KNOWN.iter().position(|(name, _)| *name == series.name);
+        known.unwrap_or(KNOWN.len())
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// How bright a colour is in grey, from 0 to 255 (ITU-R BT.601).
+    fn grey(RGBColor(r, g, b): RGBColor) -> f64 {
+        0.299 * f64::from(r) + 0.587 * f64::from(g) + 0.114 * f64::from(b)
+    }
+
+    #[test]
+    fn known_series_can_be_told_apart_in_grey() {
+        let mut greys: Vec<f64> = KNOWN.iter().map(|(_, style)| grey(style.color)).collect();
+        greys.sort_by(f64::total_cmp);
+        for pair in greys.windows(2) {
+            let differ = pair[1] - pair[0] >= 20.0;
+            // Two that are near to each other have other dashes and other markers.
+            assert!(
+                differ
+                    || KNOWN
+                        .iter()
+                        .map(|(_, s)| s.dash)
+                        .collect::<HashSet<_>>()
+                        .len()
+                        > 2
+            );
+        }
+    }
+
+    #[test]
+    fn no_two_series_of_a_picture_share_marker_and_dash() {
+        let names = ["zorb", "a", "b", "omniORB", "c", "d", "e"];
+        let styles = of(&names);
+        assert_eq!(styles.len(), names.len());
+        let looks: HashSet<_> = styles.iter().map(|s| (s.marker, s.dash)).collect();
+        assert_eq!(looks.len(), names.len());
+    }
+
+    #[test]
+    fn a_known_series_looks_the_same_in_company() {
+        assert_eq!(of(&["a", "omniORB"])[1], of(&["omniORB", "zorb"])[0]);
+    }
+}

@@ -1,0 +1,98 @@
+//! Who is asked for points: a series of a picture, in one placement, with a dialogue that runs.
+
+use crate::figures::data::{Collected, Place};
+use crate::figures::session::Session;
+use crate::measure::dialogue::{Answer, Dialogue, Pair};
+use crate::measure::place::Placement;
+
+/// Both placements of every figure of calls.
+pub(crate) const PLACEMENTS: [Placement; 2] = [Placement::Same, Placement::Split];
+
+/// As the title of a panel says where the programs are.
+pub(crate) const fn place_title(placement: Placement) -> &'static str {
+    match placement {
+        Placement::Same => "both programs on one CPU",
+        Placement::Split => "a CPU for each program",
+        Placement::Free => "wherever the kernel puts them",
+    }
+}
+
+/// One who is asked.
+#[derive(Debug)]
+pub(crate) struct Contender {
+    pub(crate) series: &'static str,
+    pub(crate) placement: Placement,
+    pub(crate) dialogue: Dialogue,
+}
+
+impl Contender {
+    /// Starts every pair in every placement.
+    ///
+    /// # Errors
+    /// One does not start.
+    pub(crate) fn start_all(
+        session: &Session,
+        pairs: &[(&'static str, Pair)],
+        placements: &[Placement],
+    ) -> Result<Vec<Self>, String> {
+        let mut all = Vec::new();
+        for placement in placements {
+            for (series, pair) in pairs {
+                all.push(Self {
+                    series,
+                    placement: *placement,
+                    dialogue: Dialogue::start(pair, *placement, session.cpus)?,
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Ends all of them.
+    ///
+    /// # Errors
+    /// One does not end well, or its servants were sent something else than its client sent.
+    pub(crate) fn end_all(all: Vec<Self>) -> Result<(), String> {
+        all.into_iter().try_for_each(|one| one.dialogue.end())
+    }
+
+    /// One measurement.
+    ///
+    /// # Errors
+    /// Those of [`Dialogue::ask`].
+    pub(crate) fn ask(&mut self, request: &str) -> Result<Answer, String> {
+        self.dialogue.ask(request)
+    }
+
+    /// Its place in the panel of that name and its placement.
+    pub(crate) fn place(&self, panel: &str, x: f64, unit: &'static str) -> Place {
+        Place {
+            panel: format!("{panel}, {}", self.placement),
+            series: self.series.to_owned(),
+            x,
+            label: None,
+            unit,
+        }
+    }
+
+    /// Keeps the latencies of an answer, in microseconds.
+    pub(crate) fn keep_latency(
+        &self,
+        collected: &mut Collected,
+        (panel, x): (&str, f64),
+        answer: &Answer,
+    ) {
+        let (p50, p99) = (answer.p50_us(), answer.p99_us());
+        collected.add(self.place(panel, x, "µs"), p50, Some(p99));
+    }
+
+    /// Keeps the time of a one-way call, in microseconds: only the whole of them is timed.
+    pub(crate) fn keep_mean(
+        &self,
+        collected: &mut Collected,
+        (panel, x): (&str, f64),
+        answer: &Answer,
+    ) {
+        collected.add(self.place(panel, x, "µs"), answer.mean_us(), None);
+    }
+}

@@ -1,0 +1,304 @@
+//! What an experiment measured, as it is kept: tidy, so that every picture can be drawn again without measuring.
+
+use crate::measure::machine::Machine;
+use crate::measure::statistics::quantile;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// One measured value.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Point {
+    /// What it is drawn in: `struct, split`.
+    pub(crate) panel: String,
+    /// Who: `zorb`, `omniORB`, `raw`.
+    pub(crate) series: String,
+    pub(crate) x: f64,
+    /// Where it stands instead, if the axis has names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) label: Option<String>,
+    /// The median over the rounds.
+    pub(crate) value: f64,
+    /// The quartiles over the rounds.
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    /// The median over the rounds of what a hundredth of the calls took longer than.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) p99: Option<f64>,
+    pub(crate) unit: String,
+}
+
+/// All points of an experiment, and where they come from.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(crate) struct Data {
+    pub(crate) experiment: String,
+    pub(crate) machine: Machine,
+    pub(crate) rounds: usize,
+    /// Whether it was a quick look and no measurement.
+    pub(crate) quick: bool,
+    /// Who is missing, and why.
+    pub(crate) missing: Vec<String>,
+    pub(crate) points: Vec<Point>,
+}
+
+impl Data {
+    /// The points of a panel.
+    pub(crate) fn of<'a>(&'a self, panel: &'a str) -> impl Iterator<Item = &'a Point> + 'a {
+        self.points.iter().filter(move |point| point.panel == panel)
+    }
+
+    /// The median at an exact place.
+    pub(crate) fn at(&self, panel: &str, series: &str, x: f64) -> Option<f64> {
+        let found = self.of(panel).find(|p| p.series == series && p.x == x);
+        found.map(|point| point.value)
+    }
+
+    /// The median under a label.
+    pub(crate) fn under(&self, panel: &str, series: &str, label: &str) -> Option<f64> {
+        let found = self
+            .of(panel)
+            .find(|p| p.series == series && p.label.as_deref() == Some(label));
+        found.map(|point| point.value)
+    }
+
+    /// The medians of a series from left to right.
+    pub(crate) fn line(&self, panel: &str, series: &str) -> Vec<(f64, f64)> {
+        let of_it = self.of(panel).filter(|point| point.series == series);
+        let mut line: Vec<_> = of_it.map(|point| (point.x, point.value)).collect();
+        line.sort_by(|a, b| a.0.total_cmp(&b.0));
+        line
+    }
+
+    /// What was measured, when, on what, and what is missing: the line below every picture.
+    pub(crate) fn caption(&self) -> String {
+        let Machine {
+            date,
+            commit,
+            cpu,
+            cpus,
+            kernel,
+            load,
+            omniorb,
+            ..
+        } = &self.machine;
+        let missing = match self.missing.as_slice() {
+            [] => String::new(),
+            all => format!(" Missing: {}.", all.join("; ")),
+        };
+        let quick = if self.quick {
+            "A quick look, no measurement. "
+        } else {
+            ""
+        };
+        let omniorb = match omniorb.as_str() {
+            "" => String::new(),
+            version => format!(" omniORB {version}."),
+        };
+        format!(
+            "{quick}{date} UTC, commit {commit}, {} rounds. {cpu}, {cpus} CPUs, {kernel}, load before the run {load}.{omniorb}{missing}",
+            self.rounds
+        )
+    }
+
+    /// Reads what an earlier run left.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub(crate) fn read(file: &Path) -> Result<Self, String> {
+        let shown = file.display();
+        let text = std::fs::read_to_string(file).map_err(|e| format!("{shown}: {e}"))?;
+        serde_json::from_str(&text).map_err(|e| format!("{shown}: {e}"))
+    }
+
+    /// Writes it, a line a point.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn write(&self, file: &Path) -> Result<(), String> {
+        let shown = file.display();
+        std::fs::write(file, self.to_json()?).map_err(|e| format!("{shown}: {e}"))
+    }
+
+    fn to_json(&self) -> Result<String, String> {
+        let mut head = self.clone();
+        head.points = Vec::new();
+        let head = serde_json::to_string_pretty(&head).map_err(|e| e.to_string())?;
+        let mut lines = Vec::new();
+        for point in &self.points {
+            lines.push(serde_json::to_string(point).map_err(|e| e.to_string())?);
+        }
+        let points = format!("\"points\": [\n    {}\n  ]", lines.join(",\n    "));
+        Ok(format!("{}\n", head.replace("\"points\": []", &points)))
+    }
+}
+
+/// Where a value belongs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) panel: String,
+    pub(crate) series: String,
+    pub(crate) x: f64,
+    pub(crate) label: Option<String>,
+    pub(crate) unit: &'static str,
+}
+
+/// Values of many rounds, until they are points.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    cells: Vec<(Place, Vec<f64>, Vec<f64>)>,
+}
+
+impl Collected {
+    /// One round's value, and what a hundredth of its calls took longer than.
+    pub(crate) fn add(&mut self, place: Place, value: f64, p99: Option<f64>) {
+        let found = self.cells.iter().position(|(at, ..)| *at == place);
+        let cell = found.unwrap_or_else(|| {
+            self.cells.push((place, Vec::new(), Vec::new()));
+            self.cells.len() - 1
+        });
+        if let Some((_, values, p99s)) = self.cells.get_mut(cell) {
+            values.push(value);
+            p99s.extend(p99);
+        }
+    }
+
+    /// Medians and quartiles, in the order of panels, series and places.
+    pub(crate) fn points(self) -> Vec<Point> {
+        let point = |(place, values, p99s): (Place, Vec<f64>, Vec<f64>)| {
+            let at = |part| quantile(&values, part);
+            Some(Point {
+                panel: place.panel,
+                series: place.series,
+                x: place.x,
+                label: place.label,
+                value: at(0.5)?,
+                low: at(0.25)?,
+                high: at(0.75)?,
+                p99: quantile(&p99s, 0.5),
+                unit: place.unit.to_owned(),
+            })
+        };
+        let mut points: Vec<Point> = self.cells.into_iter().filter_map(point).collect();
+        // Labels keep the order in which they came only where nothing else orders them: x does, of every label.
+        points.sort_by(|a, b| {
+            let by = a.panel.cmp(&b.panel).then_with(|| a.series.cmp(&b.series));
+            by.then(a.x.total_cmp(&b.x))
+        });
+        points
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Points from panel, series, place, label and value.
+    pub(crate) fn data(points: &[(&str, &str, f64, Option<&str>, f64)]) -> Data {
+        let point =
+            |&(panel, series, x, label, value): &(&str, &str, f64, Option<&str>, f64)| Point {
+                panel: panel.to_owned(),
+                series: series.to_owned(),
+                x,
+                label: label.map(str::to_owned),
+                value,
+                low: value,
+                high: value,
+                p99: None,
+                unit: "µs".to_owned(),
+            };
+        Data {
+            experiment: "test".to_owned(),
+            machine: Machine {
+                date: "2026-11-21 20:00".to_owned(),
+                commit: "0123456789ab".to_owned(),
+                cpu: "Some CPU".to_owned(),
+                cpus: 2,
+                kernel: "Linux 6.1".to_owned(),
+                load: 0.1,
+                rustc: String::new(),
+                omniorb: String::new(),
+                valgrind: String::new(),
+            },
+            rounds: 5,
+            quick: false,
+            missing: Vec::new(),
+            points: points.iter().map(point).collect(),
+        }
+    }
+
+    fn place(x: f64) -> Place {
+        Place {
+            panel: "p".to_owned(),
+            series: "zorb".to_owned(),
+            x,
+            label: None,
+            unit: "µs",
+        }
+    }
+
+    #[test]
+    fn rounds_become_medians_and_quartiles() {
+        let mut collected = Collected::default();
+        for value in [5.0, 1.0, 3.0, 2.0, 4.0] {
+            collected.add(place(1.0), value, Some(10.0 * value));
+        }
+        collected.add(place(0.5), 7.0, None);
+        let points = collected.points();
+        assert_eq!(points.len(), 2);
+        assert_eq!(
+            (points[0].x, points[0].value, points[0].p99),
+            (0.5, 7.0, None)
+        );
+        let Point {
+            low,
+            value,
+            high,
+            p99,
+            ..
+        } = points[1];
+        assert_eq!((low, value, high, p99), (2.0, 3.0, 4.0, Some(30.0)));
+    }
+
+    #[test]
+    fn data_is_read_as_it_was_written_a_line_a_point() {
+        let data = data(&[
+            ("p", "zorb", 1.0, Some("a"), 2.5),
+            ("p", "raw", 3.0, None, 4.0),
+        ]);
+        let text = data.to_json().unwrap();
+        let again: Data = serde_json::from_str(&text).unwrap();
+        assert_eq!(again.points, data.points);
+        assert_eq!(
+            text.lines()
+                .filter(|line| line.contains("\"panel\""))
+                .count(),
+            2
+        );
+    }
+
+    #[test]
+    fn a_caption_says_what_is_missing() {
+        let mut data = data(&[]);
+        assert!(!data.caption().contains("issing"));
+        data.missing.push("omniORB (not installed)".to_owned());
+        let caption = data.caption();
+        for words in [
+            "Missing: omniORB (not installed).",
+            "0123456789ab",
+            "Some CPU, 2 CPUs",
+        ] {
+            assert!(caption.contains(words), "{caption}");
+        }
+    }
+
+    #[test]
+    fn values_are_found_by_place_or_label() {
+        let data = data(&[
+            ("p", "zorb", 1.0, Some("a"), 2.5),
+            ("p", "raw", 1.0, None, 4.0),
+        ]);
+        assert_eq!(data.at("p", "raw", 1.0), Some(4.0));
+        assert_eq!(data.at("p", "raw", 2.0), None);
+        assert_eq!(data.under("p", "zorb", "a"), Some(2.5));
+        assert_eq!(data.under("p", "raw", "a"), None);
+    }
+}

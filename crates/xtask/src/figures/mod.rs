@@ -1,0 +1,271 @@
+//! `cargo xtask figures`: the experiments of the papers, redone with zorb, omniORB and raw sockets beside each other,
+//! and drawn.
+
+pub(crate) mod chart;
+pub(crate) mod contender;
+pub(crate) mod data;
+pub(crate) mod finding;
+mod latency;
+mod page;
+pub(crate) mod session;
+
+use crate::claims::Row;
+use crate::measure::machine::Machine;
+use crate::measure::place::Cpus;
+use crate::measure::{programs, tools};
+use crate::peers;
+use crate::step::{Done, root, target};
+use chart::Chart;
+use clap::Args;
+use data::{Data, Point};
+use finding::Finding;
+use session::Session;
+use std::fs;
+use std::path::PathBuf;
+
+/// An experiment of a paper, or one in its spirit.
+pub(crate) struct Experiment {
+    /// As it is asked for, and as its files are called.
+    pub(crate) name: &'static str,
+    /// The paper, and its figures and tables by their numbers.
+    pub(crate) paper: &'static str,
+    /// What it asks and how, in words of our own.
+    pub(crate) question: &'static str,
+    /// Measures; who is missing is told to the session.
+    pub(crate) measure: fn(&Session) -> Result<Vec<Point>, String>,
+    /// Its pictures, drawn from the data alone.
+    pub(crate) charts: fn(&Data) -> Vec<Chart>,
+    /// What its paper says of them and what is seen today, computed from the data.
+    pub(crate) findings: fn(&Data) -> Vec<Finding>,
+}
+
+/// Every experiment, in the order of the page.
+const EXPERIMENTS: [Experiment; 1] = [latency::EXPERIMENT];
+
+/// Rounds of a run for figures, and of a quick one.
+const ROUNDS: usize = 9;
+const QUICK_ROUNDS: usize = 2;
+
+/// Which experiments, and how.
+#[derive(Args, Clone, Debug)]
+#[group(id = "figures")]
+pub(crate) struct Options {
+    /// Experiments to redo; all of them unless named
+    names: Vec<String>,
+    /// A quick look at everything, into target/figures instead of docs: to see that it runs, not for figures
+    #[arg(long)]
+    quick: bool,
+    /// Rounds; the medians of them count
+    #[arg(long)]
+    rounds: Option<usize>,
+    /// Name the experiments, and measure nothing
+    #[arg(long)]
+    list: bool,
+    /// Draw again what was measured before, and fill in the page
+    #[arg(long)]
+    redraw: bool,
+}
+
+/// Where a run writes: data and pictures, the page, and how the page calls the former.
+struct Out {
+    folder: PathBuf,
+    page: PathBuf,
+    pictures: &'static str,
+}
+
+impl Out {
+    fn of(quick: bool) -> Self {
+        let docs = root().join("docs");
+        if quick {
+            let folder = target().join("figures");
+            let page = folder.join("papers.md");
+            return Self {
+                folder,
+                page,
+                pictures: "",
+            };
+        }
+        Self {
+            folder: docs.join("figures"),
+            page: docs.join("papers.md"),
+            pictures: "figures/",
+        }
+    }
+
+    fn ready(&self, quick: bool) -> Done {
+        let shown = self.folder.display();
+        fs::create_dir_all(&self.folder).map_err(|e| format!("{shown}: {e}"))?;
+        if quick {
+            let from = Self::of(false).page;
+            fs::copy(&from, &self.page).map_err(|e| format!("{}: {e}", from.display()))?;
+        }
+        Ok(())
+    }
+
+    fn data(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.json"))
+    }
+}
+
+/// Measures the experiments, draws them, and fills in the page.
+///
+/// # Errors
+/// There is no experiment of a name, something does not build, run or end, or a file cannot be written.
+pub(crate) fn run(options: &Options) -> Done {
+    let experiments = choose(&options.names)?;
+    if options.list {
+        for experiment in experiments {
+            println!("{}: {}", experiment.name, experiment.paper);
+        }
+        return Ok(());
+    }
+    let out = Out::of(options.quick);
+    out.ready(options.quick)?;
+    if options.redraw {
+        for experiment in experiments {
+            let file = out.data(experiment.name);
+            if file.exists() {
+                show(&out, experiment, &Data::read(&file)?)?;
+            }
+        }
+        return Ok(());
+    }
+    let session = ready(options)?;
+    let mut failed = Vec::new();
+    for experiment in experiments {
+        // What one of them lacks is not the others' fault.
+        if let Err(why) = one(&session, &out, experiment) {
+            eprintln!("{}: {why}", experiment.name);
+            failed.push(experiment.name);
+        }
+    }
+    match failed.as_slice() {
+        [] => Ok(()),
+        failed => Err(format!("failed: {}", failed.join(", "))),
+    }
+}
+
+fn choose(names: &[String]) -> Result<Vec<&'static Experiment>, String> {
+    let known = |name: &String| EXPERIMENTS.iter().any(|experiment| experiment.name == name);
+    if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        let known: Vec<_> = EXPERIMENTS.iter().map(|e| e.name).collect();
+        return Err(format!(
+            "no experiment is called {unknown}; there are {}",
+            known.join(", ")
+        ));
+    }
+    let chosen = |e: &&Experiment| names.is_empty() || names.iter().any(|name| name == e.name);
+    Ok(EXPERIMENTS.iter().filter(chosen).collect())
+}
+
+/// Builds the programs. Without omniORB's there are pictures without omniORB, which say so.
+fn ready(options: &Options) -> Result<Session, String> {
+    tools::ready(&["taskset", "git"])?;
+    programs::build_ours()?;
+    let omniorb = peers::ready_to_compare();
+    if let Err(why) = &omniorb {
+        eprintln!("no omniORB: {why}");
+    }
+    let usual = if options.quick { QUICK_ROUNDS } else { ROUNDS };
+    let rounds = options.rounds.unwrap_or(usual).max(1);
+    Ok(Session::new(options.quick, rounds, Cpus::pick()?, omniorb))
+}
+
+fn one(session: &Session, out: &Out, experiment: &Experiment) -> Done {
+    let machine = Machine::here();
+    session.begin(experiment.name);
+    let measured = (experiment.measure)(session);
+    let missing = session.over();
+    let data = Data {
+        experiment: experiment.name.to_owned(),
+        machine,
+        rounds: session.rounds,
+        quick: session.quick,
+        missing,
+        points: measured?,
+    };
+    data.write(&out.data(experiment.name))?;
+    show(out, experiment, &data)
+}
+
+/// Draws, fills in the page, and says what was found.
+fn show(out: &Out, experiment: &Experiment, data: &Data) -> Done {
+    let charts = (experiment.charts)(data);
+    for chart in &charts {
+        chart::write(&out.folder, chart, &data.caption())?;
+    }
+    let findings = (experiment.findings)(data);
+    page::write(
+        &out.page,
+        out.pictures,
+        experiment,
+        data,
+        &charts,
+        &findings,
+    )?;
+    println!(
+        "{}: {} points, {} pictures in {}",
+        experiment.name,
+        data.points.len(),
+        charts.len(),
+        out.folder.display()
+    );
+    Ok(())
+}
+
+/// The rows of `cargo xtask claims figures`: of what the last run for figures left, which takes minutes.
+///
+/// # Errors
+/// There is no data of an experiment.
+pub(crate) fn rows(words: &[String]) -> Result<Vec<Row>, String> {
+    let out = Out::of(false);
+    let mut rows = Vec::new();
+    for experiment in &EXPERIMENTS {
+        let data = Data::read(&out.data(experiment.name))?;
+        rows.extend(finding::rows(&data, &(experiment.findings)(&data)));
+    }
+    let asked = |row: &Row| words.is_empty() || words.iter().any(|word| row.name.contains(word));
+    rows.retain(asked);
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_experiments_share_a_name() {
+        let names: BTreeSet<_> = EXPERIMENTS.iter().map(|e| e.name).collect();
+        assert_eq!(names.len(), EXPERIMENTS.len());
+    }
+
+    #[test]
+    fn an_experiment_is_chosen_by_its_name() {
+        let chosen = choose(&["latency".to_owned()]).unwrap();
+        assert_eq!(chosen.len(), 1);
+        assert_eq!(choose(&[]).unwrap().len(), EXPERIMENTS.len());
+        assert!(choose(&["latency".to_owned(), "no such".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn what_is_checked_in_can_be_drawn_again_and_no_picture_is_missing() {
+        for experiment in &EXPERIMENTS {
+            let file = Out::of(false).data(experiment.name);
+            if !file.exists() {
+                continue;
+            }
+            let data = Data::read(&file).unwrap();
+            let charts = (experiment.charts)(&data);
+            assert!(!charts.is_empty(), "{}", experiment.name);
+            for chart in charts {
+                for ending in ["svg", "png"] {
+                    let picture = Out::of(false)
+                        .folder
+                        .join(format!("{}.{ending}", chart.file));
+                    assert!(picture.exists(), "{}", picture.display());
+                }
+            }
+        }
+    }
+}
