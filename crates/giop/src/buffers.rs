@@ -16,16 +16,43 @@ const INITIAL_CAPACITY: usize = 1 << 10;
 
 thread_local! {
     static KEPT: RefCell<Vec<BytesMut>> = const { RefCell::new(Vec::new()) };
-    static RECEIVE: RefCell<Vec<BytesMut>> = const { RefCell::new(Vec::new()) };
+    static RECEIVE: RefCell<Vec<Receive>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Receive buffers kept per thread: connections that are in the middle of a message keep theirs,
-/// idle ones hold none, so one is in turn at a time.
-const MAX_RECEIVE_KEPT: usize = 2;
+/// idle ones hold none, so one is in turn at a time, beside what messages in fragments are put
+/// together in.
+const MAX_RECEIVE_KEPT: usize = 4;
+/// A receive buffer of more octets than this is freed when its connection is idle.
+pub(crate) const MAX_RECEIVE_CAPACITY: usize = 256 << 10;
+/// Octets of all receive buffers that are kept per thread: the oldest are freed for it.
+const MAX_RECEIVE_OCTETS: usize = 512 << 10;
 
-/// A buffer to receive into; [`Reader::reserve`](crate::Reader::reserve) makes room in it.
-#[must_use]
-pub fn take_receive() -> BytesMut {
+/// A buffer to receive into.
+#[derive(Debug, Default)]
+pub(crate) struct Receive {
+    pub(crate) octets: BytesMut,
+    /// Octets of all of its memory, of which messages that are alive may have parts.
+    pub(crate) whole: usize,
+}
+
+impl Receive {
+    /// An empty one of at least so many octets.
+    pub(crate) fn new(octets: usize) -> Self {
+        let octets = BytesMut::with_capacity(octets);
+        let whole = octets.capacity();
+        Self { octets, whole }
+    }
+
+    /// Whether nobody has parts of it any more; then it begins at its front again, where data lies
+    /// aligned. It has to be empty.
+    pub(crate) fn reclaim(&mut self) -> bool {
+        self.whole > 0 && self.octets.try_reclaim(self.whole)
+    }
+}
+
+/// The receive buffer that was given back last.
+pub(crate) fn take_receive() -> Receive {
     RECEIVE
         .try_with(|kept| kept.borrow_mut().pop())
         .ok()
@@ -33,15 +60,41 @@ pub fn take_receive() -> BytesMut {
         .unwrap_or_default()
 }
 
-/// Gives an empty receive buffer back for the next connection on this thread. Messages cut from
-/// it may still be alive; its memory is used again when they are gone.
-pub fn give_receive(buffer: BytesMut) {
-    debug_assert!(buffer.is_empty(), "nothing received may be lost");
+/// An empty receive buffer of `least` octets or more, though not of more than `most`: the largest
+/// that is kept, if one will do.
+pub(crate) fn take_receive_of(least: usize, most: usize) -> Receive {
+    let kept = RECEIVE.try_with(|kept| {
+        let mut kept = kept.borrow_mut();
+        let fits =
+            |buffer: &mut Receive| (least..=most).contains(&buffer.whole) && buffer.reclaim();
+        let all = kept.iter_mut().enumerate();
+        let fitting = all.filter_map(|(at, buffer)| fits(buffer).then_some((buffer.whole, at)));
+        let (_, at) = fitting.max()?;
+        Some(kept.remove(at))
+    });
+    kept.ok().flatten().unwrap_or_else(|| Receive::new(least))
+}
+
+/// Keeps a receive buffer for the next connection on this thread; what is in it is forgotten.
+/// Messages cut from it may still be alive; its memory is used again when they are gone.
+pub(crate) fn give_receive(mut buffer: Receive) {
+    if buffer.whole == 0 || buffer.whole > MAX_RECEIVE_CAPACITY {
+        return;
+    }
+    buffer.octets.clear();
+    // At thread exit there is nobody to keep it for.
     let _ = RECEIVE.try_with(|kept| {
         let mut kept = kept.borrow_mut();
-        if kept.len() < MAX_RECEIVE_KEPT {
-            kept.push(buffer);
+        if !kept.is_empty() {
+            let octets = |kept: &[Receive]| {
+                kept.iter()
+                    .fold(buffer.whole, |sum, kept| sum.saturating_add(kept.whole))
+            };
+            while kept.len() >= MAX_RECEIVE_KEPT || octets(&kept) > MAX_RECEIVE_OCTETS {
+                kept.remove(0);
+            }
         }
+        kept.push(buffer);
     });
 }
 

@@ -1,5 +1,6 @@
 //! Cuts the incoming octets into messages and puts fragments together.
 
+use crate::buffers::{self, Receive};
 use crate::error::ProtocolError;
 use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
 use crate::limits::Limits;
@@ -18,6 +19,7 @@ struct Partial {
     /// What a CancelRequest may name, if it is a request and its first piece says so.
     cancelled_by: Option<u32>,
     header: MessageHeader,
+    /// What has come of it, from the front of a buffer.
     octets: BytesMut,
     /// GIOP 1.1: where the data of later fragments begins, since alignment restarts there.
     starts: Vec<usize>,
@@ -40,6 +42,8 @@ struct Partial {
 #[derive(Debug)]
 pub struct Reader {
     buffer: BytesMut,
+    /// Octets of all of its memory, of which messages that are alive may have parts; 0 of none.
+    whole: usize,
     limits: Limits,
     partial: Vec<Partial>,
     skips_too_large: bool,
@@ -75,6 +79,7 @@ impl Reader {
     pub fn new(limits: Limits) -> Self {
         Self {
             buffer: BytesMut::new(),
+            whole: 0,
             limits,
             partial: Vec::new(),
             skips_too_large: false,
@@ -103,15 +108,24 @@ impl Reader {
         self.buffer.is_empty()
     }
 
-    /// Takes the buffer away from an idle reader: ten thousand idle connections need none.
-    pub fn take_buffer(&mut self) -> BytesMut {
-        core::mem::take(&mut self.buffer)
+    /// Gives the buffer of an idle reader to the next one that reads on this thread: ten thousand
+    /// idle connections need none. Does nothing when it is not idle.
+    pub fn release(&mut self) {
+        if self.buffer.is_empty() {
+            buffers::give_receive(self.take());
+        }
     }
 
-    /// Gives an idle reader a buffer.
-    pub fn give_buffer(&mut self, buffer: BytesMut) {
-        debug_assert!(self.buffer.is_empty(), "nothing received may be lost");
-        self.buffer = buffer;
+    fn take(&mut self) -> Receive {
+        Receive {
+            octets: core::mem::take(&mut self.buffer),
+            whole: core::mem::take(&mut self.whole),
+        }
+    }
+
+    fn put(&mut self, Receive { octets, whole }: Receive) {
+        self.buffer = octets;
+        self.whole = whole;
     }
 
     /// Makes room for the next read: for the rest of the message that has begun, or for
@@ -121,12 +135,24 @@ impl Reader {
     /// When the message that has begun breaks the protocol or a limit; nothing is allocated then.
     pub fn reserve(&mut self) -> Result<(), ProtocolError> {
         if self.buffer.is_empty() {
+            if self.whole == 0 {
+                self.put(buffers::take_receive());
+            }
             // Back to the front when all earlier messages are gone: aligned data is read in place.
-            let _ = self.buffer.try_reclaim(Self::READ_OCTETS);
-            if self.spare() < self.expected {
-                self.buffer = BytesMut::with_capacity(self.expected);
-            } else if self.spare() < Self::MIN_SPARE {
-                self.buffer.reserve(Self::READ_OCTETS);
+            if self.whole > 0 {
+                let _ = self.buffer.try_reclaim(self.whole);
+            }
+            let spare = self.spare();
+            if self.expected > 0 {
+                // Hardly more either, or octets of what comes behind would be read along and moved.
+                let most = self.expected.saturating_add(Self::MIN_SPARE);
+                if !(self.expected..=most).contains(&spare) {
+                    buffers::give_receive(self.take());
+                    self.put(buffers::take_receive_of(self.expected, most));
+                }
+            } else if spare < Self::MIN_SPARE {
+                buffers::give_receive(self.take());
+                self.put(buffers::take_receive_of(Self::READ_OCTETS, usize::MAX));
             }
             return Ok(());
         }
@@ -139,14 +165,27 @@ impl Reader {
             if self.spare() < missing {
                 self.grow(missing.saturating_add(self.buffer.len()));
             }
-        } else if self.spare() < missing.max(Self::MIN_SPARE) {
-            self.buffer.reserve(Self::READ_OCTETS);
+        } else if self.spare() < missing.max(Self::MIN_SPARE)
+            && !self.buffer.try_reclaim(missing.max(Self::MIN_SPARE))
+        {
+            let wanted = missing.max(Self::MIN_SPARE);
+            let least = self.buffer.len().saturating_add(wanted);
+            self.replace(least.max(Self::READ_OCTETS), usize::MAX);
         }
         Ok(())
     }
 
+    /// Another buffer of `least` octets or more, with what has come at its front.
+    fn replace(&mut self, least: usize, most: usize) {
+        let mut other = buffers::take_receive_of(least, most);
+        other.octets.extend_from_slice(&self.buffer);
+        buffers::give_receive(self.take());
+        self.put(other);
+    }
+
     /// Makes room for a message of `whole` octets, as much as what has come of it is worth. The
-    /// buffer never gets longer than the message, so that no octet behind it is read along.
+    /// buffer never gets much longer than the message, so that hardly an octet behind it is read
+    /// along.
     fn grow(&mut self, whole: usize) {
         let len = self.buffer.len();
         let is_own = self.buffer.capacity() >= Self::FIRST_STEP.min(whole);
@@ -155,15 +194,14 @@ impl Reader {
         }
         let capacity = whole.min(len.saturating_mul(2).max(Self::FIRST_STEP));
         if len <= Self::READ_OCTETS {
-            let mut own = BytesMut::with_capacity(capacity);
-            own.extend_from_slice(&self.buffer);
-            self.buffer = own;
+            self.replace(capacity, capacity);
         } else {
             // By way of a `Vec`, which is enlarged where it lies if the allocator can do so, and
             // by no more than asked for. A large block is moved in the page tables, not copied.
             let mut own = Vec::from(core::mem::take(&mut self.buffer));
             own.reserve_exact(capacity.saturating_sub(len));
             self.buffer = BytesMut::from(Bytes::from(own));
+            self.whole = self.buffer.capacity();
         }
     }
 
@@ -252,9 +290,9 @@ impl Reader {
                 false => 0,
             };
             self.skip = total(header).saturating_sub(wanted);
-            if self.buffer.is_empty() && octets.len() > Self::READ_OCTETS {
+            if self.buffer.is_empty() && self.whole > buffers::MAX_RECEIVE_CAPACITY {
                 // What is left shares the memory of the message and would keep all of it alive.
-                self.buffer = BytesMut::new();
+                self.take();
             }
             if header.kind == MessageKind::Fragment || header.more_fragments {
                 see(&header, &octets);
@@ -317,6 +355,8 @@ impl Reader {
         }
         self.check_partial_octets(octets.len())?;
         // A copy, so that a message whose fragments dawdle does not hold on to the receive buffer.
+        let mut whole = buffers::take_receive_of(octets.len(), usize::MAX).octets;
+        whole.extend_from_slice(&octets);
         self.partial.push(Partial {
             id,
             cancelled_by: match (kind, id) {
@@ -327,7 +367,7 @@ impl Reader {
                 _ => None,
             },
             header,
-            octets: BytesMut::from(octets.as_ref()),
+            octets: whole,
             starts: Vec::new(),
         });
         Ok(())
@@ -408,8 +448,13 @@ impl Partial {
         self.octets.len().saturating_add(starts)
     }
 
-    fn into_message(self) -> Message {
-        let octets: Bytes = self.octets.freeze();
+    fn into_message(mut self) -> Message {
+        let whole = self.octets.capacity();
+        let octets = self.octets.split().freeze();
+        buffers::give_receive(Receive {
+            octets: self.octets,
+            whole,
+        });
         let size = octets.len().saturating_sub(HEADER_LEN);
         Message {
             header: MessageHeader {

@@ -368,6 +368,85 @@ fn a_large_message_gets_a_buffer_of_its_own_that_ends_where_it_does() {
     }
 }
 
+/// Where the octets of a message lie, which is gone then.
+fn place(mut messages: Vec<Message>) -> usize {
+    let message = messages.pop().unwrap();
+    assert!(messages.is_empty());
+    message.frame.octets().as_ptr().addr()
+}
+
+#[test]
+fn memory_is_used_again_when_the_message_in_it_is_gone() {
+    for len in [10, 24 << 10, 64 << 10, 200 << 10] {
+        let octets = request::<BigEndian>(Version::V1_2, 1, "op", &vec![7; len]);
+        let mut reader = Reader::new(Limits::default());
+        let mut pipe = Pipe::default();
+        let mut receive = || {
+            pipe.send(&octets);
+            let mut messages = Vec::new();
+            while messages.is_empty() {
+                messages = pipe.deliver(usize::MAX, &mut reader).unwrap();
+            }
+            reader.release();
+            messages
+        };
+        for _ in 0..3 {
+            receive();
+        }
+        let first = place(receive());
+        assert_eq!(place(receive()), first, "{len}");
+        let kept = receive();
+        assert_ne!(place(receive()), first, "{len}");
+        assert_eq!(place(kept), first);
+    }
+}
+
+#[test]
+fn fragments_are_put_together_where_others_were_before() {
+    for len in [1_000, 64 << 10, 200 << 10] {
+        let octets = request::<BigEndian>(Version::V1_2, 1, "op", &vec![7; len]);
+        let pieces = fragment(&octets, len / 3);
+        let mut reader = Reader::new(Limits::default());
+        let mut receive = || {
+            let mut pipe = Pipe::default();
+            pieces.iter().for_each(|piece| pipe.send(piece));
+            let mut messages = Vec::new();
+            while messages.is_empty() {
+                messages = pipe.deliver(usize::MAX, &mut reader).unwrap();
+            }
+            reader.release();
+            place(messages)
+        };
+        for _ in 0..3 {
+            receive();
+        }
+        let places: std::collections::BTreeSet<_> = (0..10).map(|_| receive()).collect();
+        assert!(places.len() <= 2, "{len}: {places:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_is_idle_leaves_no_more_than_its_bounds_to_others() {
+    let octets = request::<BigEndian>(Version::V1_2, 1, "op", &vec![7; 1 << 20]);
+    let mut reader = Reader::new(Limits::default());
+    let mut pipe = Pipe::default();
+    for _ in 0..3 {
+        pipe.send(&octets);
+        let mut messages = Vec::new();
+        while messages.is_empty() {
+            messages = pipe.deliver(usize::MAX, &mut reader).unwrap();
+        }
+    }
+    // Room for another one like it, while it is busy.
+    reader.reserve().unwrap();
+    assert!(reader.buffer().capacity() >= octets.len());
+    reader.release();
+    assert_eq!(reader.buffer().capacity(), 0);
+    let mut another = Reader::new(Limits::default());
+    another.reserve().unwrap();
+    assert!(another.buffer().capacity() <= 256 << 10);
+}
+
 #[test]
 fn a_large_message_behind_another_is_not_moved_once_it_is_received() {
     let large = request::<BigEndian>(Version::V1_2, 1, "op", &vec![7; 1 << 20]);

@@ -77,7 +77,9 @@ thread_local! {
 pub(crate) fn make<F: Future<Output = Outcome> + Send + 'static>(future: F) -> Pin<Box<dyn Place>> {
     let free = FREE.try_with(|free| {
         let mut free = free.try_borrow_mut().ok()?;
-        free.get_mut(&TypeId::of::<F>())?
+        // The first of its type makes room for it to be kept: later ones allocate nothing then.
+        free.entry(TypeId::of::<F>())
+            .or_insert_with(|| Box::new(Free::<F>::with_capacity(MAX_KEPT)))
             .downcast_mut::<Free<F>>()?
             .pop()
     });
@@ -96,10 +98,8 @@ fn keep<F: Future<Output = Outcome> + Send + 'static>(place: Pin<Box<Option<F>>>
         let Ok(mut free) = free.try_borrow_mut() else {
             return;
         };
-        let free = free
-            .entry(TypeId::of::<F>())
-            .or_insert_with(|| Box::new(Free::<F>::with_capacity(MAX_KEPT)));
-        if let Some(free) = free.downcast_mut::<Free<F>>()
+        if let Some(free) = free.get_mut(&TypeId::of::<F>())
+            && let Some(free) = free.downcast_mut::<Free<F>>()
             && free.len() < MAX_KEPT
         {
             free.push(place);

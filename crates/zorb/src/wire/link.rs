@@ -407,9 +407,6 @@ impl Link {
 
     /// Makes room for a read.
     fn reserve(&self, reader: &mut Reader) -> Result<(), End> {
-        if reader.is_idle() && reader.buffer().capacity() == 0 {
-            reader.give_buffer(buffers::take_receive());
-        }
         reader.reserve().map_err(|error| {
             let end = End::Broken(error);
             self.trace_broken(&end, Some(reader.buffer()));
@@ -470,9 +467,7 @@ impl Link {
         reading.waiting.watched();
         match self.stream.poll_read(cx, reader.buffer()) {
             Poll::Pending => {
-                if reader.is_idle() {
-                    buffers::give_receive(reader.take_buffer());
-                }
+                reader.release();
                 Poll::Pending
             }
             Poll::Ready(read) => Poll::Ready(self.has_come(read)),
