@@ -5,6 +5,10 @@
 
 use serde::Serialize;
 use std::io::{self, BufRead, Write};
+use zorb_floor::report::Line;
+
+/// What can go wrong in a program that has nobody to tell but the person in front of it.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Answers every line, its words given to `answer`, by a line of JSON, until there are no more.
 ///
@@ -29,6 +33,48 @@ pub fn run<A: Serialize>(
     Ok(())
 }
 
+/// The words of the next question, for those who cannot answer within a closure; `None` at the end of the input.
+///
+/// Blocks the thread until there is one.
+///
+/// # Errors
+/// Those of standard input.
+pub fn next() -> io::Result<Option<Vec<String>>> {
+    let mut line = String::new();
+    if io::stdin().lock().read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    Ok(Some(line.split_whitespace().map(str::to_owned).collect()))
+}
+
+/// Answers it by what was measured.
+///
+/// # Errors
+/// Those of standard output.
+pub fn answer(line: &Line) -> io::Result<()> {
+    say(&line.to_json())
+}
+
+/// Says any line of JSON.
+///
+/// # Errors
+/// Those of standard output.
+pub fn say(json: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{json}")?;
+    out.flush()
+}
+
+/// What a word stands for.
+///
+/// # Errors
+/// It stands for nothing of the kind, or there is no such word.
+pub fn word<T: std::str::FromStr>(words: &[String], at: usize) -> Result<T, Failure> {
+    let word = words.get(at).ok_or("a word is missing")?;
+    word.parse()
+        .map_err(|_| format!("not understood: {word}").into())
+}
+
 #[derive(Serialize)]
 struct Refusal {
     error: String,
@@ -41,4 +87,17 @@ struct Refusal {
 pub fn number(words: &[&str], at: usize) -> Result<usize, String> {
     let word = words.get(at).ok_or("a word is missing")?;
     word.parse().map_err(|_| format!("not a number: {word}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_read_as_what_it_stands_for() {
+        let words = ["octets".to_owned(), "17".to_owned()];
+        assert_eq!(word::<usize>(&words, 1).unwrap(), 17);
+        assert!(word::<usize>(&words, 0).is_err());
+        assert!(word::<usize>(&words, 2).is_err());
+    }
 }

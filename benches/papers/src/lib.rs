@@ -7,3 +7,4 @@
 
 pub mod batches;
 pub mod dialogue;
+pub mod sockets;

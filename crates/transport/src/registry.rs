@@ -33,6 +33,11 @@ impl Registry {
         self.transports.get(scheme)
     }
 
+    /// The schemes that there are transports for, in the order of the alphabet.
+    pub fn schemes(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.transports.keys().copied()
+    }
+
     /// Connects by whichever transport `endpoint` needs; see [`Transport::connect`].
     ///
     /// # Errors
@@ -80,4 +85,16 @@ impl Default for Registry {
 fn no_transport(operation: Operation, endpoint: &Endpoint) -> TransportError {
     let cause = io::Error::new(io::ErrorKind::Unsupported, "no transport for this scheme");
     TransportError::new(operation, endpoint.clone(), cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registry_tells_the_schemes_of_its_transports() {
+        assert_eq!(Registry::empty().schemes().count(), 0);
+        let schemes: Vec<_> = Registry::default().schemes().collect();
+        assert_eq!(schemes, ["iiop", "uiop"]);
+    }
 }

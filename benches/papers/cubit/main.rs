@@ -1,0 +1,77 @@
+//! The IDL Cubit: the server cubes what it is sent, the client checks it.
+//!
+//! `papers-cubit serve --ior FILE …` writes its reference to FILE and serves; `cubit call --ior FILE …` reads requests, a
+//! line each, and answers each with a line of JSON:
+//! - `call OPERATION ELEMENTS CALLS`: so many calls of void, octet, short, long or struct, or of octets, longs or structs
+//!   with a sequence of so many elements.
+//! - `shutdown`: ends the server.
+//!
+//! `papers-cubit protocols` prints what messages and transports the ORB knows, a pair in each line: the minor version of GIOP,
+//! and the scheme of endpoints.
+
+#![expect(clippy::print_stdout, reason = "its result is lines of output")]
+
+#[path = "../place.rs"]
+mod place;
+
+mod call;
+mod cubes;
+
+use clap::{Parser, Subcommand};
+use place::{Client, Over, Server};
+use tokio::runtime::Builder;
+use zorb::Version;
+use zorb::transport::Registry;
+use zorb_papers::dialogue::Failure;
+use zorb_papers::sockets;
+
+#[derive(Parser)]
+struct Options {
+    #[command(subcommand)]
+    role: Role,
+}
+
+#[derive(Subcommand)]
+enum Role {
+    /// Cubes.
+    Serve {
+        #[command(flatten)]
+        server: Server,
+    },
+    /// Has things cubed.
+    Call {
+        #[command(flatten)]
+        client: Client,
+    },
+    /// Tells what the ORB speaks, and over what.
+    Protocols,
+}
+
+fn main() -> Result<(), Failure> {
+    let runtime = Builder::new_multi_thread().enable_all().build()?;
+    match Options::parse().role {
+        Role::Protocols => {
+            for scheme in Registry::default().schemes() {
+                for minor in 0..=Version::HIGHEST.minor {
+                    println!("{minor} {scheme}");
+                }
+            }
+            Ok(())
+        }
+        Role::Serve { server } => match server.common.over {
+            Over::Orb => runtime.block_on(async { tokio::spawn(cubes::serve(server)).await? }),
+            Over::Sockets => {
+                let place::Common {
+                    ior, queue, spin, ..
+                } = &server.common;
+                sockets::serve_all(ior, &server.host, server.unix.as_deref(), *queue, *spin)?;
+                Ok(())
+            }
+            Over::Transport => Err("an ORB or sockets, not the transport alone".into()),
+        },
+        Role::Call { client } => match client.common.over {
+            Over::Sockets => call::over_sockets(&client),
+            _ => runtime.block_on(async { tokio::spawn(call::converse(client)).await? }),
+        },
+    }
+}

@@ -1,0 +1,77 @@
+//! The throughput experiment, `papers-ttcp`: a transmitter floods a receiver with buffers.
+//!
+//! `papers-ttcp serve --ior FILE …` writes its reference to FILE and serves; `papers-ttcp send --ior FILE …` reads requests, a
+//! line each, and answers each with a line of JSON:
+//! - `send TYPE OCTETS BUFFERS MILLISECONDS`: floods the receiver with that many buffers of so many octets of chars, octets,
+//!   string or structs, or with as many as can be sent in that time, and waits until all have been served.
+//! - `call oneway|twoway train|robin CALLS`: so many calls without parameters, to one object after the other, each of which
+//!   has all its calls before the next (train), or one by one in turns (robin).
+//! - `shutdown`: ends the server.
+//!
+//! Both take `--over`: the ORB, the transport layer alone, or sockets.
+
+#[path = "../place.rs"]
+mod place;
+
+mod layer;
+mod orb;
+mod payload;
+mod send;
+
+use clap::{Parser, Subcommand};
+use place::{Client, Over, Server};
+use tokio::runtime::{Builder, Runtime};
+use zorb_papers::dialogue::Failure;
+use zorb_papers::sockets;
+
+#[derive(Parser)]
+struct Options {
+    #[command(subcommand)]
+    role: Role,
+}
+
+#[derive(Subcommand)]
+enum Role {
+    /// The receiver.
+    Serve {
+        #[command(flatten)]
+        server: Server,
+        /// Objects; their references are the lines of FILE.
+        #[arg(long, default_value_t = 1)]
+        servants: usize,
+    },
+    /// The transmitter.
+    Send {
+        #[command(flatten)]
+        client: Client,
+    },
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    Ok(Builder::new_multi_thread().enable_all().build()?)
+}
+
+fn main() -> Result<(), Failure> {
+    match Options::parse().role {
+        Role::Serve { server, servants } => match server.common.over {
+            Over::Orb => {
+                runtime()?.block_on(async { tokio::spawn(orb::serve(server, servants)).await? })
+            }
+            Over::Transport => {
+                runtime()?.block_on(async { tokio::spawn(layer::serve(server)).await? })
+            }
+            Over::Sockets => {
+                let place::Common {
+                    ior, queue, spin, ..
+                } = &server.common;
+                sockets::serve_all(ior, &server.host, server.unix.as_deref(), *queue, *spin)?;
+                Ok(())
+            }
+        },
+        // Calls are made from a task, as programs make them; sockets and the dialogue block its thread, which then has
+        // nothing else to do.
+        Role::Send { client } => {
+            runtime()?.block_on(async { tokio::spawn(send::converse(client)).await? })
+        }
+    }
+}
