@@ -15,7 +15,7 @@ mod sync {
 use loom::sync::atomic::AtomicUsize;
 use loom::sync::{Arc, Mutex, Notify};
 use loom::thread;
-use right::Right;
+use right::{Held, Right};
 use std::task::Waker;
 use sync::Ordering;
 
@@ -27,27 +27,58 @@ fn model(interruptions: usize, body: impl Fn() + Send + Sync + 'static) {
     model.check(body);
 }
 
-/// A connection whose peer answers every request at once.
+/// A connection whose peer answers every request at once. The right is the real one; the rest is the protocol of
+/// `wire/client/reading.rs`: who may sleep without asking the reactor, and whom it wakes.
 struct Reads {
     right: Right<()>,
-    /// Replies that have not been read, by whom they are for.
     socket: Mutex<Socket>,
-    /// What each caller has got, and whom to wake for it.
-    table: Mutex<[Caller; 2]>,
+    state: Mutex<State>,
     bells: [Notify; 2],
 }
 
 #[derive(Default)]
 struct Socket {
+    /// Replies that have not been read, by whom they are for.
     arrived: Vec<usize>,
-    /// Whom the reactor wakes for the next.
-    watcher: Option<usize>,
+    /// Whether the reactor tells of the next.
+    listens: bool,
+}
+
+#[derive(Default)]
+struct State {
+    callers: [Caller; 2],
+    armed: bool,
+    leader: Option<usize>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Caller {
+    /// Has sent its request and has no reply.
+    calls: bool,
+    /// Has written down its waker.
     waits: bool,
     has: bool,
+}
+
+impl State {
+    fn is_alone(&self, me: usize) -> bool {
+        self.callers[me].calls && !self.callers[1 - me].calls
+    }
+
+    /// `State::arm`.
+    fn arm(&mut self, me: Option<usize>) {
+        self.armed = true;
+        self.leader = None;
+        if let Some(me) = me.filter(|me| self.callers[*me].calls) {
+            self.callers[me].waits = true;
+            self.leader = self.is_alone(me).then_some(me);
+        }
+    }
+
+    fn complete(&mut self, whose: usize) {
+        self.callers[whose].has = true;
+        self.callers[whose].calls = false;
+    }
 }
 
 impl Reads {
@@ -55,61 +86,96 @@ impl Reads {
         Self {
             right: Right::new((), Waker::noop().clone()),
             socket: Mutex::default(),
-            table: Mutex::default(),
+            state: Mutex::default(),
             bells: [Notify::new(), Notify::new()],
         }
     }
 
-    /// The peer's side: a reply comes, and the reactor wakes whom it knows.
+    /// The peer's side: a reply comes, and the reactor tells of it.
     fn arrive(&self, whose: usize) {
-        let watcher = {
+        let listens = {
             let mut socket = self.socket.lock().unwrap();
             socket.arrived.push(whose);
-            socket.watcher.take()
+            std::mem::take(&mut socket.listens)
         };
-        if let Some(watcher) = watcher {
-            self.bells[watcher].notify();
+        if listens {
+            self.hear();
+        }
+    }
+
+    /// What the reactor wakes: a caller that is alone, or the driver.
+    fn hear(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.armed = false;
+        let leader = state.leader.take();
+        let leader = leader.filter(|me| std::mem::take(&mut state.callers[*me].waits));
+        drop(state);
+        match leader {
+            Some(leader) => self.bells[leader].notify(),
+            // It runs some time, which may be now.
+            None => self.read(None),
         }
     }
 
     /// One poll of a caller: whether it has its reply.
     fn poll(&self, me: usize) -> bool {
         {
-            let mut table = self.table.lock().unwrap();
-            if table[me].has {
+            let mut state = self.state.lock().unwrap();
+            if state.callers[me].has {
                 return true;
             }
-            table[me].waits = true;
+            if state.armed {
+                state.callers[me].waits = true;
+                state.leader = state.is_alone(me).then_some(me);
+                return false;
+            }
         }
-        let mut held = self.right.claim();
-        while let Some(mut right) = held {
-            right.with(|()| self.read(me));
-            held = right.give_back();
+        if let Some(right) = self.right.claim() {
+            self.read_by(right, Some(me));
+        } else {
+            {
+                let mut state = self.state.lock().unwrap();
+                if state.callers[me].has {
+                    return true;
+                }
+                state.callers[me].waits = true;
+            }
+            self.read(Some(me));
         }
-        self.table.lock().unwrap()[me].has
+        self.state.lock().unwrap().callers[me].has
     }
 
-    /// Reads what is there; then the reactor knows somebody who waits, if anybody does.
-    fn read(&self, me: usize) {
+    fn read(&self, me: Option<usize>) {
+        if let Some(right) = self.right.claim() {
+            self.read_by(right, me);
+        }
+    }
+
+    fn read_by(&self, right: Held<'_, ()>, me: Option<usize>) {
+        let mut held = Some(right);
+        while let Some(mut right) = held {
+            right.with(|()| self.read_a_turn(me));
+            held = right.give_back();
+        }
+    }
+
+    /// Reads what is there; then the reactor listens.
+    fn read_a_turn(&self, me: Option<usize>) {
         loop {
             let arrived = std::mem::take(&mut self.socket.lock().unwrap().arrived);
             for whose in arrived {
-                let mut table = self.table.lock().unwrap();
-                table[whose].has = true;
-                if std::mem::take(&mut table[whose].waits) && whose != me {
-                    drop(table);
+                let mut state = self.state.lock().unwrap();
+                state.complete(whose);
+                if std::mem::take(&mut state.callers[whose].waits) && Some(whose) != me {
+                    drop(state);
                     self.bells[whose].notify();
                 }
             }
-            let next = {
-                let table = self.table.lock().unwrap();
-                // Whoever waits and is not the reader itself is woken to read: the driver's part.
-                [me, 1 - me].into_iter().find(|who| table[*who].waits)
-            };
-            let Some(next) = next else { return };
+            // Before the reactor is asked: what it tells of at once must not be taken for news of before.
+            self.state.lock().unwrap().arm(me);
             let mut socket = self.socket.lock().unwrap();
             if socket.arrived.is_empty() {
-                socket.watcher = Some(next);
+                socket.listens = true;
                 return;
             }
         }
@@ -119,6 +185,11 @@ impl Reads {
         while !self.poll(me) {
             self.bells[me].wait();
         }
+    }
+
+    /// Sends a request.
+    fn begin(&self, me: usize) {
+        self.state.lock().unwrap().callers[me].calls = true;
     }
 }
 
@@ -130,10 +201,12 @@ fn two_callers_that_read_for_each_other_both_get_their_replies() {
             let reads = Arc::clone(&reads);
             thread::spawn(move || {
                 // Its reply comes before anybody is there to wait for it, or behind the other one.
+                reads.begin(1);
                 reads.arrive(1);
                 reads.call(1);
             })
         };
+        reads.begin(0);
         reads.arrive(0);
         reads.call(0);
         other.join().unwrap();
@@ -144,6 +217,8 @@ fn two_callers_that_read_for_each_other_both_get_their_replies() {
 fn a_reply_that_comes_while_two_wait_wakes_somebody_who_reads_it() {
     model(2, || {
         let reads = Arc::new(Reads::new());
+        reads.begin(0);
+        reads.begin(1);
         let peer = {
             let reads = Arc::clone(&reads);
             thread::spawn(move || {
@@ -157,6 +232,46 @@ fn a_reply_that_comes_while_two_wait_wakes_somebody_who_reads_it() {
         };
         reads.call(0);
         other.join().unwrap();
+        peer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_caller_that_finds_the_reactor_listening_may_sleep_without_asking_it() {
+    model(3, || {
+        let reads = Arc::new(Reads::new());
+        // As after the call before.
+        reads.read(None);
+        reads.begin(0);
+        let peer = {
+            let reads = Arc::clone(&reads);
+            // For the first one nobody waits any more: it was given up.
+            thread::spawn(move || {
+                reads.arrive(1);
+                reads.arrive(0);
+            })
+        };
+        reads.call(0);
+        peer.join().unwrap();
+    });
+}
+
+#[test]
+fn nobody_depends_on_a_caller_that_was_alone_and_is_polled_no_more() {
+    model(3, || {
+        let reads = Arc::new(Reads::new());
+        reads.read(None);
+        reads.begin(0);
+        assert!(!reads.poll(0), "it leads, and is never polled again");
+        reads.begin(1);
+        let peer = {
+            let reads = Arc::clone(&reads);
+            thread::spawn(move || {
+                reads.arrive(0);
+                reads.arrive(1);
+            })
+        };
+        reads.call(1);
         peer.join().unwrap();
     });
 }

@@ -5,7 +5,7 @@ use super::reply::{Answer, Reply, explain_size};
 use super::scope::{SyncScope, sayable};
 use super::{Arguments, Detours};
 use crate::object::{ObjectRef, Target};
-use crate::wire::{Answered, CallError, How};
+use crate::wire::{Answered, Arrived, CallError, How};
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use zorb_giop::{CompletionStatus, Fault, ResponseFlags, SystemException, SystemExceptionKind};
@@ -60,7 +60,10 @@ impl ObjectRef {
                             message.map_err(|()| CallError::Lost(Fault::OrbShutDown))
                         })
                         .map(|message| Answered {
-                            message,
+                            arrived: Arrived {
+                                message,
+                                head: None,
+                            },
                             request_octets: 0,
                         })
                 }
@@ -68,7 +71,7 @@ impl ObjectRef {
             // Whatever goes on from here does so because the servant was not reached.
             sent.store(false, Ordering::Relaxed);
             let failed = match called {
-                Ok(answered) => match self.read_reply(answered.message, &binding)? {
+                Ok(answered) => match self.read_reply(answered.arrived, &binding)? {
                     Answer::Reply(reply) => return Ok(reply),
                     Answer::Forward(ior) => {
                         detours.forward()?;
@@ -163,7 +166,13 @@ impl ObjectRef {
             sent.store(false, Ordering::Relaxed);
             match called {
                 Ok(None) => return Ok(()),
-                Ok(Some(message)) => match self.read_reply(message, &binding)? {
+                Ok(Some(message)) => match self.read_reply(
+                    Arrived {
+                        message,
+                        head: None,
+                    },
+                    &binding,
+                )? {
                     Answer::Forward(ior) => {
                         detours.forward()?;
                         self.bind_forward(&ior).await?;

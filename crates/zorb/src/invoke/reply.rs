@@ -2,7 +2,7 @@
 
 use crate::object::{Binding, ObjectRef};
 use crate::signature::Results;
-use crate::wire::refused_by_omniorb;
+use crate::wire::{Arrived, refused_by_omniorb};
 use zorb_cdr::{
     BigEndian, ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Endian, LittleEndian,
     WireFormat,
@@ -90,17 +90,23 @@ impl ObjectRef {
 
     pub(super) fn read_reply(
         &self,
-        message: Message,
+        arrived: Arrived,
         binding: &Binding,
     ) -> Result<Answer, SystemException> {
+        let Arrived { message, head } = arrived;
         // What kind of reply it was is not known, so neither is what happened.
         let lost = |error| self.broken(error, CompletionStatus::Maybe);
         let kind = message.header.kind;
         if kind != MessageKind::Reply {
             return Err(lost(ProtocolError::WrongDirection { kind }));
         }
-        let header = ReplyHeader::read(&message).map_err(lost)?;
-        let (status, body) = (header.status, header.body);
+        let (status, body) = match head {
+            Some(head) => head,
+            None => {
+                let header = ReplyHeader::read(&message).map_err(lost)?;
+                (header.status, header.body)
+            }
+        };
         if message.is_cut_short() {
             let fault = Fault::MessageTooLarge {
                 endpoint: self.whereabouts(),
@@ -114,7 +120,8 @@ impl ObjectRef {
             }));
         }
         let explained = match status {
-            ReplyStatus::SystemException => header
+            ReplyStatus::SystemException => ReplyHeader::read(&message)
+                .map_err(lost)?
                 .contexts
                 .get(ServiceContextId::EXCEPTION_DETAIL_MESSAGE)
                 .and_then(exception_detail),

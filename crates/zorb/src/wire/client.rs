@@ -13,6 +13,7 @@ pub(crate) use calls::refused_by_omniorb;
 
 use super::cache::Connecting;
 use super::link::{End, Handled, Link, Reading};
+use super::outbound::Bell;
 use super::profile::OmniOrb;
 use super::right::Right;
 use super::waiting::{Busy, Waiting};
@@ -20,12 +21,13 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::Waker;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Wake;
 use zorb_cdr::{EncodeError, Encoder, NativeEndian, WireFormat};
 use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
     CompletionStatus, Fault, LocateReply, Message, MessageKind, ProtocolError, Reader, ReplyHeader,
-    RequestId, RequestTable, ResponseFlags, ServiceContext, SystemException, Version,
+    ReplyStatus, RequestId, RequestTable, ResponseFlags, ServiceContext, SystemException, Version,
 };
 use zorb_transport::{Connection, Endpoint};
 
@@ -71,7 +73,7 @@ impl CallError {
 
 /// A reply, and how long the request was.
 pub(crate) struct Answered {
-    pub(crate) message: Message,
+    pub(crate) arrived: Arrived,
     pub(crate) request_octets: usize,
 }
 
@@ -80,24 +82,78 @@ struct Waiter {
     waker: Option<Waker>,
     /// Whether it is a thread that blocks, and reads as soon as it is woken.
     blocks: bool,
-    reply: Option<Message>,
+    reply: Option<Arrived>,
+}
+
+/// A reply, and what its header says of it: its status, and where its body begins; nothing of a LocateReply.
+pub(crate) struct Arrived {
+    pub(crate) message: Message,
+    pub(crate) head: Option<(ReplyStatus, usize)>,
+}
+
+/// What whoever reads waits for itself.
+struct Mine {
+    id: RequestId,
+    policy: WaitPolicy,
+    /// The reply, which never goes through the table then.
+    got: Option<Arrived>,
+    /// Whether the table knows that it is here.
+    completed: bool,
 }
 
 struct State {
     table: RequestTable<Waiter>,
     /// Set by [`ClientConnection::set_end`] only.
     end: Option<End>,
+    /// Whether the reactor will wake somebody when something comes: who has written its waker down may sleep then.
+    /// True from before the reactor is asked until it has said something; who asks it and finds that something has come
+    /// goes on reading until nothing has, or leaves that to the driver.
+    armed: bool,
+    /// Whom to wake then, if not the driver: a caller that was alone when it went to sleep. It may be one that is not
+    /// polled any more, so whoever comes later takes the place away from it.
+    leader: Option<RequestId>,
+}
+
+/// What the reactor wakes when something comes: whoever waits alone, else the driver. It stays with the reactor from
+/// one call to the next, so that a caller that finds it there has nothing to ask of it.
+struct Ear {
+    state: Mutex<State>,
+    driver: Arc<Bell>,
+}
+
+impl Ear {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Wake for Ear {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let mut state = self.state();
+        state.armed = false;
+        let leader = state.leader.take();
+        let leader = leader.and_then(|id| state.table.get_mut(id)?.waker.take());
+        drop(state);
+        match leader {
+            Some(waker) => waker.wake(),
+            None => self.driver.ring(),
+        }
+    }
 }
 
 pub(crate) struct ClientConnection {
     link: Link,
-    state: Mutex<State>,
+    ear: Arc<Ear>,
     /// Whoever waits reads, within its own poll; the driver when several wait, or nobody.
     reading: Right<Reading>,
     /// Whether the reactor looks away, so that nobody is woken: see [`look_after`](Self::look_after).
     unwatched: AtomicBool,
-    /// The driver, as what the reactor wakes.
-    bell: Waker,
+    /// The ear, as what the reactor wakes.
+    listener: Waker,
     wait: WaitPolicy,
     busy: Arc<Busy>,
     /// Whether there is an end.
@@ -119,22 +175,28 @@ impl ClientConnection {
         how: &Connecting,
     ) -> Self {
         let link = Link::new(stream, endpoint, how.max_fragment, how.trace_payload);
-        let bell = Waker::from(Arc::clone(&link.outbound.driver));
+        let driver = Arc::clone(&link.outbound.driver);
+        let ear = Arc::new(Ear {
+            state: Mutex::new(State {
+                table: RequestTable::new(true, MAX_IN_FLIGHT),
+                end: None,
+                armed: false,
+                leader: None,
+            }),
+            driver: Arc::clone(&driver),
+        });
         let reading = Reading {
             reader: Reader::new(how.limits).skip_too_large(),
             waiting: Waiting::new(how.wait_limit),
         };
         Self {
             link,
-            reading: Right::new(reading, bell.clone()),
+            reading: Right::new(reading, Waker::from(driver)),
             unwatched: AtomicBool::new(false),
-            bell,
+            listener: Waker::from(Arc::clone(&ear)),
+            ear,
             wait: how.wait,
             busy: Arc::clone(&how.busy),
-            state: Mutex::new(State {
-                table: RequestTable::new(true, MAX_IN_FLIGHT),
-                end: None,
-            }),
             over: AtomicBool::new(false),
             announced: AtomicBool::new(false),
             code_sets: how.code_sets,
@@ -149,7 +211,7 @@ impl ClientConnection {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ear.state()
     }
 
     /// Whether the connection is over.
@@ -187,6 +249,9 @@ impl ClientConnection {
         if state.end.is_none() {
             self.set_end(&mut state, end);
         }
+        // From here on the driver alone asks the reactor.
+        state.armed = false;
+        state.leader = None;
         // A reply that has come stays for its caller; everybody else finds the end.
         let wakers: Vec<Waker> = state
             .table
@@ -213,18 +278,33 @@ impl ClientConnection {
         }
     }
 
-    fn handle(&self, message: Message) -> Handled {
-        let id = match message.header.kind {
-            MessageKind::Reply => ReplyHeader::read(&message).map(|header| header.request_id),
-            MessageKind::LocateReply => LocateReply::read(&message).map(|(id, _)| id),
+    /// `mine`: what whoever reads waits for itself, which nobody need be told of.
+    fn handle(&self, message: Message, mine: Option<&mut Mine>) -> Handled {
+        let (id, head) = match message.header.kind {
+            MessageKind::Reply => {
+                let header = ReplyHeader::read(&message).map_err(End::Broken)?;
+                // A LocateRequest carries no contexts, so its reply tells nothing.
+                if !self.announced.load(Ordering::Relaxed) {
+                    self.announced.store(true, Ordering::Relaxed);
+                }
+                (header.request_id, Some((header.status, header.body)))
+            }
+            MessageKind::LocateReply => {
+                let (id, _) = LocateReply::read(&message).map_err(End::Broken)?;
+                (id, None)
+            }
             MessageKind::CloseConnection => return Err(End::Closed),
             MessageKind::MessageError => return Err(End::PeerRefuses),
-            kind => Err(ProtocolError::WrongDirection { kind }),
+            kind => return Err(End::Broken(ProtocolError::WrongDirection { kind })),
         };
-        let id = RequestId(id.map_err(End::Broken)?);
-        // A LocateRequest carries no contexts, so its reply tells nothing.
-        if message.header.kind == MessageKind::Reply && !self.announced.load(Ordering::Relaxed) {
-            self.announced.store(true, Ordering::Relaxed);
+        let id = RequestId(id);
+        let arrived = Arrived { message, head };
+        if let Some(mine) = mine
+            && mine.id == id
+            && mine.got.is_none()
+        {
+            mine.got = Some(arrived);
+            return Ok(());
         }
         let mut state = self.state();
         let Some(waiter) = state.table.get_mut(id) else {
@@ -233,7 +313,7 @@ impl ClientConnection {
             return Ok(());
         };
         if waiter.reply.is_none() {
-            waiter.reply = Some(message);
+            waiter.reply = Some(arrived);
         }
         let waker = waiter.waker.take();
         drop(state);

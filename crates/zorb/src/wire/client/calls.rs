@@ -1,6 +1,6 @@
 //! The calls on a connection.
 
-use super::{Answered, CallError, ClientConnection, EncodeArguments, How, State, Waiter};
+use super::{Answered, Arrived, CallError, ClientConnection, EncodeArguments, How, State, Waiter};
 use crate::wire::link::End;
 use crate::wire::outbound::Ticket;
 use crate::wire::profile::OmniOrb;
@@ -55,8 +55,8 @@ impl ClientConnection {
         call.send(message)
             .map_err(|error| self.suspect_size(error, request_octets))?;
         match poll_fn(|cx| call.poll_reply(cx)).await {
-            Ok(message) => Ok(Answered {
-                message,
+            Ok(arrived) => Ok(Answered {
+                arrived,
                 request_octets,
             }),
             Err(error) => Err(self.suspect_size(error, request_octets)),
@@ -105,7 +105,8 @@ impl ClientConnection {
         let message = LocateRequestHeader::encode_for(e, version, id, &key, target)
             .map_err(|error| self.unsayable(error))?;
         call.send(message)?;
-        poll_fn(|cx| call.poll_reply(cx)).await
+        let arrived = poll_fn(|cx| call.poll_reply(cx)).await?;
+        Ok(arrived.message)
     }
 
     /// Sends a one-way request; ready when all of it is handed to the transport
@@ -299,7 +300,7 @@ pub(super) struct Call<'a> {
     version: Version,
     pub(super) wait: WaitPolicy,
     ticket: Option<Ticket>,
-    done: bool,
+    pub(super) done: bool,
 }
 
 impl Call<'_> {
@@ -313,7 +314,7 @@ impl Call<'_> {
         &mut self,
         cx: &mut Context<'_>,
         blocks: bool,
-    ) -> Poll<Result<Message, CallError>> {
+    ) -> Poll<Result<Arrived, CallError>> {
         let mut state = self.connection.state();
         if let Some(waiter) = state.table.get_mut(self.id) {
             waiter.blocks = blocks;
@@ -323,10 +324,7 @@ impl Call<'_> {
                     self.done = true;
                     return Poll::Ready(Ok(reply));
                 }
-                None => match &mut waiter.waker {
-                    Some(waker) => waker.clone_from(cx.waker()),
-                    none => *none = Some(cx.waker().clone()),
-                },
+                None => waiter.wakes(cx.waker()),
             }
         }
         let Some(end) = &state.end else {

@@ -85,7 +85,7 @@ impl ClientConnection {
             watch.stop();
         }
         // Otherwise somebody reads, and goes on looking away perhaps.
-        if !self.read(None, cx) && self.unwatched.load(Ordering::Acquire) {
+        if !self.read(cx) && self.unwatched.load(Ordering::Acquire) {
             watch.later(self.link.messages_received(), cx);
         }
         None

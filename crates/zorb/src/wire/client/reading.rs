@@ -1,15 +1,16 @@
 //! Who reads a connection: whoever waits, within its own poll or blocking, else the driver.
 
 use super::calls::Call;
-use super::{CallError, ClientConnection, Waiter};
+use super::{Arrived, CallError, ClientConnection, Mine, State, Waiter};
 use crate::blocking;
 use crate::wire::link::{Blocked, End, READS_PER_TURN, Reading, Taken, let_others_run};
 use crate::wire::right::Held;
 use crate::wire::waiting::Tried;
 use core::sync::atomic::Ordering;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
+use std::sync::MutexGuard;
+use std::time::Instant;
 use zorb_executor::WaitPolicy;
-use zorb_giop::{Message, RequestId};
 
 /// How often whoever reads looks again for others before it leaves that to the driver.
 const ROUNDS: usize = 8;
@@ -22,32 +23,102 @@ enum Led {
     Asleep,
 }
 
-/// Whether who waits for a reply has it, or waits no more.
-fn state_is_over(waiter: Option<&Waiter>) -> bool {
-    waiter.is_none_or(|waiter| waiter.reply.is_some())
+/// How a turn of reading ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Nothing more is here. The reactor knows whom to wake, and the table has the waker of who read.
+    Asleep,
+    /// There is a reason to look again.
+    Over,
+}
+
+impl State {
+    /// Whether `mine` is not here yet, and how many others wait.
+    fn look_for(&mut self, mine: Option<&mut Mine>) -> (bool, usize) {
+        let Some(mine) = mine else {
+            return (false, self.table.len());
+        };
+        if mine.got.is_some() && !mine.completed {
+            mine.completed = true;
+            self.table.complete(mine.id);
+        }
+        let waiter = self.table.get_mut(mine.id);
+        let (is_there, waits) = match waiter {
+            Some(waiter) if !mine.completed => (true, waiter.reply.is_none()),
+            _ => (false, false),
+        };
+        (waits, self.table.len() - usize::from(is_there))
+    }
+
+    /// To be said before the reactor is asked to listen. `mine`: what whoever asks waits for; `leads`: whether it is to
+    /// be woken, and not the driver, unless others have come.
+    fn arm(&mut self, mine: Option<&Mine>, leads: bool, waker: &Waker) {
+        if self.end.is_some() {
+            return;
+        }
+        self.armed = true;
+        self.leader = None;
+        if let Some(mine) = mine
+            && let Some(waiter) = self.table.get_mut(mine.id)
+        {
+            waiter.wakes(waker);
+            if leads && self.table.len() == 1 {
+                self.leader = Some(mine.id);
+            }
+        }
+    }
+}
+
+impl Waiter {
+    /// Whom to wake when the reply is here, or the end.
+    pub(super) fn wakes(&mut self, waker: &Waker) {
+        match &mut self.waker {
+            Some(known) => known.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
 }
 
 impl ClientConnection {
-    /// Reads, unless somebody else does, who looks again then; says whether it did. For the driver, or for the caller
-    /// of `mine`, who has written down its waker. If the connection comes to its end, everybody is told.
-    pub(super) fn read(&self, mine: Option<(RequestId, WaitPolicy)>, cx: &mut Context<'_>) -> bool {
-        let mut held = self.reading.claim();
-        for round in 0..ROUNDS {
-            let Some(mut right) = held else {
-                return round > 0;
-            };
-            if let Err(end) = right.with(|reading| self.read_a_turn(reading, mine, cx)) {
-                // Before the right is let go: whoever has it next would find the end of the
-                // stream behind the CloseConnection that we have taken.
-                self.over(end);
-                return true;
+    /// Reads, unless somebody else does, who looks again then; says whether it did. For the driver. If the connection
+    /// comes to its end, everybody is told.
+    pub(super) fn read(&self, cx: &mut Context<'_>) -> bool {
+        match self.reading.claim() {
+            Some(right) => {
+                self.read_by(right, None, cx);
+                true
             }
-            held = right.give_back();
+            None => false,
+        }
+    }
+
+    /// The same, by who has the right.
+    fn read_by(
+        &self,
+        mut right: Held<'_, Reading>,
+        mut mine: Option<&mut Mine>,
+        cx: &mut Context<'_>,
+    ) -> Turn {
+        for _ in 0..ROUNDS {
+            let turn = right.with(|reading| self.read_a_turn(reading, mine.as_deref_mut(), cx));
+            let turn = match turn {
+                Ok(turn) => turn,
+                Err(end) => {
+                    // Before the right is let go: whoever has it next would find the end of the
+                    // stream behind the CloseConnection that we have taken.
+                    self.over(end);
+                    return Turn::Over;
+                }
+            };
+            match right.give_back() {
+                Some(again) => right = again,
+                None => return turn,
+            }
         }
         // Others ask faster than we look; dropping the right wakes the driver.
-        drop(held);
+        drop(right);
         self.leave_to_the_driver();
-        true
+        Turn::Over
     }
 
     /// Reads what there is, and has somebody woken by what comes next: the caller, if nobody else
@@ -55,79 +126,82 @@ impl ClientConnection {
     fn read_a_turn(
         &self,
         reading: &mut Reading,
-        mine: Option<(RequestId, WaitPolicy)>,
+        mut mine: Option<&mut Mine>,
         cx: &mut Context<'_>,
-    ) -> Result<(), End> {
-        let bell = &mut Context::from_waker(&self.bell);
+    ) -> Result<Turn, End> {
         let mut messages = 0;
         for _ in 0..READS_PER_TURN {
-            let taken = self.link.take(
-                &mut reading.reader,
-                &mut messages,
-                || Ok(true),
-                |message| self.handle(message),
-            )?;
-            if taken == Taken::Turn {
-                break;
+            if !reading.reader.is_idle() {
+                let taken = self.link.take(
+                    &mut reading.reader,
+                    &mut messages,
+                    || Ok(true),
+                    |message| self.handle(message, mine.as_deref_mut()),
+                )?;
+                if taken == Taken::Turn {
+                    break;
+                }
             }
-            let (waits, alone) = {
+            let waits;
+            let tries = {
                 let mut state = self.state();
                 if state.end.is_some() {
-                    return Ok(());
+                    return Ok(Turn::Over);
                 }
-                let waits = mine.is_some_and(|(id, _)| {
-                    let waiter = state.table.get_mut(id);
-                    waiter.is_some_and(|waiter| waiter.reply.is_none())
-                });
-                (waits, state.table.len() == usize::from(mine.is_some()))
-            };
-            if mine.is_some() && alone && !waits && reading.waiting.is_unwatched() {
-                // Mine is here. The driver looks after the connection.
-                return Ok(());
-            }
-            let leads = waits && alone && !self.link.outbound.is_blocked();
-            let tried = match mine {
-                Some((_, policy)) if leads && self.is_alone(reading) => {
-                    self.link.try_read(reading, policy)
+                let (is_waiting, others) = state.look_for(mine.as_deref_mut());
+                waits = is_waiting;
+                if mine.is_some() && others == 0 && !waits && reading.waiting.is_unwatched() {
+                    // Mine is here. The driver looks after the connection.
+                    return Ok(Turn::Over);
                 }
-                _ => Tried::Sleep,
-            };
-            match tried {
-                Tried::Read(read) => {
-                    self.link.has_come(read)?;
-                    if reading.waiting.is_unwatched()
-                        && !self.unwatched.swap(true, Ordering::AcqRel)
-                    {
-                        // It looks after the connection from now on.
-                        self.link.outbound.driver.ring();
+                let leads = waits && others == 0 && !self.link.outbound.is_blocked();
+                let mine = mine.as_deref();
+                match mine.filter(|_| leads && self.is_alone(reading)) {
+                    Some(mine) if mine.policy != WaitPolicy::Park => {
+                        state.armed = false;
+                        Some(mine.policy)
+                    }
+                    _ => {
+                        state.arm(mine.filter(|_| waits), leads, cx.waker());
+                        None
                     }
                 }
-                Tried::Yield => {
-                    let_others_run(cx);
-                    return Ok(());
-                }
-                Tried::Sleep => {
-                    let read = if leads {
-                        self.link.poll_read(reading, cx)
-                    } else {
-                        self.link.poll_read(reading, bell)
-                    };
-                    self.unwatched.store(false, Ordering::Release);
-                    match read {
-                        Poll::Ready(come) => come?,
-                        Poll::Pending => {
-                            if self.state().end.is_some() {
-                                // The driver may have asked the reactor before us.
-                                self.link.outbound.driver.ring();
-                            }
-                            return Ok(());
+            };
+            if let Some(policy) = tries {
+                match self.link.try_read(reading, policy) {
+                    Tried::Read(read) => {
+                        self.link.has_come(read)?;
+                        if reading.waiting.is_unwatched()
+                            && !self.unwatched.swap(true, Ordering::AcqRel)
+                        {
+                            // It looks after the connection from now on.
+                            self.link.outbound.driver.ring();
                         }
+                        continue;
                     }
+                    Tried::Yield => {
+                        let_others_run(cx);
+                        return Ok(Turn::Over);
+                    }
+                    Tried::Sleep => self.state().arm(mine.as_deref(), true, cx.waker()),
                 }
+            }
+            if self.poll_read(reading)?.is_pending() {
+                return Ok(if waits { Turn::Asleep } else { Turn::Over });
             }
         }
         self.leave_to_the_driver();
-        Ok(())
+        Ok(Turn::Over)
+    }
+
+    /// Reads what the reactor knows of, or has it listen, which has been [announced](State::arm).
+    fn poll_read(&self, reading: &mut Reading) -> Result<Poll<()>, End> {
+        let read = (self.link).poll_read(reading, &mut Context::from_waker(&self.listener));
+        self.unwatched.store(false, Ordering::Release);
+        match read {
+            Poll::Ready(come) => come.map(Poll::Ready),
+            Poll::Pending => Ok(Poll::Pending),
+        }
     }
 
     /// There is more to read: the driver does so at once, whether or not the reactor looks away.
@@ -143,15 +217,9 @@ impl ClientConnection {
 
     /// Reads for everybody, blocking this thread, until the reply to `mine` is here, or `until`. If
     /// the connection comes to its end, everybody is told.
-    fn lead(
-        &self,
-        mut right: Held<'_, Reading>,
-        mine: (RequestId, WaitPolicy),
-        cx: &mut Context<'_>,
-        until: Option<std::time::Instant>,
-    ) -> Led {
+    fn lead(&self, mut right: Held<'_, Reading>, mine: &mut Mine, until: Option<Instant>) -> Led {
         loop {
-            let led = match right.with(|reading| self.lead_a_while(reading, mine, cx, until)) {
+            let led = match right.with(|reading| self.lead_a_while(reading, mine, until)) {
                 Ok(led) => led,
                 Err(end) => {
                     // Before the right is let go, as above.
@@ -170,26 +238,32 @@ impl ClientConnection {
     fn lead_a_while(
         &self,
         reading: &mut Reading,
-        (id, policy): (RequestId, WaitPolicy),
-        cx: &mut Context<'_>,
-        until: Option<std::time::Instant>,
+        mine: &mut Mine,
+        until: Option<Instant>,
     ) -> Result<Led, End> {
         loop {
-            let mut messages = 0;
-            let reader = &mut reading.reader;
-            let taken = self
-                .link
-                .take(reader, &mut messages, || Ok(true), |m| self.handle(m))?;
-            let alone = {
-                let mut state = self.state();
-                let waiter = state.table.get_mut(id);
-                if state_is_over(waiter.as_deref()) || state.end.is_some() {
+            let mut taken = Taken::All;
+            if !reading.reader.is_idle() {
+                let handle = |message| self.handle(message, Some(mine));
+                taken = self
+                    .link
+                    .take(&mut reading.reader, &mut 0, || Ok(true), handle)?;
+                if mine.got.is_some() {
+                    // The table is told of it by who passes the lead on.
                     return Ok(Led::Done);
                 }
-                state.table.len() == 1
+            }
+            let alone = {
+                let mut state = self.state();
+                let (waits, others) = state.look_for(Some(mine));
+                if !waits || state.end.is_some() {
+                    return Ok(Led::Done);
+                }
+                // Nobody is to rely on a reactor that looks away.
+                state.armed = false;
+                others == 0
             };
-            let left =
-                || until.map(|until| until.saturating_duration_since(std::time::Instant::now()));
+            let left = || until.map(|until| until.saturating_duration_since(Instant::now()));
             // Also while the peer goes on talking of something else.
             if left().is_some_and(|left| left.is_zero()) {
                 return Ok(Led::Done);
@@ -198,9 +272,9 @@ impl ClientConnection {
                 // What is waited for may be here, and the peer has nothing more to say.
                 continue;
             }
-            if alone && self.is_alone(reading) {
+            if alone && self.is_alone(reading) && mine.policy != WaitPolicy::Park {
                 // A thread of our own owes nobody a turn.
-                match self.link.try_read(reading, policy) {
+                match self.link.try_read(reading, mine.policy) {
                     Tried::Read(read) => {
                         self.link.has_come(read)?;
                         continue;
@@ -213,18 +287,18 @@ impl ClientConnection {
             if left.is_some_and(|left| left.is_zero()) {
                 return Ok(Led::Done);
             }
-            if !self.unwatched.swap(true, Ordering::AcqRel) {
+            if !self.unwatched.load(Ordering::Relaxed)
+                && !self.unwatched.swap(true, Ordering::AcqRel)
+            {
                 // It looks after the connection when nobody leads any more.
                 self.link.outbound.driver.ring();
             }
             match self.link.read_blocking(reading, left)? {
                 Blocked::Read | Blocked::InVain => {}
                 Blocked::Cannot => {
-                    let read = self.link.poll_read(reading, cx);
-                    self.unwatched.store(false, Ordering::Release);
-                    match read {
-                        Poll::Ready(come) => come?,
-                        Poll::Pending => return Ok(Led::Asleep),
+                    self.state().arm(Some(mine), true, &blocking::waker());
+                    if self.poll_read(reading)?.is_pending() {
+                        return Ok(Led::Asleep);
                     }
                 }
             }
@@ -233,11 +307,17 @@ impl ClientConnection {
 
     /// Somebody who blocks needs the connection no more: another one reads from now on, if one
     /// waits.
-    fn pass_on(&self) {
+    fn pass_on(&self, mine: Option<&mut Mine>) {
         let mut state = self.state();
+        state.look_for(mine);
         if state.table.is_empty() || state.end.is_some() {
             return;
         }
+        self.pass_on_to(state);
+    }
+
+    #[cold]
+    fn pass_on_to(&self, mut state: MutexGuard<'_, State>) {
         let mut others = false;
         let next = state
             .table
@@ -258,45 +338,133 @@ impl ClientConnection {
 }
 
 impl Call<'_> {
-    pub(super) fn poll_reply(&mut self, cx: &mut Context<'_>) -> Poll<Result<Message, CallError>> {
-        if let Poll::Ready(answered) = self.poll_answered(cx, false) {
-            return Poll::Ready(answered);
-        }
+    pub(super) fn poll_reply(&mut self, cx: &mut Context<'_>) -> Poll<Result<Arrived, CallError>> {
         if blocking::may_block() {
             return self.block(cx);
         }
+        match self.poll_asleep(cx) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Some(answered)) => return answered,
+            Poll::Ready(None) => {}
+        }
         let connection = self.connection;
-        connection.read(Some((self.id, self.wait)), cx);
-        self.poll_answered(cx, false)
+        let right = match connection.reading.claim() {
+            Some(right) => right,
+            None => {
+                // Whoever has it, or has had it since, has to find what wakes us.
+                if let Poll::Ready(answered) = self.poll_answered(cx, false) {
+                    return Poll::Ready(answered);
+                }
+                match connection.reading.claim() {
+                    Some(right) => right,
+                    None => return Poll::Pending,
+                }
+            }
+        };
+        let mut mine = self.mine();
+        let turn = connection.read_by(right, Some(&mut mine), cx);
+        let got = self.got(&mut mine);
+        if got.is_ready() {
+            return got;
+        }
+        match turn {
+            Turn::Asleep => Poll::Pending,
+            Turn::Over => self.poll_answered(cx, false),
+        }
+    }
+
+    fn mine(&self) -> Mine {
+        Mine {
+            id: self.id,
+            policy: self.wait,
+            got: None,
+            completed: false,
+        }
+    }
+
+    /// What has been read for us.
+    fn got(&mut self, mine: &mut Mine) -> Poll<Result<Arrived, CallError>> {
+        let Some(got) = mine.got.take() else {
+            return Poll::Pending;
+        };
+        self.done = true;
+        if !mine.completed {
+            self.connection.state().table.complete(self.id);
+        }
+        Poll::Ready(Ok(got))
+    }
+
+    /// Ready with the reply if it is here, or with nothing if the caller has to read. Pending if it may sleep as it is,
+    /// since the reactor listens already.
+    fn poll_asleep(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Poll<Result<Arrived, CallError>>>> {
+        let mut state = self.connection.state();
+        let state = &mut *state;
+        let alone = state.table.len() == 1 && !self.connection.link.outbound.is_blocked();
+        let Some(waiter) = state.table.get_mut(self.id) else {
+            return Poll::Ready(None);
+        };
+        if let Some(reply) = waiter.reply.take() {
+            state.table.complete(self.id);
+            self.done = true;
+            return Poll::Ready(Some(Poll::Ready(Ok(reply))));
+        }
+        if !state.armed || state.end.is_some() || self.wait != WaitPolicy::Park {
+            return Poll::Ready(None);
+        }
+        waiter.wakes(cx.waker());
+        state.leader = alone.then_some(self.id);
+        Poll::Pending
     }
 
     /// Blocks this thread until the reply is here, or the end: it reads, or another one does that
     /// passes the lead on when it has its own reply. Pending only when it may block no longer.
-    fn block(&mut self, cx: &mut Context<'_>) -> Poll<Result<Message, CallError>> {
+    fn block(&mut self, cx: &mut Context<'_>) -> Poll<Result<Arrived, CallError>> {
         let connection = self.connection;
         let until = blocking::until();
-        // `cx` may wake nobody: what an upcall is polled with in its caller's place does not.
-        let waker = blocking::waker();
-        let own = &mut Context::from_waker(&waker);
+        let mut mine = self.mine();
         loop {
-            if until.is_some_and(|until| until <= std::time::Instant::now()) {
+            if until.is_some_and(|until| until <= Instant::now()) {
                 // From here on it is one that waits for a waker.
                 let answered = self.poll_answered(cx, false);
-                connection.pass_on();
+                connection.pass_on(None);
                 return answered;
             }
-            let answered = self.poll_answered(own, true);
-            if answered.is_ready() {
-                connection.pass_on();
-                return answered;
+            let mut right = connection.reading.claim();
+            if right.is_none() {
+                // Whoever has it, or has had it since, has to find what wakes us. `cx` may wake nobody: what an upcall
+                // is polled with in its caller's place does not.
+                let waker = blocking::waker();
+                let answered = self.poll_answered(&mut Context::from_waker(&waker), true);
+                if answered.is_ready() {
+                    connection.pass_on(None);
+                    return answered;
+                }
+                right = connection.reading.claim();
             }
-            let led = match connection.reading.claim() {
-                Some(right) => connection.lead(right, (self.id, self.wait), own, until),
+            let led = match right {
+                Some(right) => connection.lead(right, &mut mine, until),
                 None => Led::Asleep,
             };
-            match led {
-                Led::Asleep => blocking::sleep(until),
-                Led::Done => {}
+            if let Led::Asleep = led {
+                blocking::sleep(until);
+                continue;
+            }
+            let answered = if mine.got.is_some() {
+                connection.pass_on(Some(&mut mine));
+                self.got(&mut mine)
+            } else {
+                let waker = blocking::waker();
+                let answered = self.poll_answered(&mut Context::from_waker(&waker), true);
+                if answered.is_ready() {
+                    connection.pass_on(None);
+                }
+                answered
+            };
+            if answered.is_ready() {
+                return answered;
             }
         }
     }
