@@ -6,15 +6,13 @@
 //! there are none, and has to find the right ones.
 #![forbid(unsafe_code)]
 
-mod hash;
-mod servants;
-mod strategies;
 mod timed;
 
+use std::hash::RandomState;
 use std::time::Duration;
-use strategies::{Active, Adapter, Delayered, Hashed, Linear, Perfect, Strategy};
 use zorb_papers::batches::Times;
 use zorb_papers::dialogue;
+use zorb_papers::lookup::{Active, Adapter, Delayered, Fast, Hashed, Linear, Perfect, Strategy};
 
 fn main() -> Result<(), std::io::Error> {
     let mut last: Option<(String, usize, usize, Box<dyn timed::Timed>)> = None;
@@ -52,8 +50,8 @@ fn make(name: &str, servants: usize, operations: usize) -> Result<Box<dyn timed:
     }
     let ready = match name {
         "linear" => ready::<Linear>,
-        "hash" => ready::<Hashed<std::hash::RandomState>>,
-        "fast_hash" => ready::<Hashed<hash::Fast>>,
+        "hash" => ready::<Hashed<RandomState>>,
+        "fast_hash" => ready::<Hashed<Fast>>,
         "perfect" => ready::<Perfect>,
         "active" => ready::<Active>,
         "delayered" => ready::<Delayered>,

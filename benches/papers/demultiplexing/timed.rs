@@ -1,10 +1,10 @@
 //! Requests to one strategy, and what they take.
 
-use crate::servants::operation;
-use crate::strategies::Strategy;
 use std::hint::black_box;
 use std::time::Duration;
 use zorb_papers::batches::{self, Times};
+use zorb_papers::lookup::Strategy;
+use zorb_papers::lookup::servants::operation;
 
 /// Any strategy.
 pub(crate) trait Timed {

@@ -7,4 +7,6 @@
 
 pub mod batches;
 pub mod dialogue;
+pub mod interpreter;
+pub mod lookup;
 pub mod sockets;

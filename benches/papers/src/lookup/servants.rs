@@ -24,13 +24,13 @@ impl Skeleton for Somebody {
 }
 
 /// What tells servants apart.
-pub(crate) fn type_id(number: u32) -> String {
+pub fn type_id(number: u32) -> String {
     format!("IDL:papers/Servant{number}:1.0")
 }
 
 /// An operation's name. Names differ in the middle, not at their ends alone, and have no common length, as those of
 /// real interfaces.
-pub(crate) fn operation(number: u32) -> String {
+pub fn operation(number: u32) -> String {
     const WORDS: [&str; 8] = [
         "get", "set", "send_all", "open", "close", "list_of", "move", "find",
     ];
@@ -38,21 +38,24 @@ pub(crate) fn operation(number: u32) -> String {
 }
 
 /// The names of so many operations.
-pub(crate) fn operations(count: usize) -> Vec<String> {
+pub fn operations(count: usize) -> Vec<String> {
     (0..count as u32).map(operation).collect()
 }
 
 /// Servants that are active in an adapter of zorb's.
-pub(crate) struct Activated {
-    pub(crate) adapters: ObjectAdapter,
-    pub(crate) adapter: Arc<Adapter>,
+#[derive(Debug)]
+pub struct Activated {
+    /// All adapters.
+    pub adapters: ObjectAdapter,
+    /// The one that they are in.
+    pub adapter: Arc<Adapter>,
     /// Object keys, as requests carry them.
-    pub(crate) keys: Vec<Bytes>,
+    pub keys: Vec<Bytes>,
 }
 
 impl Activated {
     /// So many, whose ids the adapter has chosen (indexes), or the application (names).
-    pub(crate) fn new(count: usize, by_application: bool) -> Self {
+    pub fn new(count: usize, by_application: bool) -> Self {
         let adapters = ObjectAdapter::new(InstanceId::random(), "");
         let policies = Policies::default().with_id_assignment(if by_application {
             IdAssignment::User

@@ -1,6 +1,6 @@
 //! The ways from the octets in a request to servant and operation.
 
-use crate::servants::{Activated, operations, type_id};
+use super::servants::{Activated, operations, type_id};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -9,7 +9,8 @@ use zorb_idl::PerfectHash;
 use zorb_poa::{ActiveObject, ObjectAdapter, Operations};
 
 /// A servant as the tables of the papers hold it: on the heap, as servants are.
-pub(crate) struct Servant {
+#[derive(Debug)]
+struct Servant {
     number: u32,
     /// What every servant has of its own, so that neighbours are not in one line of the cache.
     _state: [u64; 7],
@@ -25,7 +26,7 @@ impl Servant {
 }
 
 /// One way of finding them.
-pub(crate) trait Strategy: Sized {
+pub trait Strategy: Sized {
     /// Servants, and the operations that each of them has.
     fn new(servants: usize, operations: usize) -> Self;
 
@@ -46,7 +47,8 @@ fn numbered<T>(count: usize, make: impl Fn(u32) -> T) -> Vec<T> {
 }
 
 /// Keys and names one after the other until one is equal.
-pub(crate) struct Linear {
+#[derive(Debug)]
+pub struct Linear {
     servants: Vec<(Bytes, Arc<Servant>)>,
     operations: Vec<String>,
 }
@@ -76,7 +78,8 @@ impl Strategy for Linear {
 }
 
 /// Two hash tables that may grow at any time.
-pub(crate) struct Hashed<H> {
+#[derive(Debug)]
+pub struct Hashed<H> {
     servants: HashMap<Box<[u8]>, Arc<Servant>, H>,
     operations: HashMap<Box<[u8]>, u32, H>,
     keys: Vec<Bytes>,
@@ -124,7 +127,8 @@ fn perfect<N: AsRef<[u8]>>(names: &[N]) -> Operations {
 }
 
 /// Two perfect hashes, over all keys and all names there will ever be.
-pub(crate) struct Perfect {
+#[derive(Debug)]
+pub struct Perfect {
     servants: Operations,
     operations: Operations,
     all: Vec<Arc<Servant>>,
@@ -155,7 +159,8 @@ impl Strategy for Perfect {
 
 /// The last eight octets of the key are an index and a generation; the operation has a perfect hash. The table never
 /// changes here, so that nothing is paid for servants that come and go.
-pub(crate) struct Active {
+#[derive(Debug)]
+pub struct Active {
     servants: Vec<(u32, Arc<Servant>)>,
     operations: Operations,
     keys: Vec<Bytes>,
@@ -197,7 +202,8 @@ impl Strategy for Active {
 
 /// The key is an index and a generation of servant *and* operation, in one table. The name on the wire is not looked
 /// at, which GIOP does not allow: what is sent as the operation's name would have to say nothing.
-pub(crate) struct Delayered {
+#[derive(Debug)]
+pub struct Delayered {
     /// Generation, servant and operation.
     table: Vec<(u32, u32)>,
     servants: Vec<Arc<Servant>>,
@@ -234,7 +240,8 @@ impl Strategy for Delayered {
 
 /// What zorb's servers do: the adapters' own look-up, and the operations of a generated skeleton. `IDS`: the
 /// application has chosen the object ids.
-pub(crate) struct Adapter<const IDS: bool> {
+#[derive(Debug)]
+pub struct Adapter<const IDS: bool> {
     adapters: ObjectAdapter,
     operations: Operations,
     keys: Vec<Bytes>,

@@ -3,8 +3,8 @@
 use std::hash::{BuildHasher, Hasher};
 
 /// Multiplies and folds eight octets at a time, as `zorb_poa::Operations` does.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Fast(u64);
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Fast(u64);
 
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 

@@ -1,0 +1,8 @@
+//! From the octets in a request to servant and operation, in the ways that the papers compare.
+
+mod hash;
+pub mod servants;
+mod strategies;
+
+pub use hash::Fast;
+pub use strategies::{Active, Adapter, Delayered, Hashed, Linear, Perfect, Strategy};
