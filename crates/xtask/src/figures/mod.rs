@@ -4,9 +4,11 @@
 pub(crate) mod chart;
 pub(crate) mod contender;
 pub(crate) mod data;
+mod demultiplexing;
 pub(crate) mod finding;
 mod latency;
 mod page;
+mod principles;
 pub(crate) mod session;
 
 use crate::claims::Row;
@@ -40,7 +42,11 @@ pub(crate) struct Experiment {
 }
 
 /// Every experiment, in the order of the page.
-const EXPERIMENTS: [Experiment; 1] = [latency::EXPERIMENT];
+const EXPERIMENTS: [Experiment; 3] = [
+    latency::EXPERIMENT,
+    demultiplexing::EXPERIMENT,
+    principles::EXPERIMENT,
+];
 
 /// Rounds of a run for figures, and of a quick one.
 const ROUNDS: usize = 9;

@@ -5,6 +5,7 @@ use crate::measure::place::{Cpus, Placement};
 use crate::measure::run::{Server, Work};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use tempfile::TempDir;
 
 /// Of one call.
@@ -53,6 +54,25 @@ fn totals(
     server.measure(work, &callgrind(&client_out), client_args)?;
     server.end()?;
     Ok((total(&client_out)?, total(&server_out)?))
+}
+
+/// Instructions of a program from its start to its end.
+///
+/// # Errors
+/// It fails, or callgrind does.
+pub(crate) fn of_program(words: &[String]) -> Result<u64, String> {
+    let folder = TempDir::new().map_err(|e| e.to_string())?;
+    let out = folder.path().join("callgrind");
+    let mut all = callgrind(&out);
+    all.extend(words.iter().cloned());
+    let (program, args) = all.split_first().ok_or("no program")?;
+    let done = Command::new(program).args(args).output();
+    let done = done.map_err(|e| format!("{program} does not start: {e}"))?;
+    if !done.status.success() {
+        let why = String::from_utf8_lossy(&done.stderr).into_owned();
+        return Err(format!("{}: {}", words.join(" "), why.trim()));
+    }
+    total(&out)
 }
 
 fn callgrind(out: &Path) -> Vec<String> {
