@@ -10,3 +10,4 @@ pub mod dialogue;
 pub mod interpreter;
 pub mod lookup;
 pub mod sockets;
+pub mod steps;

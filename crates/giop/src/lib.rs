@@ -71,6 +71,8 @@ mod header;
 pub mod ior;
 mod limits;
 mod locate;
+#[doc(hidden)]
+pub mod probe;
 mod reader;
 mod reply;
 mod request;

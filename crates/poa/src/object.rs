@@ -140,6 +140,7 @@ impl ActiveObject {
     /// clients wait for no answer. An object that is still to be activated is activated within
     /// the upcall.
     pub fn start(&self, request: Request) -> Upcall {
+        zorb_giop::probe!(Admitted);
         let skeleton = match &self.behind {
             Behind::Servant(skeleton) => skeleton,
             Behind::Forward(forward) => {

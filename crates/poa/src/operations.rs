@@ -56,7 +56,9 @@ impl Operations {
     #[must_use]
     pub fn find(&self, name: &[u8]) -> Option<u32> {
         let (found, number) = self.slots.get(self.slot(name))?;
-        (*found == name && *number != Self::NOBODY).then_some(*number)
+        let number = (*found == name && *number != Self::NOBODY).then_some(*number);
+        zorb_giop::probe!(OperationFound);
+        number
     }
 
     const fn slot(&self, name: &[u8]) -> usize {

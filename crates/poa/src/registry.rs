@@ -323,12 +323,15 @@ impl ObjectAdapter {
     /// What is missing: OBJECT_NOT_EXIST for a key of another ORB or another life of this one, a
     /// destroyed adapter, or an object that is not active.
     pub fn locate(&self, key: &[u8]) -> Result<Arc<ActiveObject>, Missing> {
-        let object = match ObjectKey::parse(key) {
+        let parsed = ObjectKey::parse(key);
+        zorb_giop::probe!(KeyParsed);
+        let object = match parsed {
             Some(ObjectKey::Indexed {
                 instance,
                 adapter,
                 object,
             }) if instance == self.instance => self.transient.with(adapter, |adapter| {
+                zorb_giop::probe!(AdapterFound);
                 adapter
                     .indexed(object)
                     .or_else(|| adapter.asleep(object.to_id()))
@@ -348,6 +351,7 @@ impl ObjectAdapter {
             Some(ObjectKey::Plain(id)) => self.plain.named(id).map(Some),
             _ => None,
         };
+        zorb_giop::probe!(ServantFound);
         object.ok_or(Missing::Adapter)?.ok_or(Missing::Object)
     }
 }

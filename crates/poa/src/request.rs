@@ -72,10 +72,13 @@ impl Receipt {
     /// A reply with a result.
     #[must_use]
     pub fn reply(&self, result: &impl Encode) -> Outcome {
+        zorb_giop::probe!(Upcalled);
         if self.response != ResponseFlags::WithTarget {
             return Outcome::Silent;
         }
-        match self.message(ReplyStatus::NoException, |e| e.put(result)) {
+        let message = self.message(ReplyStatus::NoException, |e| e.put(result));
+        zorb_giop::probe!(ReplySealed);
+        match message {
             Ok(message) => Outcome::Reply(message),
             // The servant has done its work.
             Err(error) => {
@@ -250,10 +253,12 @@ impl Request {
     /// MARSHAL or DATA_CONVERSION when they are not what the interface says; COMPLETED_NO, since
     /// the servant has not been entered.
     pub fn arguments<'a, A: Decode<'a>>(&'a self) -> Result<A, SystemException> {
-        match self.message.header.endian {
+        let arguments = match self.message.header.endian {
             Endian::Big => self.decode::<A, zorb_cdr::BigEndian>(),
             Endian::Little => self.decode::<A, zorb_cdr::LittleEndian>(),
-        }
+        };
+        zorb_giop::probe!(Demarshalled);
+        arguments
     }
 
     fn decode<'a, A: Decode<'a>, O: ByteOrder>(&'a self) -> Result<A, SystemException> {

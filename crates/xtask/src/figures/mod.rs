@@ -10,6 +10,7 @@ mod latency;
 mod page;
 mod principles;
 pub(crate) mod session;
+mod white_box;
 
 use crate::claims::Row;
 use crate::measure::machine::Machine;
@@ -42,10 +43,11 @@ pub(crate) struct Experiment {
 }
 
 /// Every experiment, in the order of the page.
-const EXPERIMENTS: [Experiment; 3] = [
+const EXPERIMENTS: [Experiment; 4] = [
     latency::EXPERIMENT,
     demultiplexing::EXPERIMENT,
     principles::EXPERIMENT,
+    white_box::EXPERIMENT,
 ];
 
 /// Rounds of a run for figures, and of a quick one.

@@ -30,7 +30,9 @@ impl ObjectRef {
         response: ResponseFlags,
         sent: &AtomicBool,
     ) -> Result<Reply, SystemException> {
+        zorb_giop::probe!(Initialised);
         let mut binding = self.binding().await?;
+        zorb_giop::probe!(Bound);
         let mut detours = Detours::default();
         let mut fell_back = false;
         let mut readdressed = 0;

@@ -88,17 +88,24 @@ impl ObjectRef {
         E: OperationError,
     {
         async move {
+            zorb_giop::probe!(Called);
             let reply = self
                 .request(operation, &|e: &mut Encoder<NativeEndian>| {
+                    zorb_giop::probe!(Headed);
                     self.relabel(e);
-                    e.put(&arguments)
+                    let put = e.put(&arguments);
+                    zorb_giop::probe!(Marshalled);
+                    put
                 })
                 .await
                 .map_err(|exception| E::from(exception.received()))?;
-            match reply.message.header.endian {
+            zorb_giop::probe!(Matched);
+            let result = match reply.message.header.endian {
                 Endian::Big => self.result::<BigEndian, R, E>(&reply),
                 Endian::Little => self.result::<LittleEndian, R, E>(&reply),
-            }
+            };
+            zorb_giop::probe!(Returned);
+            result
         }
     }
 

@@ -344,6 +344,7 @@ impl Link {
             });
             match next {
                 Ok(Some(message)) => {
+                    zorb_giop::probe!(Framed);
                     Received::count(&self.received.messages, 1);
                     trace::received(&*self.stream, &message, self.trace_payload);
                     // What is shown if the handler finds it malformed.
@@ -419,6 +420,7 @@ impl Link {
         match read {
             Ok(0) => Err(End::Lost("end of stream".to_owned())),
             Ok(octets) => {
+                zorb_giop::probe!(Read);
                 Received::count(&self.received.octets, octets);
                 Ok(())
             }

@@ -416,7 +416,9 @@ impl Outbound {
     ) -> Result<Flush, MutexGuard<'a, Writing>> {
         let octets = message.octets.as_single().unwrap_or_default();
         // What goes wrong is found out again by whoever deals with it.
+        zorb_giop::probe!(Writing);
         let written = stream.try_write(&[IoSlice::new(octets)]).unwrap_or(0);
+        zorb_giop::probe!(Written);
         self.count_written(written);
         match message.ends {
             Some(ends) if written == octets.len() => {
@@ -666,7 +668,10 @@ fn write_once(stream: &dyn Connection, writing: &Writing) -> io::Result<usize> {
         *slice = IoSlice::new(chunk);
         used += 1;
     }
-    match stream.try_write(&slices[..used]) {
+    zorb_giop::probe!(Writing);
+    let written = stream.try_write(&slices[..used]);
+    zorb_giop::probe!(Written);
+    match written {
         Ok(0) => Err(io::ErrorKind::WriteZero.into()),
         written => written,
     }

@@ -275,6 +275,7 @@ impl ServerConnection {
     fn request(self: &Arc<Self>, message: Message) -> Result<(), ProtocolError> {
         let header =
             RequestHeader::read(&message).map_err(|error| self.unreadable(&message, error))?;
+        zorb_giop::probe!(HeaderRead);
         if self.link.outbound.max_fragment().is_none()
             && let Some(octets) = self.orb.max_fragment(needs_fragments(&header))
         {

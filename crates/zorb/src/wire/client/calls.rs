@@ -50,6 +50,7 @@ impl ClientConnection {
         self.room().await;
         let mut call = self.begin(requests.version(), how.wait)?;
         let message = self.request(requests, call.id.0, how.response, operation, arguments)?;
+        zorb_giop::probe!(RequestSealed);
         sent.store(true, Ordering::Relaxed);
         let request_octets = message.len();
         call.send(message)

@@ -1,0 +1,232 @@
+//! Where a call's time goes: marks in a ring for each thread, with the feature `probes`; nothing at all without it.
+//!
+//! `probe!(Bound)` says that the step before it is over. Without the feature it expands to nothing, so that the hot
+//! path has not an instruction more; with it, it reads the clock and stores two words in a ring that the thread has
+//! had since its first mark: no lock, no allocation, no system call. A call is one after the other here, so that
+//! whoever reads the rings tells calls apart by their first step.
+
+/// What is over when it is marked, in the order of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "whoever reads the rings has a name for each"
+)]
+pub enum Point {
+    /// Client: the stub is entered; nothing is over.
+    Called,
+    /// Client: what a call has of its own is made.
+    Initialised,
+    /// Client: the reference's connection is found.
+    Bound,
+    /// Client: the request's header is written.
+    Headed,
+    /// Client: the arguments are.
+    Marshalled,
+    /// Client: the message is whole.
+    RequestSealed,
+    /// Both: the transport's turn to write has come.
+    Writing,
+    /// Both: the transport has written.
+    Written,
+    /// Both: the transport has read something. The wait for it is before this.
+    Read,
+    /// Both: a message is cut out of what was read.
+    Framed,
+    /// Client: whose reply it is is found, and its caller has it.
+    Matched,
+    /// Client: the result is read, and the call over.
+    Returned,
+    /// Server: the request's header is read.
+    HeaderRead,
+    /// Server: the object key is parsed.
+    KeyParsed,
+    /// Server: the adapter is found.
+    AdapterFound,
+    /// Server: the servant is found.
+    ServantFound,
+    /// Server: the request is its own, and about to be given to the skeleton.
+    Admitted,
+    /// Server: the operation is found.
+    OperationFound,
+    /// Server: the arguments are read.
+    Demarshalled,
+    /// Server: the servant has returned.
+    Upcalled,
+    /// Server: the reply is whole.
+    ReplySealed,
+}
+
+impl Point {
+    /// By their numbers.
+    #[cfg(feature = "probes")]
+    const ALL: [Self; 21] = [
+        Self::Called,
+        Self::Initialised,
+        Self::Bound,
+        Self::Headed,
+        Self::Marshalled,
+        Self::RequestSealed,
+        Self::Writing,
+        Self::Written,
+        Self::Read,
+        Self::Framed,
+        Self::Matched,
+        Self::Returned,
+        Self::HeaderRead,
+        Self::KeyParsed,
+        Self::AdapterFound,
+        Self::ServantFound,
+        Self::Admitted,
+        Self::OperationFound,
+        Self::Demarshalled,
+        Self::Upcalled,
+        Self::ReplySealed,
+    ];
+}
+
+/// A step that is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(clippy::exhaustive_structs, reason = "there is nothing else to say")]
+pub struct Mark {
+    /// Nanoseconds since the first mark of the process.
+    pub at: u64,
+    /// Which.
+    pub point: Point,
+}
+
+/// Marks that a step is over: see [`probe`](crate::probe).
+#[cfg(feature = "probes")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! probe {
+    ($point:ident) => {
+        $crate::probe::mark($crate::probe::Point::$point)
+    };
+}
+
+/// Expands to nothing, without the feature `probes`.
+#[cfg(not(feature = "probes"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! probe {
+    ($point:ident) => {};
+}
+
+/// If it were anything, it could not stand where nothing is run.
+#[cfg(not(feature = "probes"))]
+const _: () = {
+    crate::probe!(Called);
+};
+
+#[cfg(feature = "probes")]
+pub use ring::{cost, mark, take};
+
+#[cfg(feature = "probes")]
+mod ring {
+    use super::{Mark, Point};
+    use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+    use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+    use std::time::Instant;
+
+    /// Marks that a thread's ring holds: a thousand calls of a dozen each, and a power of two.
+    const MARKS: usize = 1 << 14;
+
+    /// Written by one thread, read by any: the last eight bits are the point, the others nanoseconds.
+    struct Ring {
+        marks: Box<[AtomicU64]>,
+        /// Marks ever written.
+        next: AtomicUsize,
+    }
+
+    static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    static RINGS: Mutex<Vec<Arc<Ring>>> = Mutex::new(Vec::new());
+
+    thread_local! {
+        static RING: Arc<Ring> = {
+            let ring = Arc::new(Ring {
+                marks: (0..MARKS).map(|_| AtomicU64::new(0)).collect(),
+                next: AtomicUsize::new(0),
+            });
+            rings().push(Arc::clone(&ring));
+            ring
+        };
+    }
+
+    fn rings() -> MutexGuard<'static, Vec<Arc<Ring>>> {
+        RINGS.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that the step is over.
+    pub fn mark(point: Point) {
+        // A thread that ends has nothing more to say.
+        let _ = RING.try_with(|ring| {
+            let nanoseconds = u64::try_from(BEGIN.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let next = ring.next.load(Ordering::Relaxed);
+            if let Some(place) = ring.marks.get(next % MARKS) {
+                place.store(nanoseconds << 8 | u64::from(point as u8), Ordering::Relaxed);
+            }
+            ring.next.store(next.wrapping_add(1), Ordering::Release);
+        });
+    }
+
+    /// Takes what all threads have marked since it was last taken, by time. To be called when no call is under way;
+    /// what no longer fits into a ring is lost, the oldest first.
+    #[must_use]
+    pub fn take() -> Vec<Mark> {
+        let mut all = Vec::new();
+        for ring in rings().iter() {
+            let next = ring.next.load(Ordering::Acquire).min(MARKS);
+            for place in ring.marks.iter().take(next) {
+                let word = place.load(Ordering::Relaxed);
+                let at = word >> 8;
+                let number = usize::from(word.to_le_bytes()[0]);
+                all.extend(Point::ALL.get(number).map(|&point| Mark { at, point }));
+            }
+            ring.next.store(0, Ordering::Relaxed);
+        }
+        // A thread's own are in their order, also where the clock stood still.
+        all.sort_by_key(|mark| mark.at);
+        all
+    }
+
+    /// Nanoseconds that a mark takes, and so every step between two of them more than without: the median of many.
+    #[must_use]
+    pub fn cost() -> f64 {
+        const BATCH: u32 = 100;
+        let mut all: Vec<f64> = (0..200)
+            .map(|_| {
+                let start = Instant::now();
+                (0..BATCH).for_each(|_| mark(Point::Called));
+                start.elapsed().as_secs_f64() * 1e9 / f64::from(BATCH)
+            })
+            .collect();
+        all.sort_unstable_by(f64::total_cmp);
+        // What was marked for this means nothing.
+        drop(take());
+        all.get(all.len() / 2).copied().unwrap_or(0.0)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn marks_of_all_threads_come_out_by_time_and_once() {
+            let before = take();
+            mark(Point::Called);
+            std::thread::spawn(|| mark(Point::Bound)).join().unwrap();
+            mark(Point::Returned);
+            let points: Vec<Point> = take().iter().map(|mark| mark.point).collect();
+            let expected = [Point::Called, Point::Bound, Point::Returned];
+            assert_eq!(points, expected, "after {before:?}");
+            for (number, point) in Point::ALL.into_iter().enumerate() {
+                assert_eq!(point as usize, number);
+            }
+            assert!(take().is_empty());
+            for _ in 0..3 * MARKS {
+                mark(Point::Called);
+            }
+            assert_eq!(take().len(), MARKS);
+        }
+    }
+}

@@ -1,0 +1,474 @@
+//! Where a call's time goes, step by step: the pluggable-protocols paper's Tables 1 and 2 and Figures 6 to 8, the
+//! dissertation's Table 3.1.
+
+use crate::figures::Experiment;
+use crate::figures::chart::{Axis, Chart, Kind, Panel};
+use crate::figures::contender::{PLACEMENTS, place_title};
+use crate::figures::data::{Collected, Data, Place, Point};
+use crate::figures::finding::{Finding, Holds, with_unit};
+use crate::figures::session::Session;
+use crate::measure::dialogue::{Answer, Dialogue, Pair};
+use crate::measure::place::Placement;
+use crate::measure::programs::ours;
+use crate::measure::statistics::three_digits;
+use crate::step::{cargo, root, run};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "white-box",
+    paper: "O'Ryan, Kuhns, Schmidt, Othman and Parsons, The Design and Performance of a Pluggable Protocols Framework, Tables 1 \
+            and 2, Figures 6 to 8; Pyarali, Patterns for Providing Real-Time Guarantees in DOC Middleware, Table 3.1",
+    question: "Where does the time of a two-way call go, in the client and in the server? zorb is built with the feature `probes` \
+               for this, which marks the end of each step in a ring of the thread's; without it there is nothing of that in it. \
+               A step is what passes between two marks, less what a mark takes; of each the mean of the middle half of all calls is shown. The steps \
+               are the papers', by their numbers there: C1 is the first of the client's (Table 1), S1 of the server's (Table 2). A \
+               step of the papers that is not one here is said to be part of another. What the client waits for, the server's work \
+               included, ends with the read that brings the reply (C6); what a server waits for is nobody's step.",
+    measure,
+    charts,
+    findings,
+};
+
+/// Steps of a client as the program calls them, and as they are drawn: the papers' number first.
+const CLIENT: [(&str, &str); 11] = [
+    ("initialise", "C1 initialise"),
+    ("get reference", "C2 get object reference"),
+    ("marshal", "C3 marshal"),
+    ("messaging send", "C4 messaging send"),
+    ("transport send", "C5 transport send"),
+    ("write", "C5 the system call that writes"),
+    ("wait and read", "C6 wait and read"),
+    ("read", "C6 read on"),
+    ("transport receive", "C7 transport receive"),
+    ("messaging receive", "C8 messaging receive"),
+    ("demarshal", "C9 demarshal"),
+];
+
+/// The same of a server.
+const SERVER: [(&str, &str); 13] = [
+    ("read", "S01 read on"),
+    ("transport receive", "S02 transport receive"),
+    ("messaging receive", "S03 messaging receive"),
+    ("parse object key", "S04 parse object key"),
+    ("POA demux", "S05 POA demux"),
+    ("servant demux", "S06 servant demux"),
+    ("prepare upcall", "S06 prepare the upcall"),
+    ("operation demux", "S07 operation demux"),
+    ("demarshal", "S07 demarshal"),
+    ("upcall", "S08 upcall"),
+    (
+        "marshal result, messaging send",
+        "S09 marshal result, messaging send",
+    ),
+    ("transport send", "S10 transport send"),
+    ("write", "S10 the system call that writes"),
+];
+
+/// The layers of Figure 7, and which steps of both ends are theirs.
+const LAYERS: [(&str, &[&str]); 4] = [
+    ("1 operating system and I/O", &["write", "read"]),
+    ("2 transport", &["transport send", "transport receive"]),
+    (
+        "3 messaging",
+        &[
+            "messaging send",
+            "messaging receive",
+            "marshal result, messaging send",
+            "marshal",
+            "demarshal",
+        ],
+    ),
+    (
+        "4 the rest of the ORB",
+        &[
+            "initialise",
+            "get reference",
+            "parse object key",
+            "POA demux",
+            "servant demux",
+            "prepare upcall",
+            "operation demux",
+            "upcall",
+        ],
+    ),
+];
+
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    kind: &'static str,
+    units: usize,
+}
+
+impl Asked {
+    fn label(self) -> String {
+        match self {
+            Self {
+                kind: "noparams", ..
+            } => "none".to_owned(),
+            Self { kind, units } => format!("{units} {kind}"),
+        }
+    }
+
+    /// Where it stands: nothing, octets by their number, then structs.
+    fn x(self) -> f64 {
+        match self.kind {
+            "noparams" => 0.0,
+            "octets" => self.units as f64,
+            _ => 1e9 + self.units as f64,
+        }
+    }
+}
+
+fn asked(session: &Session) -> Vec<Asked> {
+    let octets: &[usize] =
+        session.pick(&[4, 16, 64, 256, 1_024, 2_048, 8_192, 65_536], &[4, 65_536]);
+    let mut all = vec![Asked {
+        kind: "noparams",
+        units: 0,
+    }];
+    all.extend(octets.iter().map(|&units| Asked {
+        kind: "octets",
+        units,
+    }));
+    all.push(Asked {
+        kind: "structs",
+        units: 1_024,
+    });
+    all
+}
+
+/// Over what, and whether the server listens on a UNIX socket.
+const TRANSPORTS: [(&str, bool); 2] = [("TCP", false), ("UNIX", true)];
+
+/// Builds zorb with its marks, and the program.
+fn ready() -> Result<(), String> {
+    let mut build = cargo();
+    build
+        .current_dir(root())
+        .args(["build", "--release", "--quiet", "-p", "zorb-papers"])
+        .args(["--bin", "papers-white-box", "--features", "probes"]);
+    run(&mut build)
+}
+
+struct Pairs {
+    transport: &'static str,
+    placement: Placement,
+    dialogue: Dialogue,
+}
+
+fn measure(session: &Session) -> Result<Vec<Point>, String> {
+    ready()?;
+    let mut pairs = Vec::new();
+    for placement in PLACEMENTS {
+        for (transport, unix) in TRANSPORTS {
+            let words = |role: &str| vec![ours("papers-white-box"), role.to_owned()];
+            let pair = Pair {
+                name: format!("white box over {transport}"),
+                server: Some(words("serve")),
+                client: words("call"),
+                unix,
+            };
+            pairs.push(Pairs {
+                transport,
+                placement,
+                dialogue: Dialogue::start(&pair, placement, session.cpus)?,
+            });
+        }
+    }
+    let mut collected = Collected::default();
+    let calls = session.pick(500, 50);
+    session.rounds(&asked(session), &mut pairs, |asked, pair| {
+        let Asked { kind, units } = asked;
+        let answer = pair.dialogue.ask(&format!("{kind} {units} {calls}"))?;
+        keep(&mut collected, *asked, pair, &answer)
+    })?;
+    pairs.into_iter().try_for_each(|pair| pair.dialogue.end())?;
+    Ok(collected.points())
+}
+
+/// Nanoseconds of a step in an answer; none if there is no such step in the call.
+fn step(answer: &Answer, end: &str, name: &str) -> f64 {
+    let steps = answer.more.get(end);
+    let step = steps.and_then(|steps| steps.get(name));
+    step.and_then(serde_json::Value::as_f64).unwrap_or(0.0)
+}
+
+fn keep(
+    collected: &mut Collected,
+    asked: Asked,
+    pair: &Pairs,
+    answer: &Answer,
+) -> Result<(), String> {
+    let Pairs {
+        transport,
+        placement,
+        ..
+    } = pair;
+    let mut add = |panel: &str, series: &str, nanoseconds: f64| {
+        let place = Place {
+            panel: format!("{panel}, {transport}, {placement}"),
+            series: series.to_owned(),
+            x: asked.x(),
+            label: Some(asked.label()),
+            unit: "µs",
+        };
+        collected.add(place, nanoseconds / 1_000.0, None);
+    };
+    for (end, steps) in [("client", &CLIENT[..]), ("server", &SERVER[..])] {
+        let known = |name: &str| steps.iter().any(|(step, _)| *step == name);
+        let found = answer.more.get(end).and_then(serde_json::Value::as_object);
+        let found = found.ok_or_else(|| format!("no steps of the {end}"))?;
+        if let Some(unknown) = found.keys().find(|name| !known(name)) {
+            return Err(format!("the {end} has a step {unknown} that is not drawn"));
+        }
+        for (name, series) in steps {
+            add(end, series, step(answer, end, name));
+        }
+    }
+    for (layer, steps) in LAYERS {
+        let both = |name: &&str| step(answer, "client", name) + step(answer, "server", name);
+        add("layers", layer, steps.iter().map(both).sum());
+    }
+    add("whole", "a call", answer.p50_ns);
+    let mark = answer
+        .more
+        .get("mark_ns")
+        .and_then(serde_json::Value::as_f64);
+    add("whole", "a mark", mark.unwrap_or(0.0));
+    Ok(())
+}
+
+fn charts(data: &Data) -> Vec<Chart> {
+    let panel = |of: &str, transport: &str, placement: Placement, all: bool| {
+        let name = format!("{of}, {transport}, {placement}");
+        let title = format!("{transport}, {}", place_title(placement));
+        let y = Axis::linear("time (µs)");
+        let mut panel = Panel::bars(data, &name, &title, ("argument", y), Kind::Stacked)?;
+        if !all {
+            // The wait is most of a client's call, and none of its work.
+            panel
+                .series
+                .retain(|series| !series.name.starts_with("C6 wait"));
+        }
+        Some(panel)
+    };
+    let chart = |file: &str, title: &str, panels: Vec<Panel>| Chart {
+        file: format!("white-box-{file}"),
+        title: title.to_owned(),
+        panels,
+    };
+    let both = |of: &str, transport: &str| -> Vec<Panel> {
+        let of_it = |placement| panel(of, transport, placement, false);
+        PLACEMENTS.into_iter().filter_map(of_it).collect()
+    };
+    let layers = TRANSPORTS.iter().flat_map(|(transport, _)| {
+        PLACEMENTS.map(|placement| panel("layers", transport, placement, true))
+    });
+    vec![
+        chart(
+            "client",
+            "Where the client's time goes, its wait left out (Table 1)",
+            both("client", "TCP"),
+        ),
+        chart(
+            "server",
+            "Where the server's time goes (Table 2)",
+            both("server", "TCP"),
+        ),
+        chart(
+            "layers",
+            "Operating system, transport, messaging and the rest, of both ends (Figures 7 and 8)",
+            layers.flatten().collect(),
+        ),
+    ]
+}
+
+fn findings(data: &Data) -> Vec<Finding> {
+    let at = |end: &str, transport: &str, series: &str, label: &str| {
+        data.under(&format!("{end}, {transport}, split"), series, label)
+    };
+    let us = |value: f64| with_unit(value, "µs");
+    let percent = |part: f64, whole: f64| format!("{} %", three_digits(100.0 * part / whole));
+    let sum = |end: &str, steps: &[(&str, &str)], label: &str, but: &str| -> Option<f64> {
+        let all = steps.iter().filter(|(_, series)| !series.contains(but));
+        all.map(|(_, series)| at(end, "TCP", series, label)).sum()
+    };
+    let layer = |transport: &str, at_layer: usize, label: &str| {
+        at("layers", transport, LAYERS[at_layer].0, label)
+    };
+    let worked = |transport: &str, label: &str| -> Option<f64> {
+        (0..LAYERS.len()).map(|n| layer(transport, n, label)).sum()
+    };
+    // The largest step of those.
+    let most = |end: &str, steps: &[(&str, &'static str)], but: &str| {
+        let each = steps.iter().filter(|(_, series)| !series.contains(but));
+        let timed = each.filter_map(|(_, series)| Some((at(end, "TCP", series, "none")?, *series)));
+        timed.max_by(|a, b| a.0.total_cmp(&b.0))
+    };
+    let client_most = most("client", &CLIENT, "wait");
+    let server_most = most("server", &SERVER, "no such");
+    let demux = |series: &str| at("server", "TCP", series, "none");
+    vec![
+        Finding::new(
+            "I/O and the operating system are just over half of a call's time over TCP (Figure 7)",
+            [
+                layer("TCP", 0, "none"),
+                worked("TCP", "none"),
+                data.under("whole, TCP, split", "a call", "none"),
+                at("client", "TCP", "C6 wait and read", "none"),
+            ],
+            |[system, worked, whole, waited]| {
+                let seen = format!(
+                    "of {} without arguments, the client waits {}; of the {} that both ends work, {} are in the system call that \
+                     writes. What the kernel does before a read comes back is in the wait",
+                    us(whole),
+                    us(waited),
+                    us(worked),
+                    percent(system, worked)
+                );
+                (seen, Holds::when(system > 0.5 * worked))
+            },
+        ),
+        Finding::new(
+            "UNIX sockets are faster than TCP because of the operating system alone (Figure 7)",
+            [
+                data.under("whole, TCP, split", "a call", "none"),
+                data.under("whole, UNIX, split", "a call", "none"),
+                worked("TCP", "none")
+                    .zip(layer("TCP", 0, "none"))
+                    .map(|(all, os)| all - os),
+                worked("UNIX", "none")
+                    .zip(layer("UNIX", 0, "none"))
+                    .map(|(all, os)| all - os),
+            ],
+            |[tcp, unix, tcp_orb, unix_orb]| {
+                let seen = format!(
+                    "a call takes {} over TCP, {} over UNIX; outside of system calls both ends work {} and {}",
+                    us(tcp),
+                    us(unix),
+                    us(tcp_orb),
+                    us(unix_orb)
+                );
+                let alike = (tcp_orb / unix_orb - 1.0).abs() < 0.2;
+                let holds = match (unix < tcp, alike) {
+                    (true, true) => Holds::Yes,
+                    (false, _) => Holds::No,
+                    (true, false) => Holds::InPart,
+                };
+                (seen, holds)
+            },
+        ),
+        Finding::new(
+            "Of the client's own steps, receiving through the transport takes longest (Table 1; the paper counts the wait there)",
+            [
+                client_most.map(|(value, _)| value),
+                at("client", "TCP", "C7 transport receive", "none"),
+                sum("client", &CLIENT, "none", "wait"),
+            ],
+            |[largest, receive, all]| {
+                let name = client_most.map_or("", |(_, series)| series);
+                let seen = format!(
+                    "without the wait the longest is {name}: {} of {} ({}); receiving through the transport takes {}",
+                    us(largest),
+                    us(all),
+                    percent(largest, all),
+                    us(receive)
+                );
+                (seen, Holds::when(name.starts_with("C7")))
+            },
+        ),
+        Finding::new(
+            "Of the server's steps, sending through the transport takes longest, the write included (Table 2)",
+            [
+                server_most.map(|(value, _)| value),
+                sum("server", &SERVER, "none", "no such"),
+            ],
+            |[largest, all]| {
+                let name = server_most.map_or("", |(_, series)| series);
+                let seen = format!(
+                    "{name}: {} of {} ({})",
+                    us(largest),
+                    us(all),
+                    percent(largest, all)
+                );
+                (seen, Holds::when(name.starts_with("S10")))
+            },
+        ),
+        Finding::new(
+            "Finding POA, servant and operation takes a fixed, small time (Table 2: 1.4, 4.6 and 4.5 µs in 2000; dissertation, Table 3.1)",
+            [
+                demux("S04 parse object key"),
+                demux("S05 POA demux"),
+                demux("S06 servant demux"),
+                demux("S07 operation demux"),
+                sum("server", &SERVER, "none", "no such"),
+            ],
+            |[key, poa, servant, operation, all]| {
+                let seen = format!(
+                    "parsing the key takes {}, the POA {}, the servant {}, the operation {}: {} of the server's steps",
+                    us(key),
+                    us(poa),
+                    us(servant),
+                    us(operation),
+                    percent(key + poa + servant + operation, all)
+                );
+                (
+                    seen,
+                    Holds::when(key + poa + servant + operation < 0.2 * all),
+                )
+            },
+        ),
+        Finding::new(
+            "Only marshalling and copying depend on the size of the argument; the ORB's other steps do not (Figure 8)",
+            [
+                layer("TCP", 3, "none"),
+                layer("TCP", 3, "65536 octets"),
+                layer("TCP", 0, "none"),
+                layer("TCP", 0, "65536 octets"),
+            ],
+            |[rest, rest_large, system, system_large]| {
+                let seen = format!(
+                    "without arguments and with 65,536 octets: the rest of the ORB {} and {}, system calls {} and {}",
+                    us(rest),
+                    us(rest_large),
+                    us(system),
+                    us(system_large)
+                );
+                (seen, Holds::when(rest_large < 1.5 * rest))
+            },
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::data::tests::data;
+
+    #[test]
+    fn every_step_is_in_one_layer_or_a_wait() {
+        let all: Vec<&str> = LAYERS
+            .iter()
+            .flat_map(|(_, steps)| steps.iter().copied())
+            .collect();
+        for (name, _) in CLIENT.iter().chain(&SERVER) {
+            let times = all.iter().filter(|step| *step == name).count();
+            assert_eq!(times, usize::from(*name != "wait and read"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_claim_is_judged_by_the_numbers() {
+        let layer =
+            |n: usize, label, value| ("layers, TCP, split", LAYERS[n].0, 0.0, Some(label), value);
+        let data = data(&[
+            layer(3, "none", 1.0),
+            layer(3, "65536 octets", 1.1),
+            layer(0, "none", 4.0),
+            layer(0, "65536 octets", 40.0),
+        ]);
+        let judged = findings(&data);
+        assert_eq!(judged[5].holds, Holds::Yes, "{}", judged[5].seen);
+        assert_eq!(judged[0].holds, Holds::Unknown);
+        assert_eq!(charts(&data).len(), 3);
+    }
+}
