@@ -34,12 +34,12 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 const STEPS: [&str; 10] = [
     "0 none of them",
     "1 inlined",
-    "2 special walks",
+    "2 special",
     "3 no waste",
     "4 sizes kept",
     "5 sizes told",
     "6 split up",
-    "7 active look-up",
+    "7 active",
     "8 compiled",
     "9 in an any",
 ];
