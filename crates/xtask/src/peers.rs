@@ -58,7 +58,11 @@ const TESTED: Made = (
 /// The one that is timed.
 const TIMED: Made = (
     "benches/peers/omniorb",
-    &["benches/bench.idl"],
+    &[
+        "benches/bench.idl",
+        "benches/papers/cubit.idl",
+        "benches/papers/ttcp.idl",
+    ],
     "benches/peers/omniorb/build",
 );
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod chart;
 pub(crate) mod contender;
+mod cubit;
 pub(crate) mod data;
 mod demultiplexing;
 pub(crate) mod finding;
@@ -11,6 +12,7 @@ mod page;
 mod principles;
 pub(crate) mod session;
 mod white_box;
+mod throughput;
 
 use crate::claims::Row;
 use crate::measure::machine::Machine;
@@ -43,9 +45,11 @@ pub(crate) struct Experiment {
 }
 
 /// Every experiment, in the order of the page.
-const EXPERIMENTS: [Experiment; 4] = [
+const EXPERIMENTS: [Experiment; 6] = [
     latency::EXPERIMENT,
     demultiplexing::EXPERIMENT,
+    throughput::EXPERIMENT,
+    cubit::EXPERIMENT,
     principles::EXPERIMENT,
     white_box::EXPERIMENT,
 ];

@@ -84,10 +84,24 @@ impl Session {
         &self,
         points: &[P],
         contenders: &mut [C],
+        one: impl FnMut(&P, &mut C) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.some_rounds(self.rounds, points, contenders, one)
+    }
+
+    /// The same in so many rounds: where points are many or slow.
+    ///
+    /// # Errors
+    /// As [`rounds`](Self::rounds).
+    pub(crate) fn some_rounds<P, C>(
+        &self,
+        rounds: usize,
+        points: &[P],
+        contenders: &mut [C],
         mut one: impl FnMut(&P, &mut C) -> Result<(), String>,
     ) -> Result<(), String> {
-        self.expect(self.rounds * points.len() * contenders.len());
-        for round in 1..=self.rounds {
+        self.expect(rounds * points.len() * contenders.len());
+        for round in 1..=rounds {
             for point in shuffled(points.len()) {
                 let Some(point) = points.get(point) else {
                     continue;
@@ -96,7 +110,7 @@ impl Session {
                     let Some(contender) = contenders.get_mut(contender) else {
                         continue;
                     };
-                    self.step(format!("round {round} of {}", self.rounds));
+                    self.step(format!("round {round} of {rounds}"));
                     one(point, contender)?;
                 }
             }

@@ -169,7 +169,8 @@ fn bars<B: DrawingBackend>(
         };
         for mark in &series.marks {
             let left = mark.x - BARS / 2.0 + width * n as f64;
-            let corners = [(left, up.low), (left + width, mark.value)];
+            // From nothing, also where some are less than that.
+            let corners = [(left, up.low.max(0.0)), (left + width, mark.value)];
             bar(chart, corners, style, k)?;
             let middle = left + width / 2.0;
             let dark = INK.stroke_width(k);

@@ -1,0 +1,205 @@
+//! The IDL Cubit: calls of every type over every protocol that there is.
+
+mod charts;
+mod findings;
+mod protocol;
+
+use crate::figures::Experiment;
+use crate::figures::contender::PLACEMENTS;
+use crate::figures::data::{Collected, Place, Point};
+use crate::figures::session::Session;
+use crate::measure::dialogue::Dialogue;
+use crate::measure::place::Placement;
+use protocol::{Orb, Protocol};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "cubit",
+    paper: "Kuhns, O'Ryan, Schmidt, Othman and Parsons, The Design and Performance of a Pluggable Protocols Framework for \
+        Object Request Broker Middleware, Figures 5, 7 and 8",
+    question: "How often in a second does a server cube what it is sent, by the type of it, over every messaging protocol and \
+        every transport that the ORB knows? The client checks every result. GIOPlite does not exist here, so the messages are \
+        those of GIOP 1.0, 1.1 and 1.2. The floor is as many octets there and back without an ORB: for omniORB \
+        over sockets that sleep, for zorb, which spins for some microseconds before it sleeps, the faster of sleeping and \
+        spinning.",
+    measure,
+    charts: charts::charts,
+    findings: findings::findings,
+};
+
+const CALLS: usize = 1_000;
+const QUICK_CALLS: usize = 60;
+
+/// What is cubed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Operation {
+    /// In requests.
+    name: &'static str,
+    elements: usize,
+    /// Below bars.
+    label: &'static str,
+}
+
+const fn operation(name: &'static str, elements: usize, label: &'static str) -> Operation {
+    Operation {
+        name,
+        elements,
+        label,
+    }
+}
+
+/// The paper's, and shorts, and sequences of structs.
+const OPERATIONS: [Operation; 11] = [
+    operation("void", 0, "void"),
+    operation("octet", 0, "octet"),
+    operation("short", 0, "short"),
+    operation("long", 0, "long"),
+    operation("struct", 0, "struct"),
+    operation("octets", 4, "octets 4"),
+    operation("longs", 1, "longs 4"),
+    operation("structs", 1, "structs 12"),
+    operation("octets", 4096, "octets 4096"),
+    operation("longs", 1024, "longs 4096"),
+    operation("structs", 341, "structs 4092"),
+];
+
+/// Octets of the sequences of Figure 8, and on.
+const LENGTHS: [usize; 12] = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192];
+
+/// One question.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Work {
+    /// By its place among the operations.
+    Operation(usize, Operation),
+    /// Octets of that length.
+    Length(usize),
+}
+
+impl Work {
+    fn request(self, calls: usize) -> String {
+        match self {
+            Self::Operation(_, Operation { name, elements, .. }) => {
+                format!("call {name} {elements} {calls}")
+            }
+            Self::Length(octets) => format!("call octets {octets} {calls}"),
+        }
+    }
+}
+
+/// Who is asked.
+#[derive(Debug)]
+struct Contender {
+    orb: Orb,
+    protocol: Protocol,
+    placement: Placement,
+    dialogue: Dialogue,
+}
+
+/// The panel of latencies by operation.
+fn times(orb: Orb, placement: Placement) -> String {
+    format!("times, {}, {placement}", orb.name())
+}
+
+/// Of calls a second.
+fn calls(orb: Orb, placement: Placement) -> String {
+    format!("calls, {}, {placement}", orb.name())
+}
+
+/// Of latencies by length.
+fn lengths(orb: Orb, placement: Placement) -> String {
+    format!("lengths, {}, {placement}", orb.name())
+}
+
+fn measure(session: &Session) -> Result<Vec<Point>, String> {
+    if let Err(why) = &session.omniorb {
+        session.miss(format!("omniORB ({why})"));
+    }
+    let protocols = protocol::known()?;
+    let mut contenders = Vec::new();
+    for placement in PLACEMENTS {
+        for orb in Orb::ALL {
+            for protocol in orb.speaks(&protocols) {
+                if orb == Orb::Omni && session.omniorb.is_err() {
+                    continue;
+                }
+                contenders.push(Contender {
+                    orb,
+                    protocol,
+                    placement,
+                    dialogue: Dialogue::start(&orb.pair(protocol), placement, session.cpus)?,
+                });
+            }
+        }
+    }
+    let mut works: Vec<Work> = OPERATIONS
+        .into_iter()
+        .enumerate()
+        .map(|(at, operation)| Work::Operation(at, operation))
+        .collect();
+    let lengths: &[usize] = session.pick(&LENGTHS, &[4, 2048]);
+    works.extend(lengths.iter().map(|&octets| Work::Length(octets)));
+    let mut collected = Collected::default();
+    let number = session.pick(CALLS, QUICK_CALLS);
+    session.rounds(&works, &mut contenders, |work, who| {
+        // The figure of lengths is of the newest messages.
+        if matches!(work, Work::Length(_)) && !who.protocol.is_newest(&protocols) {
+            return Ok(());
+        }
+        let answer = who.dialogue.ask(&work.request(number))?;
+        keep(
+            &mut collected,
+            *work,
+            who,
+            (answer.p50_us(), answer.p99_us(), answer.calls_per_s),
+        );
+        Ok(())
+    })?;
+    contenders
+        .into_iter()
+        .try_for_each(|one| one.dialogue.end())?;
+    Ok(collected.points())
+}
+
+fn keep(
+    collected: &mut Collected,
+    work: Work,
+    who: &Contender,
+    (p50, p99, each_second): (f64, f64, f64),
+) {
+    let place = |panel, x, label: &str, unit| Place {
+        panel,
+        series: who.protocol.name(),
+        x,
+        label: Some(label.to_owned()),
+        unit,
+    };
+    match work {
+        Work::Operation(at, operation) => {
+            let x = at as f64;
+            let panel = times(who.orb, who.placement);
+            collected.add(place(panel, x, operation.label, "µs"), p50, Some(p99));
+            let panel = calls(who.orb, who.placement);
+            collected.add(
+                place(panel, x, operation.label, "calls/s"),
+                each_second,
+                None,
+            );
+        }
+        Work::Length(octets) => {
+            let panel = lengths(who.orb, who.placement);
+            let label = octets.to_string();
+            collected.add(place(panel, octets as f64, &label, "µs"), p50, Some(p99));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_is_asked_for_by_name_elements_and_number() {
+        assert_eq!(Work::Length(4).request(1000), "call octets 4 1000");
+        let void = Work::Operation(0, OPERATIONS[0]);
+        assert_eq!(void.request(7), "call void 0 7");
+    }
+}

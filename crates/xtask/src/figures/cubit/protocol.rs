@@ -1,0 +1,158 @@
+//! What can be spoken, and by whom.
+
+use crate::measure::dialogue::Pair;
+use crate::measure::programs::{omniorb, ours};
+use std::process::Command;
+
+/// Messages over a transport. The floor has no messages to speak of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Protocol {
+    /// The minor version of GIOP.
+    pub(super) minor: Option<u8>,
+    pub(super) unix: bool,
+}
+
+impl Protocol {
+    /// As the legend names it.
+    pub(super) fn name(self) -> String {
+        let transport = if self.unix { "UNIX" } else { "TCP" };
+        match self.minor {
+            Some(minor) => format!("GIOP 1.{minor} over {transport}"),
+            None => transport.to_owned(),
+        }
+    }
+
+    /// Whether its messages are those of the last version, or none at all.
+    pub(super) fn is_newest(self, among: &[Self]) -> bool {
+        self.minor.is_none() || self.minor == newest(among)
+    }
+}
+
+fn newest(among: &[Protocol]) -> Option<u8> {
+    among.iter().filter_map(|protocol| protocol.minor).max()
+}
+
+/// Everything that our ORB knows: it is asked, so that what comes to be is measured too.
+///
+/// # Errors
+/// It does not say.
+pub(super) fn known() -> Result<Vec<Protocol>, String> {
+    let output = Command::new(ours("papers-cubit")).arg("protocols").output();
+    let output = output.map_err(|e| format!("papers-cubit does not start: {e}"))?;
+    parse(&String::from_utf8_lossy(&output.stdout))
+}
+
+/// A minor version and a scheme in each line.
+fn parse(text: &str) -> Result<Vec<Protocol>, String> {
+    let line = |line: &str| {
+        let (minor, scheme) = line.split_once(' ')?;
+        let unix = match scheme {
+            "iiop" => false,
+            "uiop" => true,
+            _ => return None,
+        };
+        let minor = Some(minor.parse().ok()?);
+        Some(Protocol { minor, unix })
+    };
+    let all: Option<Vec<_>> = text.lines().map(line).collect();
+    all.filter(|all| !all.is_empty())
+        .ok_or_else(|| format!("not known how to measure all of: {text:?}"))
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Orb {
+    Zorb,
+    Omni,
+    Raw,
+    Spinning,
+}
+
+impl Orb {
+    pub(super) const ALL: [Self; 4] = [Self::Zorb, Self::Omni, Self::Raw, Self::Spinning];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Zorb => "zorb",
+            Self::Omni => "omniORB",
+            Self::Raw => "raw",
+            Self::Spinning => "raw, spinning",
+        }
+    }
+
+    /// What it speaks of those; omniORB all of them.
+    pub(super) fn speaks(self, known: &[Protocol]) -> Vec<Protocol> {
+        match self {
+            Self::Zorb | Self::Omni => known.to_vec(),
+            Self::Raw | Self::Spinning => [false, true]
+                .map(|unix| Protocol { minor: None, unix })
+                .to_vec(),
+        }
+    }
+
+    /// The command lines.
+    pub(super) fn pair(self, protocol: Protocol) -> Pair {
+        let words = |words: &[&str]| {
+            words
+                .iter()
+                .map(|&word| word.to_owned())
+                .collect::<Vec<_>>()
+        };
+        let cubit = ours("papers-cubit");
+        let minor = protocol.minor.unwrap_or_default().to_string();
+        let (server, client) = match self {
+            Self::Zorb => (
+                words(&[&cubit, "serve"]),
+                words(&[&cubit, "call", "--giop-minor", &minor]),
+            ),
+            Self::Omni => (
+                words(&[&omniorb("cubit_server")]),
+                words(&[
+                    &omniorb("cubit_client"),
+                    "-ORBmaxGIOPVersion",
+                    &format!("1.{minor}"),
+                ]),
+            ),
+            Self::Raw => (
+                words(&[&cubit, "serve", "--over", "sockets"]),
+                words(&[&cubit, "call", "--over", "sockets"]),
+            ),
+            Self::Spinning => (
+                words(&[&cubit, "serve", "--over", "sockets", "--spin"]),
+                words(&[&cubit, "call", "--over", "sockets", "--spin"]),
+            ),
+        };
+        Pair {
+            name: format!("{}, {}", self.name(), protocol.name()),
+            server: Some(server),
+            client,
+            unix: protocol.unix,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_orb_knows_is_read() {
+        let known = parse("0 iiop\n2 iiop\n2 uiop\n").unwrap();
+        let names: Vec<_> = known.iter().map(|protocol| protocol.name()).collect();
+        assert_eq!(
+            names,
+            [
+                "GIOP 1.0 over TCP",
+                "GIOP 1.2 over TCP",
+                "GIOP 1.2 over UNIX"
+            ]
+        );
+        assert!(!known[0].is_newest(&known) && known[2].is_newest(&known));
+    }
+
+    #[test]
+    fn a_transport_that_nobody_can_measure_is_not_passed_over() {
+        assert!(parse("2 iiop\n2 shmiop\n").is_err());
+        assert!(parse("").is_err());
+    }
+}

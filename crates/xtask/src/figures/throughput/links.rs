@@ -1,0 +1,211 @@
+//! Links of a given speed, between two network namespaces.
+
+use crate::figures::data::Collected;
+use crate::figures::session::Session;
+use crate::figures::throughput::flood::{Flood, Kind, Queue, Road, Sender};
+use crate::figures::throughput::{Work, ask};
+use crate::measure::place::Placement;
+use std::path::Path;
+use std::process::Command;
+
+/// A link: its name, megabits a second, its MTU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Speed {
+    pub(super) name: &'static str,
+    pub(super) mbit: Option<u32>,
+    mtu: u32,
+}
+
+/// The paper's Ethernet and ATM, and what there is without a limit.
+pub(super) const SPEEDS: [Speed; 3] = [
+    Speed {
+        name: "10 Mbit/s",
+        mbit: Some(10),
+        mtu: 1500,
+    },
+    Speed {
+        name: "155 Mbit/s",
+        mbit: Some(155),
+        mtu: 9180,
+    },
+    Speed {
+        name: "unlimited, MTU 9,180",
+        mbit: None,
+        mtu: 9180,
+    },
+];
+
+/// Who is compared over links.
+const SENDERS: [Sender; 4] = [
+    Sender::Zorb,
+    Sender::OmniOrb,
+    Sender::Transport,
+    Sender::Raw,
+];
+
+/// What shaping does not hold back for a moment, in frames: little beside a flood.
+const BURST: u32 = 2;
+const ADDRESSES: [&str; 2] = ["10.118.0.1", "10.118.0.2"];
+
+/// Two hosts and the cable between them. Dropping it takes all of it away.
+#[derive(Debug)]
+struct Link {
+    hosts: [String; 2],
+}
+
+/// What the cable's ends are called.
+const WIRE: &str = "wire";
+
+/// What namespaces of ours are called, before the number of the process that made them.
+const PREFIX: &str = "zorb-link-";
+
+fn told(program: &str, args: &[&str]) -> Result<String, String> {
+    let output = Command::new(program).args(args).output();
+    let output = output.map_err(|e| format!("{program}: {e}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(format!("{program} {}: {why}", args.join(" ")))
+}
+
+impl Link {
+    fn new(speed: Speed) -> Result<Self, String> {
+        let number = std::process::id();
+        let link = Self {
+            hosts: ["a", "b"].map(|end| format!("{PREFIX}{number}-{end}")),
+        };
+        let [a, b] = &link.hosts;
+        for host in &link.hosts {
+            told("ip", &["netns", "add", host])?;
+        }
+        let peer = ["peer", "name", WIRE, "netns", b];
+        let add = ["-n", a, "link", "add", WIRE, "type", "veth"];
+        told("ip", &[&add[..], &peer].concat())?;
+        let mtu = speed.mtu.to_string();
+        for (host, address) in link.hosts.iter().zip(ADDRESSES) {
+            let ip = |args: &[&str]| told("ip", &[&["-n", host], args].concat());
+            ip(&["link", "set", "lo", "up"])?;
+            ip(&["link", "set", WIRE, "mtu", &mtu, "up"])?;
+            ip(&["address", "add", &format!("{address}/24"), "dev", WIRE])?;
+            if let Some(mbit) = speed.mbit {
+                let rate = format!("{mbit}mbit");
+                let tbf = [
+                    "-n", host, "qdisc", "add", "dev", WIRE, "root", "tbf", "rate",
+                ];
+                let burst = (BURST * speed.mtu).to_string();
+                let rest = [&rate, "burst", &burst, "latency", "100ms"];
+                told("tc", &[&tbf[..], &rest].concat())?;
+            }
+        }
+        Ok(link)
+    }
+
+    /// The words in front of a program that runs there.
+    fn words(&self, host: usize) -> Vec<String> {
+        let name = self.hosts.get(host).cloned().unwrap_or_default();
+        let words = ["ip", "netns", "exec"].map(str::to_owned);
+        words.into_iter().chain([name]).collect()
+    }
+}
+
+fn remove(host: &str) {
+    // One that has not come into being is not there to be removed.
+    let _ = told("ip", &["netns", "delete", host]);
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.hosts.iter().for_each(|host| remove(host));
+    }
+}
+
+/// Takes away what a run has left that was killed.
+fn sweep() {
+    let names = told("ip", &["netns", "list"]).unwrap_or_default();
+    for name in names.lines().filter_map(left_by_the_dead) {
+        remove(name);
+    }
+}
+
+/// The namespace of a line of `ip netns list`, if it is of a process that is no more.
+fn left_by_the_dead(line: &str) -> Option<&str> {
+    let name = line.split_whitespace().next()?;
+    let process: u32 = name.strip_prefix(PREFIX)?.split('-').next()?.parse().ok()?;
+    let alive = Path::new("/proc").join(process.to_string()).exists();
+    (!alive).then_some(name)
+}
+
+/// Floods over every link; where there can be none that is said.
+pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<(), String> {
+    sweep();
+    for speed in SPEEDS {
+        let link = match Link::new(speed) {
+            Ok(link) => link,
+            Err(why) => {
+                session.miss(format!("the links between network namespaces ({why})"));
+                return Ok(());
+            }
+        };
+        let sizes: &[usize] = session.pick(
+            &[1 << 10, 4 << 10, 8 << 10, 32 << 10, 64 << 10, 128 << 10],
+            &[8 << 10],
+        );
+        // What a link carries in two thirds of a second, or all.
+        let shaped = speed.mbit.map(|mbit| mbit as usize * 1_000_000 / 12);
+        let full = shaped.unwrap_or(super::OCTETS);
+        let works: Vec<Work> = sizes
+            .iter()
+            .map(|&size| Work {
+                kind: Kind::Octets,
+                size,
+                octets: session.pick(full, full.min(super::QUICK_OCTETS) / 8),
+                milliseconds: if shaped.is_some() {
+                    1500
+                } else {
+                    super::MILLISECONDS
+                },
+            })
+            .collect();
+        for queue in [Queue::K8, Queue::K64] {
+            let mut floods = Vec::new();
+            for sender in SENDERS {
+                if sender == Sender::OmniOrb && session.omniorb.is_err() {
+                    continue;
+                }
+                let mut pair =
+                    sender.pair(Road::Tcp, &queue.words(), [&link.words(1), &link.words(0)]);
+                if let (Some(server), [_, address]) = (&mut pair.server, ADDRESSES) {
+                    server.extend(["--host".to_owned(), address.to_owned()]);
+                }
+                let road = (&pair, speed.name);
+                floods.push(Flood::start(
+                    session,
+                    sender,
+                    road,
+                    queue,
+                    Placement::Split,
+                )?);
+            }
+            ask(session, &works, &mut floods, collected)?;
+            Flood::end_all(floods)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_namespaces_of_dead_runs_are_swept_away() {
+        let alive = format!("{PREFIX}{}-a (id: 3)", std::process::id());
+        assert_eq!(left_by_the_dead(&alive), None);
+        // Beyond the largest number that a process can have.
+        let dead = format!("{PREFIX}4194305-b (id: 4)");
+        assert_eq!(left_by_the_dead(&dead), Some("zorb-link-4194305-b"));
+        assert_eq!(left_by_the_dead("another"), None);
+        assert_eq!(left_by_the_dead("zorb-17-1"), None);
+    }
+}

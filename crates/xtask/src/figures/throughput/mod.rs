@@ -1,0 +1,151 @@
+//! Throughput: a transmitter floods a receiver, with and without an ORB.
+
+mod charts;
+mod findings;
+pub(super) mod flood;
+mod links;
+
+use crate::figures::Experiment;
+use crate::figures::data::{Collected, Point};
+use crate::figures::session::Session;
+use flood::{Flood, Kind, Queue, Road, SENDERS};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "throughput",
+    paper: "Harrison and Schmidt, Evaluating the Performance of OO Network Programming Toolkits, Figures 2, 3 and 6",
+    question: "How many megabits a second does a receiver take whom a transmitter floods with buffers, by the size of the \
+        buffers and of the socket queues, through an ORB, through our transport layer alone, and through sockets? A point \
+        sends 64 MB, or what can be sent in 100 ms (1.5 s over shaped links), and waits until all has been served; medians \
+        are of three rounds at most. Every receiver reads each octet. Queues are what the programs ask of the system, which \
+        doubles it and counts its own bookkeeping in; zorb's are set by the options of its transports, omniORB has an \
+        option for the send queue alone, so its programs set both behind its back. The shaped links are between two network \
+        namespaces (10 Mbit/s with an MTU of 1,500, 155 Mbit/s and unshaped with one of 9,180). Ethernet and ATM switches, \
+        Orbix and ORBeline of the paper are not to be had: loopback, these links and omniORB stand for them, our transport \
+        layer for the ACE wrappers.",
+    measure,
+    charts: charts::charts,
+    findings: findings::findings,
+};
+
+/// A flood is over when so much has been sent,
+const OCTETS: usize = 64 << 20;
+/// or after so many milliseconds.
+const MILLISECONDS: usize = 100;
+const QUICK_OCTETS: usize = 1 << 20;
+const QUICK_MILLISECONDS: usize = 8;
+/// Rounds: the points are many.
+const ROUNDS: usize = 3;
+
+/// Those of the paper, and on.
+const SIZES: [usize; 14] = [
+    1,
+    1 << 10,
+    2 << 10,
+    4 << 10,
+    8 << 10,
+    16 << 10,
+    32 << 10,
+    64 << 10,
+    128 << 10,
+    256 << 10,
+    512 << 10,
+    1 << 20,
+    2 << 20,
+    4 << 20,
+];
+/// Where the paper ends.
+const PAPERS: usize = 128 << 10;
+const QUICK_SIZES: [usize; 3] = [1 << 10, 8 << 10, 64 << 10];
+
+/// What is flooded with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Work {
+    kind: Kind,
+    size: usize,
+    octets: usize,
+    milliseconds: usize,
+}
+
+impl Work {
+    fn request(&self) -> String {
+        let buffers = (self.octets / self.size).max(1);
+        format!(
+            "send {} {} {buffers} {}",
+            self.kind.name(),
+            self.size,
+            self.milliseconds
+        )
+    }
+}
+
+fn works(session: &Session, kinds: &[Kind], largest: usize) -> Vec<Work> {
+    let sizes: &[usize] = session.pick(&SIZES, &QUICK_SIZES);
+    let each = |kind: Kind| {
+        let fit = move |size: &&usize| **size <= largest && (**size > 1 || kind != Kind::Structs);
+        sizes.iter().filter(fit).map(move |&size| Work {
+            kind,
+            size,
+            octets: session.pick(OCTETS, QUICK_OCTETS),
+            milliseconds: session.pick(MILLISECONDS, QUICK_MILLISECONDS),
+        })
+    };
+    kinds.iter().flat_map(|kind| each(*kind)).collect()
+}
+
+/// Asks everybody who can send such buffers.
+fn ask(
+    session: &Session,
+    works: &[Work],
+    floods: &mut [Flood],
+    collected: &mut Collected,
+) -> Result<(), String> {
+    let rounds = session.rounds.min(ROUNDS);
+    session.some_rounds(rounds, works, floods, |work, flood| {
+        if !flood.sender.sends(work.kind) {
+            return Ok(());
+        }
+        let answer = flood.dialogue.ask(&work.request())?;
+        let place = flood.place(work.kind, work.size);
+        collected.add(place, 8.0 * answer.mbytes_per_s, None);
+        Ok(())
+    })
+}
+
+fn measure(session: &Session) -> Result<Vec<Point>, String> {
+    if let Err(why) = &session.omniorb {
+        session.miss(format!("omniORB ({why})"));
+    }
+    let mut collected = Collected::default();
+    for road in [Road::Tcp, Road::Unix] {
+        for queue in Queue::ALL {
+            let (kinds, largest): (&[Kind], _) = match queue {
+                Queue::Default => (&Kind::ALL, usize::MAX),
+                // The paper's two types and what is taken for octets.
+                _ => (&[Kind::Octets, Kind::Chars, Kind::Text], PAPERS),
+            };
+            let works = works(session, kinds, largest);
+            let mut floods = Flood::start_all(session, &SENDERS, road, queue)?;
+            ask(session, &works, &mut floods, &mut collected)?;
+            Flood::end_all(floods)?;
+        }
+    }
+    links::measure(session, &mut collected)?;
+    Ok(collected.points())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::place::Cpus;
+
+    #[test]
+    fn a_full_run_sends_what_the_paper_sent_and_there_are_no_structs_of_an_octet() {
+        let session = Session::new(false, 9, Cpus::only(0), Ok(()));
+        let works = works(&session, &Kind::ALL, usize::MAX);
+        assert_eq!(works.len(), 4 * SIZES.len() - 1);
+        let work = works
+            .iter()
+            .find(|w| w.kind == Kind::Octets && w.size == 65536);
+        assert_eq!(work.unwrap().request(), "send octets 65536 1024 100");
+    }
+}
