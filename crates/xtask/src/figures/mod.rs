@@ -10,6 +10,7 @@ pub(crate) mod finding;
 mod latency;
 mod page;
 mod principles;
+mod profiles;
 pub(crate) mod session;
 mod white_box;
 mod throughput;
@@ -45,14 +46,23 @@ pub(crate) struct Experiment {
 }
 
 /// Every experiment, in the order of the page.
-const EXPERIMENTS: [Experiment; 6] = [
+const EXPERIMENTS: [Experiment; 7] = [
     latency::EXPERIMENT,
     demultiplexing::EXPERIMENT,
     throughput::EXPERIMENT,
     cubit::EXPERIMENT,
     principles::EXPERIMENT,
     white_box::EXPERIMENT,
+    profiles::EXPERIMENT,
 ];
+
+/// What an experiment has on the page below its pictures: tables of its data.
+fn tables(experiment: &Experiment, data: &Data) -> String {
+    if experiment.name == profiles::EXPERIMENT.name {
+        return profiles::tables(data);
+    }
+    String::new()
+}
 
 /// Rounds of a run for figures, and of a quick one.
 const ROUNDS: usize = 9;

@@ -1,10 +1,10 @@
 //! The page of the papers: a section for each experiment, filled in from its data.
 
 use crate::compare::page::fill;
-use crate::figures::Experiment;
 use crate::figures::chart::Chart;
 use crate::figures::data::Data;
 use crate::figures::finding::{self, Finding};
+use crate::figures::{Experiment, tables};
 use crate::step::Done;
 use std::fs;
 use std::path::Path;
@@ -69,6 +69,10 @@ fn section(
         parts.push(format!(
             "[![{title}]({pictures}{file}.svg)]({pictures}{file}.png)"
         ));
+    }
+    let tables = tables(experiment, data);
+    if !tables.is_empty() {
+        parts.push(tables.trim_end().to_owned());
     }
     if !findings.is_empty() {
         parts.push(finding::table(findings));

@@ -4,11 +4,12 @@ use crate::peers::install;
 use crate::step::{Done, on_path};
 
 /// What is timed and pinned with, and counts: program and package.
-const TOOLS: [(&str, &str); 5] = [
+const TOOLS: [(&str, &str); 6] = [
     ("taskset", "util-linux"),
     ("prlimit", "util-linux"),
     ("valgrind", "valgrind"),
     ("strace", "strace"),
+    ("perf", "linux-perf"),
     ("git", "git"),
 ];
 

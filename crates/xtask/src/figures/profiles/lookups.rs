@@ -1,0 +1,183 @@
+//! What of a server's instructions finds the object and the operation of a call.
+
+use crate::figures::data::Collected;
+use crate::figures::profiles::place;
+use crate::figures::profiles::tool::{self, Share};
+use crate::figures::session::Session;
+use crate::measure::dialogue::{Dialogue, Pair};
+use crate::measure::place::Placement;
+use crate::measure::programs::{omniorb, ours};
+use crate::measure::tools;
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// As many as in the paper's tables.
+const OBJECTS: usize = 500;
+
+/// Who serves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Orb {
+    Zorb,
+    Omni,
+}
+
+impl Orb {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Zorb => "zorb",
+            Self::Omni => "omniORB",
+        }
+    }
+
+    fn pair(self, front: &[String]) -> Pair {
+        let (server, client) = match self {
+            Self::Zorb => {
+                let ttcp = || ours("papers-ttcp");
+                let words = |word: &str| vec![ttcp(), word.to_owned()];
+                (words("serve"), words("send"))
+            }
+            Self::Omni => (vec![omniorb("ttcp_server")], vec![omniorb("ttcp_client")]),
+        };
+        let objects = ["--servants".to_owned(), OBJECTS.to_string()];
+        let server = front.iter().cloned().chain(server).chain(objects);
+        Pair {
+            name: format!("{}, look-ups", self.name()),
+            server: Some(server.collect()),
+            client,
+            unix: false,
+        }
+    }
+
+    /// Which of the parts a function is of. Functions of ours are inlined, so it is the source that tells; of
+    /// omniORB's library there is no source, but nothing of it is inlined either.
+    fn part(self, share: &Share) -> &'static str {
+        let Share { file, function, .. } = share;
+        let ends = |names: &[&str]| names.iter().any(|name| file.ends_with(name));
+        let has = |names: &[&str]| names.iter().any(|name| function.contains(name));
+        match self {
+            Self::Zorb if ends(&["poa/src/operations.rs"]) => PARTS[1],
+            Self::Zorb if ends(&["poa/src/table.rs", "poa/src/registry.rs", "poa/src/key.rs"]) => {
+                PARTS[0]
+            }
+            Self::Omni
+                if has(&[
+                    "omniObjTable::locate",
+                    "omni::hash",
+                    "omniOrbPOA::dispatch",
+                    "equal_keys",
+                ]) =>
+            {
+                PARTS[0]
+            }
+            // It compares names, one after the other.
+            Self::Omni if has(&["::_dispatch", "strMatch", "strcmp"]) => PARTS[1],
+            _ => PARTS[2],
+        }
+    }
+}
+
+/// From the bottom up.
+pub(super) const PARTS: [&str; 3] = [
+    "finding the object",
+    "finding the operation",
+    "everything else",
+];
+
+/// The panel of the shares.
+pub(super) const PANEL: &str = "look-ups";
+
+pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<(), String> {
+    if let Err(why) = tools::ready(&["valgrind"]) {
+        session.miss(format!("look-ups ({why})"));
+        return Ok(());
+    }
+    let ways: &[&str] = session.pick(&["oneway", "twoway"], &["twoway"]);
+    let mut at = 0.0;
+    for way in ways {
+        for orb in [Orb::Zorb, Orb::Omni] {
+            if orb == Orb::Omni && session.omniorb.is_err() {
+                continue;
+            }
+            session.expect(1);
+            session.step(format!("{}, look-ups, {way}", orb.name()));
+            let shares = shares(session, orb, way)?;
+            let label = format!("{}, {way}", orb.name());
+            for part in PARTS {
+                let of_it = shares.iter().filter(|share| orb.part(share) == part);
+                let sum: f64 = of_it.map(|share| share.percent).sum();
+                let place = place(PANEL.to_owned(), part, at, Some(label.clone()), "%");
+                collected.add(place, sum, None);
+            }
+            at += 1.0;
+        }
+    }
+    Ok(())
+}
+
+/// Counts from when the server has started and the connection is there.
+fn shares(session: &Session, orb: Orb, way: &str) -> Result<Vec<Share>, String> {
+    let folder = TempDir::new().map_err(|e| e.to_string())?;
+    let file = folder.path().join("callgrind");
+    let front = [
+        "valgrind".to_owned(),
+        "-q".to_owned(),
+        "--tool=callgrind".to_owned(),
+        "--instr-atstart=no".to_owned(),
+        format!("--callgrind-out-file={}", file.display()),
+    ];
+    let mut dialogue = Dialogue::start(&orb.pair(&front), Placement::Split, session.cpus)?;
+    dialogue.ask(&format!("call {way} robin {OBJECTS}"))?;
+    let server = dialogue.server_id().ok_or("no server")?;
+    instrument(server, "on")?;
+    let calls = OBJECTS * session.pick(10, 2);
+    dialogue.ask(&format!("call {way} robin {calls}"))?;
+    instrument(server, "off")?;
+    dialogue.end()?;
+    tool::callgrind(Path::new(&file))
+}
+
+fn instrument(server: u32, whether: &str) -> Result<(), String> {
+    let mut control = Command::new("callgrind_control");
+    let output = control.args(["-i", whether, &server.to_string()]).output();
+    let output = output.map_err(|e| format!("callgrind_control: {e}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(file: &str, function: &str) -> Share {
+        Share {
+            object: String::new(),
+            function: function.to_owned(),
+            file: file.to_owned(),
+            percent: 1.0,
+        }
+    }
+
+    #[test]
+    fn ours_are_told_by_their_source_and_omniorbs_by_their_name() {
+        let inlined = share("/w/crates/poa/src/operations.rs", "zorb::wire::serve");
+        assert_eq!(Orb::Zorb.part(&inlined), "finding the operation");
+        let table = share(
+            "/w/crates/poa/src/table.rs",
+            "zorb_poa::table::Table<T>::with",
+        );
+        assert_eq!(Orb::Zorb.part(&table), "finding the object");
+        assert_eq!(
+            Orb::Omni.part(&share(
+                "???",
+                "omniObjTable::locateActive(_CORBA_Octet const*)"
+            )),
+            "finding the object"
+        );
+        let compared = share("???", "__strcmp_avx2");
+        assert_eq!(Orb::Omni.part(&compared), "finding the operation");
+        assert_eq!(Orb::Zorb.part(&compared), "everything else");
+    }
+}
