@@ -26,7 +26,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     findings: findings::findings,
 };
 
-const CALLS: usize = 1_000;
+const CALLS: usize = 500;
 const QUICK_CALLS: usize = 60;
 
 /// What is cubed.

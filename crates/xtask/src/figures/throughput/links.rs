@@ -147,12 +147,9 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
                 return Ok(());
             }
         };
-        let sizes: &[usize] = session.pick(
-            &[1 << 10, 4 << 10, 8 << 10, 32 << 10, 64 << 10, 128 << 10],
-            &[8 << 10],
-        );
-        // What a link carries in two thirds of a second, or all.
-        let shaped = speed.mbit.map(|mbit| mbit as usize * 1_000_000 / 12);
+        let sizes: &[usize] = session.pick(&[1 << 10, 8 << 10, 64 << 10, 128 << 10], &[8 << 10]);
+        // What a link carries in half a second, or all.
+        let shaped = speed.mbit.map(|mbit| mbit as usize * 1_000_000 / 16);
         let full = shaped.unwrap_or(super::OCTETS);
         let works: Vec<Work> = sizes
             .iter()
@@ -187,7 +184,7 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
                     Placement::Split,
                 )?);
             }
-            ask(session, &works, &mut floods, collected)?;
+            ask(session, 1, &works, &mut floods, collected)?;
             Flood::end_all(floods)?;
         }
     }
