@@ -1,6 +1,6 @@
 //! What is drawn of it.
 
-use crate::figures::chart::{Axis, Chart, Panel, Series};
+use crate::figures::chart::{Axis, Chart, Kind as Shape, Panel, Series};
 use crate::figures::contender::{PLACEMENTS, place_title};
 use crate::figures::data::{Data, Point};
 use crate::figures::throughput::flood::{Kind, Queue, Road, Sender, panel};
@@ -14,12 +14,50 @@ fn axes() -> (Axis, Axis) {
     )
 }
 
+/// Where lines begin: a buffer of one octet is so far from the others that nothing would be seen of those.
+const LINES: f64 = 1024.0;
+
 pub(super) fn charts(data: &Data) -> Vec<Chart> {
-    let mut all = vec![roads(data, Road::Tcp), roads(data, Road::Unix)];
-    all.extend([queues(data), types(data)]);
-    all.extend(SPEEDS.map(|speed| link(data, speed)));
+    let long = data.points.iter().filter(|point| point.x >= LINES);
+    let lines = Data {
+        points: long.cloned().collect(),
+        ..data.clone()
+    };
+    let mut all = vec![roads(&lines, Road::Tcp), roads(&lines, Road::Unix)];
+    all.extend([smallest(data), queues(&lines), types(&lines)]);
+    all.extend(SPEEDS.map(|speed| link(&lines, speed)));
     all.retain(|chart| !chart.panels.is_empty());
     all
+}
+
+/// Buffers of one octet.
+fn smallest(data: &Data) -> Chart {
+    let mut panels = Vec::new();
+    for placement in PLACEMENTS {
+        let mut points = Vec::new();
+        for (at, road) in [Road::Tcp, Road::Unix].into_iter().enumerate() {
+            let name = panel(Kind::Octets, road.name(), Queue::Default, placement);
+            let ones = data.of(&name).filter(|point| point.x < LINES);
+            points.extend(ones.map(|point| Point {
+                panel: "one".to_owned(),
+                x: at as f64,
+                label: Some(road.name().to_owned()),
+                ..point.clone()
+            }));
+        }
+        let derived = Data {
+            points,
+            ..data.clone()
+        };
+        let axes = ("transport", Axis::linear("throughput (Mbit/s)"));
+        let title = place_title(placement);
+        panels.extend(Panel::bars(&derived, "one", title, axes, Shape::Bars));
+    }
+    Chart {
+        file: "throughput-octet".to_owned(),
+        title: "Floods of buffers of one octet".to_owned(),
+        panels,
+    }
 }
 
 /// Every type over a road; what sends without an ORB sends octets only, and is beside all of them.
