@@ -12,8 +12,8 @@ mod page;
 mod principles;
 mod profiles;
 pub(crate) mod session;
-mod white_box;
 mod throughput;
+mod white_box;
 
 use crate::claims::Row;
 use crate::measure::machine::Machine;
