@@ -4,7 +4,7 @@ use std::{
     net::Shutdown,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::{Context, Poll, ready},
     time::Duration,
@@ -28,8 +28,12 @@ use crate::{Address, Capabilities, Connection, sys};
 #[derive(Debug)]
 pub(crate) struct StreamConnection {
     socket: Arc<Socket>,
-    /// The wait for octets, unless the connection is unwatched. Only the reader takes the lock.
-    watch: Mutex<Option<AsyncFd<Arc<Socket>>>>,
+    /// The wait for octets. Only the reader takes the lock.
+    watch: Mutex<Watch>,
+    /// Whether the kernel can be told to be quiet about octets that come.
+    can_be_quiet: bool,
+    /// Whether it is, so that a read that blocks would wait for more than an octet. Only the reader asks and changes it.
+    blocks_for_more: AtomicBool,
     /// How long a read that blocks waits at most, in microseconds; 0 for ever.
     limit: AtomicU64,
     /// The wait for room to write, while there is one.
@@ -38,6 +42,30 @@ pub(crate) struct StreamConnection {
     local: Address,
     peer: Address,
 }
+
+/// How octets that come are noticed.
+#[derive(Debug)]
+struct Watch {
+    /// The reactor's part, unless it looks away.
+    by: Option<AsyncFd<Arc<Socket>>>,
+    heard: Heard,
+}
+
+/// What the reactor hears of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Heard {
+    /// All that comes.
+    All,
+    /// All that comes from now on: something may be there already.
+    FromNowOn,
+    /// Nothing short of [`QUIET`].
+    Quiet,
+}
+
+/// Octets that come without waking anybody while whoever reads prefers to try. With its registration left as it is, a
+/// connection is watched again without an allocation, and by one system call. Few enough for any receive buffer, which
+/// Linux makes larger than twice this.
+const QUIET: i32 = 16 << 10;
 
 impl StreamConnection {
     /// Takes over a connected socket; the current runtime becomes its home.
@@ -51,7 +79,13 @@ impl StreamConnection {
         let watch = sys::register(Arc::clone(&socket), Interest::READABLE)?;
         Ok(Self {
             socket,
-            watch: Mutex::new(Some(watch)),
+            watch: Mutex::new(Watch {
+                by: Some(watch),
+                heard: Heard::All,
+            }),
+            // Only TCP looks at it before it wakes anybody.
+            can_be_quiet: matches!(peer, Address::Inet(_)),
+            blocks_for_more: AtomicBool::new(false),
             limit: AtomicU64::new(0),
             room: Mutex::new(None),
             home,
@@ -60,7 +94,33 @@ impl StreamConnection {
         })
     }
 
-    fn watch(&self) -> MutexGuard<'_, Option<AsyncFd<Arc<Socket>>>> {
+    /// Has the kernel tell the reactor of what comes again, and takes what is there already.
+    #[cold]
+    fn hear(&self, watch: &mut Watch, buf: &mut BytesMut) -> Option<io::Result<usize>> {
+        if watch.heard == Heard::Quiet {
+            watch.heard = Heard::FromNowOn;
+            if let Err(error) = sys::set_low_water(&self.socket, 1) {
+                return Some(Err(error));
+            }
+            self.blocks_for_more.store(false, Ordering::Relaxed);
+        }
+        let room = buf.spare_capacity_mut().len();
+        let received = sys::receive(&self.socket, buf, false);
+        match received {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                // Whatever comes now makes an event.
+                watch.heard = Heard::All;
+                None
+            }
+            Ok(received) if received == room => Some(Ok(received)),
+            received => {
+                watch.heard = Heard::All;
+                Some(received)
+            }
+        }
+    }
+
+    fn watch(&self) -> MutexGuard<'_, Watch> {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -68,7 +128,12 @@ impl StreamConnection {
 impl Connection for StreamConnection {
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
         let mut watch = self.watch();
-        let watched = match &mut *watch {
+        if watch.heard != Heard::All
+            && let Some(received) = self.hear(&mut watch, buf)
+        {
+            return Poll::Ready(received);
+        }
+        let watched = match &mut watch.by {
             Some(watched) => watched,
             // What has come meanwhile is an event of the new registration.
             none => {
@@ -102,7 +167,16 @@ impl Connection for StreamConnection {
     }
 
     fn unwatch(&self) {
-        *self.watch() = None;
+        let mut watch = self.watch();
+        if watch.by.is_none() || watch.heard == Heard::Quiet {
+            return;
+        }
+        if self.can_be_quiet && sys::set_low_water(&self.socket, QUIET).is_ok() {
+            watch.heard = Heard::Quiet;
+            self.blocks_for_more.store(true, Ordering::Relaxed);
+        } else {
+            watch.by = None;
+        }
     }
 
     fn read_blocking(&self, buf: &mut BytesMut, limit: Option<Duration>) -> io::Result<usize> {
@@ -110,6 +184,14 @@ impl Connection for StreamConnection {
         let micros = limit.map_or(0, |limit| {
             u64::try_from(limit.as_micros()).unwrap_or(u64::MAX).max(1)
         });
+        if self.blocks_for_more.load(Ordering::Relaxed) {
+            let mut watch = self.watch();
+            sys::set_low_water(&self.socket, 1)?;
+            self.blocks_for_more.store(false, Ordering::Relaxed);
+            watch.heard = Heard::All;
+            // Nor is the reactor to hear of what this thread waits for.
+            watch.by = None;
+        }
         // Only the reader asks and changes it.
         if self.limit.load(Ordering::Relaxed) != micros {
             let limit = (micros > 0).then(|| Duration::from_micros(micros));

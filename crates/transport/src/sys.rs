@@ -68,6 +68,29 @@ pub(crate) fn send(socket: &Socket, chunks: &[IoSlice<'_>]) -> io::Result<usize>
     })
 }
 
+/// From how many octets on that nobody has received a socket counts as readable (`SO_RCVLOWAT`): nobody who polls is woken
+/// for fewer. The end of the stream and errors count whatever this is.
+pub(crate) fn set_low_water(socket: &Socket, octets: libc::c_int) -> io::Result<()> {
+    // SAFETY: the descriptor is open, as `Socket` owns it. The value that is pointed to is a local of the size that is
+    // said, which SO_RCVLOWAT wants (an int); setsockopt(2) reads it before it returns, and keeps no pointer.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RCVLOWAT,
+            (&raw const octets).cast(),
+            SIZE_OF_INT,
+        )
+    };
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "an int has few octets")]
+const SIZE_OF_INT: libc::socklen_t = size_of::<libc::c_int>() as libc::socklen_t;
+
 /// Calls again while a signal handler got in between. Non-blocking calls hardly ever see that.
 fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {

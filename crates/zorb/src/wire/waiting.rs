@@ -24,6 +24,13 @@ const HITS_PER_TURN: u32 = 32;
 /// which is some milliseconds, and more than any answer that is worth trying for.
 const KEPT_AWAY: Duration = Duration::from_micros(500);
 
+/// How long a yield takes at least when somebody else ran meanwhile: a switch there and back.
+const SOMEBODY_RAN: Duration = Duration::from_micros(3);
+/// How often somebody else may have run without an answer being there: the first may have been whoever is to answer, who
+/// has not come to it yet. Beyond it there are more threads than processors, and each try costs those that could go on
+/// two switches, where one who sleeps costs them none.
+const RAN_IN_VAIN: u32 = 1;
+
 /// Which connection of an ORB was busy last. Read at every wait, and written only when another one
 /// is.
 #[derive(Debug, Default)]
@@ -129,6 +136,7 @@ impl Waiting {
             return Tried::Yield;
         }
         let start = Instant::now();
+        let (mut before, mut in_vain) = (start, 0);
         loop {
             // First: whoever is to answer may need this very CPU, and takes some microseconds.
             thread::yield_now();
@@ -142,7 +150,12 @@ impl Waiting {
                     return Tried::Read(read);
                 }
             }
-            if start.elapsed() >= limit {
+            let now = Instant::now();
+            if policy == WaitPolicy::Adaptive && now - before >= SOMEBODY_RAN {
+                in_vain += 1;
+            }
+            before = now;
+            if now - start >= limit || in_vain > RAN_IN_VAIN {
                 self.miss();
                 return Tried::Sleep;
             }
