@@ -26,7 +26,7 @@ const NO_PARAMS: Bounds = Bounds {
 };
 const OCTETS: Bounds = Bounds {
     client: 0,
-    server: 3,
+    server: 0,
 };
 const STRUCTS: Bounds = Bounds {
     client: 0,

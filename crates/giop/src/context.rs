@@ -168,10 +168,15 @@ impl<'a> ServiceContexts<'a> {
 
     /// The data of the first context with this id.
     #[must_use]
+    #[inline]
     pub fn get(&self, id: ServiceContextId) -> Option<&'a [u8]> {
-        if self.is_empty() {
+        if self.count == 0 {
             return None;
         }
+        self.find(id)
+    }
+
+    fn find(&self, id: ServiceContextId) -> Option<&'a [u8]> {
         let mut found = None;
         self.for_each(|each, data| {
             if each == id && found.is_none() {

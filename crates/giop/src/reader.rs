@@ -157,7 +157,7 @@ impl Reader {
             return Ok(());
         }
         let missing = match self.peek()? {
-            Some(header) => self.wanted(header)?.saturating_sub(self.buffer.len()),
+            Some((_, wanted)) => wanted.saturating_sub(self.buffer.len()),
             None => 0,
         };
         let is_large = missing.max(self.buffer.len()) > Self::READ_OCTETS;
@@ -209,33 +209,48 @@ impl Reader {
         self.buffer.capacity().saturating_sub(self.buffer.len())
     }
 
-    /// The header of the message at the front, once all of it is there.
-    fn peek(&self) -> Result<Option<MessageHeader>, ProtocolError> {
+    /// The header of the message at the front, once all of it is there, and how many octets of it are kept.
+    #[inline]
+    fn peek(&self) -> Result<Option<(MessageHeader, usize)>, ProtocolError> {
         let Some(octets) = self.buffer.first_chunk::<HEADER_LEN>() else {
-            // A stream that is not GIOP is told at its first octets: its sender may wait for us.
-            let begun = self.buffer.get(..self.buffer.len().min(4)).unwrap_or(&[]);
-            return if b"GIOP".starts_with(begun) {
-                Ok(None)
-            } else {
-                let mut found = [0; 4];
-                for (to, from) in found.iter_mut().zip(begun) {
-                    *to = *from;
-                }
-                Err(ProtocolError::BadMagic { found })
-            };
+            return self.peek_short();
         };
         let header = MessageHeader::parse(octets)?;
-        self.wanted(header)?;
-        Ok(Some(header))
+        Ok(Some((header, self.wanted(header)?)))
+    }
+
+    /// The same, of less than a header.
+    #[cold]
+    fn peek_short<T>(&self) -> Result<Option<T>, ProtocolError> {
+        // A stream that is not GIOP is told at its first octets: its sender may wait for us.
+        let begun = self.buffer.get(..self.buffer.len().min(4)).unwrap_or(&[]);
+        if b"GIOP".starts_with(begun) {
+            return Ok(None);
+        }
+        let mut found = [0; 4];
+        for (to, from) in found.iter_mut().zip(begun) {
+            *to = *from;
+        }
+        Err(ProtocolError::BadMagic { found })
     }
 
     /// Octets of the message that are kept: all, or the first ones of a message beyond the limit.
+    #[inline]
     fn wanted(&self, header: MessageHeader) -> Result<usize, ProtocolError> {
         let octets = total(header);
-        let limit = self.limits.max_message_octets;
-        if octets <= limit {
+        if octets <= self.limits.max_message_octets {
             return Ok(octets);
         }
+        self.wanted_of_too_large(header, octets)
+    }
+
+    #[cold]
+    fn wanted_of_too_large(
+        &self,
+        header: MessageHeader,
+        octets: usize,
+    ) -> Result<usize, ProtocolError> {
+        let limit = self.limits.max_message_octets;
         let has_an_id = matches!(header.kind, MessageKind::Request | MessageKind::Reply);
         let is_serious = octets / Self::SKIPPED_LIMITS <= limit;
         if self.skips_too_large && has_an_id && is_serious && !header.more_fragments {
@@ -277,10 +292,9 @@ impl Reader {
             if self.buffer.is_empty() {
                 return Ok(None);
             }
-            let Some(header) = self.peek()? else {
+            let Some((header, wanted)) = self.peek()? else {
                 return Ok(None);
             };
-            let wanted = self.wanted(header)?;
             if self.buffer.len() < wanted {
                 return Ok(None);
             }
@@ -304,9 +318,11 @@ impl Reader {
             } else if header.more_fragments {
                 self.begin_partial(header, octets)?;
             } else {
-                self.check_uninterrupted(header)?;
-                if header.kind == MessageKind::CancelRequest {
-                    self.drop_cancelled(header, &octets);
+                if !self.partial.is_empty() {
+                    self.check_uninterrupted(header)?;
+                    if header.kind == MessageKind::CancelRequest {
+                        self.drop_cancelled(header, &octets);
+                    }
                 }
                 return Ok(Some(Message {
                     header,

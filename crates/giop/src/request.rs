@@ -550,6 +550,7 @@ pub(crate) fn write_header<O: ByteOrder>(e: &mut Encoder<O>, version: Version, k
 }
 
 /// Writes the body where the version wants it and fills in the size.
+#[inline]
 pub(crate) fn finish<O: ByteOrder>(
     mut e: Encoder<O>,
     version: Version,
@@ -575,6 +576,7 @@ pub(crate) fn finish<O: ByteOrder>(
 }
 
 /// Fills in the size and hands the message out.
+#[inline]
 pub(crate) fn close<O: ByteOrder>(mut e: Encoder<O>) -> Result<Gather, EncodeError> {
     let size = e.position().saturating_sub(HEADER_LEN);
     match u32::try_from(size) {

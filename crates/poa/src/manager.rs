@@ -109,6 +109,7 @@ impl PoaManager {
     /// The state now.
     #[must_use]
     #[doc(alias = "get_state")]
+    #[inline]
     pub fn state(&self) -> State {
         match self.state.load(Ordering::Acquire) {
             0 => State::Holding,

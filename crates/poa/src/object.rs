@@ -106,6 +106,7 @@ impl ActiveObject {
 
     /// The manager that says whether requests are served.
     #[must_use]
+    #[inline]
     pub fn manager(&self) -> &Arc<PoaManager> {
         &self.manager
     }
@@ -139,8 +140,19 @@ impl ActiveObject {
     /// A forward answers every operation, these too. One-way requests to it are lost, as their
     /// clients wait for no answer. An object that is still to be activated is activated within
     /// the upcall.
+    #[inline]
     pub fn start(&self, request: Request) -> Upcall {
         zorb_giop::probe!(Admitted);
+        // Generated operation names never begin with an underscore but for attributes.
+        if let Behind::Servant(skeleton) = &self.behind
+            && request.operation().first() != Some(&b'_')
+        {
+            return skeleton.start(request);
+        }
+        self.start_other(request)
+    }
+
+    fn start_other(&self, request: Request) -> Upcall {
         let skeleton = match &self.behind {
             Behind::Servant(skeleton) => skeleton,
             Behind::Forward(forward) => {
@@ -170,9 +182,8 @@ impl ActiveObject {
                 });
             }
         };
-        // Generated operation names never begin with an underscore but for attributes.
         let name = request.operation();
-        if name.first() != Some(&b'_') || name.starts_with(b"_get_") || name.starts_with(b"_set_") {
+        if name.starts_with(b"_get_") || name.starts_with(b"_set_") {
             return skeleton.start(request);
         }
         let outcome = match name {

@@ -8,7 +8,7 @@ use crate::request::Outcome;
 use core::any::{Any, TypeId};
 use core::cell::RefCell;
 use core::future::Future;
-use core::hash::{BuildHasherDefault, Hasher};
+use core::hash::{BuildHasherDefault, Hash, Hasher};
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::collections::HashMap;
@@ -48,11 +48,43 @@ impl<F: Future<Output = Outcome> + Send + 'static> Place for Option<F> {
 /// The places of one type that are free.
 type Free<F> = Vec<Pin<Box<Option<F>>>>;
 
+/// Types of upcalls whose places are found at once, a power of two. Others are looked for: rare is a server with as
+/// many operations that are called all the time.
+const AT_ONCE: usize = 64;
+
+/// The free places of all types.
+struct AllFree {
+    /// By the type's id, which is as good as hashed.
+    at_once: [Option<(TypeId, Box<dyn Any>)>; AT_ONCE],
+    others: HashMap<TypeId, Box<dyn Any>, BuildHasherDefault<AsIs>>,
+}
+
+impl AllFree {
+    fn of<F: 'static>(&mut self) -> Option<&mut Free<F>> {
+        let id = TypeId::of::<F>();
+        let mut hasher = AsIs::default();
+        id.hash(&mut hasher);
+        let at = usize::try_from(hasher.finish() % AT_ONCE as u64).ok()?;
+        let place = self.at_once.get_mut(at)?;
+        // The first of its type makes room for it to be kept: later ones allocate nothing then.
+        let new = || Box::new(Free::<F>::with_capacity(MAX_KEPT));
+        if place.is_none() {
+            *place = Some((id, new()));
+        }
+        let free = match place {
+            Some((owner, free)) if *owner == id => free,
+            _ => self.others.entry(id).or_insert_with(|| new()),
+        };
+        free.downcast_mut()
+    }
+}
+
 /// Type ids are as good as hashed.
 #[derive(Default)]
 struct AsIs(u64);
 
 impl Hasher for AsIs {
+    #[inline]
     fn finish(&self) -> u64 {
         self.0
     }
@@ -63,43 +95,38 @@ impl Hasher for AsIs {
         }
     }
 
+    #[inline]
     fn write_u64(&mut self, hash: u64) {
         self.0 = hash;
     }
 }
 
 thread_local! {
-    static FREE: RefCell<HashMap<TypeId, Box<dyn Any>, BuildHasherDefault<AsIs>>> =
-        RefCell::new(HashMap::default());
+    static FREE: RefCell<AllFree> = RefCell::new(AllFree {
+        at_once: [const { None }; AT_ONCE],
+        others: HashMap::default(),
+    });
 }
 
 /// A place with `future` in it.
+#[inline]
 pub(crate) fn make<F: Future<Output = Outcome> + Send + 'static>(future: F) -> Pin<Box<dyn Place>> {
-    let free = FREE.try_with(|free| {
-        let mut free = free.try_borrow_mut().ok()?;
-        // The first of its type makes room for it to be kept: later ones allocate nothing then.
-        free.entry(TypeId::of::<F>())
-            .or_insert_with(|| Box::new(Free::<F>::with_capacity(MAX_KEPT)))
-            .downcast_mut::<Free<F>>()?
-            .pop()
-    });
-    match free.ok().flatten() {
-        Some(mut place) => {
+    let free = FREE.try_with(|free| free.try_borrow_mut().ok()?.of::<F>()?.pop());
+    match free {
+        Ok(Some(mut place)) => {
             place.set(Some(future));
             place
         }
-        None => Box::pin(Some(future)),
+        _ => Box::pin(Some(future)),
     }
 }
 
+#[inline]
 fn keep<F: Future<Output = Outcome> + Send + 'static>(place: Pin<Box<Option<F>>>) {
     // At thread exit there is nobody to keep it for.
     let _ = FREE.try_with(|free| {
-        let Ok(mut free) = free.try_borrow_mut() else {
-            return;
-        };
-        if let Some(free) = free.get_mut(&TypeId::of::<F>())
-            && let Some(free) = free.downcast_mut::<Free<F>>()
+        if let Ok(mut free) = free.try_borrow_mut()
+            && let Some(free) = free.of::<F>()
             && free.len() < MAX_KEPT
         {
             free.push(place);

@@ -71,6 +71,7 @@ impl Receipt {
 
     /// A reply with a result.
     #[must_use]
+    #[inline]
     pub fn reply(&self, result: &impl Encode) -> Outcome {
         zorb_giop::probe!(Upcalled);
         if self.response != ResponseFlags::WithTarget {
@@ -157,6 +158,7 @@ pub struct Places {
 impl Places {
     /// Where the parts are that `header` tells of.
     #[must_use]
+    #[inline]
     pub const fn of(header: &RequestHeader<'_>) -> Self {
         Self {
             request_id: header.request_id,
@@ -199,6 +201,7 @@ impl Request {
 
     /// The same, for who has read the header already, of this message.
     #[must_use]
+    #[inline]
     pub fn at(
         places: Places,
         message: Message,
@@ -223,6 +226,7 @@ impl Request {
 
     /// The operation's name on the wire.
     #[must_use]
+    #[inline]
     pub fn operation(&self) -> &[u8] {
         let octets = self.message.frame.octets();
         let end = self.operation_at.saturating_add(self.operation_len);
@@ -231,6 +235,7 @@ impl Request {
 
     /// Octets of the whole message.
     #[must_use]
+    #[inline]
     pub fn octets(&self) -> usize {
         self.message.frame.octets().len()
     }
@@ -243,6 +248,7 @@ impl Request {
 
     /// What has to be known to answer it.
     #[must_use]
+    #[inline]
     pub fn receipt(&self) -> Receipt {
         self.receipt
     }

@@ -39,6 +39,7 @@ enum State {
 
 impl Upcall {
     /// An upcall that runs `future`.
+    #[inline]
     pub fn new(future: impl Future<Output = Outcome> + Send + 'static) -> Self {
         Self(State::Running(Some(place::make(future))))
     }
@@ -52,6 +53,7 @@ impl Upcall {
 impl Future for Upcall {
     type Output = Outcome;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         match &mut self.0 {
             State::Running(Some(running)) => running.as_mut().poll(cx),
@@ -66,6 +68,7 @@ impl Future for Upcall {
 }
 
 impl Drop for Upcall {
+    #[inline]
     fn drop(&mut self) {
         if let State::Running(running) = &mut self.0
             && let Some(running) = running.take()

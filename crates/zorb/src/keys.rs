@@ -109,6 +109,7 @@ impl Bound {
 
 impl OrbInner {
     /// Where a key leads, as far as it can be told at once.
+    #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Result<Found, Missing> {
         match self.adapters().locate(key) {
             Ok(object) => Ok(Found::Object(object)),
@@ -119,14 +120,21 @@ impl OrbInner {
 
     /// The same, for a peer. What is missing of what outlives the server is only missing for now
     /// while the server is starting: "never again" would have it forgotten.
+    #[inline]
     pub(crate) fn find_for_peer(&self, key: &[u8]) -> Result<Found, SystemException> {
-        self.find(key).map_err(|missing| {
-            let adapters = self.adapters();
-            if adapters.whose(key) == Whose::AnyServers && !adapters.has_begun() {
-                return Fault::Starting.raise(CompletionStatus::No);
-            }
-            missing.raise()
-        })
+        match self.find(key) {
+            Ok(found) => Ok(found),
+            Err(missing) => Err(self.missing_for_peer(key, missing)),
+        }
+    }
+
+    #[cold]
+    fn missing_for_peer(&self, key: &[u8], missing: Missing) -> SystemException {
+        let adapters = self.adapters();
+        if adapters.whose(key) == Whose::AnyServers && !adapters.has_begun() {
+            return Fault::Starting.raise(CompletionStatus::No);
+        }
+        missing.raise()
     }
 
     #[cold]

@@ -90,6 +90,14 @@ pub(crate) enum Taken {
     Stopped,
 }
 
+/// What has been read beside a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Behind {
+    /// It is the last one, so what is said to it need not wait for what is said to others.
+    Nothing,
+    More,
+}
+
 /// What came of blocking for a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blocked {
@@ -216,6 +224,15 @@ impl Link {
         let _ = self.outbound.flush(&*self.stream);
     }
 
+    /// Says something to a message: at once if it is the last one, else with what is said to the others.
+    pub(crate) fn reply(&self, message: Gather, behind: Behind) {
+        match behind {
+            // A failure shows itself to the driver's next read.
+            Behind::Nothing => drop(self.send(message)),
+            Behind::More => drop(self.queue(message)),
+        }
+    }
+
     /// Queues a message and writes it, or leaves it to whoever is writing.
     pub(crate) fn send(&self, message: Gather) -> (Ticket, io::Result<Flush>) {
         trace::sending(&*self.stream, &message, self.trace_payload);
@@ -240,7 +257,17 @@ impl Link {
     ///
     /// What the peer said before it stopped listening is read to its end all the same: replies,
     /// and that it closes in order. So a failed write ends nothing here.
+    #[inline]
     pub(crate) fn unblock(&self, cx: &mut Context<'_>) -> Result<(), End> {
+        if self.outbound.is_blocked() {
+            self.write_on(cx)
+        } else {
+            Ok(())
+        }
+    }
+
+    #[cold]
+    fn write_on(&self, cx: &mut Context<'_>) -> Result<(), End> {
         match self.outbound.poll_unblock(&*self.stream, cx) {
             Poll::Ready(Err(error)) => self.is_final(&error),
             _ => Ok(()),
@@ -266,7 +293,7 @@ impl Link {
         cx: &mut Context<'_>,
         may_handle: impl Fn(&mut Context<'_>) -> bool,
         mut may_try: impl FnMut(&mut Waiting) -> bool,
-        mut handle: impl FnMut(Message) -> Handled,
+        mut handle: impl FnMut(Message, Behind) -> Handled,
     ) -> Poll<End> {
         if let Err(end) = self.unblock(cx) {
             return Poll::Ready(end);
@@ -330,7 +357,7 @@ impl Link {
         reader: &mut Reader,
         messages: &mut usize,
         mut may_handle: impl FnMut() -> Result<bool, End>,
-        mut handle: impl FnMut(Message) -> Handled,
+        mut handle: impl FnMut(Message, Behind) -> Handled,
     ) -> Result<Taken, End> {
         loop {
             if !may_handle()? {
@@ -349,7 +376,11 @@ impl Link {
                     trace::received(&*self.stream, &message, self.trace_payload);
                     // What is shown if the handler finds it malformed.
                     let octets = trace::is_on().then(|| message.frame.clone());
-                    match handle(message) {
+                    let behind = match reader.is_idle() {
+                        true => Behind::Nothing,
+                        false => Behind::More,
+                    };
+                    match handle(message, behind) {
                         Ok(()) => *messages += 1,
                         Err(end) => {
                             self.trace_broken(&end, octets.as_ref().map(Frame::octets));
@@ -407,12 +438,19 @@ impl Link {
     }
 
     /// Makes room for a read.
+    #[inline]
     fn reserve(&self, reader: &mut Reader) -> Result<(), End> {
-        reader.reserve().map_err(|error| {
-            let end = End::Broken(error);
-            self.trace_broken(&end, Some(reader.buffer()));
-            end
-        })
+        match reader.reserve() {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.broken_at_front(error, reader)),
+        }
+    }
+
+    #[cold]
+    fn broken_at_front(&self, error: ProtocolError, reader: &mut Reader) -> End {
+        let end = End::Broken(error);
+        self.trace_broken(&end, Some(reader.buffer()));
+        end
     }
 
     /// What a read means.
@@ -430,6 +468,9 @@ impl Link {
 
     /// Tries to read for as long as it is wise.
     pub(crate) fn try_read(&self, reading: &mut Reading, policy: WaitPolicy) -> Tried {
+        if policy == WaitPolicy::Park {
+            return Tried::Sleep;
+        }
         let Reading { reader, waiting } = reading;
         if self.reserve(reader).is_err() {
             // It is told by the read that follows.

@@ -256,10 +256,16 @@ impl Outbound {
     }
 
     /// Ready when there is room for another message.
+    #[inline]
     pub(crate) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
         if self.queued_octets() <= MAX_QUEUED_OCTETS {
             return Poll::Ready(());
         }
+        self.wait_for_room(cx)
+    }
+
+    #[cold]
+    fn wait_for_room(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut queue = self.queue();
         if self.queued_octets() <= MAX_QUEUED_OCTETS {
             return Poll::Ready(());
@@ -377,11 +383,16 @@ impl Outbound {
     ///
     /// # Errors
     /// When the transport fails; the connection is over then.
+    #[inline]
     pub(crate) fn flush(&self, stream: &dyn Connection) -> io::Result<Flush> {
         if self.queued_octets() == 0 {
             // What others queue just now they write themselves.
             return Ok(Flush::Done);
         }
+        self.flush_queued(stream)
+    }
+
+    fn flush_queued(&self, stream: &dyn Connection) -> io::Result<Flush> {
         let mut writing = match self.writing.try_lock() {
             Ok(writing) => writing,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),

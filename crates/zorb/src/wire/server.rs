@@ -3,16 +3,17 @@
 mod pending;
 mod thread;
 
-use super::link::{End, Handled, Link, Reading};
+use super::link::{Behind, End, Handled, Link, Reading};
 use super::trace;
-use super::upcall::{begin, enter, released, run_upcall_in_place};
+use super::upcall::{Begun, begin, enter, released, run_in_place, run_upcall_in_place};
 use super::waiting::{self, Waiting};
 use crate::keys::Found;
 use crate::orb::OrbInner;
 use bytes::Bytes;
 use core::future::poll_fn;
+use core::pin::pin;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll};
 use pending::Pending;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -147,15 +148,28 @@ impl ServerConnection {
                     self.pending.load(Ordering::Acquire) == 0
                         && waiting.is_alone(self.orb.busy(), this)
                 },
-                |message| self.handle(message),
+                |message, behind| self.handle(message, behind),
             )
         });
-        let end = tokio::select! {
-            biased;
-            end = serve => end,
-            end = self.link.failed() => end,
-            end = self.link.idle(idle_timeout, |_| self.pending.load(Ordering::Acquire) == 0) => end,
-        };
+        let mut serve = pin!(serve);
+        let mut failed = pin!(self.link.failed());
+        let is_unused = |_| self.pending.load(Ordering::Acquire) == 0;
+        let mut idle = pin!(self.link.idle(idle_timeout, is_unused));
+        let end = poll_fn(|cx| {
+            if let Poll::Ready(end) = serve.as_mut().poll(cx) {
+                return Poll::Ready(end);
+            }
+            if self.link.outbound.failure().is_some()
+                && let Poll::Ready(end) = failed.as_mut().poll(cx)
+            {
+                return Poll::Ready(end);
+            }
+            match idle_timeout {
+                None => Poll::Pending,
+                Some(_) => idle.as_mut().poll(cx),
+            }
+        })
+        .await;
         trace::ended(&*self.link.stream, &self.link.endpoint, &end);
         if let End::Broken(error) = &end {
             trace::refused(&*self.link.stream, error);
@@ -180,10 +194,20 @@ impl ServerConnection {
         Poll::Pending
     }
 
-    fn handle(self: &Arc<Self>, message: Message) -> Handled {
+    #[inline]
+    fn handle(self: &Arc<Self>, message: Message, behind: Behind) -> Handled {
+        if message.header.kind == MessageKind::Request {
+            return match self.request(message, behind) {
+                Ok(()) => Ok(()),
+                Err(error) => Err(End::Broken(error)),
+            };
+        }
+        self.handle_other(&message)
+    }
+
+    fn handle_other(self: &Arc<Self>, message: &Message) -> Handled {
         match message.header.kind {
-            MessageKind::Request => self.request(message).map_err(End::Broken),
-            MessageKind::LocateRequest => self.locate(&message).map_err(End::Broken),
+            MessageKind::LocateRequest => self.locate(message).map_err(End::Broken),
             MessageKind::CancelRequest => {
                 let id = message.cancelled_request().map_err(End::Broken)?;
                 // A request that was answered already may have passed its id on to another.
@@ -194,9 +218,10 @@ impl ServerConnection {
             }
             MessageKind::CloseConnection => Err(End::Closed),
             MessageKind::MessageError => Err(End::PeerRefuses),
-            kind @ (MessageKind::Reply | MessageKind::LocateReply | MessageKind::Fragment) => {
-                Err(End::Broken(ProtocolError::WrongDirection { kind }))
-            }
+            kind @ (MessageKind::Request
+            | MessageKind::Reply
+            | MessageKind::LocateReply
+            | MessageKind::Fragment) => Err(End::Broken(ProtocolError::WrongDirection { kind })),
         }
     }
 
@@ -254,6 +279,7 @@ impl ServerConnection {
     }
 
     /// What was agreed on about text; a CodeSets context settles it for the connection.
+    #[inline]
     fn code_sets(&self, header: &RequestHeader<'_>) -> Result<CodeSets, Fault> {
         let mut agreed = self
             .code_sets
@@ -272,7 +298,7 @@ impl ServerConnection {
         Ok(agreed.unwrap_or_else(|| self.orb.settings().unstated_code_sets()))
     }
 
-    fn request(self: &Arc<Self>, message: Message) -> Result<(), ProtocolError> {
+    fn request(self: &Arc<Self>, message: Message, behind: Behind) -> Result<(), ProtocolError> {
         let header =
             RequestHeader::read(&message).map_err(|error| self.unreadable(&message, error))?;
         zorb_giop::probe!(HeaderRead);
@@ -308,7 +334,7 @@ impl ServerConnection {
             && self.check_pending(request.octets()).is_ok()
         {
             // As a rule: straight to the servant.
-            self.dispatch(object, request, None);
+            self.dispatch(object, request, None, behind);
         } else {
             self.serve(found, request, None);
         }
@@ -376,7 +402,7 @@ impl ServerConnection {
         if object.manager().state() == State::Holding {
             self.hold(object, request, pending);
         } else {
-            self.dispatch(&object, request, pending);
+            self.dispatch(&object, request, pending, Behind::More);
         }
     }
 
@@ -425,8 +451,16 @@ impl ServerConnection {
         Ok(found)
     }
 
+    #[inline]
     fn check_pending(&self, octets: usize) -> Result<(), SystemException> {
-        if self.pending.load(Ordering::Acquire) >= MAX_PENDING_UPCALLS {
+        match self.pending.load(Ordering::Acquire) {
+            0 => Ok(()),
+            pending => self.check_all_pending(pending, octets),
+        }
+    }
+
+    fn check_all_pending(&self, pending: usize, octets: usize) -> Result<(), SystemException> {
+        if pending >= MAX_PENDING_UPCALLS {
             let overload = format!("{MAX_PENDING_UPCALLS} upcalls of this connection are pending");
             return Err(Fault::Overload(overload).raise(CompletionStatus::No));
         }
@@ -466,18 +500,16 @@ impl ServerConnection {
         object: &ActiveObject,
         request: Request,
         pending: Option<Pending>,
+        behind: Behind,
     ) {
         let receipt = request.receipt();
         let octets = request.octets();
-        let mut upcall = begin(object, request);
         // The first poll is in place, with nobody to wake: a future that is not ready then is
         // polled again at once by its own task.
-        let mut first = || {
-            let mut cx = Context::from_waker(Waker::noop());
-            run_upcall_in_place(&self.orb, &mut upcall, &mut cx, &receipt)
-        };
-        let polled = match self.orb.lane().dispatch() {
+        let first = |request| run_in_place(&self.orb, object, request, &receipt);
+        let begun = match self.orb.lane().dispatch() {
             Dispatch::Pool(pool) => {
+                let upcall = begin(object, request);
                 let pending = pending.unwrap_or_else(|| Pending::new(self, receipt, octets));
                 let job = async move {
                     let outcome = pending.connection.run(upcall, receipt).await;
@@ -489,15 +521,16 @@ impl ServerConnection {
                 }
                 return;
             }
-            Dispatch::BlockInPlace => tokio::task::block_in_place(first),
-            _ => first(),
+            Dispatch::BlockInPlace => tokio::task::block_in_place(|| first(request)),
+            _ => first(request),
         };
-        match polled {
-            Poll::Ready(outcome) => match pending {
-                None => self.send(outcome),
-                Some(pending) => pending.finish(outcome),
+        match begun {
+            Begun::Over(outcome) => match (pending, outcome) {
+                (None, Outcome::Reply(reply)) => self.link.reply(reply, behind),
+                (None, Outcome::Silent) => {}
+                (Some(pending), outcome) => pending.finish(outcome),
             },
-            Poll::Pending => {
+            Begun::Waits(upcall) => {
                 // A task of its own; the connection goes on reading meanwhile.
                 let pending = pending.unwrap_or_else(|| Pending::new(self, receipt, octets));
                 self.orb.track(async move {

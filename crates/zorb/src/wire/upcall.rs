@@ -3,31 +3,40 @@
 
 use crate::current;
 use crate::orb::OrbInner;
+use core::any::Any;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 use zorb_poa::{ActiveObject, Outcome, Receipt, Request, Upcall};
 
 /// Runs what is the application's as an upcall of this ORB. A panic in it is caught here and told
 /// as UNKNOWN.
+#[inline]
 pub(crate) fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, SystemException> {
     let _current = current::enter(orb);
     let _held = orb.lane().hold();
     caught(run)
 }
 
+#[inline]
 fn caught<T>(run: impl FnOnce() -> T) -> Result<T, SystemException> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
-        let message = panic
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("(no message)");
-        tracing::error!(message, "servant, forward or locator panicked");
-        // Inside the servant: nobody knows how far it got.
-        Fault::Panicked.raise(CompletionStatus::Maybe)
-    })
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(done) => Ok(done),
+        Err(panic) => Err(panicked(&*panic)),
+    }
+}
+
+#[cold]
+fn panicked(panic: &(dyn Any + Send)) -> SystemException {
+    let message = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("(no message)");
+    tracing::error!(message, "servant, forward or locator panicked");
+    // Inside the servant: nobody knows how far it got.
+    Fault::Panicked.raise(CompletionStatus::Maybe)
 }
 
 /// Begins an upcall, of which nothing has run then but what a skeleton written by hand does.
@@ -37,7 +46,35 @@ pub(crate) fn begin(object: &ActiveObject, request: Request) -> Upcall {
         .unwrap_or_else(|panic| Upcall::ready(receipt.system_exception(&panic)))
 }
 
-/// Runs the first poll of an upcall where the request was read.
+/// What came of the first poll of an upcall.
+pub(crate) enum Begun {
+    Over(Outcome),
+    /// It wants to be polled again.
+    Waits(Upcall),
+}
+
+/// Begins an upcall and polls it once, with nobody to wake, where the request was read.
+#[inline]
+pub(crate) fn run_in_place(
+    orb: &OrbInner,
+    object: &ActiveObject,
+    request: Request,
+    receipt: &Receipt,
+) -> Begun {
+    let run = || {
+        let mut upcall = object.start(request);
+        match Pin::new(&mut upcall).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(outcome) => Begun::Over(outcome),
+            Poll::Pending => Begun::Waits(upcall),
+        }
+    };
+    match enter(orb, run) {
+        Ok(begun) => begun,
+        Err(panic) => Begun::Over(receipt.system_exception(&panic)),
+    }
+}
+
+/// Polls an upcall that has begun.
 pub(crate) fn run_upcall_in_place(
     orb: &OrbInner,
     upcall: &mut Upcall,

@@ -136,7 +136,7 @@ impl ClientConnection {
                     &mut reading.reader,
                     &mut messages,
                     || Ok(true),
-                    |message| self.handle(message, mine.as_deref_mut()),
+                    |message, _| self.handle(message, mine.as_deref_mut()),
                 )?;
                 if taken == Taken::Turn {
                     break;
@@ -244,7 +244,7 @@ impl ClientConnection {
         loop {
             let mut taken = Taken::All;
             if !reading.reader.is_idle() {
-                let handle = |message| self.handle(message, Some(mine));
+                let handle = |message, _| self.handle(message, Some(mine));
                 taken = self
                     .link
                     .take(&mut reading.reader, &mut 0, || Ok(true), handle)?;

@@ -58,7 +58,7 @@ impl ServerConnection {
                 &mut reading.reader,
                 &mut messages,
                 || Ok(!self.orb.is_stopping() && self.makes_room()?),
-                |message| self.handle(message),
+                |message, behind| self.handle(message, behind),
             );
             self.flush();
             match taken {
