@@ -295,6 +295,18 @@ async fn warn_of_doubts(listening: &[Endpoint], published: &[Endpoint]) {
     }
 }
 
+/// A connection is served, until this is dropped: by a panic, too.
+pub(crate) struct Served {
+    orb: Arc<OrbInner>,
+    id: u64,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.orb.serving().connections.remove(&self.id);
+    }
+}
+
 impl OrbInner {
     /// The value types that were registered.
     pub(crate) fn values(&self) -> &Values {
@@ -476,17 +488,17 @@ impl OrbInner {
         self.serving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers a connection that the shutdown has to wake.
-    pub(crate) fn enter_serving(&self, connection: &Arc<ServerConnection>) -> u64 {
+    /// Remembers a connection that the shutdown has to wake, for as long as the result lives.
+    pub(crate) fn enter_serving(self: &Arc<Self>, connection: &Arc<ServerConnection>) -> Served {
         let mut serving = self.serving();
         let id = serving.next;
         serving.next += 1;
         serving.connections.insert(id, Arc::downgrade(connection));
-        id
-    }
-
-    pub(crate) fn leave_serving(&self, id: u64) {
-        self.serving().connections.remove(&id);
+        drop(serving);
+        Served {
+            orb: Arc::clone(self),
+            id,
+        }
     }
 
     pub(crate) fn initial_references(&self) -> MutexGuard<'_, BTreeMap<String, Ior>> {

@@ -8,7 +8,7 @@ use super::trace;
 use super::upcall::{Begun, begin, enter, released, run_in_place, run_upcall_in_place};
 use super::waiting::{self, Waiting};
 use crate::keys::Found;
-use crate::orb::OrbInner;
+use crate::orb::{OrbInner, Served};
 use bytes::Bytes;
 use core::future::poll_fn;
 use core::pin::pin;
@@ -126,7 +126,7 @@ impl ServerConnection {
     }
 
     /// Goes on with a connection as it is, or ends it as it has `ended`.
-    async fn drive_on(self: Arc<Self>, serving: u64, mut reading: Reading, ended: Option<End>) {
+    async fn drive_on(self: Arc<Self>, serving: Served, mut reading: Reading, ended: Option<End>) {
         let (policy, this) = (self.orb.wait_policy(), Arc::as_ptr(&self).addr());
         let idle_timeout = self.orb.settings().idle_timeout;
         let serve = poll_fn(|cx| {
@@ -179,7 +179,7 @@ impl ServerConnection {
                 .send_empty(MessageKind::CloseConnection, Version::V1_0);
         }
         self.link.finish(&end).await;
-        self.orb.leave_serving(serving);
+        drop(serving);
     }
 
     /// Reads no more; over when every upcall is done. The replies that are not out by then have

@@ -149,3 +149,61 @@ impl ServerConnection {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::BytesMut;
+    use std::io::{self, IoSlice};
+    use zorb_transport::{Address, Capabilities, Connection};
+
+    /// A connection that brings down whoever reads it, as a fault of our own might.
+    #[derive(Debug)]
+    struct Breaks(Address);
+
+    impl Connection for Breaks {
+        fn poll_read(&self, _: &mut Context<'_>, _: &mut BytesMut) -> Poll<io::Result<usize>> {
+            panic!("the test's");
+        }
+        fn try_read(&self, _: &mut BytesMut) -> io::Result<usize> {
+            panic!("the test's");
+        }
+        fn read_blocking(&self, _: &mut BytesMut, _: Option<Duration>) -> io::Result<usize> {
+            panic!("the test's");
+        }
+        fn unwatch(&self) {}
+        fn try_write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
+            Err(io::ErrorKind::WouldBlock.into())
+        }
+        fn poll_write_ready(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+        fn shutdown_write(&self) -> io::Result<()> {
+            Ok(())
+        }
+        fn close(&self) {}
+        fn peer(&self) -> &Address {
+            &self.0
+        }
+        fn local(&self) -> &Address {
+            &self.0
+        }
+        fn capabilities(&self) -> Capabilities {
+            Capabilities::stream()
+        }
+    }
+
+    #[test]
+    fn a_thread_that_panics_leaves_no_connection_behind() {
+        let orb = crate::Orb::builder().build_blocking().unwrap();
+        let inner = Arc::clone(orb.inner());
+        let permit = inner.admit_connection().unwrap();
+        let stream = Box::new(Breaks(Address::Unix(None)));
+        let endpoint = "uiop:///nowhere".parse().unwrap();
+        let connection = Arc::new(ServerConnection::new(stream, endpoint, &inner, permit));
+        let serving = thread::spawn(move || connection.serve_here());
+        assert!(serving.join().is_err());
+        assert_eq!(orb.connections_served(), 0);
+        orb.shutdown(true).unwrap();
+    }
+}
