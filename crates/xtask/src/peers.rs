@@ -61,6 +61,7 @@ const TIMED: Made = (
     &[
         "benches/bench.idl",
         "benches/papers/cubit.idl",
+        "benches/papers/latency.idl",
         "benches/papers/ttcp.idl",
     ],
     "benches/peers/omniorb/build",

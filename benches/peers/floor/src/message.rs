@@ -47,8 +47,10 @@ impl Kind {
         };
         let octets = match op.trim_start_matches("oneway_").trim_start_matches("echo") {
             "noparams" => 0,
-            "octet" | "string" => size,
+            "octet" | "string" | "char" => size,
+            "short" => 2 * size,
             "long" => 4 * size,
+            "double" => 8 * size,
             "struct" => 24 * size,
             _ => return None,
         };

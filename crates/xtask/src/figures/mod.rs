@@ -182,7 +182,7 @@ fn choose(names: &[String]) -> Result<Vec<&'static Experiment>, String> {
 
 /// Builds the programs. Without omniORB's there are pictures without omniORB, which say so.
 fn ready(options: &Options) -> Result<Session, String> {
-    tools::ready(&["taskset", "git"])?;
+    tools::ready(&["taskset", "prlimit", "git"])?;
     programs::build_ours()?;
     let omniorb = peers::ready_to_compare();
     if let Err(why) = &omniorb {

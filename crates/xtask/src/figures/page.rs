@@ -62,7 +62,7 @@ fn section(
     let mut parts = vec![
         format!("## {}", title(name)),
         (*question).to_owned(),
-        format!("*{paper}.*"),
+        format!("From {paper}."),
     ];
     for chart in charts {
         let Chart { file, title, .. } = chart;
@@ -136,7 +136,7 @@ mod tests {
             "# The papers",
             "## White box",
             "Where does the time go?",
-            "*Some paper, Table 1.*",
+            "From Some paper, Table 1.",
             "[![a call](figures/white-box-client.svg)](figures/white-box-client.png)",
             "| it is fast | it is | yes |",
             "[Data](figures/white-box.json)",

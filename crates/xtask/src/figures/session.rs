@@ -75,6 +75,33 @@ impl Session {
         self.bar.inc(1);
     }
 
+    /// Asks everybody for every point once, in a random order, for those whose rounds are more than that.
+    ///
+    /// # Errors
+    /// The first one of `one`.
+    pub(crate) fn once<P, C>(
+        &self,
+        what: &str,
+        points: &[P],
+        contenders: &mut [C],
+        mut one: impl FnMut(&P, &mut C) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.expect(points.len() * contenders.len());
+        for point in shuffled(points.len()) {
+            let Some(point) = points.get(point) else {
+                continue;
+            };
+            for contender in shuffled(contenders.len()) {
+                let Some(contender) = contenders.get_mut(contender) else {
+                    continue;
+                };
+                self.step(what);
+                one(point, contender)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Asks everybody for every point, round by round, in another order each time: a machine that drifts does so for
     /// all of them. `one` is told the point and who is asked.
     ///
@@ -100,20 +127,9 @@ impl Session {
         contenders: &mut [C],
         mut one: impl FnMut(&P, &mut C) -> Result<(), String>,
     ) -> Result<(), String> {
-        self.expect(rounds * points.len() * contenders.len());
         for round in 1..=rounds {
-            for point in shuffled(points.len()) {
-                let Some(point) = points.get(point) else {
-                    continue;
-                };
-                for contender in shuffled(contenders.len()) {
-                    let Some(contender) = contenders.get_mut(contender) else {
-                        continue;
-                    };
-                    self.step(format!("round {round} of {rounds}"));
-                    one(point, contender)?;
-                }
-            }
+            let what = format!("round {round} of {rounds}");
+            self.once(&what, points, contenders, &mut one)?;
         }
         Ok(())
     }

@@ -37,6 +37,10 @@ struct Options {
     /// How to wait.
     #[arg(long, default_value = "block")]
     way: Way,
+    /// Read what to measure from standard input, a line each: `OP SIZE SERVANTS ORDER ITERS WARMUP`, of which SERVANTS
+    /// and ORDER mean nothing here; `shutdown` ends the server.
+    #[arg(long)]
+    dialogue: bool,
 }
 
 /// What is sent, again and again.
@@ -51,10 +55,22 @@ fn gone() -> io::Error {
     ErrorKind::UnexpectedEof.into()
 }
 
-fn block(options: &Options, work: &Work, together: &Barrier) -> io::Result<Measured> {
+fn connect(options: &Options) -> io::Result<blocking::End> {
     let reference = std::fs::read_to_string(&options.ior)?;
     let stream = blocking::Stream::connect(&reference)?;
-    let mut end = blocking::End::new(stream, options.way == Way::Spin);
+    Ok(blocking::End::new(stream, options.way == Way::Spin))
+}
+
+fn block(options: &Options, work: &Work, together: &Barrier) -> io::Result<Measured> {
+    one_by_one(&mut connect(options)?, options, work, together)
+}
+
+fn one_by_one(
+    end: &mut blocking::End,
+    options: &Options,
+    work: &Work,
+    together: &Barrier,
+) -> io::Result<Measured> {
     let mut body = Vec::new();
     let one_way = work.kind == Kind::OneWay;
     let mut latencies = Vec::with_capacity(if one_way { 0 } else { options.iters });
@@ -66,14 +82,14 @@ fn block(options: &Options, work: &Work, together: &Barrier) -> io::Result<Measu
         }
     };
     for _ in 0..options.warmup {
-        call(&mut end, &work.message, !one_way)?;
+        call(end, &work.message, !one_way)?;
     }
-    call(&mut end, &work.sync, true)?;
+    call(end, &work.sync, true)?;
     together.wait();
     let start = Instant::now();
     let mut before = start;
     for _ in 0..options.iters {
-        call(&mut end, &work.message, !one_way)?;
+        call(end, &work.message, !one_way)?;
         if !one_way {
             let now = Instant::now();
             latencies.push(nanoseconds(now - before));
@@ -81,7 +97,7 @@ fn block(options: &Options, work: &Work, together: &Barrier) -> io::Result<Measu
         }
     }
     if one_way {
-        call(&mut end, &work.sync, true)?;
+        call(end, &work.sync, true)?;
     }
     Ok(Measured {
         latencies,
@@ -164,8 +180,68 @@ fn measure(options: &Options, kind: Kind, octets: usize) -> io::Result<Vec<Measu
         .collect()
 }
 
+/// What a measurement of these messages came to.
+fn line(options: &Options, kind: Kind, octets: usize, measured: Vec<Measured>) -> Option<Line> {
+    let body = message(kind, octets).split_off(HEAD);
+    let asked = Asked {
+        peer: options.peer.clone(),
+        op: options.op.clone(),
+        size: options.size,
+        octets,
+        iters: options.iters,
+        warmup: options.warmup,
+        threads: options.threads,
+        digest: folded(&body),
+    };
+    Line::new(&asked, measured)
+}
+
+/// Measures what is asked for, line by line, over one connection.
+fn converse(mut options: Options) -> io::Result<()> {
+    if options.way.is_async() {
+        return Err(io::Error::other("--dialogue is for threads"));
+    }
+    let mut end = connect(&options)?;
+    let together = Barrier::new(1);
+    for request in io::stdin().lines() {
+        let request = request?;
+        let words: Vec<&str> = request.split_whitespace().collect();
+        let number = |at: usize| words.get(at).and_then(|word| word.parse::<usize>().ok());
+        if words.first() == Some(&"shutdown") {
+            end.send(&message(Kind::Shutdown, 0))?;
+            end.receive(&mut Vec::new())?;
+            return Ok(());
+        }
+        let (Some(op), Some(size), Some(iters), Some(warmup)) =
+            (words.first(), number(1), number(4), number(5))
+        else {
+            println!("{{\"error\":\"a word is missing\"}}");
+            continue;
+        };
+        let Some((kind, octets)) = Kind::of(op, size) else {
+            println!("{{\"error\":\"no such operation\"}}");
+            continue;
+        };
+        (options.op, options.size) = ((*op).to_owned(), size);
+        (options.iters, options.warmup) = (iters, warmup);
+        let work = Work {
+            kind,
+            message: message(kind, octets),
+            sync: message(Kind::Sync, 0),
+        };
+        let measured = one_by_one(&mut end, &options, &work, &together)?;
+        if let Some(line) = line(&options, kind, octets, vec![measured]) {
+            println!("{}", line.to_json());
+        }
+    }
+    Ok(())
+}
+
 fn main() -> io::Result<()> {
     let mut options = Options::parse();
+    if options.dialogue {
+        return converse(options);
+    }
     let Some((kind, octets)) = Kind::of(&options.op, options.size) else {
         return Err(io::Error::other(format!("unknown op {}", options.op)));
     };
@@ -181,18 +257,7 @@ fn main() -> io::Result<()> {
         options.threads = 1;
     }
     let measured = measure(&options, kind, octets)?;
-    let body = message(kind, octets).split_off(HEAD);
-    let asked = Asked {
-        peer: options.peer,
-        op: options.op,
-        size: options.size,
-        octets,
-        iters: options.iters,
-        warmup: options.warmup,
-        threads: options.threads,
-        digest: folded(&body),
-    };
-    if let Some(line) = Line::new(&asked, measured) {
+    if let Some(line) = line(&options, kind, octets, measured) {
         println!("{}", line.to_json());
     }
     Ok(())

@@ -1,0 +1,238 @@
+//! The client of `latency.idl`: a line on standard input is a measurement, and the end of it the end.
+//!
+//! - `OP SIZE SERVANTS ORDER ITERS WARMUP`: one call after the other. OP is `noparams`, `short`, `char`, `long`,
+//!   `octet`, `double` or `struct` (SIZE elements), with `oneway_` in front of it or not, or `ops1`, `ops10` and
+//!   `ops100` of the interfaces with so many operations. ORDER is in which order the servants, and the operations of
+//!   the latter, are called: `train`, `robin`, `random` or `worst`.
+//! - `callers COUNT ITERS WARMUP`: ITERS two-way calls without parameters by so many tasks together.
+//! - `crowd COUNT HOW ITERS WARMUP`: two-way calls without parameters over so many connections of no ORB, HOW being
+//!   `idle` (all of them over one) or `active` (over one after the other).
+//! - `shutdown`: ends the server.
+
+#![expect(clippy::print_stdout, reason = "its results are lines of output")]
+
+mod call;
+mod common;
+mod crowd;
+#[path = "../../programs/flavor.rs"]
+#[allow(dead_code, reason = "what its programs can do is not asked here")]
+mod flavor;
+mod order;
+
+use call::{Held, Operation};
+use clap::Parser;
+use common::ControlRef;
+use crowd::Crowd;
+use flavor::{Failure, Life};
+use order::Order;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use zorb::{Builder, Interface, SystemExceptionKind};
+use zorb_floor::report::{Asked, Line, Measured, nanoseconds};
+
+#[derive(Parser)]
+#[command(args_override_self = true)]
+struct Options {
+    /// Where the server wrote its reference
+    #[arg(long)]
+    ior: PathBuf,
+    #[command(flatten)]
+    life: Life,
+}
+
+/// The word at a place, read as what is wanted.
+fn word<T: std::str::FromStr>(words: &[&str], at: usize) -> Result<T, Failure> {
+    let word = words.get(at).ok_or("a word is missing")?;
+    word.parse()
+        .map_err(|_| format!("{word} is not what belongs there").into())
+}
+
+/// What a result is made of.
+fn asked(op: &str, size: usize, octets: usize, calls: (usize, usize), digest: u64) -> Asked {
+    Asked {
+        peer: "zorb".to_owned(),
+        op: op.to_owned(),
+        size,
+        octets,
+        iters: calls.0,
+        warmup: calls.1,
+        threads: 1,
+        digest,
+    }
+}
+
+/// One call after the other, in an order.
+async fn one_by_one(held: &mut Held, words: &[&str]) -> Result<Line, Failure> {
+    let (op, size): (String, usize) = (word(words, 0)?, word(words, 1)?);
+    let (servants, order): (usize, Order) = (word(words, 2)?, word(words, 3)?);
+    let (iters, warmup): (usize, usize) = (word(words, 4)?, word(words, 5)?);
+    let operation = Operation::new(&op, size).ok_or("no such operation")?;
+    held.grow(operation.interface(), servants).await?;
+    let mut turns = order.turns(servants, operation.operations());
+    for _ in 0..warmup {
+        let (servant, number) = turns.next();
+        held.call(&operation, servant, number).await?;
+    }
+    let one_way = operation.one_way;
+    if one_way {
+        held.sync().await?;
+    }
+    let mut latencies = Vec::with_capacity(if one_way { 0 } else { iters });
+    let start = Instant::now();
+    let mut before = start;
+    for _ in 0..iters {
+        let (servant, number) = turns.next();
+        held.call(&operation, servant, number).await?;
+        if !one_way {
+            let now = Instant::now();
+            latencies.push(nanoseconds(now - before));
+            before = now;
+        }
+    }
+    if one_way {
+        held.sync().await?;
+    }
+    let measured = Measured {
+        latencies,
+        start,
+        end: Instant::now(),
+    };
+    let asked = asked(
+        &op,
+        size,
+        operation.octets(),
+        (iters, warmup),
+        operation.digest(),
+    );
+    Ok(Line::new(&asked, vec![measured]).ok_or("nothing was measured")?)
+}
+
+/// Calls of many tasks, each one after the other.
+async fn together(held: &mut Held, words: &[&str]) -> Result<Line, Failure> {
+    let callers: usize = word(words, 1)?;
+    let (iters, warmup): (usize, usize) = (word(words, 2)?, word(words, 3)?);
+    let each = (iters / callers).max(1);
+    let server = held.first().await?;
+    for _ in 0..warmup {
+        server.send_no_params_2way().await?;
+    }
+    let tasks: Vec<_> = (0..callers)
+        .map(|_| {
+            let server = server.clone();
+            tokio::spawn(async move {
+                let mut latencies = Vec::with_capacity(each);
+                let start = Instant::now();
+                let mut before = start;
+                for _ in 0..each {
+                    server.send_no_params_2way().await?;
+                    let now = Instant::now();
+                    latencies.push(nanoseconds(now - before));
+                    before = now;
+                }
+                Ok::<_, zorb::SystemException>(Measured {
+                    latencies,
+                    start,
+                    end: before,
+                })
+            })
+        })
+        .collect();
+    let mut measured = Vec::new();
+    for task in tasks {
+        measured.push(task.await??);
+    }
+    let asked = asked("callers", callers, 0, (each * callers, warmup), 1);
+    Ok(Line::new(&asked, measured).ok_or("nothing was measured")?)
+}
+
+/// Calls over many connections.
+async fn crowded(
+    held: &mut Held,
+    crowd: &mut Option<Crowd>,
+    orb: &zorb::Orb,
+    words: &[&str],
+) -> Result<Line, Failure> {
+    let (count, how): (usize, String) = (word(words, 1)?, word(words, 2)?);
+    let (iters, warmup): (usize, usize) = (word(words, 3)?, word(words, 4)?);
+    let crowd = match crowd {
+        Some(crowd) => crowd,
+        None => {
+            let server = held.first().await?;
+            crowd.insert(Crowd::new(&orb.object_to_string(&server))?)
+        }
+    };
+    let before_all = crowd.calls;
+    crowd.grow(count)?;
+    let turn = |n: usize| if how == "active" { n % count } else { 0 };
+    for n in 0..warmup {
+        crowd.call(turn(n))?;
+    }
+    let untimed = crowd.calls - before_all;
+    let mut latencies = Vec::with_capacity(iters);
+    let start = Instant::now();
+    let mut before = start;
+    for n in 0..iters {
+        crowd.call(turn(n + warmup))?;
+        let now = Instant::now();
+        latencies.push(nanoseconds(now - before));
+        before = now;
+    }
+    let measured = Measured {
+        latencies,
+        start,
+        end: before,
+    };
+    let asked = asked("crowd", count, 0, (iters, untimed), 1);
+    Ok(Line::new(&asked, vec![measured]).ok_or("nothing was measured")?)
+}
+
+/// Ends the server, which may be gone before its reply has left.
+async fn shutdown(control: &ControlRef) -> Result<(), Failure> {
+    let control = control
+        .clone()
+        .with_round_trip_timeout(Duration::from_secs(10));
+    match control.shutdown().await {
+        Err(e) if e.kind != SystemExceptionKind::CommFailure => Err(e.into()),
+        _ => Ok(()),
+    }
+}
+
+async fn converse(options: Options, builder: Builder) -> Result<(), Failure> {
+    let orb = options.life.start(builder).await?;
+    let reference = zorb_floor::reference(&options.ior)?;
+    let control = orb
+        .string_to_object(&reference)
+        .await?
+        .narrow::<ControlRef>()
+        .await?;
+    let control = control.ok_or("the reference is not a Latency::Control")?;
+    let mut held = Held::new(control.clone());
+    let mut crowd = None;
+    // Blocks a thread of ours between measurements, when there is nothing else to do.
+    for line in BufReader::new(std::io::stdin()).lines() {
+        let line = line?;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let measured = match words.first() {
+            Some(&"shutdown") => {
+                shutdown(&control).await?;
+                break;
+            }
+            Some(&"crowd") => crowded(&mut held, &mut crowd, &orb, &words).await,
+            Some(&"callers") => together(&mut held, &words).await,
+            _ => one_by_one(&mut held, &words).await,
+        };
+        match measured {
+            Ok(line) => println!("{}", line.to_json()),
+            Err(why) => println!("{{\"error\":{:?}}}", why.to_string()),
+        }
+        std::io::stdout().flush()?;
+    }
+    orb.shutdown(true).await?;
+    Ok(())
+}
+
+fn main() -> Result<(), Failure> {
+    let options = Options::parse();
+    flavor::run(options.life, None, |builder| converse(options, builder))
+}

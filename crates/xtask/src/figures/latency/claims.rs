@@ -1,0 +1,306 @@
+//! What the latency paper concludes from its figures, beside what is seen today.
+
+use crate::claims::Aim;
+use crate::figures::data::Data;
+use crate::figures::finding::{Finding, Holds};
+use crate::figures::latency::programs::{OMNIORB, RAW, ZORB};
+use crate::figures::latency::{FEW, MANY};
+use crate::measure::statistics::three_digits;
+
+/// What is within this factor of something is as good as equal to it.
+const EQUAL: f64 = 1.15;
+
+/// Both programs on one CPU, where the kernel's scheduler adds least of its own.
+fn at(data: &Data, panel: &str, series: &str, x: usize) -> Option<f64> {
+    data.at(&format!("{panel}, same"), series, x as f64)
+}
+
+/// What a value is of another.
+fn ratio(of: Option<f64>, to: Option<f64>) -> Option<f64> {
+    Some(of? / to?)
+}
+
+fn times(value: f64) -> String {
+    format!("×{}", three_digits(value))
+}
+
+/// The ratio of two places of a line, for zorb and for omniORB.
+fn grows(data: &Data, panel: &str, from: usize, to: usize) -> [Option<f64>; 2] {
+    [ZORB, OMNIORB].map(|series| ratio(at(data, panel, series, to), at(data, panel, series, from)))
+}
+
+fn is_equal(ratio: f64) -> bool {
+    (1.0 / EQUAL..=EQUAL).contains(&ratio)
+}
+
+/// Both, one of them, or none.
+fn both(first: bool, second: bool) -> Holds {
+    match (first, second) {
+        (true, true) => Holds::Yes,
+        (false, false) => Holds::No,
+        _ => Holds::InPart,
+    }
+}
+
+fn not_here(claim: &str, why: &str) -> Finding {
+    Finding::new(claim, [], |[]| (why.to_owned(), Holds::Unknown))
+}
+
+pub(super) fn all(data: &Data) -> Vec<Finding> {
+    [
+        without_parameters(data),
+        with_parameters(data),
+        summary(data),
+    ]
+    .concat()
+}
+
+/// Section 4.1.2.
+fn without_parameters(data: &Data) -> Vec<Finding> {
+    let order = |series| {
+        ratio(
+            at(data, "noparams robin", series, MANY),
+            at(data, "noparams train", series, MANY),
+        )
+    };
+    let cached = [order(ZORB), order(OMNIORB)];
+    let one_way = grows(data, "oneway_noparams robin", FEW, MANY);
+    let two_way = grows(data, "noparams robin", FEW, MANY);
+    let far = grows(data, "noparams random", FEW, 100_000);
+    let ways = |series| {
+        let one = at(data, "oneway_noparams robin", series, MANY);
+        ratio(one, at(data, "noparams robin", series, MANY))
+    };
+    let sockets = |series| {
+        ratio(
+            at(data, "noparams robin", RAW, FEW),
+            at(data, "noparams robin", series, FEW),
+        )
+    };
+    vec![
+        Finding::new(
+            "A train of requests to one servant is not faster than going round: no ORB remembers whom it called last (4.1.2; Figures 6 to 9)",
+            cached,
+            |[ours, theirs]| {
+                let seen = format!("going round 500 servants takes zorb {} of what trains take, omniORB {}", times(ours), times(theirs));
+                (seen, both(is_equal(ours), is_equal(theirs)))
+            },
+        ),
+        Finding::new(
+            "One-way calls take the same on 1 servant and on 500 where servants are hashed, and ever longer where each reference has a connection (4.1.2; Figures 6 to 9)",
+            one_way,
+            |[ours, theirs]| {
+                let seen = format!("from 1 to 500 servants: zorb {}, omniORB {}; neither has a connection a reference", times(ours), times(theirs));
+                (seen, both(ours <= EQUAL, theirs <= EQUAL))
+            },
+        ),
+        Finding::new(
+            "One-way calls become slower than two-way ones beyond 200 servants, since the receiver does not keep up (4.1.2; Figures 6 and 8)",
+            [ways(ZORB), ways(OMNIORB)],
+            |[ours, theirs]| {
+                let seen = format!("at 500 servants a one-way call takes zorb {} of a two-way one, omniORB {}", times(ours), times(theirs));
+                (seen, both(ours > 1.0, theirs > 1.0))
+            },
+        ),
+        Finding::new(
+            "Two-way calls take the same on 1 servant and on 500 where servants are hashed and share a connection (4.1.2; Figures 7 and 9)",
+            two_way,
+            |[ours, theirs]| {
+                let seen = format!("from 1 to 500 servants: zorb {}, omniORB {}", times(ours), times(theirs));
+                (seen, both(ours <= EQUAL, theirs <= EQUAL))
+            },
+        )
+        .with_number("two-way-500-servants-over-1", two_way[0], Aim::AtMost(EQUAL)),
+        Finding::new(
+            "Where each reference has a connection, two-way calls take 1.12 times as long with every hundred servants more (4.1.2; Figures 6 and 8)",
+            two_way,
+            |[ours, theirs]| {
+                let each = |growth: f64| growth.powf(1.0 / 5.0);
+                let seen = format!("every hundred servants: zorb {}, omniORB {}", times(each(ours)), times(each(theirs)));
+                (seen, both(each(ours) >= 1.06, each(theirs) >= 1.06))
+            },
+        ),
+        Finding::new(
+            "Neither ORB serves more than some thousand servants without failing (4.4)",
+            far,
+            |[ours, theirs]| {
+                let seen = format!("both serve 100,000, called in random order; beside 1 servant a call takes zorb {}, omniORB {}", times(ours), times(theirs));
+                (seen, Holds::No)
+            },
+        )
+        .with_number("two-way-100000-servants-over-1", far[0], Aim::AtMost(1.5)),
+        Finding::new(
+            "The ORBs do 50 and 46 % of what sockets alone do (4.1.1; Figure 10)",
+            [sockets(ZORB), sockets(OMNIORB)],
+            |[ours, theirs]| {
+                let seen = format!("zorb {:.0} %, omniORB {:.0} % of raw sockets", 100.0 * ours, 100.0 * theirs);
+                (seen, both(ours < 0.6, theirs < 0.6))
+            },
+        )
+        .with_number("of-raw-sockets", sockets(ZORB), Aim::AtLeast(0.6)),
+        not_here(
+            "Calls by the dynamic invocation interface take as long as static ones where a request is used again, and 2.6 times as long where it is not (4.1.2)",
+            "zorb has no dynamic invocation interface",
+        ),
+    ]
+}
+
+/// Section 4.2.2.
+fn with_parameters(data: &Data) -> Vec<Finding> {
+    let sent = |of: &str, series| {
+        ratio(
+            at(data, &format!("{of} {FEW}"), series, 1024),
+            at(data, &format!("{of} {FEW}"), series, 1),
+        )
+    };
+    let servants = |series| {
+        let of = |count: usize| at(data, &format!("struct {count}"), series, 1024);
+        ratio(of(MANY), of(FEW))
+    };
+    let operations = [ZORB, OMNIORB].map(|series| {
+        let of = |count| at(data, "operations worst", series, count);
+        ratio(of(100), of(1))
+    });
+    vec![
+        Finding::new(
+            "Latency grows in step with the size of the request (4.2.2; Figures 11 to 26)",
+            [sent("octet", ZORB), sent("octet", OMNIORB), sent("struct", ZORB), sent("struct", OMNIORB)],
+            |[octets, their_octets, structs, their_structs]| {
+                let seen = format!(
+                    "from 1 to 1,024 units: octets zorb {}, omniORB {}; structs zorb {}, omniORB {}",
+                    times(octets), times(their_octets), times(structs), times(their_structs)
+                );
+                (seen, both(octets.min(their_octets) > 2.0, structs.min(their_structs) > 2.0))
+            },
+        ),
+        Finding::new(
+            "With parameters too, the number of servants does not matter where they are hashed, and matters where they are searched (4.2.2; Figures 19 to 26)",
+            [servants(ZORB), servants(OMNIORB)],
+            |[ours, theirs]| {
+                let seen = format!("1,024 structs to one of 500 servants beside the only one: zorb {}, omniORB {}", times(ours), times(theirs));
+                (seen, both(ours <= EQUAL, theirs <= EQUAL))
+            },
+        ),
+        Finding::new(
+            "Latency grows with the number of operations in the interface where their names are compared one by one (4.2.2)",
+            operations,
+            |[ours, theirs]| {
+                let seen = format!("the last of 100 operations beside the only one: zorb {}, omniORB {}", times(ours), times(theirs));
+                (seen, both(ours > EQUAL, theirs > EQUAL))
+            },
+        )
+        .with_number("100-operations-over-1", operations[0], Aim::AtMost(EQUAL)),
+        not_here(
+            "The dynamic invocation interface is 3 times as slow with octets and 14 times with structs where requests are not used again (4.2.2)",
+            "zorb has no dynamic invocation interface",
+        ),
+    ]
+}
+
+/// Section 4.5.
+fn summary(data: &Data) -> Vec<Finding> {
+    let share = |series| {
+        ratio(
+            at(data, "noparams robin", RAW, FEW),
+            at(data, "noparams robin", series, FEW),
+        )
+    };
+    let of = |of: &str, series| at(data, &format!("{of} {FEW}"), series, 1024);
+    let rich = |series| ratio(of("struct", series), of("octet", series));
+    let beside_raw = |series| ratio(of("struct", series), of("struct", RAW));
+    let spread = |series: &'static str| {
+        let panel = format!("oneway_octet {FEW}, same");
+        let found = data.of(&panel).filter(|point| point.series == series);
+        let widest = found.map(|point| (point.high - point.low) / point.value);
+        widest.reduce(f64::max)
+    };
+    vec![
+        Finding::new(
+            "Most of the sender's time goes into the system calls that send (4.5)",
+            [share(ZORB), share(OMNIORB)],
+            |[ours, theirs]| {
+                let seen = format!(
+                    "what the kernel alone takes is {:.0} % of a call of zorb's and {:.0} % of one of omniORB's; by function in the profiles",
+                    100.0 * ours,
+                    100.0 * theirs
+                );
+                (seen, both(ours > 0.5, theirs > 0.5))
+            },
+        ),
+        Finding::new(
+            "Much of the receiver's time goes into the conversion of typed data such as structs (4.5; Figures 19 to 26)",
+            [
+                rich(ZORB),
+                rich(OMNIORB),
+                beside_raw(ZORB),
+                beside_raw(OMNIORB),
+            ],
+            |[ours, theirs, our_cost, their_cost]| {
+                let seen = format!(
+                    "1,024 structs beside 1,024 octets: zorb {}, omniORB {}; beside as many octets without an ORB: zorb {}, omniORB {}",
+                    times(ours),
+                    times(theirs),
+                    times(our_cost),
+                    times(their_cost)
+                );
+                (seen, both(our_cost > 1.5, their_cost > 1.5))
+            },
+        ),
+        Finding::new(
+            "Buffers inside of the ORB make the time of one-way calls vary much (4.2.1; Figures 12 to 16)",
+            [spread(ZORB), spread(OMNIORB)],
+            |[ours, theirs]| {
+                let seen = format!(
+                    "the quartiles of the rounds are at most {:.0} % apart with zorb, {:.0} % with omniORB",
+                    100.0 * ours,
+                    100.0 * theirs
+                );
+                (seen, both(ours > 0.25, theirs > 0.25))
+            },
+        ),
+        not_here(
+            "ORBs call too many functions of their own for each request (4.5)",
+            "not a matter of times from outside: see the white box and the profiles",
+        ),
+        not_here(
+            "The dynamic invocation interface is the slower the larger the request is (4.5)",
+            "zorb has no dynamic invocation interface",
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::data::tests::data;
+
+    #[test]
+    fn claims_are_judged_by_the_data() {
+        let flat = data(&[
+            ("noparams robin, same", ZORB, 1.0, None, 10.0),
+            ("noparams robin, same", ZORB, 500.0, None, 10.5),
+            ("noparams robin, same", OMNIORB, 1.0, None, 12.0),
+            ("noparams robin, same", OMNIORB, 500.0, None, 24.0),
+        ]);
+        let found = all(&flat);
+        let of = |words: &str| found.iter().find(|f| f.claim.contains(words)).unwrap();
+        let servants = of("on 1 servant and on 500 where servants are hashed and share");
+        assert_eq!(servants.holds, Holds::InPart);
+        assert!(
+            servants.seen.contains("zorb ×1.05, omniORB ×2.00"),
+            "{}",
+            servants.seen
+        );
+        assert_eq!(of("A train of requests").holds, Holds::Unknown);
+    }
+
+    #[test]
+    fn numbers_of_ours_that_have_to_stay_have_names() {
+        let names: Vec<_> = all(&data(&[]))
+            .into_iter()
+            .filter_map(|f| f.number)
+            .map(|n| n.0)
+            .collect();
+        assert_eq!(names.len(), 4);
+    }
+}

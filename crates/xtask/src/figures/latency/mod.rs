@@ -1,0 +1,169 @@
+//! Latency and scalability: the first paper's experiments from outside, Figures 6 to 26.
+
+mod charts;
+mod claims;
+pub(super) mod programs;
+
+use crate::figures::Experiment;
+use crate::figures::contender::{Contender, PLACEMENTS};
+use crate::figures::data::{Collected, Place, Point};
+use crate::figures::session::Session;
+use crate::measure::place::Placement;
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "latency",
+    paper: "Gokhale and Schmidt, *Measuring and Optimizing CORBA Latency and Scalability Over High-speed Networks*, Figures 6 to 26",
+    question: "How long does a call take: one-way and two-way, without parameters and with sequences of six types, on servers \
+        with 1 to 100,000 servants that are called in the paper's four orders, and on interfaces with 1, 10 and 100 operations? \
+        All calls are by static stubs: zorb has no dynamic invocation interface, so the halves of the figures that are \
+        about one have no counterpart here. The raw floor has no servants and no operations. Of one-way calls only the whole is \
+        timed, until the server has served the last one, so a time here is the inverse of a rate.",
+    measure,
+    charts: charts::all,
+    findings: claims::all,
+};
+
+/// Numbers of servants, the paper's and on; at the second of the marked ones all units are sent too.
+const SERVANTS: [usize; 9] = [1, 100, 200, 300, 400, 500, 1000, 10_000, 100_000];
+const QUICK_SERVANTS: [usize; 2] = [1, 500];
+/// Where every size is sent, and where operations are chosen from.
+const FEW: usize = 1;
+const MANY: usize = 500;
+
+const UNITS: [usize; 6] = [1, 4, 16, 64, 256, 1024];
+const QUICK_UNITS: [usize; 2] = [1, 1024];
+
+const TYPES: [&str; 6] = ["octet", "struct", "short", "char", "long", "double"];
+
+/// What one request asks for, and where its answer is drawn.
+#[derive(Clone, Debug)]
+struct Asked {
+    panel: String,
+    x: f64,
+    request: String,
+    one_way: bool,
+    raw_too: bool,
+}
+
+/// Calls of a measurement: some 10 to 40 milliseconds.
+fn calls(session: &Session, one_way: bool) -> (usize, usize) {
+    let calls = if one_way { 2000 } else { 700 };
+    (session.pick(calls, 100), session.pick(100, 20))
+}
+
+/// What is asked for at a number of servants.
+fn asked_at(session: &Session, servants: usize) -> Vec<Asked> {
+    let mut all = Vec::new();
+    let mut ask = |panel: String, x: usize, what: String, one_way: bool, raw_too: bool| {
+        let (iters, warmup) = calls(session, one_way);
+        let request = format!("{what} {iters} {warmup}");
+        let x = x as f64;
+        all.push(Asked {
+            panel,
+            x,
+            request,
+            one_way,
+            raw_too,
+        });
+    };
+    for (way, one_way) in [("", false), ("oneway_", true)] {
+        for order in ["train", "robin", "random"] {
+            let what = format!("{way}noparams 0 {servants} {order}");
+            ask(
+                format!("{way}noparams {order}"),
+                servants,
+                what,
+                one_way,
+                servants == FEW,
+            );
+        }
+        let sizes: &[usize] = session.pick(&UNITS, &QUICK_UNITS);
+        for (n, of) in TYPES.into_iter().enumerate() {
+            // The paper has servants and sizes together for the first two.
+            if servants != FEW && (servants != MANY || n > 1) {
+                continue;
+            }
+            for &size in sizes {
+                let what = format!("{way}{of} {size} {servants} robin");
+                ask(
+                    format!("{way}{of} {servants}"),
+                    size,
+                    what,
+                    one_way,
+                    servants == FEW,
+                );
+            }
+        }
+    }
+    if servants == MANY {
+        for operations in [1, 10, 100] {
+            for order in ["random", "worst"] {
+                let what = format!("ops{operations} 0 {servants} {order}");
+                ask(
+                    format!("operations {order}"),
+                    operations,
+                    what,
+                    false,
+                    false,
+                );
+            }
+        }
+    }
+    all
+}
+
+/// Servants only become more in a server's life, so a round is one: from few to many, in each step everything in
+/// another order.
+fn measure(session: &Session) -> Result<Vec<Point>, String> {
+    let pairs = programs::pairs(session);
+    let counts: &[usize] = session.pick(&SERVANTS, &QUICK_SERVANTS);
+    let mut collected = Collected::default();
+    for round in 1..=session.rounds {
+        let mut contenders = Contender::start_all(session, &pairs, &PLACEMENTS)?;
+        for &servants in counts {
+            let asked = asked_at(session, servants);
+            // Growing is not measured.
+            for contender in &mut contenders {
+                if contender.series != programs::RAW {
+                    contender.ask(&format!("noparams 0 {servants} robin 1 0"))?;
+                }
+            }
+            let what = format!("round {round} of {}, {servants} servants", session.rounds);
+            session.once(&what, &asked, &mut contenders, |asked, contender| {
+                if contender.series == programs::RAW && !asked.raw_too {
+                    return Ok(());
+                }
+                let answer = contender.ask(&asked.request)?;
+                let at = (asked.panel.as_str(), asked.x);
+                if asked.one_way {
+                    contender.keep_mean(&mut collected, at, &answer);
+                } else {
+                    contender.keep_latency(&mut collected, at, &answer);
+                }
+                if asked.panel == "noparams robin" && servants == FEW {
+                    let place = beside_sockets(contender);
+                    collected.add(place, answer.p50_us(), None);
+                }
+                Ok(())
+            })?;
+        }
+        Contender::end_all(contenders)?;
+    }
+    Ok(collected.points())
+}
+
+/// A bar beside that of raw sockets.
+fn beside_sockets(contender: &Contender) -> Place {
+    let (x, label) = match contender.placement {
+        Placement::Same => (0.0, "both on one CPU"),
+        Placement::Split => (1.0, "a CPU for each"),
+        Placement::Free => (2.0, "free"),
+    };
+    Place {
+        panel: "sockets".to_owned(),
+        series: contender.series.to_owned(),
+        x,
+        label: Some(label.to_owned()),
+        unit: "µs",
+    }
+}

@@ -1,0 +1,72 @@
+//! The programs of `latency.idl`: ours in two flavours, omniORB's, and the floor's.
+
+use crate::figures::session::Session;
+use crate::measure::dialogue::Pair;
+use crate::measure::programs::{omniorb, ours};
+
+pub(crate) const ZORB: &str = "zorb";
+pub(crate) const DEDICATED: &str = "zorb, dedicated";
+pub(crate) const OMNIORB: &str = "omniORB";
+pub(crate) const RAW: &str = "raw";
+
+fn words(program: String, args: &[&str]) -> Vec<String> {
+    let args = args.iter().map(|arg| (*arg).to_owned());
+    std::iter::once(program).chain(args).collect()
+}
+
+fn pair(name: &'static str, server: Vec<String>, client: Vec<String>) -> (&'static str, Pair) {
+    let pair = Pair {
+        name: name.to_owned(),
+        server: Some(server),
+        client,
+        unix: false,
+    };
+    (name, pair)
+}
+
+/// As it comes.
+pub(crate) fn zorb() -> (&'static str, Pair) {
+    let ours = |side| words(ours(&format!("papers-latency-{side}")), &[]);
+    pair(ZORB, ours("server"), ours("client"))
+}
+
+/// With a thread of its own, which waits as omniORB's do.
+fn dedicated() -> (&'static str, Pair) {
+    let told = ["--runtime", "dedicated", "--wait", "park"];
+    let ours = |side| words(ours(&format!("papers-latency-{side}")), &told);
+    pair(DEDICATED, ours("server"), ours("client"))
+}
+
+/// With the settings that are its best on small calls, if it is there.
+pub(crate) fn omni(session: &Session) -> Option<(&'static str, Pair)> {
+    if let Err(why) = &session.omniorb {
+        session.miss(format!("{OMNIORB} ({why})"));
+        return None;
+    }
+    let quiet = ["-ORBscanGranularity", "0"];
+    let server = [&["-ORBsupportCurrent", "0"], &quiet[..]].concat();
+    let server = words(omniorb("latency-server"), &server);
+    Some(pair(
+        OMNIORB,
+        server,
+        words(omniorb("latency-client"), &quiet),
+    ))
+}
+
+fn raw() -> (&'static str, Pair) {
+    let server = words(ours("floor-server"), &[]);
+    pair(RAW, server, words(ours("floor-client"), &["--dialogue"]))
+}
+
+/// Everybody who is there.
+pub(crate) fn pairs(session: &Session) -> Vec<(&'static str, Pair)> {
+    let mut all = vec![zorb(), dedicated(), raw()];
+    all.extend(omni(session));
+    all
+}
+
+/// A command line that may have a file for each of very many connections.
+pub(crate) fn with_many_files(command: &[String]) -> Vec<String> {
+    let limited = ["prlimit", "--nofile=16384:16384", "--"].map(str::to_owned);
+    limited.into_iter().chain(command.iter().cloned()).collect()
+}
