@@ -11,6 +11,7 @@ mod latency;
 mod page;
 mod principles;
 mod profiles;
+mod scale;
 pub(crate) mod session;
 mod throughput;
 mod white_box;
@@ -46,7 +47,7 @@ pub(crate) struct Experiment {
 }
 
 /// Every experiment, in the order of the page.
-const EXPERIMENTS: [Experiment; 7] = [
+const EXPERIMENTS: [Experiment; 8] = [
     latency::EXPERIMENT,
     demultiplexing::EXPERIMENT,
     throughput::EXPERIMENT,
@@ -54,6 +55,7 @@ const EXPERIMENTS: [Experiment; 7] = [
     principles::EXPERIMENT,
     white_box::EXPERIMENT,
     profiles::EXPERIMENT,
+    scale::EXPERIMENT,
 ];
 
 /// What an experiment has on the page below its pictures: tables of its data.
@@ -236,14 +238,19 @@ fn show(out: &Out, experiment: &Experiment, data: &Data) -> Done {
 }
 
 /// The rows of `cargo xtask claims figures`: of what the last run for figures left, which takes minutes.
+/// An experiment that has left none has no rows.
 ///
 /// # Errors
-/// There is no data of an experiment.
+/// Data cannot be read.
 pub(crate) fn rows(words: &[String]) -> Result<Vec<Row>, String> {
     let out = Out::of(false);
     let mut rows = Vec::new();
     for experiment in &EXPERIMENTS {
-        let data = Data::read(&out.data(experiment.name))?;
+        let file = out.data(experiment.name);
+        if !file.exists() {
+            continue;
+        }
+        let data = Data::read(&file)?;
         rows.extend(finding::rows(&data, &(experiment.findings)(&data)));
     }
     let asked = |row: &Row| words.is_empty() || words.iter().any(|word| row.name.contains(word));
