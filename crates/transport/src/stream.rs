@@ -123,6 +123,16 @@ impl StreamConnection {
     fn watch(&self) -> MutexGuard<'_, Watch> {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Limits the reads that block, in microseconds; 0: they wait for ever. Only the reader does.
+    fn set_limit(&self, micros: u64) -> io::Result<()> {
+        if self.limit.load(Ordering::Relaxed) != micros {
+            let limit = (micros > 0).then(|| Duration::from_micros(micros));
+            self.socket.set_read_timeout(limit)?;
+            self.limit.store(micros, Ordering::Relaxed);
+        }
+        Ok(())
+    }
 }
 
 impl Connection for StreamConnection {
@@ -180,10 +190,6 @@ impl Connection for StreamConnection {
     }
 
     fn read_blocking(&self, buf: &mut BytesMut, limit: Option<Duration>) -> io::Result<usize> {
-        // Zero would mean no limit, and less than a microsecond is zero to the kernel.
-        let micros = limit.map_or(0, |limit| {
-            u64::try_from(limit.as_micros()).unwrap_or(u64::MAX).max(1)
-        });
         if self.blocks_for_more.load(Ordering::Relaxed) {
             let mut watch = self.watch();
             sys::set_low_water(&self.socket, 1)?;
@@ -192,13 +198,25 @@ impl Connection for StreamConnection {
             // Nor is the reactor to hear of what this thread waits for.
             watch.by = None;
         }
-        // Only the reader asks and changes it.
-        if self.limit.load(Ordering::Relaxed) != micros {
-            let limit = (micros > 0).then(|| Duration::from_micros(micros));
-            self.socket.set_read_timeout(limit)?;
-            self.limit.store(micros, Ordering::Relaxed);
+        let Some(limit) = limit else {
+            self.set_limit(0)?;
+            return sys::receive(&self.socket, buf, true);
+        };
+        // Zero would mean no limit, and less than a microsecond is zero to the kernel.
+        let most = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX).max(1);
+        // The limits of one call after the other are hardly ever the same, and hardly ever passed. So what the kernel
+        // was told stays while it is about right, and is a little less than was asked for at first.
+        let told = self.limit.load(Ordering::Relaxed);
+        if told > most || told < most / 2 {
+            self.set_limit(most.saturating_sub(most / 16))?;
         }
-        sys::receive(&self.socket, buf, true)
+        match sys::receive_once(&self.socket, buf) {
+            // The kernel would begin to wait anew.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                Err(io::ErrorKind::WouldBlock.into())
+            }
+            received => received,
+        }
     }
 
     fn try_write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
@@ -315,3 +333,64 @@ pub(crate) const STREAM: Capabilities = Capabilities::stream().with_gather();
 /// How many peers wait to be accepted at most; the kernel cuts it down to its own limit (`somaxconn`, 4,096 on
 /// today's Linux). Deep enough for a thousand clients that all come back at once after a restart.
 pub(crate) const BACKLOG: i32 = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{os::unix::net::UnixStream, process::Command, time::Instant};
+
+    /// A connection, and its peer, which says nothing.
+    fn connection() -> (tokio::runtime::Runtime, StreamConnection, UnixStream) {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let (own, peer) = UnixStream::pair().unwrap();
+        let home = runtime.enter();
+        let address = Socket::from(peer.try_clone().unwrap());
+        let connection = StreamConnection::new(own.into(), &address.local_addr().unwrap());
+        drop(home);
+        (runtime, connection.unwrap(), peer)
+    }
+
+    #[test]
+    fn a_limited_read_that_signals_interrupt_all_the_time_comes_to_its_end() {
+        // A read with a limit is interrupted when its process is stopped and goes on, without any handler: signal(7).
+        const INTERRUPTIONS: u32 = 300;
+        let (_runtime, connection, _peer) = connection();
+        let pid = std::process::id();
+        let script = format!(
+            "n=0; while test $n -lt {INTERRUPTIONS}; do kill -STOP {pid}; kill -CONT {pid}; sleep 0.01; n=$((n+1)); done"
+        );
+        let mut signals = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+        let until = Instant::now() + Duration::from_millis(500);
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let mut octets = BytesMut::with_capacity(8);
+            let error = connection.read_blocking(&mut octets, Some(left));
+            assert_eq!(error.unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        }
+        let still_come = signals.try_wait().unwrap().is_none();
+        signals.kill().unwrap();
+        signals.wait().unwrap();
+        assert!(still_come, "the read outlasted the signals");
+    }
+
+    #[test]
+    fn a_limit_that_is_about_the_one_before_is_not_told_to_the_kernel_anew() {
+        let (_runtime, connection, mut peer) = connection();
+        let mut told = Vec::new();
+        for micros in [10_000_000, 9_999_980, 9_700_000, 4_000_000, 3, 1] {
+            io::Write::write_all(&mut peer, b"x").unwrap();
+            let mut octets = BytesMut::with_capacity(8);
+            let limit = Some(Duration::from_micros(micros));
+            assert_eq!(connection.read_blocking(&mut octets, limit).unwrap(), 1);
+            let is = connection.limit.load(Ordering::Relaxed);
+            assert!((1..=micros).contains(&is), "{is} of {micros}");
+            told.push(is);
+        }
+        assert_eq!(told[0], told[1]);
+        assert_eq!(told[0], told[2]);
+        assert!(told[3] >= 3_000_000, "{told:?}");
+    }
+}

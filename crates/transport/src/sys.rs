@@ -37,6 +37,17 @@ impl Owns for Arc<Socket> {}
 ///
 /// The octets are not zeroed first: for a buffer of 64 KiB that costs more than a small message does.
 pub(crate) fn receive(socket: &Socket, buf: &mut BytesMut, wait: bool) -> io::Result<usize> {
+    let flags = if wait { 0 } else { libc::MSG_DONTWAIT };
+    uninterrupted(|| receive_with(socket, buf, flags))
+}
+
+/// Waits and receives as [`receive`] does, but `Interrupted` when a signal comes before anything else does: a timeout of
+/// the socket would begin anew.
+pub(crate) fn receive_once(socket: &Socket, buf: &mut BytesMut) -> io::Result<usize> {
+    receive_with(socket, buf, 0)
+}
+
+fn receive_with(socket: &Socket, buf: &mut BytesMut, flags: libc::c_int) -> io::Result<usize> {
     let spare = buf.spare_capacity_mut();
     if spare.is_empty() {
         // recv() would say 0 here, which means the end of the stream.
@@ -45,8 +56,7 @@ pub(crate) fn receive(socket: &Socket, buf: &mut BytesMut, wait: bool) -> io::Re
             "no room in the buffer to read into",
         ));
     }
-    let flags = if wait { 0 } else { libc::MSG_DONTWAIT };
-    let received = uninterrupted(|| socket.recv_with_flags(spare, flags))?;
+    let received = socket.recv_with_flags(spare, flags)?;
     // SAFETY: `advance_mut` asks that the next `received` octets are initialised and lie within the capacity.
     // recv(2) has returned how many octets it stored at the beginning of the region that it was given, which was the
     // whole of `buf`'s spare capacity and begins where `advance_mut` counts from; it stores no more than the region

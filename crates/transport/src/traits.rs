@@ -69,7 +69,7 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// threads that have nothing else to do. To be ended from elsewhere by [`close`](Self::close), as by the peer.
     ///
     /// # Errors
-    /// `WouldBlock` when `limit` has passed. Else as [`poll_read`](Self::poll_read); `Unsupported` by a transport that
+    /// `WouldBlock` when `limit` has passed, or most of it, or a signal came: who asked looks at the clock. Else as [`poll_read`](Self::poll_read); `Unsupported` by a transport that
     /// cannot, whose connections blocking callers then have read by the reactor.
     ///
     /// # Blocking
