@@ -99,6 +99,7 @@ pub(crate) fn give_receive(mut buffer: Receive) {
 }
 
 /// An empty buffer.
+#[inline]
 #[must_use]
 pub fn take() -> BytesMut {
     KEPT.try_with(|kept| kept.borrow_mut().pop())
@@ -108,6 +109,7 @@ pub fn take() -> BytesMut {
 }
 
 /// Gives a buffer back for the next [`take`] on this thread.
+#[inline]
 pub fn give(mut buffer: BytesMut) {
     buffer.clear();
     // Parts of it may still be held by messages; it is worth keeping only if it can be had whole.

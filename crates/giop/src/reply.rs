@@ -30,6 +30,7 @@ pub enum ReplyStatus {
 }
 
 impl ReplyStatus {
+    #[inline]
     fn from_u32(status: u32) -> Result<Self, ProtocolError> {
         Ok(match status {
             0 => Self::NoException,
@@ -66,6 +67,7 @@ impl<'a> ReplyHeader<'a> {
     ///
     /// # Errors
     /// When the header is cut short or the status does not exist.
+    #[inline]
     pub fn read(message: &'a Message) -> Result<Self, ProtocolError> {
         by_order!(message.header.endian, O => match Self::read_usual::<O>(message) {
             Some(header) => Ok(header),
@@ -75,6 +77,7 @@ impl<'a> ReplyHeader<'a> {
 
     /// The header of a reply in one piece without service contexts, which is of fixed size in every version; `None`
     /// for every other one, malformed ones included.
+    #[inline]
     fn read_usual<O: ByteOrder>(message: &'a Message) -> Option<Self> {
         if !message.frame.fragment_starts().is_empty() {
             return None;
@@ -99,6 +102,7 @@ impl<'a> ReplyHeader<'a> {
         })
     }
 
+    #[cold]
     fn read_in<O: ByteOrder>(message: &'a Message) -> Result<Self, ProtocolError> {
         let bad = |e| message.malformed(e);
         let mut d = message.decoder::<O>().map_err(bad)?;

@@ -266,6 +266,7 @@ const FLAGS_AT: usize = ID_POSITION + RESPONSE_BEHIND_ID;
 const KEY_LENGTH_AT: usize = FLAGS_AT + 8;
 
 /// Whether an octet is 0; eight at a time.
+#[inline]
 fn has_nul(octets: &[u8]) -> bool {
     const ONES: u64 = u64::MAX / 0xff;
     let (words, rest) = octets.as_chunks::<8>();
@@ -452,6 +453,7 @@ impl<O: ByteOrder> RequestTemplate<O> {
     ///
     /// # Errors
     /// Whatever `arguments` fails with, or a message longer than 4 GiB.
+    #[inline]
     pub fn encode(
         &self,
         mut e: Encoder<O>,
@@ -461,10 +463,11 @@ impl<O: ByteOrder> RequestTemplate<O> {
         contexts: &[ServiceContext],
         arguments: impl FnOnce(&mut Encoder<O>) -> Result<(), EncodeError>,
     ) -> Result<Gather, EncodeError> {
+        let mut block = [0; BLOCK];
         if contexts.is_empty()
-            && let Some((block, len)) = self.block(request_id, response, operation)
+            && let Some(block) = self.block(&mut block, request_id, response, operation)
         {
-            e.append(block.get(..len).unwrap_or_default());
+            e.append(block);
             return finish(e, self.version, arguments);
         }
         let is_1_2 = self.version >= Version::V1_2;
@@ -493,14 +496,15 @@ impl<O: ByteOrder> RequestTemplate<O> {
         finish(e, self.version, arguments)
     }
 
-    /// All up to the arguments in one block, and its length, unless that is longer than a [`BLOCK`].
-    fn block(
+    /// All up to the arguments, put together in `block`, unless it is longer than that. `block` holds zeros.
+    #[inline]
+    fn block<'a>(
         &self,
+        block: &'a mut [u8; BLOCK],
         request_id: u32,
         response: ResponseFlags,
         operation: &str,
-    ) -> Option<([u8; BLOCK], usize)> {
-        let mut block = [0; BLOCK];
+    ) -> Option<&'a [u8]> {
         let at = self.octets.len();
         block.get_mut(..at)?.copy_from_slice(&self.octets);
         let id_at = if self.version >= Version::V1_2 {
@@ -521,7 +525,10 @@ impl<O: ByteOrder> RequestTemplate<O> {
         // No contexts, or no principal: a 0 in both cases.
         let left = rest.len() & !3;
         let len = BLOCK.checked_sub(left)?.checked_add(4)?;
-        (len <= BLOCK && !has_nul(operation.as_bytes())).then_some((block, len))
+        if has_nul(operation.as_bytes()) {
+            return None;
+        }
+        block.get(..len)
     }
 }
 

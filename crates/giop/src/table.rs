@@ -164,6 +164,21 @@ impl<T> RequestTable<T> {
         }
     }
 
+    /// As [`complete`](Self::complete), for who wants nothing of the waiter, which is dropped where it is. Says whether
+    /// there was one.
+    pub fn finish(&mut self, id: RequestId) -> bool {
+        match self.entry(id) {
+            Some(entry @ Slot::Waiting(_)) => *entry = Slot::Free,
+            Some(Slot::Abandoned) => return self.complete(id).is_some(),
+            Some(Slot::Free) | None => return false,
+        }
+        self.waiting = self.waiting.saturating_sub(1);
+        if let Ok(slot) = u16::try_from(id.slot()) {
+            self.recycle(slot);
+        }
+        true
+    }
+
     /// The caller of `id` has gone: nobody waits any more, and the id stays out of use until its
     /// reply comes or [`MAX_QUARANTINED`](Self::MAX_QUARANTINED) others were abandoned after it.
     pub fn abandon(&mut self, id: RequestId) -> Option<T> {

@@ -288,15 +288,23 @@ impl ObjectRef {
         crate::invoke::locate(self).await
     }
 
+    /// The binding to use for a call made now, if there is one already.
+    pub(crate) fn bound(&self) -> Result<Option<Arc<Binding>>, SystemException> {
+        self.0.orb.inner().check_not_down()?;
+        let home = Handle::try_current().map_or_else(
+            |_| self.0.orb.inner().lane().handle().id(),
+            |current| current.id(),
+        );
+        let binding = self.0.binding.load_full();
+        Ok(binding.filter(|binding| binding.is_usable(home)))
+    }
+
     /// The binding to use for a call made now: the one there is, or a new one.
     pub(crate) async fn binding(&self) -> Result<Arc<Binding>, SystemException> {
-        self.0.orb.inner().check_not_down()?;
-        let home = self.home();
-        if let Some(binding) = self.0.binding.load_full()
-            && binding.is_usable(home.id())
-        {
+        if let Some(binding) = self.bound()? {
             return Ok(binding);
         }
+        let home = self.home();
         // Boxed: rare, and large beside the rest of a call.
         let binding = Box::pin(self.bind(&self.0.ior, &home, false)).await?;
         self.0.binding.store(Some(Arc::clone(&binding)));

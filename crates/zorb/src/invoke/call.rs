@@ -4,10 +4,12 @@ use super::local::call_local;
 use super::reply::{Answer, Reply, explain_size};
 use super::scope::{SyncScope, sayable};
 use super::{Arguments, Detours};
-use crate::object::{ObjectRef, Target};
+use crate::object::{Binding, ObjectRef, Target};
 use crate::wire::{Answered, Arrived, CallError, How};
+use core::future::poll_fn;
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use zorb_giop::{CompletionStatus, Fault, ResponseFlags, SystemException, SystemExceptionKind};
 
 impl ObjectRef {
@@ -16,10 +18,38 @@ impl ObjectRef {
         operation: &str,
         arguments: &Arguments<'_>,
     ) -> Result<Reply, SystemException> {
+        zorb_giop::probe!(Initialised);
         let sent = AtomicBool::new(false);
         let response = ResponseFlags::WithTarget;
+        let mut begun = None;
+        // Most calls are no more than this, and should not pay for what others need.
+        if self.round_trip_timeout().is_none()
+            && let Some(binding) = self.bound()?
+            && let Target::Remote(remote) = &binding.target
+            && remote.connection.has_room()
+        {
+            zorb_giop::probe!(Bound);
+            let how = How {
+                response,
+                wait: self.wait_policy(),
+            };
+            let called = {
+                let requests = &remote.requests;
+                match (remote.connection).start(requests, operation, arguments, &sent, how) {
+                    Ok(mut call) => poll_fn(|cx| call.poll(cx)).await,
+                    Err(error) => Err(error),
+                }
+            };
+            begun = match called {
+                Ok(answered) => match self.plain_reply(answered, &binding) {
+                    Ok(reply) => return Ok(reply),
+                    Err(answered) => Some((binding, Ok(answered))),
+                },
+                Err(error) => Some((binding, Err(error))),
+            };
+        }
         // Large, and made where it stays.
-        let calling = pin!(self.request_until_done(operation, arguments, response, &sent));
+        let calling = pin!(self.request_until_done(operation, arguments, response, &sent, begun));
         self.within_limit(&sent, calling).await
     }
 
@@ -29,15 +59,22 @@ impl ObjectRef {
         arguments: &Arguments<'_>,
         response: ResponseFlags,
         sent: &AtomicBool,
+        begun: Option<(Arc<Binding>, Result<Answered, CallError>)>,
     ) -> Result<Reply, SystemException> {
-        zorb_giop::probe!(Initialised);
-        let mut binding = self.binding().await?;
-        zorb_giop::probe!(Bound);
+        let (mut binding, mut begun) = match begun {
+            Some((binding, called)) => (binding, Some(called)),
+            None => {
+                let binding = self.binding().await?;
+                zorb_giop::probe!(Bound);
+                (binding, None)
+            }
+        };
         let mut detours = Detours::default();
         let mut fell_back = false;
         let mut readdressed = 0;
         loop {
             let called = match &binding.target {
+                _ if let Some(called) = begun.take() => called,
                 Target::Remote(remote) => {
                     remote
                         .connection
@@ -132,7 +169,8 @@ impl ObjectRef {
     ) -> Result<(), SystemException> {
         let sent = AtomicBool::new(false);
         if let Some(response) = self.sync_scope().response() {
-            let calling = pin!(self.request_until_done(operation, arguments, response, &sent));
+            let calling =
+                pin!(self.request_until_done(operation, arguments, response, &sent, None));
             return self.within_limit(&sent, calling).await.map(drop);
         }
         let calling = pin!(self.request_one_way_until_sent(operation, arguments, &sent));

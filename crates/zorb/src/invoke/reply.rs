@@ -2,7 +2,7 @@
 
 use crate::object::{Binding, ObjectRef};
 use crate::signature::Results;
-use crate::wire::{Arrived, refused_by_omniorb};
+use crate::wire::{Answered, Arrived, refused_by_omniorb};
 use zorb_cdr::{
     BigEndian, ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Endian, LittleEndian,
     WireFormat,
@@ -88,6 +88,43 @@ impl ObjectRef {
         Fault::Protocol { endpoint, error }.raise(completed)
     }
 
+    /// The reply, if it is one with a result or an exception of the operation's own, and nothing is to be said of it.
+    pub(super) fn plain_reply(
+        &self,
+        answered: Answered,
+        binding: &Binding,
+    ) -> Result<Reply, Answered> {
+        match answered.arrived.head {
+            Some((status @ (ReplyStatus::NoException | ReplyStatus::UserException), body))
+                if !answered.arrived.message.is_cut_short() =>
+            {
+                Ok(self.reply(answered.arrived.message, binding, status, body))
+            }
+            _ => Err(answered),
+        }
+    }
+
+    fn reply(
+        &self,
+        message: Message,
+        binding: &Binding,
+        status: ReplyStatus,
+        body: usize,
+    ) -> Reply {
+        Reply {
+            format: match self.char_code_set() {
+                Some(char_set) => WireFormat {
+                    char_set,
+                    ..binding.format()
+                },
+                None => binding.format(),
+            },
+            status,
+            body,
+            message,
+        }
+    }
+
     pub(super) fn read_reply(
         &self,
         arrived: Arrived,
@@ -127,18 +164,7 @@ impl ObjectRef {
                 .and_then(exception_detail),
             _ => None,
         };
-        let reply = Reply {
-            format: match self.char_code_set() {
-                Some(char_set) => WireFormat {
-                    char_set,
-                    ..binding.format()
-                },
-                None => binding.format(),
-            },
-            status,
-            body,
-            message,
-        };
+        let reply = self.reply(message, binding, status, body);
         let malformed = |error| Fault::Decode(error).raise(CompletionStatus::Maybe);
         Ok(match status {
             ReplyStatus::NoException | ReplyStatus::UserException => Answer::Reply(reply),

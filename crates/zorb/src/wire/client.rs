@@ -309,7 +309,7 @@ impl ClientConnection {
         let mut state = self.state();
         let Some(waiter) = state.table.get_mut(id) else {
             // A late reply to a call that was given up, or one to nobody: no harm either way.
-            state.table.complete(id);
+            state.table.finish(id);
             return Ok(());
         };
         if waiter.reply.is_none() {

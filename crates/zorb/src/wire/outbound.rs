@@ -80,6 +80,11 @@ impl Queue {
         self.messages.is_empty() && self.large.is_empty()
     }
 
+    /// Whether nothing is queued and nobody waits.
+    fn is_quiet(&self) -> bool {
+        self.has_nothing() && self.early.is_empty() && self.waiting.is_empty()
+    }
+
     fn park(&mut self, cx: &Context<'_>) {
         // Whoever is polled again without need is parked already, mostly as the last one.
         let parked = self
@@ -103,6 +108,12 @@ struct Writing {
     large: VecDeque<(Ends, Large)>,
     /// What the last write has finished; kept for its memory.
     finished: Vec<Ends>,
+}
+
+impl Writing {
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.large.is_empty()
+    }
 }
 
 /// What a flush came to.
@@ -255,10 +266,16 @@ impl Outbound {
         self.joined.swap(false, Ordering::AcqRel);
     }
 
+    /// Whether there is room for another message.
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.queued_octets() <= MAX_QUEUED_OCTETS
+    }
+
     /// Ready when there is room for another message.
     #[inline]
     pub(crate) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.queued_octets() <= MAX_QUEUED_OCTETS {
+        if self.has_room() {
             return Poll::Ready(());
         }
         self.wait_for_room(cx)
@@ -267,7 +284,7 @@ impl Outbound {
     #[cold]
     fn wait_for_room(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut queue = self.queue();
-        if self.queued_octets() <= MAX_QUEUED_OCTETS {
+        if self.has_room() {
             return Poll::Ready(());
         }
         queue.park(cx);
@@ -637,6 +654,16 @@ impl Outbound {
         self.written
             .store(counted + in_order as u64, Ordering::Release);
         let mut queue = self.queue();
+        if let ([one], 1) = (all, in_order)
+            && queue.is_quiet()
+            && writing.as_ref().is_some_and(|writing| writing.is_empty())
+        {
+            // As a rule, too. The write side is let go of under the lock of the queue.
+            self.count(one.octets.wrapping_neg());
+            drop(writing);
+            drop(queue);
+            return None;
+        }
         let octets = all.iter().map(|ends| ends.octets).sum::<usize>();
         self.count(octets.wrapping_neg());
         if in_order < all.len() || !queue.early.is_empty() {

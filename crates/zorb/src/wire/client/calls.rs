@@ -48,25 +48,43 @@ impl ClientConnection {
         how: How,
     ) -> Result<Answered, CallError> {
         self.room().await;
+        let mut call = self.start(requests, operation, arguments, sent, how)?;
+        poll_fn(|cx| call.poll(cx)).await
+    }
+
+    /// Whether [`start`](Self::start) may be called now.
+    pub(crate) fn has_room(&self) -> bool {
+        self.link.outbound.has_room() || self.is_over()
+    }
+
+    /// Sends a request; there has to be [room](Self::has_room) for it. Then as [`call`](Self::call).
+    pub(crate) fn start(
+        &self,
+        requests: &RequestTemplate<NativeEndian>,
+        operation: &str,
+        arguments: &EncodeArguments<'_>,
+        sent: &AtomicBool,
+        how: How,
+    ) -> Result<Started<'_>, CallError> {
         let mut call = self.begin(requests.version(), how.wait)?;
         let message = self.request(requests, call.id.0, how.response, operation, arguments)?;
         zorb_giop::probe!(RequestSealed);
         sent.store(true, Ordering::Relaxed);
         let request_octets = message.len();
-        call.send(message)
-            .map_err(|error| self.suspect_size(error, request_octets))?;
-        match poll_fn(|cx| call.poll_reply(cx)).await {
-            Ok(arrived) => Ok(Answered {
-                arrived,
-                request_octets,
-            }),
-            Err(error) => Err(self.suspect_size(error, request_octets)),
+        match self.write(message) {
+            Ok(ticket) => call.ticket = Some(ticket),
+            Err(error) => return Err(self.suspect_size(error, request_octets)),
         }
+        Ok(Started {
+            call,
+            request_octets,
+        })
     }
 
     /// Adds to the loss of a connection to what is, or may be, omniORB what may have been the
     /// reason: it resets the connection over a request beyond its limit, and says MessageError in
     /// the middle of a reply.
+    #[cold]
     fn suspect_size(&self, error: CallError, octets: usize) -> CallError {
         let whoever = match self.omniorb {
             OmniOrb::Yes => "omniORB",
@@ -105,7 +123,7 @@ impl ClientConnection {
         let (e, id, key) = (self.encoder(version), call.id.0, key_of(target));
         let message = LocateRequestHeader::encode_for(e, version, id, &key, target)
             .map_err(|error| self.unsayable(error))?;
-        call.send(message)?;
+        call.ticket = Some(self.write(message)?);
         let arrived = poll_fn(|cx| call.poll_reply(cx)).await?;
         Ok(arrived.message)
     }
@@ -140,7 +158,7 @@ impl ClientConnection {
             }
             self.write(message).map(Some)
         });
-        self.state().table.forget(id);
+        self.state().table.finish(id);
         let Some(ticket) = queued? else {
             return Ok(());
         };
@@ -304,12 +322,26 @@ pub(super) struct Call<'a> {
     pub(super) done: bool,
 }
 
-impl Call<'_> {
-    fn send(&mut self, message: zorb_cdr::Gather) -> Result<(), CallError> {
-        self.ticket = Some(self.connection.write(message)?);
-        Ok(())
-    }
+/// A request that has been sent, and how long it was.
+pub(crate) struct Started<'a> {
+    call: Call<'a>,
+    request_octets: usize,
+}
 
+impl Started<'_> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Answered, CallError>> {
+        let request_octets = self.request_octets;
+        self.call.poll_reply(cx).map(|answered| match answered {
+            Ok(arrived) => Ok(Answered {
+                arrived,
+                request_octets,
+            }),
+            Err(error) => Err(self.call.connection.suspect_size(error, request_octets)),
+        })
+    }
+}
+
+impl Call<'_> {
     /// Whether the reply is here, or the end; whoever finds either wakes us from now on.
     pub(super) fn poll_answered(
         &mut self,
@@ -321,7 +353,7 @@ impl Call<'_> {
             waiter.blocks = blocks;
             match waiter.reply.take() {
                 Some(reply) => {
-                    state.table.complete(self.id);
+                    state.table.finish(self.id);
                     self.done = true;
                     return Poll::Ready(Ok(reply));
                 }
@@ -346,7 +378,7 @@ impl Drop for Call<'_> {
         }
         let mut state = self.connection.state();
         let Some(ticket) = self.ticket else {
-            state.table.forget(self.id);
+            state.table.finish(self.id);
             return;
         };
         if state.table.abandon(self.id).is_none() {

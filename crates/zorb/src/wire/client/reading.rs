@@ -40,7 +40,7 @@ impl State {
         };
         if mine.got.is_some() && !mine.completed {
             mine.completed = true;
-            self.table.complete(mine.id);
+            self.table.finish(mine.id);
         }
         let waiter = self.table.get_mut(mine.id);
         let (is_there, waits) = match waiter {
@@ -389,7 +389,7 @@ impl Call<'_> {
         };
         self.done = true;
         if !mine.completed {
-            self.connection.state().table.complete(self.id);
+            self.connection.state().table.finish(self.id);
         }
         Poll::Ready(Ok(got))
     }
@@ -407,7 +407,7 @@ impl Call<'_> {
             return Poll::Ready(None);
         };
         if let Some(reply) = waiter.reply.take() {
-            state.table.complete(self.id);
+            state.table.finish(self.id);
             self.done = true;
             return Poll::Ready(Some(Poll::Ready(Ok(reply))));
         }
