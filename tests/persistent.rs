@@ -608,7 +608,7 @@ impl zorb::__private::Skeleton for Clumsy {
     fn is_a(&self, _: &str) -> bool {
         false
     }
-    fn start(&self, _: zorb::__private::Request) -> zorb::__private::Upcall {
+    fn start(&self, _: zorb::__private::Incoming<'_>) -> zorb::__private::Upcall {
         panic!("on purpose")
     }
 }

@@ -22,14 +22,19 @@ pub struct WireFormat {
     pub wchar_set: WCharSet,
 }
 
+impl WireFormat {
+    /// GIOP 1.2, UTF-8 and UTF-16: the default.
+    pub const DEFAULT: Self = Self {
+        minor: 2,
+        char_set: CharSet::Utf8,
+        wchar_set: WCharSet::Utf16,
+    };
+}
+
 impl Default for WireFormat {
-    /// GIOP 1.2, UTF-8 and UTF-16.
+    /// [`DEFAULT`](Self::DEFAULT).
     fn default() -> Self {
-        Self {
-            minor: 2,
-            char_set: CharSet::Utf8,
-            wchar_set: WCharSet::Utf16,
-        }
+        Self::DEFAULT
     }
 }
 

@@ -33,6 +33,13 @@ impl<'de> OctetsRef<'de> {
         }
     }
 
+    /// All octets of a frame, of which keeping them may take a share.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn whole(frame: &'de Frame) -> Self {
+        Self::of_frame(frame.octets(), Some(frame))
+    }
+
     pub(crate) const fn of_frame(octets: &'de [u8], frame: Option<&'de Frame>) -> Self {
         Self { octets, frame }
     }
@@ -124,7 +131,9 @@ enum Source<'a> {
 
 impl Octets<'_> {
     /// The octets that can be shared, if they can.
-    pub(crate) const fn shared(&self) -> Option<&Bytes> {
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn shared(&self) -> Option<&Bytes> {
         match &self.0 {
             Source::Borrowed(_) => None,
             Source::Shared(bytes) => Some(bytes),

@@ -30,15 +30,48 @@ pub struct Recycled<C: Codec<Value: 'static>, const MAX: u32 = { u32::MAX }>(
     Option<Box<Vec<C::Value>>>,
 );
 
+/// What was kept of type `T`, under `id`.
+fn take<T: 'static>(id: TypeId) -> Option<Box<T>> {
+    let taken = KEPT.try_with(|kept| {
+        let mut kept = kept.borrow_mut();
+        let at = kept.iter().rposition(|(kind, _)| *kind == id)?;
+        kept.swap_remove(at).1.downcast().ok()
+    });
+    taken.ok().flatten()
+}
+
+/// Keeps what is empty again, and has room for so many octets.
+fn keep<T: 'static>(id: TypeId, octets: usize, empty: Box<T>) {
+    if octets == 0 || octets > MAX_KEPT_OCTETS {
+        return;
+    }
+    // At thread exit there is nobody to keep it for.
+    let _ = KEPT.try_with(|kept| {
+        let mut kept = kept.borrow_mut();
+        if kept.len() >= MAX_KEPT {
+            // The one that has been there for longest is of a type that is not asked for any more.
+            kept.remove(0);
+        }
+        kept.push((id, empty));
+    });
+}
+
 impl<C: Codec<Value: 'static>, const MAX: u32> Recycled<C, MAX> {
     fn take() -> Self {
-        let id = TypeId::of::<C::Value>();
-        let taken = KEPT.try_with(|kept| {
-            let mut kept = kept.borrow_mut();
-            let at = kept.iter().rposition(|(kind, _)| *kind == id)?;
-            kept.swap_remove(at).1.downcast().ok()
-        });
-        Self(taken.ok().flatten())
+        Self(take(TypeId::of::<C::Value>()))
+    }
+
+    /// A copy of these elements, for a call by values. Allocates only what their clones do.
+    #[must_use]
+    pub fn copied(elements: &[C::Value]) -> Self
+    where
+        C::Value: Clone,
+    {
+        let mut values = Self::take();
+        if !elements.is_empty() {
+            values.0.get_or_insert_default().extend_from_slice(elements);
+        }
+        values
     }
 
     fn read<O: ByteOrder>(decoder: &mut Decoder<'_, O>, len: usize) -> Result<Self, DecodeError> {
@@ -56,18 +89,42 @@ impl<C: Codec<Value: 'static>, const MAX: u32> Drop for Recycled<C, MAX> {
         // What the elements do when they are dropped, they do before the vector is anybody's.
         values.clear();
         let octets = values.capacity().saturating_mul(size_of::<C::Value>());
-        if octets == 0 || octets > MAX_KEPT_OCTETS {
-            return;
+        keep(TypeId::of::<C::Value>(), octets, values);
+    }
+}
+
+/// Text in a `String` that an earlier call by values on this thread has given back.
+#[derive(Debug)]
+#[expect(clippy::box_collection, reason = "as above")]
+pub struct RecycledText(Option<Box<String>>);
+
+impl RecycledText {
+    /// A copy of `text`.
+    #[must_use]
+    pub fn copied(text: &str) -> Self {
+        if text.is_empty() {
+            return Self(None);
         }
-        // At thread exit there is nobody to keep it for.
-        let _ = KEPT.try_with(|kept| {
-            let mut kept = kept.borrow_mut();
-            if kept.len() >= MAX_KEPT {
-                // The one that has been there for longest is of a type that is not asked for any more.
-                kept.remove(0);
-            }
-            kept.push((TypeId::of::<C::Value>(), values));
-        });
+        let mut kept: Box<String> = take(TypeId::of::<Self>()).unwrap_or_default();
+        kept.push_str(text);
+        Self(Some(kept))
+    }
+}
+
+impl Drop for RecycledText {
+    fn drop(&mut self) {
+        if let Some(mut text) = self.0.take() {
+            text.clear();
+            keep(TypeId::of::<Self>(), text.capacity(), text);
+        }
+    }
+}
+
+impl Deref for RecycledText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.0.as_deref().map_or("", String::as_str)
     }
 }
 

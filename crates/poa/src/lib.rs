@@ -18,6 +18,7 @@
 mod adapter;
 mod arguments;
 mod asleep;
+mod incoming;
 mod key;
 mod manager;
 mod names;
@@ -32,8 +33,9 @@ mod table;
 
 pub use adapter::{Adapter, AdapterError};
 #[doc(hidden)]
-pub use arguments::{Numbers, Recycled};
+pub use arguments::{Numbers, Recycled, RecycledText};
 pub use asleep::{Activator, Incarnation};
+pub use incoming::{Incoming, Typed};
 pub use key::{InstanceId, ObjectId, ObjectKey, Path, is_reserved};
 pub use manager::{AdapterInactive, PoaManager, State};
 pub use names::Names;
@@ -42,5 +44,5 @@ pub use operations::Operations;
 pub use policy::{IdAssignment, Lifespan, Policies};
 pub use registry::{Missing, ObjectAdapter, Whose};
 pub use request::{Outcome, Places, Receipt, Request};
-pub use skeleton::{Skeleton, Upcall};
+pub use skeleton::{Finish, Finished, Skeleton, Upcall};
 pub use table::{Index, Table, TableFull};

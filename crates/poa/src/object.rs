@@ -1,6 +1,7 @@
 //! What is behind an object key: a servant, or somewhere else to go.
 
 use crate::asleep::Asleep;
+use crate::incoming::{Incoming, Typed};
 use crate::manager::{Held, PoaManager, State};
 use crate::request::{Outcome, Request};
 use crate::skeleton::{Skeleton, Upcall};
@@ -135,6 +136,15 @@ impl ActiveObject {
         }
     }
 
+    /// Begins the upcall of a call by values, of an operation that the IDL declares. It is
+    /// [untyped](Upcall::untyped) unless there is a servant that takes them.
+    pub fn start_typed(&self, call: Typed<'_>) -> Upcall {
+        match &self.behind {
+            Behind::Servant(skeleton) => skeleton.start(Incoming::Typed(call)),
+            Behind::Forward(_) | Behind::Asleep(_) => Upcall::untyped(),
+        }
+    }
+
     /// Begins the upcall: the skeleton's operations first, then those every object has.
     ///
     /// A forward answers every operation, these too. One-way requests to it are lost, as their
@@ -147,7 +157,7 @@ impl ActiveObject {
         if let Behind::Servant(skeleton) = &self.behind
             && request.operation().first() != Some(&b'_')
         {
-            return skeleton.start(request);
+            return skeleton.start(Incoming::Message(request));
         }
         self.start_other(request)
     }
@@ -184,7 +194,7 @@ impl ActiveObject {
         };
         let name = request.operation();
         if name.starts_with(b"_get_") || name.starts_with(b"_set_") {
-            return skeleton.start(request);
+            return skeleton.start(Incoming::Message(request));
         }
         let outcome = match name {
             b"_is_a" => match request.arguments::<String>() {
@@ -201,7 +211,7 @@ impl ActiveObject {
             )),
             // No object here is a component: the nil reference.
             b"_component" => request.reply(Ior::NIL),
-            _ => return skeleton.start(request),
+            _ => return skeleton.start(Incoming::Message(request)),
         };
         Upcall::ready(outcome)
     }

@@ -5,6 +5,7 @@
 //! servant's type), so that a server in a steady state allocates none.
 
 use crate::request::Outcome;
+use crate::skeleton::Finish;
 use core::any::{Any, TypeId};
 use core::cell::RefCell;
 use core::future::Future;
@@ -22,16 +23,26 @@ const MAX_KEPT_OCTETS: usize = 16 << 10;
 /// A boxed future, without its type.
 pub(crate) trait Place: Send {
     /// Polls the future; pending for ever when there is none.
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome>;
+    ///
+    /// Results of a call by values go to `values`, an `Option` of their type.
+    fn poll(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        values: Option<&mut (dyn Any + Send)>,
+    ) -> Poll<Outcome>;
 
     /// Drops the future, and keeps its box for the next one.
     fn leave(self: Pin<Box<Self>>);
 }
 
-impl<F: Future<Output = Outcome> + Send + 'static> Place for Option<F> {
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+impl<F: Future<Output: Finish> + Send + 'static> Place for Option<F> {
+    fn poll(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        values: Option<&mut (dyn Any + Send)>,
+    ) -> Poll<Outcome> {
         match self.as_pin_mut() {
-            Some(future) => future.poll(cx),
+            Some(future) => future.poll(cx).map(|finished| finished.finish(values)),
             None => Poll::Pending,
         }
     }
@@ -110,7 +121,7 @@ thread_local! {
 
 /// A place with `future` in it.
 #[inline]
-pub(crate) fn make<F: Future<Output = Outcome> + Send + 'static>(future: F) -> Pin<Box<dyn Place>> {
+pub(crate) fn make<F: Future<Output: Finish> + Send + 'static>(future: F) -> Pin<Box<dyn Place>> {
     let free = FREE.try_with(|free| free.try_borrow_mut().ok()?.of::<F>()?.pop());
     match free {
         Ok(Some(mut place)) => {
@@ -122,7 +133,7 @@ pub(crate) fn make<F: Future<Output = Outcome> + Send + 'static>(future: F) -> P
 }
 
 #[inline]
-fn keep<F: Future<Output = Outcome> + Send + 'static>(place: Pin<Box<Option<F>>>) {
+fn keep<F: Future<Output: Finish> + Send + 'static>(place: Pin<Box<Option<F>>>) {
     // At thread exit there is nobody to keep it for.
     let _ = FREE.try_with(|free| {
         if let Ok(mut free) = free.try_borrow_mut()
@@ -142,7 +153,9 @@ mod tests {
     use core::task::Waker;
 
     fn poll(place: &mut Pin<Box<dyn Place>>) -> Poll<Outcome> {
-        place.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+        place
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()), None)
     }
 
     /// Where the future is that tells it.

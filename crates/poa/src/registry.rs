@@ -365,9 +365,10 @@ fn below(parent: &Adapter, name: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::incoming::Incoming;
     use crate::object::Forward;
     use crate::policy::IdAssignment;
-    use crate::request::{Outcome, Request};
+    use crate::request::Outcome;
     use crate::skeleton::{Skeleton, Upcall};
     use crate::table::TableFull;
     use proptest::collection::vec;
@@ -384,7 +385,7 @@ mod tests {
         fn is_a(&self, id: &str) -> bool {
             id == self.repository_id()
         }
-        fn start(&self, _: Request) -> Upcall {
+        fn start(&self, _: Incoming<'_>) -> Upcall {
             Upcall::ready(Outcome::Silent)
         }
     }
@@ -657,7 +658,7 @@ mod tests {
             fn is_a(&self, _: &str) -> bool {
                 false
             }
-            fn start(&self, _: Request) -> Upcall {
+            fn start(&self, _: Incoming<'_>) -> Upcall {
                 Upcall::ready(Outcome::Silent)
             }
         }

@@ -12,8 +12,6 @@ use zorb_giop::{
     ReplyStatus, RequestHeader, ResponseFlags, SystemException, Version, buffers,
 };
 
-use crate::skeleton::Upcall;
-
 /// What has to be known of a request to answer it.
 #[derive(Debug, Clone, Copy)]
 pub struct Receipt {
@@ -297,12 +295,6 @@ impl Request {
     #[must_use]
     pub fn system_exception(&self, exception: &SystemException) -> Outcome {
         self.receipt.system_exception(exception)
-    }
-
-    /// Ends the upcall of an operation that the skeleton does not know.
-    pub fn unknown_operation(&self) -> Upcall {
-        let name = String::from_utf8_lossy(self.operation()).into_owned();
-        Upcall::ready(self.system_exception(&Fault::NoOperation(name).raise(CompletionStatus::No)))
     }
 }
 

@@ -1,7 +1,9 @@
 //! What generated skeletons are, seen from the adapter.
 
+use crate::incoming::Incoming;
 use crate::place::{self, Place};
-use crate::request::{Outcome, Request};
+use crate::request::Outcome;
+use core::any::Any;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
@@ -17,7 +19,7 @@ pub trait Skeleton: Send + Sync + 'static {
     fn is_a(&self, repository_id: &str) -> bool;
 
     /// Finds the operation and begins the upcall; nothing of it has run when this returns.
-    fn start(&self, request: Request) -> Upcall;
+    fn start(&self, call: Incoming<'_>) -> Upcall;
 }
 
 /// One operation on its way through a servant: a future of what goes back to the client.
@@ -33,6 +35,8 @@ pub struct Upcall(State);
 enum State {
     /// There is nothing to run.
     Over(Option<Outcome>),
+    /// There is nothing to run, since the arguments are not of the types that the skeleton knows.
+    Untyped,
     /// `None` only while it is dropped.
     Running(Option<Pin<Box<dyn Place>>>),
 }
@@ -40,8 +44,20 @@ enum State {
 impl Upcall {
     /// An upcall that runs `future`.
     #[inline]
-    pub fn new(future: impl Future<Output = Outcome> + Send + 'static) -> Self {
+    pub fn new(future: impl Future<Output: Finish> + Send + 'static) -> Self {
         Self(State::Running(Some(place::make(future))))
+    }
+
+    /// What becomes of a call by values ([`Incoming::Typed`]) whose values are not of the types that the skeleton
+    /// knows, or which takes none: it has to come as a message. Nothing has run.
+    pub const fn untyped() -> Self {
+        Self(State::Untyped)
+    }
+
+    /// Whether it is [`untyped`](Self::untyped).
+    #[must_use]
+    pub const fn is_untyped(&self) -> bool {
+        matches!(self.0, State::Untyped)
     }
 
     /// An upcall that is over before it begins.
@@ -50,20 +66,79 @@ impl Upcall {
     }
 }
 
-impl Future for Upcall {
-    type Output = Outcome;
+/// What the future of an upcall ends with.
+pub trait Finish {
+    /// What goes back to the client. A result that was called for by values is put into `values` instead, an
+    /// `Option` of its type.
+    fn finish(self, values: Option<&mut (dyn Any + Send)>) -> Outcome;
+}
+
+impl Finish for Outcome {
+    #[inline(always)]
+    fn finish(self, _: Option<&mut (dyn Any + Send)>) -> Outcome {
+        self
+    }
+}
+
+/// What an upcall of generated code ends with, whose results are a `V`.
+#[derive(Debug)]
+pub enum Finished<V> {
+    /// A message, or nothing.
+    Outcome(Outcome),
+    /// The results of a call by values.
+    Values(V),
+}
+
+impl<V: 'static> Finish for Finished<V> {
+    #[inline(always)]
+    fn finish(self, values: Option<&mut (dyn Any + Send)>) -> Outcome {
+        match self {
+            Self::Outcome(outcome) => outcome,
+            Self::Values(found) => {
+                if let Some(values) = values.and_then(|values| values.downcast_mut()) {
+                    *values = Some(found);
+                }
+                Outcome::Silent
+            }
+        }
+    }
+}
+
+impl Upcall {
+    /// As [`Future::poll`], for a call by values: its results go to `values`, an `Option` of their type, and the
+    /// outcome is [`Outcome::Silent`] then. Exceptions are messages as of any call.
+    pub fn poll_into(
+        &mut self,
+        cx: &mut Context<'_>,
+        values: &mut (dyn Any + Send),
+    ) -> Poll<Outcome> {
+        self.poll_for(cx, Some(values))
+    }
 
     #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+    fn poll_for(
+        &mut self,
+        cx: &mut Context<'_>,
+        values: Option<&mut (dyn Any + Send)>,
+    ) -> Poll<Outcome> {
         match &mut self.0 {
-            State::Running(Some(running)) => running.as_mut().poll(cx),
+            State::Running(Some(running)) => running.as_mut().poll(cx, values),
             // As of any future, nothing more comes of one that was ready.
-            State::Running(None) => Poll::Pending,
+            State::Running(None) | State::Untyped => Poll::Pending,
             State::Over(outcome) => match outcome.take() {
                 Some(outcome) => Poll::Ready(outcome),
                 None => Poll::Pending,
             },
         }
+    }
+}
+
+impl Future for Upcall {
+    type Output = Outcome;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        self.poll_for(cx, None)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::wire::{Candidate, ClientConnection, candidates, describe_unusable, fi
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 use tokio::runtime::{Handle, Id};
@@ -16,6 +17,7 @@ use zorb_giop::{
     AddressingDisposition, CompletionStatus, Fault, Ior, ProtocolError, RequestTemplate,
     SystemException, SystemExceptionKind, TargetAddress, Version,
 };
+use zorb_poa::ActiveObject;
 
 /// Times that a server may want its object addressed in another way: there are two others than
 /// the one that is tried first.
@@ -40,8 +42,26 @@ struct Inner {
     wait: Option<WaitPolicy>,
     /// How far its one-way calls are followed, unless as all of the ORB are.
     scope: Option<SyncScope>,
-    /// Where the last call went; looked up with one atomic load.
-    binding: Arc<ArcSwapOption<Binding>>,
+    binding: Arc<Bound>,
+}
+
+/// Where the last call went.
+#[derive(Default)]
+struct Bound {
+    /// Looked up with one atomic load.
+    binding: ArcSwapOption<Binding>,
+    /// It went to an object of this very ORB. A hint, so that calls to others need not look there.
+    near: AtomicBool,
+}
+
+impl Bound {
+    fn store(&self, binding: Option<Arc<Binding>>) {
+        let near = binding
+            .as_ref()
+            .is_some_and(|binding| matches!(binding.target, Target::Local) && !binding.forwarded);
+        self.binding.store(binding);
+        self.near.store(near, Ordering::Relaxed);
+    }
 }
 
 /// Where calls go, found out once.
@@ -188,6 +208,25 @@ impl ObjectRef {
         Self(Arc::new(inner))
     }
 
+    /// Whether it is a reference of `orb` as that would make it of nothing but an IOR: what calls through it are like
+    /// is as all of the ORB are.
+    pub(crate) fn is_plain_in(&self, orb: &Orb) -> bool {
+        let Inner {
+            orb: own,
+            round_trip_timeout,
+            char_code_set,
+            wait,
+            scope,
+            ior: _,
+            binding: _,
+        } = &*self.0;
+        Arc::ptr_eq(own.inner(), orb.inner())
+            && *round_trip_timeout == orb.inner().round_trip_timeout()
+            && char_code_set.is_none()
+            && wait.is_none()
+            && scope.is_none()
+    }
+
     pub(crate) fn wait_policy(&self) -> Option<WaitPolicy> {
         self.0.wait
     }
@@ -295,7 +334,7 @@ impl ObjectRef {
             |_| self.0.orb.inner().lane().handle().id(),
             |current| current.id(),
         );
-        let binding = self.0.binding.load_full();
+        let binding = self.0.binding.binding.load_full();
         Ok(binding.filter(|binding| binding.is_usable(home)))
     }
 
@@ -309,6 +348,24 @@ impl ObjectRef {
         let binding = Box::pin(self.bind(&self.0.ior, &home, false)).await?;
         self.0.binding.store(Some(Arc::clone(&binding)));
         Ok(binding)
+    }
+
+    /// The object that calls go to, if it is one of this very ORB, the reference says so itself, and it is known
+    /// already.
+    pub(crate) fn near(&self) -> Option<Arc<ActiveObject>> {
+        if !self.0.binding.near.load(Ordering::Relaxed) {
+            return None;
+        }
+        let binding = self.0.binding.binding.load();
+        let binding = binding.as_ref()?;
+        let orb = self.0.orb.inner();
+        if !matches!(binding.target, Target::Local)
+            || binding.forwarded
+            || orb.check_not_down().is_err()
+        {
+            return None;
+        }
+        orb.adapters().locate(&binding.key).ok()
     }
 
     /// Follows a forward: calls go there from now on.
@@ -351,7 +408,7 @@ impl ObjectRef {
 
     /// Forgets where calls went.
     pub(crate) fn unbind(&self, binding: &Arc<Binding>) {
-        let current = self.0.binding.load_full();
+        let current = self.0.binding.binding.load_full();
         if current.is_some_and(|current| Arc::ptr_eq(&current, binding)) {
             self.0.binding.store(None);
         }

@@ -5,8 +5,9 @@ pub use crate::interface::{OBJECT, RefCodec};
 pub use crate::local::LocalCodec;
 pub use crate::poa::InterfaceSkeleton;
 pub use crate::signature::{
-    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, Group,
-    Held, HeldOctets, Method, Parameter, Parameters, RecycledSeq, Results, Taken, upcall,
+    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, Give,
+    GiveAll, Given, Group, Held, HeldOctets, Method, Parameter, Parameters, RecycledSeq, Results,
+    Returned, Settle, Taken, upcall,
 };
 pub use crate::value::{
     AbstractCodec, Behaviour, Caster, State, VALUE_BASE, ValueCodec, ValueInfo,
@@ -18,7 +19,7 @@ pub use zorb_cdr::{
 };
 pub use zorb_giop::{OperationError, UserException};
 pub use zorb_idl_macros::idl_tokens;
-pub use zorb_poa::{Numbers, Operations, Outcome, Recycled, Request, Skeleton, Upcall};
+pub use zorb_poa::{Incoming, Numbers, Operations, Outcome, Recycled, Request, Skeleton, Upcall};
 
 /// What the macros below name, whatever the user's crate imports.
 pub mod reexport {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use std::sync::Arc;
 use zorb_poa::{
-    Adapter, IdAssignment, InstanceId, ObjectAdapter, Outcome, Policies, Request, Skeleton, Upcall,
+    Adapter, IdAssignment, Incoming, InstanceId, ObjectAdapter, Outcome, Policies, Skeleton, Upcall,
 };
 
 /// A servant that is only looked for. The repository id says which one it is.
@@ -18,7 +18,7 @@ impl Skeleton for Somebody {
         id == self.0
     }
 
-    fn start(&self, _: Request) -> Upcall {
+    fn start(&self, _: Incoming<'_>) -> Upcall {
         Upcall::ready(Outcome::Silent)
     }
 }

@@ -11,6 +11,7 @@ mod docs;
 mod local;
 mod operations;
 mod paths;
+mod plain;
 mod skeleton;
 mod stub;
 mod tuples;
@@ -19,7 +20,7 @@ mod types;
 mod unions;
 mod values;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
@@ -36,6 +37,7 @@ pub(crate) fn generate(model: &Model, names: &Names, crate_path: &TokenStream) -
         orb: crate_path.clone(),
         private: quote!(#crate_path::__private),
         without_type_code: without_type_code(model),
+        plain: plain::plain_definitions(model),
     };
     generator.scope(ScopeId::ROOT)
 }
@@ -49,6 +51,8 @@ struct Generator<'a> {
     private: TokenStream,
     /// What CORBA has no TypeCode for.
     without_type_code: HashMap<DefId, ()>,
+    /// Types of which a copy is as good as what is read of a message.
+    plain: HashSet<DefId>,
 }
 
 fn ident(name: &str) -> Ident {

@@ -50,7 +50,7 @@ impl Generator<'_> {
                 fn is_a(&self, repository_id: &str) -> bool {
                     ::core::matches!(repository_id, #(#ids)|*)
                 }
-                fn start(&self, request: #private::Request) -> #private::Upcall {
+                fn start(&self, call: #private::Incoming<'_>) -> #private::Upcall {
                     #start
                 }
             }
@@ -74,7 +74,7 @@ impl Generator<'_> {
             })
             .collect();
         if operations.is_empty() {
-            return quote!(request.unknown_operation());
+            return quote!(call.unknown_operation());
         }
         let names: Vec<String> = operations
             .iter()
@@ -92,9 +92,9 @@ impl Generator<'_> {
             });
         quote! {
             static OPERATIONS: #private::Operations = #table;
-            match OPERATIONS.find(request.operation()) {
+            match OPERATIONS.find(call.operation()) {
                 #(#arms)*
-                _ => request.unknown_operation(),
+                _ => call.unknown_operation(),
             }
         }
     }
@@ -118,6 +118,9 @@ impl Generator<'_> {
         if parameters.len() > CODEC_MEMBERS || results.len() > CODEC_MEMBERS {
             let body = self.large_upcall(from, servant, contract, operation);
             return quote!({
+                let ::core::option::Option::Some(request) = call.into_message() else {
+                    return #private::Upcall::untyped();
+                };
                 let servant = ::std::sync::Arc::clone(&self.servant);
                 #private::Upcall::new(async move { #body })
             });
@@ -125,7 +128,7 @@ impl Generator<'_> {
         let method = ident(&self.names.method(operation));
         quote! {
             #private::upcall::<(#(#parameters,)*), (#(#results,)*), _, _, _>(
-                &self.servant, request, <#servant as #contract>::#method,
+                &self.servant, call, <#servant as #contract>::#method,
             )
         }
     }

@@ -122,6 +122,14 @@ impl Generator<'_> {
     ) -> TokenStream {
         let (private, wire) = (&self.private, self.wire_name(operation));
         let codecs = self.results(from, operation);
+        if self.is_called_by_values(operation) {
+            let parameters = self
+                .inputs(operation)
+                .map(|parameter| self.passing(from, &parameter.ty));
+            return quote! {
+                self.object.call::<(#(#parameters,)*), (#(#codecs,)*), _, _>(#wire, #arguments)
+            };
+        }
         if codecs.len() <= CODEC_MEMBERS {
             return quote!(self.object.invoke::<_, (#(#codecs,)*), _>(#wire, #arguments));
         }

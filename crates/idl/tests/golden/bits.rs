@@ -179,7 +179,7 @@ pub mod bits {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 0,
@@ -187,7 +187,7 @@ pub mod bits {
                 32,
                 &[(b"swap", 0)],
             );
-            match OPERATIONS.find(request.operation()) {
+            match OPERATIONS.find(call.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -212,9 +212,9 @@ pub mod bits {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Store>::swap)
+                    >(&self.servant, call, <T as Store>::swap)
                 }
-                _ => request.unknown_operation(),
+                _ => call.unknown_operation(),
             }
         }
     }

@@ -105,9 +105,9 @@ pub mod constants {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
-            request.unknown_operation()
+            call.unknown_operation()
         }
     }
     ::zorb::__private::type_code!(

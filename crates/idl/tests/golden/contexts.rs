@@ -98,14 +98,14 @@ impl<T: Shell> ::zorb::__private::Skeleton for ShellServant<T> {
     fn is_a(&self, repository_id: &str) -> bool {
         ::core::matches!(repository_id, "IDL:Shell:1.0")
     }
-    fn start(&self, request: ::zorb::__private::Request) -> ::zorb::__private::Upcall {
+    fn start(&self, call: ::zorb::__private::Incoming<'_>) -> ::zorb::__private::Upcall {
         static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
             0,
             &[5],
             31,
             &[(b"note", 1), (b"run", 0)],
         );
-        match OPERATIONS.find(request.operation()) {
+        match OPERATIONS.find(call.operation()) {
             ::core::option::Option::Some(0) => {
                 ::zorb::__private::upcall::<
                     (::zorb::__private::BorrowedText, ::zorb::Context),
@@ -113,7 +113,7 @@ impl<T: Shell> ::zorb::__private::Skeleton for ShellServant<T> {
                     _,
                     _,
                     _,
-                >(&self.servant, request, <T as Shell>::run)
+                >(&self.servant, call, <T as Shell>::run)
             }
             ::core::option::Option::Some(1) => {
                 ::zorb::__private::upcall::<
@@ -122,9 +122,9 @@ impl<T: Shell> ::zorb::__private::Skeleton for ShellServant<T> {
                     _,
                     _,
                     _,
-                >(&self.servant, request, <T as Shell>::note)
+                >(&self.servant, call, <T as Shell>::note)
             }
-            _ => request.unknown_operation(),
+            _ => call.unknown_operation(),
         }
     }
 }

@@ -139,7 +139,13 @@ pub mod bank {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<f64, account::WithdrawError>,
         > + ::core::marker::Send + 'a {
-            self.object.invoke::<_, (f64,), _>("withdraw", (amount, why))
+            self.object
+                .call::<
+                    (::zorb::__private::ByValue<f64>, ::zorb::__private::BorrowedText),
+                    (f64,),
+                    _,
+                    _,
+                >("withdraw", (amount, why))
         }
         /// Reads attribute `owner`.
         pub fn owner(
@@ -150,7 +156,7 @@ pub mod bank {
                 ::zorb::SystemException,
             >,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (::std::string::String,), _>("_get_owner", ())
+            self.object.call::<(), (::std::string::String,), _, _>("_get_owner", ())
         }
         /// Writes attribute `owner`.
         pub fn set_owner<'a>(
@@ -159,7 +165,13 @@ pub mod bank {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<(), ::zorb::SystemException>,
         > + ::core::marker::Send + 'a {
-            self.object.invoke::<_, (), _>("_set_owner", (value,))
+            self.object
+                .call::<
+                    (::zorb::__private::BorrowedText,),
+                    (),
+                    _,
+                    _,
+                >("_set_owner", (value,))
         }
         /// Reads attribute `rank`.
         pub fn rank(
@@ -167,7 +179,7 @@ pub mod bank {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<i32, account::RankError>,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (i32,), _>("_get_rank", ())
+            self.object.call::<(), (i32,), _, _>("_get_rank", ())
         }
         /// Oneway operation `nudge`.
         pub fn nudge(
@@ -189,9 +201,10 @@ pub mod bank {
             >,
         > + ::core::marker::Send + '_ {
             self.object
-                .invoke::<
-                    _,
+                .call::<
+                    (::zorb::__private::Taken<::zorb::__private::RefCodec<AccountRef>>,),
                     (::zorb::__private::RefCodec<AccountRef>, i32),
+                    _,
                     _,
                 >(
                     "peer",
@@ -267,7 +280,7 @@ pub mod bank {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 0,
@@ -284,7 +297,7 @@ pub mod bank {
                     (b"_set_owner", 2),
                 ],
             );
-            match OPERATIONS.find(request.operation()) {
+            match OPERATIONS.find(call.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -295,7 +308,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Account>::withdraw)
+                    >(&self.servant, call, <T as Account>::withdraw)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -304,7 +317,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Account>::owner)
+                    >(&self.servant, call, <T as Account>::owner)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -313,7 +326,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Account>::set_owner)
+                    >(&self.servant, call, <T as Account>::set_owner)
                 }
                 ::core::option::Option::Some(3) => {
                     ::zorb::__private::upcall::<
@@ -322,7 +335,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Account>::rank)
+                    >(&self.servant, call, <T as Account>::rank)
                 }
                 ::core::option::Option::Some(4) => {
                     ::zorb::__private::upcall::<
@@ -331,7 +344,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Account>::nudge)
+                    >(&self.servant, call, <T as Account>::nudge)
                 }
                 ::core::option::Option::Some(5) => {
                     ::zorb::__private::upcall::<
@@ -344,7 +357,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Account>::peer)
+                    >(&self.servant, call, <T as Account>::peer)
                 }
                 ::core::option::Option::Some(6) => {
                     ::zorb::__private::upcall::<
@@ -362,9 +375,9 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Account>::store)
+                    >(&self.servant, call, <T as Account>::store)
                 }
-                _ => request.unknown_operation(),
+                _ => call.unknown_operation(),
             }
         }
     }
@@ -414,9 +427,14 @@ pub mod bank {
             Output = ::core::result::Result<(), ::zorb::SystemException>,
         > + ::core::marker::Send + '_ {
             self.object
-                .invoke::<
-                    _,
+                .call::<
+                    (
+                        ::zorb::__private::Taken<
+                            ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                        >,
+                    ),
                     (),
+                    _,
                     _,
                 >(
                     "log",
@@ -464,7 +482,7 @@ pub mod bank {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 0,
@@ -472,7 +490,7 @@ pub mod bank {
                 32,
                 &[(b"log", 0)],
             );
-            match OPERATIONS.find(request.operation()) {
+            match OPERATIONS.find(call.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -484,9 +502,9 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Audit>::log)
+                    >(&self.servant, call, <T as Audit>::log)
                 }
-                _ => request.unknown_operation(),
+                _ => call.unknown_operation(),
             }
         }
     }
@@ -515,9 +533,14 @@ pub mod bank {
             Output = ::core::result::Result<(), ::zorb::SystemException>,
         > + ::core::marker::Send + '_ {
             self.object
-                .invoke::<
-                    _,
+                .call::<
+                    (
+                        ::zorb::__private::Taken<
+                            ::zorb::__private::RefCodec<::zorb::ObjectRef>,
+                        >,
+                    ),
                     (),
+                    _,
                     _,
                 >(
                     "log",
@@ -538,7 +561,13 @@ pub mod bank {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<f64, account::WithdrawError>,
         > + ::core::marker::Send + 'a {
-            self.object.invoke::<_, (f64,), _>("withdraw", (amount, why))
+            self.object
+                .call::<
+                    (::zorb::__private::ByValue<f64>, ::zorb::__private::BorrowedText),
+                    (f64,),
+                    _,
+                    _,
+                >("withdraw", (amount, why))
         }
         /// Reads attribute `owner`.
         pub fn owner(
@@ -549,7 +578,7 @@ pub mod bank {
                 ::zorb::SystemException,
             >,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (::std::string::String,), _>("_get_owner", ())
+            self.object.call::<(), (::std::string::String,), _, _>("_get_owner", ())
         }
         /// Writes attribute `owner`.
         pub fn set_owner<'a>(
@@ -558,7 +587,13 @@ pub mod bank {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<(), ::zorb::SystemException>,
         > + ::core::marker::Send + 'a {
-            self.object.invoke::<_, (), _>("_set_owner", (value,))
+            self.object
+                .call::<
+                    (::zorb::__private::BorrowedText,),
+                    (),
+                    _,
+                    _,
+                >("_set_owner", (value,))
         }
         /// Reads attribute `rank`.
         pub fn rank(
@@ -566,7 +601,7 @@ pub mod bank {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<i32, account::RankError>,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (i32,), _>("_get_rank", ())
+            self.object.call::<(), (i32,), _, _>("_get_rank", ())
         }
         /// Oneway operation `nudge`.
         pub fn nudge(
@@ -588,9 +623,10 @@ pub mod bank {
             >,
         > + ::core::marker::Send + '_ {
             self.object
-                .invoke::<
-                    _,
+                .call::<
+                    (::zorb::__private::Taken<::zorb::__private::RefCodec<AccountRef>>,),
                     (::zorb::__private::RefCodec<AccountRef>, i32),
+                    _,
                     _,
                 >(
                     "peer",
@@ -669,7 +705,7 @@ pub mod bank {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 0,
@@ -694,7 +730,7 @@ pub mod bank {
                     (b"", ::zorb::__private::Operations::NOBODY),
                 ],
             );
-            match OPERATIONS.find(request.operation()) {
+            match OPERATIONS.find(call.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -706,7 +742,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Audit>::log)
+                    >(&self.servant, call, <T as Audit>::log)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -718,7 +754,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Account>::withdraw)
+                    >(&self.servant, call, <T as Account>::withdraw)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -727,7 +763,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Account>::owner)
+                    >(&self.servant, call, <T as Account>::owner)
                 }
                 ::core::option::Option::Some(3) => {
                     ::zorb::__private::upcall::<
@@ -736,7 +772,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Account>::set_owner)
+                    >(&self.servant, call, <T as Account>::set_owner)
                 }
                 ::core::option::Option::Some(4) => {
                     ::zorb::__private::upcall::<
@@ -745,7 +781,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Account>::rank)
+                    >(&self.servant, call, <T as Account>::rank)
                 }
                 ::core::option::Option::Some(5) => {
                     ::zorb::__private::upcall::<
@@ -754,7 +790,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Account>::nudge)
+                    >(&self.servant, call, <T as Account>::nudge)
                 }
                 ::core::option::Option::Some(6) => {
                     ::zorb::__private::upcall::<
@@ -767,7 +803,7 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Account>::peer)
+                    >(&self.servant, call, <T as Account>::peer)
                 }
                 ::core::option::Option::Some(7) => {
                     ::zorb::__private::upcall::<
@@ -785,9 +821,9 @@ pub mod bank {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Account>::store)
+                    >(&self.servant, call, <T as Account>::store)
                 }
-                _ => request.unknown_operation(),
+                _ => call.unknown_operation(),
             }
         }
     }

@@ -85,7 +85,7 @@ pub mod here {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<(), ::zorb::SystemException>,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (), _>("ping", ())
+            self.object.call::<(), (), _, _>("ping", ())
         }
         /// Reads attribute `name`.
         pub fn name(
@@ -96,7 +96,7 @@ pub mod here {
                 ::zorb::SystemException,
             >,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (::std::string::String,), _>("_get_name", ())
+            self.object.call::<(), (::std::string::String,), _, _>("_get_name", ())
         }
         /// Writes attribute `name`.
         pub fn set_name<'a>(
@@ -105,7 +105,13 @@ pub mod here {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<(), ::zorb::SystemException>,
         > + ::core::marker::Send + 'a {
-            self.object.invoke::<_, (), _>("_set_name", (value,))
+            self.object
+                .call::<
+                    (::zorb::__private::BorrowedText,),
+                    (),
+                    _,
+                    _,
+                >("_set_name", (value,))
         }
     }
     /// Serves interface `IDL:Here/Plain:1.0` with a [`Plain`].
@@ -144,7 +150,7 @@ pub mod here {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 0,
@@ -157,7 +163,7 @@ pub mod here {
                     (b"_set_name", 2),
                 ],
             );
-            match OPERATIONS.find(request.operation()) {
+            match OPERATIONS.find(call.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (),
@@ -165,7 +171,7 @@ pub mod here {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Plain>::ping)
+                    >(&self.servant, call, <T as Plain>::ping)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -174,7 +180,7 @@ pub mod here {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Plain>::name)
+                    >(&self.servant, call, <T as Plain>::name)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -183,9 +189,9 @@ pub mod here {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Plain>::set_name)
+                    >(&self.servant, call, <T as Plain>::set_name)
                 }
-                _ => request.unknown_operation(),
+                _ => call.unknown_operation(),
             }
         }
     }

@@ -108,7 +108,7 @@ pub mod m2 {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<(), ::zorb::SystemException>,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (), _>("ping", ())
+            self.object.call::<(), (), _, _>("ping", ())
         }
         /// Operation `last`.
         pub fn last(
@@ -158,7 +158,7 @@ pub mod m2 {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 0,
@@ -166,7 +166,7 @@ pub mod m2 {
                 31,
                 &[(b"ping", 0), (b"last", 1)],
             );
-            match OPERATIONS.find(request.operation()) {
+            match OPERATIONS.find(call.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (),
@@ -174,7 +174,7 @@ pub mod m2 {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as crate::common::Base>::ping)
+                    >(&self.servant, call, <T as crate::common::Base>::ping)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -183,9 +183,9 @@ pub mod m2 {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Derived>::last)
+                    >(&self.servant, call, <T as Derived>::last)
                 }
-                _ => request.unknown_operation(),
+                _ => call.unknown_operation(),
             }
         }
     }

@@ -77,7 +77,7 @@ pub mod names {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<(), ::zorb::SystemException>,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (), _>("clone", ())
+            self.object.call::<(), (), _, _>("clone", ())
         }
         /// Operation `type`.
         pub fn type_(
@@ -87,7 +87,13 @@ pub mod names {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<(), ::zorb::SystemException>,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (), _>("type", (loop_, self_))
+            self.object
+                .call::<
+                    (::zorb::__private::ByValue<i32>, ::zorb::__private::ByValue<i32>),
+                    (),
+                    _,
+                    _,
+                >("type", (loop_, self_))
         }
         /// Reads attribute `ref`.
         pub fn ref_(
@@ -95,7 +101,7 @@ pub mod names {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<i32, ::zorb::SystemException>,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (i32,), _>("_get_ref", ())
+            self.object.call::<(), (i32,), _, _>("_get_ref", ())
         }
         /// Writes attribute `ref`.
         pub fn set_ref(
@@ -104,7 +110,13 @@ pub mod names {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<(), ::zorb::SystemException>,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (), _>("_set_ref", (value,))
+            self.object
+                .call::<
+                    (::zorb::__private::ByValue<i32>,),
+                    (),
+                    _,
+                    _,
+                >("_set_ref", (value,))
         }
     }
     /// Serves interface `IDL:Names/self:1.0` with a [`Self_`].
@@ -143,7 +155,7 @@ pub mod names {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 0,
@@ -160,7 +172,7 @@ pub mod names {
                     (b"type", 1),
                 ],
             );
-            match OPERATIONS.find(request.operation()) {
+            match OPERATIONS.find(call.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (),
@@ -168,7 +180,7 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T_ as Self_>::clone_)
+                    >(&self.servant, call, <T_ as Self_>::clone_)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -180,7 +192,7 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T_ as Self_>::type_)
+                    >(&self.servant, call, <T_ as Self_>::type_)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -189,7 +201,7 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T_ as Self_>::ref_)
+                    >(&self.servant, call, <T_ as Self_>::ref_)
                 }
                 ::core::option::Option::Some(3) => {
                     ::zorb::__private::upcall::<
@@ -198,9 +210,9 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T_ as Self_>::set_ref)
+                    >(&self.servant, call, <T_ as Self_>::set_ref)
                 }
-                _ => request.unknown_operation(),
+                _ => call.unknown_operation(),
             }
         }
     }
@@ -253,9 +265,9 @@ pub mod names {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
-            request.unknown_operation()
+            call.unknown_operation()
         }
     }
     ::zorb::__private::type_code!(
@@ -307,7 +319,13 @@ pub mod names {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<i32, ::zorb::SystemException>,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (i32,), _>("getIt", (function,))
+            self.object
+                .call::<
+                    (::zorb::__private::ByValue<i32>,),
+                    (i32,),
+                    _,
+                    _,
+                >("getIt", (function,))
         }
         /// Operation `get_it`.
         pub fn fetch(
@@ -316,7 +334,13 @@ pub mod names {
         ) -> impl ::core::future::Future<
             Output = ::core::result::Result<i32, ::zorb::SystemException>,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (i32,), _>("get_it", (function,))
+            self.object
+                .call::<
+                    (::zorb::__private::ByValue<i32>,),
+                    (i32,),
+                    _,
+                    _,
+                >("get_it", (function,))
         }
     }
     /// Serves interface `IDL:Names/Vendor:1.0` with a [`Vendor`].
@@ -355,7 +379,7 @@ pub mod names {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 0,
@@ -363,7 +387,7 @@ pub mod names {
                 31,
                 &[(b"getIt", 0), (b"get_it", 1)],
             );
-            match OPERATIONS.find(request.operation()) {
+            match OPERATIONS.find(call.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (::zorb::__private::ByValue<i32>,),
@@ -371,7 +395,7 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T_ as Vendor>::get_it)
+                    >(&self.servant, call, <T_ as Vendor>::get_it)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -380,9 +404,9 @@ pub mod names {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T_ as Vendor>::fetch)
+                    >(&self.servant, call, <T_ as Vendor>::fetch)
                 }
-                _ => request.unknown_operation(),
+                _ => call.unknown_operation(),
             }
         }
     }
@@ -459,7 +483,7 @@ pub mod names {
             ) -> impl ::core::future::Future<
                 Output = ::core::result::Result<(), two::FError>,
             > + ::core::marker::Send + '_ {
-                self.object.invoke::<_, (), _>("f", ())
+                self.object.call::<(), (), _, _>("f", ())
             }
         }
         /// Serves interface `IDL:Names/Inner/Two:1.0` with a [`Two`].
@@ -498,7 +522,7 @@ pub mod names {
             }
             fn start(
                 &self,
-                request: ::zorb::__private::Request,
+                call: ::zorb::__private::Incoming<'_>,
             ) -> ::zorb::__private::Upcall {
                 static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                     0,
@@ -506,7 +530,7 @@ pub mod names {
                     32,
                     &[(b"f", 0)],
                 );
-                match OPERATIONS.find(request.operation()) {
+                match OPERATIONS.find(call.operation()) {
                     ::core::option::Option::Some(0) => {
                         ::zorb::__private::upcall::<
                             (),
@@ -514,9 +538,9 @@ pub mod names {
                             _,
                             _,
                             _,
-                        >(&self.servant, request, <T_ as Two>::f)
+                        >(&self.servant, call, <T_ as Two>::f)
                     }
-                    _ => request.unknown_operation(),
+                    _ => call.unknown_operation(),
                 }
             }
         }

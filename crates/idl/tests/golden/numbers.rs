@@ -217,7 +217,7 @@ pub mod numbers {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 0,
@@ -230,7 +230,7 @@ pub mod numbers {
                     (b"_get_balance", 1),
                 ],
             );
-            match OPERATIONS.find(request.operation()) {
+            match OPERATIONS.find(call.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -244,7 +244,7 @@ pub mod numbers {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Till>::add)
+                    >(&self.servant, call, <T as Till>::add)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -253,7 +253,7 @@ pub mod numbers {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Till>::balance)
+                    >(&self.servant, call, <T as Till>::balance)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -262,9 +262,9 @@ pub mod numbers {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Till>::set_balance)
+                    >(&self.servant, call, <T as Till>::set_balance)
                 }
-                _ => request.unknown_operation(),
+                _ => call.unknown_operation(),
             }
         }
     }

@@ -129,9 +129,9 @@ pub mod parameters {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
-            request.unknown_operation()
+            call.unknown_operation()
         }
     }
     ::zorb::__private::type_code!(
@@ -413,7 +413,7 @@ pub mod parameters {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 0,
@@ -430,7 +430,7 @@ pub mod parameters {
                     (b"in_all", 0),
                 ],
             );
-            match OPERATIONS.find(request.operation()) {
+            match OPERATIONS.find(call.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -454,7 +454,7 @@ pub mod parameters {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as All>::in_all)
+                    >(&self.servant, call, <T as All>::in_all)
                 }
                 ::core::option::Option::Some(1) => {
                     ::zorb::__private::upcall::<
@@ -481,7 +481,7 @@ pub mod parameters {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as All>::in_more)
+                    >(&self.servant, call, <T as All>::in_more)
                 }
                 ::core::option::Option::Some(2) => {
                     ::zorb::__private::upcall::<
@@ -497,7 +497,7 @@ pub mod parameters {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as All>::out_all)
+                    >(&self.servant, call, <T as All>::out_all)
                 }
                 ::core::option::Option::Some(3) => {
                     ::zorb::__private::upcall::<
@@ -522,9 +522,9 @@ pub mod parameters {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as All>::inout_all)
+                    >(&self.servant, call, <T as All>::inout_all)
                 }
-                _ => request.unknown_operation(),
+                _ => call.unknown_operation(),
             }
         }
     }

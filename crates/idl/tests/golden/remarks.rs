@@ -187,7 +187,7 @@ impl StoreRef {
     ) -> impl ::core::future::Future<
         Output = ::core::result::Result<i32, ::zorb::SystemException>,
     > + ::core::marker::Send + '_ {
-        self.object.invoke::<_, (i32,), _>("_get_size", ())
+        self.object.call::<(), (i32,), _, _>("_get_size", ())
     }
 }
 /// Serves interface `IDL:Store:1.0` with a [`Store`].
@@ -224,14 +224,14 @@ impl<T: Store> ::zorb::__private::Skeleton for StoreServant<T> {
     fn is_a(&self, repository_id: &str) -> bool {
         ::core::matches!(repository_id, "IDL:Store:1.0")
     }
-    fn start(&self, request: ::zorb::__private::Request) -> ::zorb::__private::Upcall {
+    fn start(&self, call: ::zorb::__private::Incoming<'_>) -> ::zorb::__private::Upcall {
         static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
             0,
             &[31],
             31,
             &[(b"put", 0), (b"_get_size", 1)],
         );
-        match OPERATIONS.find(request.operation()) {
+        match OPERATIONS.find(call.operation()) {
             ::core::option::Option::Some(0) => {
                 ::zorb::__private::upcall::<
                     (
@@ -242,7 +242,7 @@ impl<T: Store> ::zorb::__private::Skeleton for StoreServant<T> {
                     _,
                     _,
                     _,
-                >(&self.servant, request, <T as Store>::put)
+                >(&self.servant, call, <T as Store>::put)
             }
             ::core::option::Option::Some(1) => {
                 ::zorb::__private::upcall::<
@@ -251,9 +251,9 @@ impl<T: Store> ::zorb::__private::Skeleton for StoreServant<T> {
                     _,
                     _,
                     _,
-                >(&self.servant, request, <T as Store>::size)
+                >(&self.servant, call, <T as Store>::size)
             }
-            _ => request.unknown_operation(),
+            _ => call.unknown_operation(),
         }
     }
 }

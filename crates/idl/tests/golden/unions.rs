@@ -398,7 +398,7 @@ pub mod unions {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 0,
@@ -406,7 +406,7 @@ pub mod unions {
                 32,
                 &[(b"simplify", 0)],
             );
-            match OPERATIONS.find(request.operation()) {
+            match OPERATIONS.find(call.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -417,9 +417,9 @@ pub mod unions {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Calculator>::simplify)
+                    >(&self.servant, call, <T as Calculator>::simplify)
                 }
-                _ => request.unknown_operation(),
+                _ => call.unknown_operation(),
             }
         }
     }

@@ -45,7 +45,7 @@ pub mod garden {
                 ::zorb::SystemException,
             >,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (::std::string::String,), _>("describe", ())
+            self.object.call::<(), (::std::string::String,), _, _>("describe", ())
         }
     }
     ::zorb::__private::type_code!(
@@ -75,7 +75,7 @@ pub mod garden {
                 ::zorb::SystemException,
             >,
         > + ::core::marker::Send + '_ {
-            self.object.invoke::<_, (::std::string::String,), _>("describe", ())
+            self.object.call::<(), (::std::string::String,), _, _>("describe", ())
         }
     }
     /// Serves interface `IDL:example.com/Garden/Bed:1.0` with a [`Bed`].
@@ -117,7 +117,7 @@ pub mod garden {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 0,
@@ -125,7 +125,7 @@ pub mod garden {
                 32,
                 &[(b"describe", 0)],
             );
-            match OPERATIONS.find(request.operation()) {
+            match OPERATIONS.find(call.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (),
@@ -133,9 +133,9 @@ pub mod garden {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Described>::describe)
+                    >(&self.servant, call, <T as Described>::describe)
                 }
-                _ => request.unknown_operation(),
+                _ => call.unknown_operation(),
             }
         }
     }
@@ -446,7 +446,7 @@ pub mod garden {
         }
         fn start(
             &self,
-            request: ::zorb::__private::Request,
+            call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
                 0,
@@ -454,7 +454,7 @@ pub mod garden {
                 32,
                 &[(b"plant", 0)],
             );
-            match OPERATIONS.find(request.operation()) {
+            match OPERATIONS.find(call.operation()) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -475,9 +475,9 @@ pub mod garden {
                         _,
                         _,
                         _,
-                    >(&self.servant, request, <T as Gardener>::plant)
+                    >(&self.servant, call, <T as Gardener>::plant)
                 }
-                _ => request.unknown_operation(),
+                _ => call.unknown_operation(),
             }
         }
     }

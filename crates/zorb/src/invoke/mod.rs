@@ -4,27 +4,32 @@
 //! - `call`: the loop around binding, sending and what comes back;
 //! - `reply`: what a reply says;
 //! - `locate`: LocateRequest;
-//! - `local`: calls to objects of the same ORB.
+//! - `local`: calls to objects of the same ORB;
+//! - `values`: such calls without a message.
 
 mod call;
 mod local;
 mod locate;
 mod reply;
 mod scope;
+mod values;
 
 pub(crate) use locate::locate;
 
 pub use scope::SyncScope;
 
+use reply::Reply;
+use values::{ByValues, Near};
+
 use crate::blocking;
 use crate::object::ObjectRef;
-use crate::signature::Results;
+use crate::signature::{GiveAll, Parameters, Results, Returned};
 use crate::wire::CallError;
 use core::sync::atomic::{AtomicBool, Ordering};
 use zorb_cdr::{
     BigEndian, ByteOrder, Encode, EncodeError, Encoder, Endian, LittleEndian, NativeEndian,
 };
-use zorb_giop::{CompletionStatus, Fault, OperationError, SystemException};
+use zorb_giop::{CompletionStatus, Fault, OperationError, SystemException, SystemExceptionKind};
 
 /// Forwards that one call follows. Servers that send a client in circles exist.
 const MAX_FORWARDS: usize = 10;
@@ -89,24 +94,88 @@ impl ObjectRef {
     {
         async move {
             zorb_giop::probe!(Called);
-            let reply = self
-                .request(operation, &|e: &mut Encoder<NativeEndian>| {
-                    zorb_giop::probe!(Headed);
-                    self.relabel(e);
-                    let put = e.put(&arguments);
-                    zorb_giop::probe!(Marshalled);
-                    put
-                })
-                .await
-                .map_err(|exception| E::from(exception.received()))?;
-            zorb_giop::probe!(Matched);
-            let result = match reply.message.header.endian {
-                Endian::Big => self.result::<BigEndian, R, E>(&reply),
-                Endian::Little => self.result::<LittleEndian, R, E>(&reply),
-            };
-            zorb_giop::probe!(Returned);
-            result
+            let called = self.request(operation, &self.encoding(&arguments)).await;
+            self.end::<R, E>(called)
         }
+    }
+
+    /// The same for an operation whose arguments and results may be handed over as they are between caller and servant
+    /// of one ORB, which then never become a message.
+    ///
+    /// # Errors
+    /// As [`invoke`](Self::invoke).
+    ///
+    /// # Cancel safety
+    /// As of `invoke`: within one ORB, too, an upcall that has begun goes on.
+    #[doc(hidden)]
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "it says that the future is `Send`, so that rustc need not find out for each stub"
+    )]
+    pub fn call<'a, P, R, E, A>(
+        &'a self,
+        operation: &'static str,
+        arguments: A,
+    ) -> impl Future<Output = Result<R::Values, E>> + Send + 'a
+    where
+        P: Parameters + 'a,
+        R: Returned,
+        E: OperationError,
+        A: GiveAll<P> + Send + Sync + 'a,
+    {
+        async move {
+            zorb_giop::probe!(Called);
+            let mut values = ByValues::<P, R, A>::new(self.orb(), &arguments);
+            let called = match self.call_near(operation, &mut values) {
+                Near::Away => {
+                    let encoding = self.encoding(&arguments);
+                    self.request(operation, &encoding).await.map(Some)
+                }
+                Near::Over(called) => called,
+                Near::Begun(rest) => rest.await,
+            };
+            match (called, values.into_results()) {
+                (Ok(None), Some(results)) => R::settle(results, self.orb()).map_err(|error| {
+                    E::from(
+                        Fault::of_result(error)
+                            .raise(CompletionStatus::Yes)
+                            .received(),
+                    )
+                }),
+                (called, _) => {
+                    self.end::<R, E>(called.and_then(|reply| reply.ok_or_else(internal)))
+                }
+            }
+        }
+    }
+
+    /// How arguments are written.
+    fn encoding<A: Encode + Sync>(
+        &self,
+        arguments: &A,
+    ) -> impl Fn(&mut Encoder<NativeEndian>) -> Result<(), EncodeError> + Sync {
+        move |e| {
+            zorb_giop::probe!(Headed);
+            self.relabel(e);
+            let put = e.put(arguments);
+            zorb_giop::probe!(Marshalled);
+            put
+        }
+    }
+
+    /// What a reply says.
+    fn end<R: Results, E: OperationError>(
+        &self,
+        called: Result<Reply, SystemException>,
+    ) -> Result<R::Values, E> {
+        let reply = called.map_err(|exception| E::from(exception.received()))?;
+        zorb_giop::probe!(Matched);
+        let result = match reply.message.header.endian {
+            Endian::Big => self.result::<BigEndian, R, E>(&reply),
+            Endian::Little => self.result::<LittleEndian, R, E>(&reply),
+        };
+        zorb_giop::probe!(Returned);
+        result
     }
 
     /// Calls a one-way operation; ready when its [`SyncScope`] says. For generated stubs.
@@ -179,4 +248,10 @@ impl ObjectRef {
             }
         }
     }
+}
+
+/// Calls by values end without a reply only where they have their results.
+#[cold]
+fn internal() -> SystemException {
+    SystemException::new(SystemExceptionKind::Internal, 0, CompletionStatus::Maybe)
 }

@@ -98,7 +98,7 @@ impl ObjectRef {
             Some((status @ (ReplyStatus::NoException | ReplyStatus::UserException), body))
                 if !answered.arrived.message.is_cut_short() =>
             {
-                Ok(self.reply(answered.arrived.message, binding, status, body))
+                Ok(self.reply(answered.arrived.message, binding.format(), status, body))
             }
             _ => Err(answered),
         }
@@ -107,17 +107,14 @@ impl ObjectRef {
     fn reply(
         &self,
         message: Message,
-        binding: &Binding,
+        format: WireFormat,
         status: ReplyStatus,
         body: usize,
     ) -> Reply {
         Reply {
             format: match self.char_code_set() {
-                Some(char_set) => WireFormat {
-                    char_set,
-                    ..binding.format()
-                },
-                None => binding.format(),
+                Some(char_set) => WireFormat { char_set, ..format },
+                None => format,
             },
             status,
             body,
@@ -129,6 +126,15 @@ impl ObjectRef {
         &self,
         arrived: Arrived,
         binding: &Binding,
+    ) -> Result<Answer, SystemException> {
+        self.read_reply_in(arrived, binding.format())
+    }
+
+    /// The same, with text that travels so.
+    pub(super) fn read_reply_in(
+        &self,
+        arrived: Arrived,
+        format: WireFormat,
     ) -> Result<Answer, SystemException> {
         let Arrived { message, head } = arrived;
         // What kind of reply it was is not known, so neither is what happened.
@@ -164,7 +170,7 @@ impl ObjectRef {
                 .and_then(exception_detail),
             _ => None,
         };
-        let reply = self.reply(message, binding, status, body);
+        let reply = self.reply(message, format, status, body);
         let malformed = |error| Fault::Decode(error).raise(CompletionStatus::Maybe);
         Ok(match status {
             ReplyStatus::NoException | ReplyStatus::UserException => Answer::Reply(reply),

@@ -12,6 +12,10 @@ impl<C: Codec> Held<C> {
     pub fn new(value: impl Into<C::Value>) -> Self {
         Self(value.into())
     }
+
+    pub(super) const fn value(&self) -> &C::Value {
+        &self.0
+    }
 }
 
 impl<R: Interface> Held<RefCodec<R>> {
@@ -42,6 +46,10 @@ impl<'a, const N: u32> HeldOctets<'a, N> {
     /// Takes what the caller gave.
     pub fn new(octets: impl Into<Octets<'a>>) -> Self {
         Self(octets.into())
+    }
+
+    pub(super) const fn octets(&self) -> &Octets<'a> {
+        &self.0
     }
 }
 

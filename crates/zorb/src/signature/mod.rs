@@ -6,17 +6,20 @@
 //!
 //! - `results`: what comes back, on either side;
 //! - `held`: arguments that a stub's call owns;
+//! - `given`: what calls within one ORB hand over in place of messages;
 //! - `parameters`: how arguments are read, and handed to a servant;
 //! - `upcall`: from a request to the servant's method and on to the reply.
 
+mod given;
 mod held;
 mod parameters;
 mod results;
 mod upcall;
 
+pub use given::{Give, GiveAll, Returned, Settle};
 pub use held::{Held, HeldOctets};
 pub use parameters::{
-    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue,
+    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, Given,
     Parameter, Parameters, RecycledSeq, Taken,
 };
 pub use results::{Group, Results};

@@ -1,16 +1,20 @@
 //! How arguments are read from a request, and handed to a servant.
 
+use super::given::OwnedOctets;
 use crate::context::Context;
 use core::borrow::Borrow;
 use core::marker::PhantomData;
 use std::borrow::Cow;
 use zorb_cdr::{BoundedOctets, ByteOrder, Codec, Decode, DecodeError, Decoder, Number, OctetsRef};
-use zorb_poa::{Numbers, Recycled};
+use zorb_poa::{Numbers, Recycled, RecycledText};
 
 /// One parameter of a servant's method. Those that implement it are names only, of which there are no values.
 pub trait Parameter {
     /// The argument, borrowed from the message `'m` where it can be.
     type Decoded<'m>: Send;
+    /// The argument of a call from within the same ORB. It has to be the upcall's own: that may go on when its caller
+    /// is gone.
+    type Owned: Send + 'static;
     /// What the method takes.
     type Passed<'a>;
 
@@ -24,14 +28,18 @@ pub trait Parameter {
 
     /// Hands it over. Called once.
     fn pass<'a, 'm: 'a>(decoded: &'a mut Self::Decoded<'m>) -> Self::Passed<'a>;
+
+    /// Hands one over that has not travelled. Called once.
+    fn lend(owned: &mut Self::Owned) -> Self::Passed<'_>;
 }
 
 /// What is handed over as it is: numbers, enums and the like.
 #[derive(Debug)]
 pub struct ByValue<T>(PhantomData<T>);
 
-impl<T: for<'de> Decode<'de> + Copy + Send> Parameter for ByValue<T> {
+impl<T: for<'de> Decode<'de> + Copy + Send + 'static> Parameter for ByValue<T> {
     type Decoded<'m> = T;
+    type Owned = T;
     type Passed<'a> = T;
 
     #[inline(always)]
@@ -43,14 +51,20 @@ impl<T: for<'de> Decode<'de> + Copy + Send> Parameter for ByValue<T> {
     fn pass<'a, 'm: 'a>(decoded: &'a mut T) -> T {
         *decoded
     }
+
+    #[inline(always)]
+    fn lend(owned: &mut T) -> T {
+        *owned
+    }
 }
 
 /// A reference or a value: the servant gets it for itself.
 #[derive(Debug)]
 pub struct Taken<C>(PhantomData<C>);
 
-impl<C: Codec<Value: Default + Send>> Parameter for Taken<C> {
+impl<C: Codec<Value: Default + Send + 'static>> Parameter for Taken<C> {
     type Decoded<'m> = C::Value;
+    type Owned = C::Value;
     type Passed<'a> = C::Value;
 
     #[inline(always)]
@@ -62,6 +76,11 @@ impl<C: Codec<Value: Default + Send>> Parameter for Taken<C> {
     fn pass<'a, 'm: 'a>(decoded: &'a mut C::Value) -> C::Value {
         core::mem::take(decoded)
     }
+
+    #[inline(always)]
+    fn lend(owned: &mut C::Value) -> C::Value {
+        core::mem::take(owned)
+    }
 }
 
 /// What is lent to the servant as a `&B`, such as a `&str` of a `String`.
@@ -70,10 +89,11 @@ pub struct ByRef<C, B: ?Sized>(PhantomData<C>, PhantomData<B>);
 
 impl<C, B> Parameter for ByRef<C, B>
 where
-    C: Codec<Value: Borrow<B> + Send>,
+    C: Codec<Value: Borrow<B> + Send + 'static>,
     B: ?Sized + 'static,
 {
     type Decoded<'m> = C::Value;
+    type Owned = C::Value;
     type Passed<'a> = &'a B;
 
     #[inline(always)]
@@ -85,6 +105,11 @@ where
     fn pass<'a, 'm: 'a>(decoded: &'a mut C::Value) -> &'a B {
         (*decoded).borrow()
     }
+
+    #[inline(always)]
+    fn lend(owned: &mut C::Value) -> &B {
+        (*owned).borrow()
+    }
 }
 
 /// `string`.
@@ -93,6 +118,7 @@ pub struct BorrowedText;
 
 impl Parameter for BorrowedText {
     type Decoded<'m> = Cow<'m, str>;
+    type Owned = RecycledText;
     type Passed<'a> = &'a str;
 
     #[inline(always)]
@@ -104,6 +130,11 @@ impl Parameter for BorrowedText {
     fn pass<'a, 'm: 'a>(decoded: &'a mut Cow<'m, str>) -> &'a str {
         decoded
     }
+
+    #[inline(always)]
+    fn lend(owned: &mut RecycledText) -> &str {
+        owned
+    }
 }
 
 /// `sequence<T>` of numbers.
@@ -112,6 +143,7 @@ pub struct BorrowedNumbers<T>(PhantomData<T>);
 
 impl<T: Number + Send + Sync> Parameter for BorrowedNumbers<T> {
     type Decoded<'m> = Numbers<'m, T>;
+    type Owned = Recycled<T>;
     type Passed<'a> = &'a [T];
 
     #[inline(always)]
@@ -125,14 +157,23 @@ impl<T: Number + Send + Sync> Parameter for BorrowedNumbers<T> {
     fn pass<'a, 'm: 'a>(decoded: &'a mut Numbers<'m, T>) -> &'a [T] {
         decoded
     }
+
+    #[inline(always)]
+    fn lend(owned: &mut Recycled<T>) -> &[T] {
+        owned
+    }
 }
 
 /// `sequence<C, MAX>`, in a vector that was used before.
 #[derive(Debug)]
 pub struct RecycledSeq<C, const MAX: u32 = { u32::MAX }>(PhantomData<C>);
 
-impl<C: Codec<Value: Send + 'static>, const MAX: u32> Parameter for RecycledSeq<C, MAX> {
+impl<C, const MAX: u32> Parameter for RecycledSeq<C, MAX>
+where
+    C: Codec<Value: Send + 'static> + 'static,
+{
     type Decoded<'m> = Recycled<C, MAX>;
+    type Owned = Recycled<C, MAX>;
     type Passed<'a> = &'a [C::Value];
 
     #[inline(always)]
@@ -146,6 +187,11 @@ impl<C: Codec<Value: Send + 'static>, const MAX: u32> Parameter for RecycledSeq<
     fn pass<'a, 'm: 'a>(decoded: &'a mut Recycled<C, MAX>) -> &'a [C::Value] {
         decoded
     }
+
+    #[inline(always)]
+    fn lend(owned: &mut Recycled<C, MAX>) -> &[C::Value] {
+        owned
+    }
 }
 
 /// `sequence<octet>`.
@@ -154,6 +200,7 @@ pub struct BorrowedOctets;
 
 impl Parameter for BorrowedOctets {
     type Decoded<'m> = OctetsRef<'m>;
+    type Owned = OwnedOctets;
     type Passed<'a> = OctetsRef<'a>;
 
     #[inline(always)]
@@ -167,6 +214,11 @@ impl Parameter for BorrowedOctets {
     fn pass<'a, 'm: 'a>(decoded: &'a mut OctetsRef<'m>) -> OctetsRef<'a> {
         *decoded
     }
+
+    #[inline(always)]
+    fn lend(owned: &mut OwnedOctets) -> OctetsRef<'_> {
+        owned.lend()
+    }
 }
 
 /// `sequence<octet, N>`.
@@ -175,6 +227,7 @@ pub struct BorrowedBoundedOctets<const N: u32>;
 
 impl<const N: u32> Parameter for BorrowedBoundedOctets<N> {
     type Decoded<'m> = zorb_cdr::Dec<BoundedOctets<N>>;
+    type Owned = OwnedOctets;
     type Passed<'a> = OctetsRef<'a>;
 
     #[inline(always)]
@@ -188,11 +241,17 @@ impl<const N: u32> Parameter for BorrowedBoundedOctets<N> {
     fn pass<'a, 'm: 'a>(decoded: &'a mut Self::Decoded<'m>) -> OctetsRef<'a> {
         OctetsRef::new(&decoded.0)
     }
+
+    #[inline(always)]
+    fn lend(owned: &mut OwnedOctets) -> OctetsRef<'_> {
+        owned.lend()
+    }
 }
 
 /// The caller's context.
 impl Parameter for Context {
     type Decoded<'m> = Self;
+    type Owned = Self;
     type Passed<'a> = &'a Self;
 
     #[inline(always)]
@@ -204,12 +263,19 @@ impl Parameter for Context {
     fn pass<'a, 'm: 'a>(decoded: &'a mut Self) -> &'a Self {
         decoded
     }
+
+    #[inline(always)]
+    fn lend(owned: &mut Self) -> &Self {
+        owned
+    }
 }
 
 /// All parameters of a method: a tuple.
 pub trait Parameters: Sized {
     /// The arguments.
     type Decoded<'m>: Send;
+    /// Those of a call from within the same ORB.
+    type Owned: Send + 'static;
 
     /// Reads them.
     ///
@@ -218,6 +284,18 @@ pub trait Parameters: Sized {
     fn decode<'m, O: ByteOrder>(
         decoder: &mut Decoder<'m, O>,
     ) -> Result<Self::Decoded<'m>, DecodeError>;
+}
+
+/// Arguments on their way into the servant's method.
+#[expect(
+    missing_debug_implementations,
+    reason = "what it holds may be anything"
+)]
+pub enum Given<'m, P: Parameters> {
+    /// Read from a message.
+    Read(P::Decoded<'m>),
+    /// Of a call from within the same ORB.
+    Owned(&'m mut P::Owned),
 }
 
 /// Arguments as they are read.

@@ -7,7 +7,7 @@ use zorb_cdr::{ByteOrder, Codec, DecodeError, Decoder, Encode, EncodeError, Enco
 /// The codecs of a result and of what is `out` or `inout`, in the order of the reply.
 pub trait Results {
     /// `()`, the value, or a tuple of them.
-    type Values;
+    type Values: Send + 'static;
 
     /// Reads them.
     ///
@@ -70,7 +70,7 @@ impl Results for () {
     }
 }
 
-impl<C: Codec> Results for (C,) {
+impl<C: Codec<Value: Send + 'static>> Results for (C,) {
     type Values = C::Value;
 
     #[inline(always)]
@@ -86,7 +86,7 @@ impl<C: Codec> Results for (C,) {
 
 macro_rules! results {
     ($($codec:ident $value:ident)*) => {
-        impl<$($codec: Codec),*> Results for ($($codec,)*) {
+        impl<$($codec: Codec<Value: Send + 'static>),*> Results for ($($codec,)*) {
             type Values = ($($codec::Value,)*);
 
             #[inline(always)]

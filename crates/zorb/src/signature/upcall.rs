@@ -1,11 +1,11 @@
 //! From a request to the servant's method, and from what that gives back to the reply.
 
-use super::parameters::{Arguments, Parameter, Parameters};
+use super::parameters::{Arguments, Given, Parameter, Parameters};
 use super::results::{Results, Written};
 use std::sync::Arc;
 use zorb_cdr::{ByteOrder, DecodeError, Decoder};
 use zorb_giop::OperationError;
-use zorb_poa::{Request, Upcall};
+use zorb_poa::{Finished, Incoming, Receipt, Request, Upcall};
 
 /// A method of a servant `S`, with parameters `P`, that gives back `R` or ends with `E`: every `async fn` of a trait of
 /// generated code is one, for any lifetime `'a` of what it borrows.
@@ -14,12 +14,20 @@ pub trait Method<'a, S, P: Parameters, R: Results, E> {
     type Calling: Future<Output = Result<R::Values, E>> + Send;
 
     /// Calls it.
-    fn call<'m: 'a>(self, servant: &'a S, arguments: &'a mut P::Decoded<'m>) -> Self::Calling;
+    fn call<'m: 'a>(self, servant: &'a S, arguments: &'a mut Given<'m, P>) -> Self::Calling;
+}
+
+/// What an upcall begins with, and owns.
+enum Source<P: Parameters> {
+    Message(Request),
+    Values(Receipt, P::Owned),
 }
 
 /// An upcall of `method`: reads the arguments, calls, writes the reply. It owns servant and request, and the arguments
 /// are borrowed from that. Nothing of it runs before it is polled.
-pub fn upcall<P, R, E, S, M>(servant: &Arc<S>, request: Request, method: M) -> Upcall
+///
+/// A call by values has nothing to read and to write; its values have to be those that `P` says.
+pub fn upcall<P, R, E, S, M>(servant: &Arc<S>, call: Incoming<'_>, method: M) -> Upcall
 where
     P: Parameters + 'static,
     R: Results + 'static,
@@ -27,15 +35,30 @@ where
     S: Send + Sync + 'static,
     M: for<'a> Method<'a, S, P, R, E> + Send + 'static,
 {
+    let mut source = match call {
+        Incoming::Message(request) => Source::<P>::Message(request),
+        Incoming::Typed(call) => {
+            let arguments = call.arguments.downcast_mut::<Option<P::Owned>>();
+            match arguments.and_then(Option::take) {
+                Some(arguments) => Source::Values(call.receipt, arguments),
+                None => return Upcall::untyped(),
+            }
+        }
+    };
     let servant = Arc::clone(servant);
     Upcall::new(async move {
-        let mut arguments = match request.arguments::<Arguments<'_, P>>() {
-            Ok(arguments) => arguments.0,
-            Err(error) => return request.system_exception(&error),
+        let (receipt, mut arguments) = match &mut source {
+            Source::Message(request) => match request.arguments::<Arguments<'_, P>>() {
+                Ok(arguments) => (request.receipt(), Given::Read(arguments.0)),
+                Err(error) => return Finished::Outcome(request.system_exception(&error)),
+            },
+            Source::Values(receipt, arguments) => (*receipt, Given::Owned(arguments)),
         };
+        let typed = matches!(arguments, Given::Owned(_));
         match method.call(&servant, &mut arguments).await {
-            Ok(values) => request.reply(Written::<R>(&values)),
-            Err(error) => request.exception(&error),
+            Ok(values) if typed => Finished::Values(values),
+            Ok(values) => Finished::Outcome(receipt.reply(&Written::<R>(&values))),
+            Err(error) => Finished::Outcome(receipt.exception(&error)),
         }
     })
 }
@@ -44,6 +67,7 @@ macro_rules! method {
     ($($p:ident $v:ident)*) => {
         impl<$($p: Parameter),*> Parameters for ($($p,)*) {
             type Decoded<'m> = ($($p::Decoded<'m>,)*);
+            type Owned = ($($p::Owned,)*);
 
             #[inline(always)]
             fn decode<'m, Order: ByteOrder>(
@@ -68,9 +92,12 @@ macro_rules! method {
             fn call<'m: 'a>(
                 self,
                 servant: &'a Servant,
-                ($($v,)*): &'a mut ($($p::Decoded<'m>,)*),
+                arguments: &'a mut Given<'m, ($($p,)*)>,
             ) -> Calling {
-                self(servant, $($p::pass($v)),*)
+                match arguments {
+                    Given::Read(($($v,)*)) => self(servant, $($p::pass($v)),*),
+                    Given::Owned(($($v,)*)) => self(servant, $($p::lend($v)),*),
+                }
             }
         }
     };

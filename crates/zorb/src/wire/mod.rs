@@ -30,5 +30,5 @@ pub(crate) use profile::{Candidate, Published, candidates, describe_unusable, ma
 pub(crate) use race::first_that_works;
 pub(crate) use server::{ServerConnection, locate_reply};
 pub(crate) use silent::Silent;
-pub(crate) use upcall::{begin, enter, released, run_upcall_in_place};
+pub(crate) use upcall::{begin, caught, enter, released, run_upcall_in_place};
 pub(crate) use waiting::{Busy, limit as wait_limit};

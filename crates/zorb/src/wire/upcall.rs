@@ -19,8 +19,9 @@ pub(crate) fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, Sys
     caught(run)
 }
 
+/// Runs what may panic, which is told as UNKNOWN.
 #[inline]
-fn caught<T>(run: impl FnOnce() -> T) -> Result<T, SystemException> {
+pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, SystemException> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(done) => Ok(done),
         Err(panic) => Err(panicked(&*panic)),

@@ -1,0 +1,69 @@
+//! What a skeleton is called with: a message, or the values themselves.
+
+use crate::request::{Receipt, Request};
+use crate::skeleton::Upcall;
+use core::any::Any;
+use core::fmt;
+use zorb_giop::{CompletionStatus, Fault};
+
+/// A call on its way to a servant.
+#[derive(Debug)]
+pub enum Incoming<'a> {
+    /// One that came as a message, from wherever.
+    Message(Request),
+    /// One from within the same ORB, whose arguments are values.
+    Typed(Typed<'a>),
+}
+
+/// A call whose arguments are values, of the types that the caller's IDL says.
+///
+/// The servant's IDL is compiled apart from the caller's, so the skeleton looks whether these are its types too, and
+/// answers [`Upcall::untyped`] if not.
+pub struct Typed<'a> {
+    /// The operation's name on the wire.
+    pub operation: &'a str,
+    /// How exceptions are told.
+    pub receipt: Receipt,
+    /// An `Option` of a tuple of them, which is taken if it is of the right type.
+    pub arguments: &'a mut (dyn Any + Send),
+}
+
+impl Incoming<'_> {
+    /// The operation's name on the wire.
+    #[must_use]
+    pub fn operation(&self) -> &[u8] {
+        match self {
+            Self::Message(request) => request.operation(),
+            Self::Typed(call) => call.operation.as_bytes(),
+        }
+    }
+
+    /// The message, for who takes nothing else; a call by values is none, and [untyped](Upcall::untyped) then.
+    #[must_use]
+    pub fn into_message(self) -> Option<Request> {
+        match self {
+            Self::Message(request) => Some(request),
+            Self::Typed(_) => None,
+        }
+    }
+
+    /// Ends the upcall of an operation that the skeleton does not know.
+    #[cold]
+    pub fn unknown_operation(&self) -> Upcall {
+        let receipt = match self {
+            Self::Message(request) => request.receipt(),
+            Self::Typed(call) => call.receipt,
+        };
+        let name = String::from_utf8_lossy(self.operation()).into_owned();
+        let exception = Fault::NoOperation(name).raise(CompletionStatus::No);
+        Upcall::ready(receipt.system_exception(&exception))
+    }
+}
+
+impl fmt::Debug for Typed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Typed")
+            .field("operation", &self.operation)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,282 @@
+//! What calls within one ORB hand over in place of messages: the values themselves.
+//!
+//! The servant must not be able to tell. So what cannot be said on the wire is refused here as it is there, a reference
+//! becomes one of the ORB's with nothing but what it says, and arguments are copies: the upcall goes on when its caller
+//! has gone, and needs them. The IDL compiler names these only for operations whose types can do with that; values,
+//! anys, and what is bounded or has text inside of something else, travel in a message all the same.
+
+use super::parameters::{
+    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue,
+    Parameter, Parameters, RecycledSeq, Taken,
+};
+use super::results::Results;
+use super::{Held, HeldOctets};
+use crate::interface::{Interface, RefCodec};
+use crate::object::ObjectRef;
+use crate::orb::Orb;
+use core::any::Any;
+use zorb_cdr::{
+    BoundedSeq, Codec, Decode, Enc, Encode, EncodeError, EncodeErrorKind, Frame, Number, Octets,
+    OctetsRef,
+};
+use zorb_poa::{Recycled, RecycledText};
+
+/// An argument of a stub, for a servant's parameter `P`.
+pub trait Give<P: Parameter>: Encode {
+    /// What the upcall gets.
+    ///
+    /// # Errors
+    /// As [`Encode::encode`].
+    fn give(&self, orb: &Orb) -> Result<P::Owned, EncodeError>;
+}
+
+/// All of them: a tuple.
+pub trait GiveAll<P: Parameters>: Encode {
+    /// What the upcall gets.
+    ///
+    /// # Errors
+    /// As [`Encode::encode`].
+    fn give(&self, orb: &Orb) -> Result<P::Owned, EncodeError>;
+}
+
+/// Octets of a call within one ORB.
+#[derive(Debug)]
+pub enum OwnedOctets {
+    /// Shared by who called.
+    Shared(Frame),
+    /// Copied.
+    Copied(Recycled<u8>),
+}
+
+impl OwnedOctets {
+    fn new(octets: &Octets<'_>) -> Result<Self, EncodeError> {
+        countable(octets.len())?;
+        Ok(match octets.shared() {
+            Some(shared) => Self::Shared(Frame::new(shared.clone())),
+            None => Self::Copied(Recycled::copied(octets)),
+        })
+    }
+
+    pub(super) fn lend(&self) -> OctetsRef<'_> {
+        match self {
+            Self::Shared(frame) => OctetsRef::whole(frame),
+            Self::Copied(octets) => OctetsRef::new(octets),
+        }
+    }
+}
+
+/// Whether so many elements can be counted.
+fn countable(found: usize) -> Result<(), EncodeError> {
+    match u32::try_from(found) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(EncodeErrorKind::TooLong { found }.into()),
+    }
+}
+
+/// Whether `text` can be a string.
+fn sayable(text: &str) -> Result<(), EncodeError> {
+    // A terminator is counted, too.
+    countable(text.len().saturating_add(1))?;
+    match text.as_bytes().contains(&0) {
+        true => Err(EncodeErrorKind::EmbeddedNul.into()),
+        false => Ok(()),
+    }
+}
+
+fn within(bound: u32, found: usize) -> Result<(), EncodeError> {
+    match found as u64 > u64::from(bound) {
+        true => Err(EncodeErrorKind::BoundExceeded { bound, found }.into()),
+        false => Ok(()),
+    }
+}
+
+/// The reference as it would be read from a message.
+fn settled<R: Interface>(reference: &R, orb: &Orb) -> Option<R> {
+    let object = reference.as_object();
+    if object.ior().is_nil() {
+        return None;
+    }
+    if object.is_plain_in(orb) {
+        return Some(reference.clone());
+    }
+    let object = ObjectRef::new(orb.clone(), object.ior().clone());
+    Some(R::unchecked_narrow(object))
+}
+
+impl<T> Give<ByValue<T>> for T
+where
+    T: Encode + for<'de> Decode<'de> + Copy + Send + 'static,
+{
+    #[inline(always)]
+    fn give(&self, _: &Orb) -> Result<T, EncodeError> {
+        Ok(*self)
+    }
+}
+
+impl Give<BorrowedText> for &str {
+    #[inline]
+    fn give(&self, _: &Orb) -> Result<RecycledText, EncodeError> {
+        sayable(self)?;
+        Ok(RecycledText::copied(self))
+    }
+}
+
+impl<T: Number + Send + Sync> Give<BorrowedNumbers<T>> for &[T]
+where
+    Self: Encode,
+{
+    #[inline]
+    fn give(&self, _: &Orb) -> Result<Recycled<T>, EncodeError> {
+        countable(self.len())?;
+        Ok(Recycled::copied(self))
+    }
+}
+
+impl<T> Give<RecycledSeq<T>> for &[T]
+where
+    T: Encode + for<'de> Decode<'de> + Clone + Send + 'static,
+{
+    #[inline]
+    fn give(&self, _: &Orb) -> Result<Recycled<T>, EncodeError> {
+        countable(self.len())?;
+        Ok(Recycled::copied(self))
+    }
+}
+
+impl<C, const N: u32> Give<RecycledSeq<C, N>> for Enc<'_, BoundedSeq<C, N>>
+where
+    C: Codec<Value: Clone + Send + 'static> + 'static,
+{
+    #[inline]
+    fn give(&self, _: &Orb) -> Result<Recycled<C, N>, EncodeError> {
+        within(N, self.0.len())?;
+        Ok(Recycled::copied(self.0))
+    }
+}
+
+impl<T> Give<ByRef<T, T>> for &T
+where
+    T: Encode + for<'de> Decode<'de> + Clone + Send + 'static,
+{
+    #[inline]
+    fn give(&self, _: &Orb) -> Result<T, EncodeError> {
+        Ok(T::clone(self))
+    }
+}
+
+impl<R: Interface> Give<Taken<RefCodec<R>>> for Held<RefCodec<R>> {
+    #[inline]
+    fn give(&self, orb: &Orb) -> Result<Option<R>, EncodeError> {
+        let reference = self.value().as_ref();
+        Ok(reference.and_then(|reference| settled(reference, orb)))
+    }
+}
+
+impl Give<BorrowedOctets> for Octets<'_> {
+    #[inline]
+    fn give(&self, _: &Orb) -> Result<OwnedOctets, EncodeError> {
+        OwnedOctets::new(self)
+    }
+}
+
+impl<const N: u32> Give<BorrowedBoundedOctets<N>> for HeldOctets<'_, N> {
+    #[inline]
+    fn give(&self, _: &Orb) -> Result<OwnedOctets, EncodeError> {
+        within(N, self.octets().len())?;
+        OwnedOctets::new(self.octets())
+    }
+}
+
+/// The codec of a result that a servant of the same ORB may give back as it is.
+pub trait Settle: Codec {
+    /// The value as its caller gets it.
+    ///
+    /// # Errors
+    /// As [`Codec::encode`].
+    fn settle(value: Self::Value, orb: &Orb) -> Result<Self::Value, EncodeError>;
+}
+
+impl<T: Encode + for<'de> Decode<'de> + 'static> Settle for T {
+    #[inline(always)]
+    fn settle(value: T, _: &Orb) -> Result<T, EncodeError> {
+        // Known at compile time. Nothing else that comes here has anything to be refused for.
+        if let Some(text) = (&value as &dyn Any).downcast_ref::<String>() {
+            sayable(text)?;
+        }
+        Ok(value)
+    }
+}
+
+impl<R: Interface> Settle for RefCodec<R> {
+    #[inline]
+    fn settle(value: Option<R>, orb: &Orb) -> Result<Option<R>, EncodeError> {
+        Ok(value.and_then(|reference| settled(&reference, orb)))
+    }
+}
+
+/// Results that a servant of the same ORB may give back as they are.
+pub trait Returned: Results {
+    /// Them as their caller gets them.
+    ///
+    /// # Errors
+    /// As [`Results::encode`].
+    fn settle(values: Self::Values, orb: &Orb) -> Result<Self::Values, EncodeError>;
+}
+
+impl Returned for () {
+    #[inline(always)]
+    fn settle((): (), _: &Orb) -> Result<(), EncodeError> {
+        Ok(())
+    }
+}
+
+impl<C: Settle<Value: Send + 'static>> Returned for (C,) {
+    #[inline(always)]
+    fn settle(value: C::Value, orb: &Orb) -> Result<C::Value, EncodeError> {
+        C::settle(value, orb)
+    }
+}
+
+macro_rules! given {
+    ($($a:ident $p:ident $v:ident)*) => {
+        impl<$($a, $p,)*> GiveAll<($($p,)*)> for ($($a,)*)
+        where
+            $($p: Parameter, $a: Give<$p>,)*
+            Self: Encode,
+        {
+            #[inline(always)]
+            fn give(&self, orb: &Orb) -> Result<($($p::Owned,)*), EncodeError> {
+                let _ = orb;
+                let ($($v,)*) = self;
+                Ok(($($v.give(orb)?,)*))
+            }
+        }
+    };
+}
+
+macro_rules! returned {
+    ($one:ident $p:ident $o:ident) => {};
+    ($($c:ident $p:ident $v:ident)*) => {
+        impl<$($c: Settle<Value: Send + 'static>),*> Returned for ($($c,)*) {
+            #[inline(always)]
+            fn settle(($($v,)*): Self::Values, orb: &Orb) -> Result<Self::Values, EncodeError> {
+                Ok(($($c::settle($v, orb)?,)*))
+            }
+        }
+    };
+}
+
+/// Implements both for these and for each shorter tuple.
+macro_rules! all {
+    () => { given!(); };
+    ($a:ident $p:ident $v:ident $($rest:tt)*) => {
+        given!($a $p $v $($rest)*);
+        returned!($a $p $v $($rest)*);
+        all!($($rest)*);
+    };
+}
+
+// As many as operations with more of either are rare; those go by message.
+all! {
+    A1 P1 v1 A2 P2 v2 A3 P3 v3 A4 P4 v4 A5 P5 v5 A6 P6 v6 A7 P7 v7 A8 P8 v8
+}
