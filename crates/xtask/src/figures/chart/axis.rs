@@ -52,6 +52,11 @@ impl Axis {
         }
     }
 
+    /// Whether it shows parts of a hundred.
+    fn is_of_a_whole(&self) -> bool {
+        self.name.contains("(%)")
+    }
+
     /// The axis that shows all of these values. Logarithms are of positive values; others do not count.
     pub(crate) fn covering(&self, values: impl IntoIterator<Item = f64>, side: Side) -> Span {
         let log = matches!(self.scale, Scale::Log | Scale::Log2);
@@ -66,6 +71,12 @@ impl Axis {
         let (low, high) = match (&self.scale, side) {
             (Scale::Names(names), _) => (0.0, names.len().max(1) as f64),
             (Scale::Linear, Side::Across) if low >= 0.0 => (0.0, (high * 1.03).max(f64::EPSILON)),
+            // More there cannot be.
+            (Scale::Linear, Side::Up)
+                if low >= 0.0 && self.is_of_a_whole() && (95.0..=100.5).contains(&high) =>
+            {
+                (0.0, 100.0_f64.max(high))
+            }
             (Scale::Linear, _) => {
                 let top = (high * 1.04).max(f64::EPSILON);
                 let step = step(top - low.min(0.0));
@@ -171,8 +182,18 @@ impl Span {
                 reason = "a tick of ours"
             )]
             Scale::Names(names) => names.get(value as usize).cloned().unwrap_or_default(),
-            Scale::Linear | Scale::Log | Scale::Log2 => number(value),
+            Scale::Linear | Scale::Log => number(value),
+            Scale::Log2 => binary(value),
         }
+    }
+}
+
+/// A power of two as an axis has it: `512`, `1,024`, `64 Ki`, `4 Mi`.
+fn binary(value: f64) -> String {
+    match value {
+        v if v >= 1_048_576.0 => format!("{} Mi", number(v / 1_048_576.0)),
+        v if v >= 4096.0 => format!("{} Ki", number(v / 1024.0)),
+        v => number(v),
     }
 }
 
@@ -313,6 +334,25 @@ mod tests {
         assert_eq!(labels.first().map(String::as_str), Some("1"));
         assert_eq!(labels.last().map(String::as_str), Some("1,024"));
         assert_eq!(labels.len(), 11);
+    }
+
+    #[test]
+    fn large_powers_of_two_are_short() {
+        let span = Axis::log2("x").covering([1.0, 4_194_304.0], Side::Across);
+        let label = |value: f64| span.label(value);
+        assert_eq!(label(1024.0), "1,024");
+        assert_eq!(label(4096.0), "4 Ki");
+        assert_eq!(label(131_072.0), "128 Ki");
+        assert_eq!(label(4_194_304.0), "4 Mi");
+    }
+
+    #[test]
+    fn an_axis_of_a_whole_ends_there() {
+        let span = Axis::linear("share (%)").covering([100.0, 12.0], Side::Up);
+        assert_eq!((span.low, span.high), (0.0, 100.0));
+        // What is above all the same is shown.
+        let span = Axis::linear("of raw (%)").covering([130.0], Side::Up);
+        assert!(span.high >= 130.0);
     }
 
     #[test]
