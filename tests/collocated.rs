@@ -90,6 +90,7 @@ macro_rules! near {
                     unsigned long long letter(in Data mark, in char c);
                     unsigned long long whatever(in Data mark, in any a);
 
+                    Point middle();
                     string no_text();
                     void refuse(in string why) raises (Refused);
                     void fail();
@@ -240,6 +241,10 @@ impl Thing for Servant {
 
     async fn whatever(&self, mark: OctetsRef<'_>, _: &zorb::Any) -> Result<u64, SystemException> {
         Ok(address(&mark))
+    }
+
+    async fn middle(&self) -> Result<Point, SystemException> {
+        Ok(line().from)
     }
 
     async fn no_text(&self) -> Result<String, SystemException> {
@@ -442,6 +447,11 @@ async fn types_of_the_same_idl_that_are_others_travel_in_messages() {
     let (at, back, _) = in_time(called).await.unwrap();
     assert_eq!(back, points);
     assert_ne!(at, address(&mark));
+    // Also where it is the result alone.
+    for _ in 0..3 {
+        let middle = in_time(near.middle()).await.unwrap();
+        assert_eq!((middle.x, middle.y), (line().from.x, line().from.y));
+    }
     // What the two have in common may be handed over.
     assert_eq!(in_time(near.at(&mark)).await.unwrap(), address(&mark));
 }

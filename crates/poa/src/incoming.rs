@@ -2,7 +2,7 @@
 
 use crate::request::{Receipt, Request};
 use crate::skeleton::Upcall;
-use core::any::Any;
+use core::any::{Any, TypeId};
 use core::fmt;
 use zorb_giop::{CompletionStatus, Fault};
 
@@ -26,6 +26,8 @@ pub struct Typed<'a> {
     pub receipt: Receipt,
     /// An `Option` of a tuple of them, which is taken if it is of the right type.
     pub arguments: &'a mut (dyn Any + Send),
+    /// The type of the results that the caller wants.
+    pub results: TypeId,
 }
 
 impl Incoming<'_> {

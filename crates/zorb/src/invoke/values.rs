@@ -9,11 +9,10 @@ use crate::object::ObjectRef;
 use crate::orb::{Orb, OrbInner};
 use crate::signature::{GiveAll, Parameters, Results};
 use crate::wire::{Arrived, caught, enter};
-use core::any::Any;
+use core::any::{Any, TypeId};
 use core::future::poll_fn;
 use core::marker::PhantomData;
 use core::pin::Pin;
-use core::sync::atomic::AtomicBool;
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -108,6 +107,7 @@ where
             operation,
             receipt,
             arguments: &mut arguments,
+            results: TypeId::of::<R::Values>(),
         }))
     }
 
@@ -144,7 +144,11 @@ impl ObjectRef {
         values: &'a mut dyn Values,
     ) -> Near<'a> {
         // A text that is to be mislabelled is what a message makes of it.
-        if object.manager().state() != State::Active || self.char_code_set().is_some() {
+        // And a time limit counts from before the servant is called.
+        if object.manager().state() != State::Active
+            || self.char_code_set().is_some()
+            || self.round_trip_timeout().is_some()
+        {
             return Near::Away;
         }
         let orb = self.orb().inner();
@@ -175,9 +179,7 @@ impl ObjectRef {
             // Whoever is gone wants no answer.
             let _ = over.send((outcome, place));
         });
-        let ended = async { outcome.await.map_err(|_| runtime_gone()) };
-        // It is with the servant from the beginning.
-        let (outcome, place) = self.within_limit(&AtomicBool::new(true), ended).await?;
+        let (outcome, place) = outcome.await.map_err(|_| runtime_gone())?;
         values.take(place);
         match outcome {
             Outcome::Silent => Ok(None),

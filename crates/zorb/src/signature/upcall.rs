@@ -2,6 +2,7 @@
 
 use super::parameters::{Arguments, Given, Parameter, Parameters};
 use super::results::{Results, Written};
+use core::any::TypeId;
 use std::sync::Arc;
 use zorb_cdr::{ByteOrder, DecodeError, Decoder};
 use zorb_giop::OperationError;
@@ -37,6 +38,10 @@ where
 {
     let mut source = match call {
         Incoming::Message(request) => Source::<P>::Message(request),
+        // Looked at before the servant is called: there is no way back from there.
+        Incoming::Typed(call) if call.results != TypeId::of::<R::Values>() => {
+            return Upcall::untyped();
+        }
         Incoming::Typed(call) => {
             let arguments = call.arguments.downcast_mut::<Option<P::Owned>>();
             match arguments.and_then(Option::take) {
