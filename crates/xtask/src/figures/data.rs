@@ -94,7 +94,7 @@ impl Data {
             version => format!(" omniORB {version}."),
         };
         format!(
-            "{quick}{date} UTC, commit {commit}, {} rounds. {cpu}, {cpus} CPUs, {kernel}, load before the run {load}.{omniorb}{missing}",
+            "{quick}{date} UTC, commit {commit}, up to {} rounds. {cpu}, {cpus} CPUs, {kernel}, load before the run {load}.{omniorb}{missing}",
             self.rounds
         )
     }

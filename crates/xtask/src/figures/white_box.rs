@@ -404,7 +404,12 @@ fn findings(data: &Data) -> Vec<Finding> {
                     us(worked),
                     percent(system, worked)
                 );
-                (seen, Holds::when(system > 0.5 * worked))
+                let holds = match system / worked {
+                    share if share < 0.45 => Holds::No,
+                    share if share <= 0.65 => Holds::Yes,
+                    _ => Holds::InPart,
+                };
+                (seen, holds)
             },
         ),
         Finding::new(

@@ -25,7 +25,19 @@ impl Machine {
     /// This one, now.
     pub(crate) fn here() -> Self {
         let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let changed = said("git", &["status", "--porcelain", "--untracked-files=no"]);
+        // What a run itself writes is no change of what is measured.
+        let changed = said(
+            "git",
+            &[
+                "status",
+                "--porcelain",
+                "--untracked-files=no",
+                "--",
+                ".",
+                ":!docs/figures",
+                ":!docs/papers.md",
+            ],
+        );
         let commit = said("git", &["rev-parse", "--short=12", "HEAD"]);
         Self {
             date: said("date", &["-u", "+%Y-%m-%d %H:%M"]),

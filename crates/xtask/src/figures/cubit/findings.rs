@@ -57,7 +57,8 @@ fn transports(data: &Data) -> Vec<Finding> {
                 let seen = format!(
                     "zorb makes {a} to {b} more calls over UNIX sockets, omniORB {c} to {d}"
                 );
-                let holds = match (low > 0.0, omni_low > 0.0) {
+                let about = |low: f64, high: f64| (0.15..=0.55).contains(&low) && high <= 0.55;
+                let holds = match (about(low, high), about(omni_low, omni_high)) {
                     (true, true) => Holds::Yes,
                     (false, false) if high < 0.0 && omni_high < 0.0 => Holds::No,
                     _ => Holds::InPart,
