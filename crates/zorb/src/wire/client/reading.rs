@@ -51,10 +51,12 @@ impl State {
     }
 
     /// To be said before the reactor is asked to listen. `mine`: what whoever asks waits for; `leads`: whether it is to
-    /// be woken, and not the driver, unless others have come.
-    fn arm(&mut self, mine: Option<&Mine>, leads: bool, waker: &Waker) {
+    /// be woken, and not the driver, unless others have come. False when the connection has come to its end, of which
+    /// nobody will wake who asks: it was told before.
+    #[must_use]
+    fn arm(&mut self, mine: Option<&Mine>, leads: bool, waker: &Waker) -> bool {
         if self.end.is_some() {
-            return;
+            return false;
         }
         self.armed = true;
         self.leader = None;
@@ -66,6 +68,7 @@ impl State {
                 self.leader = Some(mine.id);
             }
         }
+        true
     }
 }
 
@@ -151,7 +154,13 @@ impl ClientConnection {
                 let (is_waiting, others) = state.look_for(mine.as_deref_mut());
                 waits = is_waiting;
                 if mine.is_some() && others == 0 && !waits && reading.waiting.is_unwatched() {
-                    // Mine is here. The driver looks after the connection.
+                    // Mine is here. The driver looks after the connection, as long as it knows that it has to.
+                    drop(state);
+                    if !self.unwatched.load(Ordering::Relaxed)
+                        && !self.unwatched.swap(true, Ordering::AcqRel)
+                    {
+                        self.link.outbound.driver.ring();
+                    }
                     return Ok(Turn::Over);
                 }
                 let leads = waits && others == 0 && !self.link.outbound.is_blocked();
@@ -162,7 +171,9 @@ impl ClientConnection {
                         Some(mine.policy)
                     }
                     _ => {
-                        state.arm(mine.filter(|_| waits), leads, cx.waker());
+                        if !state.arm(mine.filter(|_| waits), leads, cx.waker()) {
+                            return Ok(Turn::Over);
+                        }
                         None
                     }
                 }
@@ -183,7 +194,12 @@ impl ClientConnection {
                         let_others_run(cx);
                         return Ok(Turn::Over);
                     }
-                    Tried::Sleep => self.state().arm(mine.as_deref(), true, cx.waker()),
+                    Tried::Sleep => {
+                        // The end may have come while we tried.
+                        if !self.state().arm(mine.as_deref(), true, cx.waker()) {
+                            return Ok(Turn::Over);
+                        }
+                    }
                 }
             }
             if self.poll_read(reading)?.is_pending() {
@@ -196,8 +212,9 @@ impl ClientConnection {
 
     /// Reads what the reactor knows of, or has it listen, which has been [announced](State::arm).
     fn poll_read(&self, reading: &mut Reading) -> Result<Poll<()>, End> {
-        let read = (self.link).poll_read(reading, &mut Context::from_waker(&self.listener));
+        // First: a driver that is woken by what comes is to read, and not to think that somebody else looks.
         self.unwatched.store(false, Ordering::Release);
+        let read = (self.link).poll_read(reading, &mut Context::from_waker(&self.listener));
         match read {
             Poll::Ready(come) => come.map(Poll::Ready),
             Poll::Pending => Ok(Poll::Pending),
@@ -296,10 +313,14 @@ impl ClientConnection {
             match self.link.read_blocking(reading, left)? {
                 Blocked::Read | Blocked::InVain => {}
                 Blocked::Cannot => {
-                    self.state().arm(Some(mine), true, &blocking::waker());
+                    if !self.state().arm(Some(mine), true, &blocking::waker()) {
+                        return Ok(Led::Done);
+                    }
                     if self.poll_read(reading)?.is_pending() {
                         return Ok(Led::Asleep);
                     }
+                    // The reactor does not listen after all.
+                    self.state().armed = false;
                 }
             }
         }
