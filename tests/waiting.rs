@@ -252,15 +252,21 @@ async fn tasks_and_timers_run_while_another_task_calls_without_a_pause() {
 fn served_by_hand(listener: &TcpListener, requests: usize) -> std::io::Result<usize> {
     let (mut stream, _) = listener.accept()?;
     stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    answer(&mut stream, requests)?;
+    stream.shutdown(std::net::Shutdown::Write)?;
+    stream.read(&mut [0; 64])
+}
+
+/// Answers so many requests.
+fn answer(stream: &mut TcpStream, requests: usize) -> std::io::Result<()> {
     for _ in 0..requests {
-        let id = request(&mut stream)?;
+        let id = request(stream)?;
         let mut reply = b"GIOP\x01\x02\x01\x01\x0c\0\0\0".to_vec();
         reply.extend_from_slice(&id);
         reply.extend_from_slice(&[0; 8]);
         stream.write_all(&reply)?;
     }
-    stream.shutdown(std::net::Shutdown::Write)?;
-    stream.read(&mut [0; 64])
+    Ok(())
 }
 
 /// The id of the next request, as it came.
@@ -303,4 +309,34 @@ async fn a_reference_may_wait_otherwise_than_its_orb() {
     }
     assert_eq!(spinning, echo);
     let _: &ObjectRef = spinning.as_object();
+}
+
+/// Answers so many requests, reads another, and says nothing more until its end is let go.
+fn falls_silent(listener: &TcpListener, requests: usize) -> std::io::Result<TcpStream> {
+    let (mut stream, _) = listener.accept()?;
+    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
+    answer(&mut stream, requests)?;
+    request(&mut stream)?;
+    Ok(stream)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_end_that_comes_while_a_caller_tries_is_found_by_it() {
+    for _ in 0..30 {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("corbaloc:iiop:1.2@{}/Echo", listener.local_addr().unwrap());
+        let silent = tokio::task::spawn_blocking(move || falls_silent(&listener, 8));
+        // The longest there is, so that the end comes within it.
+        let policy = WaitPolicy::Spin(WaitPolicy::LONGEST);
+        let client = Orb::builder().wait_policy(policy).build().await.unwrap();
+        let there = client.string_to_object(&url).await.unwrap();
+        let echo: EchoRef = there.unchecked_narrow();
+        for _ in 0..8 {
+            in_time(echo.nothing()).await.unwrap();
+        }
+        let call = tokio::spawn(async move { echo.nothing().await });
+        let _silent = in_time(silent).await.unwrap().unwrap();
+        client.shutdown(false).await.unwrap();
+        in_time(call).await.unwrap().unwrap_err();
+    }
 }
