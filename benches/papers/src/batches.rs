@@ -27,24 +27,43 @@ pub fn time<S>(
     state: &mut S,
     most: usize,
     patience: Duration,
+    prepare: impl FnMut(&mut S, usize),
+    batch: impl FnMut(&mut S, usize),
+) -> Times {
+    let begin = Instant::now();
+    time_by(|_| begin.elapsed(), state, most, patience, prepare, batch)
+}
+
+/// The same by any clock, which may look at `state`.
+fn time_by<S>(
+    clock: impl Fn(&S) -> Duration,
+    state: &mut S,
+    most: usize,
+    patience: Duration,
     mut prepare: impl FnMut(&mut S, usize),
     mut batch: impl FnMut(&mut S, usize),
 ) -> Times {
     let mut once = |length: usize| {
         prepare(state, length);
-        let start = Instant::now();
+        let start = clock(state);
         batch(state, length);
-        start.elapsed()
+        let end = clock(state);
+        (end - start, end)
     };
-    let begin = Instant::now();
     let mut length = 1;
-    // Whatever is called for the first time is slow, so that every length is tried three times.
-    while length < most && (0..3).all(|_| once(length) < LONG) {
+    // Whatever is called for the first time is slow, and whoever is kept from the CPU too: the fastest of three counts.
+    let fastest = |length, once: &mut dyn FnMut(usize) -> (Duration, Duration)| {
+        (0..3).map(|_| once(length).0).min()
+    };
+    while length < most && fastest(length, &mut once) < Some(LONG) {
         length = (2 * length).min(most);
     }
     let mut each = Vec::with_capacity(MOST);
-    while each.len() < LEAST || (each.len() < MOST && begin.elapsed() < patience) {
-        each.push(once(length).as_secs_f64() * 1e9 / length as f64);
+    let mut now = Duration::ZERO;
+    while each.len() < LEAST || (each.len() < MOST && now < patience) {
+        let (took, end) = once(length);
+        now = end;
+        each.push(took.as_secs_f64() * 1e9 / length as f64);
     }
     each.sort_by(f64::total_cmp);
     let at = |part: f64| each[(part * (each.len() - 1) as f64).round() as usize];
@@ -59,19 +78,51 @@ pub fn time<S>(
 mod tests {
     use super::*;
 
+    /// Time that passes by what is done.
+    #[derive(Default)]
+    struct Made {
+        now: Duration,
+        lengths: Vec<usize>,
+    }
+
+    fn made(each: Duration, most: usize, patience: Duration) -> (Times, Vec<usize>) {
+        let mut made = Made::default();
+        let batch = |made: &mut Made, length: usize| {
+            made.now += each * u32::try_from(length).unwrap();
+            made.lengths.push(length);
+        };
+        let times = time_by(
+            |made: &Made| made.now,
+            &mut made,
+            most,
+            patience,
+            |_, _| (),
+            batch,
+        );
+        (times, made.lengths)
+    }
+
     #[test]
-    fn a_batch_is_as_long_as_the_clock_needs_it_and_no_longer_than_it_may_be() {
-        let mut lengths = Vec::new();
-        let nothing = |_: &mut Vec<usize>, _| ();
-        let times = time(&mut lengths, 64, Duration::ZERO, nothing, |seen, length| {
-            seen.push(length);
-        });
-        assert_eq!(lengths.last(), Some(&64));
-        assert_eq!(times.calls, LEAST * 64);
-        assert!(times.p50_ns <= times.p99_ns);
-        let slow = time(&mut lengths, 64, Duration::ZERO, nothing, |_, _| {
-            std::thread::sleep(LONG);
-        });
-        assert_eq!(slow.calls, LEAST);
+    fn a_batch_is_as_long_as_the_clock_needs_it() {
+        let (times, lengths) = made(Duration::from_micros(1), 64, Duration::ZERO);
+        assert_eq!(lengths.last(), Some(&16));
+        assert_eq!(times.calls, LEAST * 16);
+        assert!((times.p50_ns - 1000.0).abs() < 1e-6, "{}", times.p50_ns);
+        assert!((times.p99_ns - 1000.0).abs() < 1e-6, "{}", times.p99_ns);
+    }
+
+    #[test]
+    fn a_batch_is_no_longer_than_it_may_be() {
+        let (times, lengths) = made(Duration::ZERO, 48, Duration::ZERO);
+        assert_eq!(lengths.last(), Some(&48));
+        assert_eq!(times.calls, LEAST * 48);
+    }
+
+    #[test]
+    fn batches_are_timed_until_patience_is_over() {
+        let each = Duration::from_micros(20);
+        let (times, _) = made(each, 64, Duration::from_micros(1000));
+        // Three of them found out how long a batch is to be.
+        assert_eq!(times.calls, 1000 / 20 - 3);
     }
 }
