@@ -8,7 +8,6 @@
 mod cells;
 mod claims;
 mod compare;
-#[allow(dead_code, reason = "the experiments that use all of it are to come")]
 mod figures;
 mod idl;
 mod list;

@@ -1,6 +1,5 @@
 //! Measuring programs from outside: what they are, where they run, what they took.
 
-#[allow(dead_code, reason = "the experiments that use all of it are to come")]
 pub(crate) mod dialogue;
 pub(crate) mod instructions;
 pub(crate) mod machine;
