@@ -5,6 +5,7 @@ use crate::compare::cell::{Cell, Stat};
 use crate::measure::machine::{self, Machine};
 use crate::measure::place::Cpus;
 use crate::measure::programs::Abilities;
+use crate::measure::quiet;
 use crate::measure::run::{Sample, Server, Work};
 use crate::measure::statistics::{median, median_ratio};
 use serde::Serialize;
@@ -29,6 +30,8 @@ pub(crate) struct Results {
     cpus: Cpus,
     rounds: usize,
     loads: Vec<f64>,
+    /// What was not as it has to be.
+    warning: Option<String>,
     pub(crate) all: Vec<Asked>,
 }
 
@@ -52,6 +55,8 @@ struct File<'a> {
     rounds: usize,
     /// Of the last minute, after each round.
     loads: &'a [f64],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<&'a str>,
     samples: Vec<Entry<'a>>,
 }
 
@@ -66,11 +71,18 @@ pub(crate) fn measure(
 ) -> Result<Results, String> {
     let (rounds, share) = options.effort();
     let cpus = Cpus::pick()?;
+    // To see that everything runs no machine has to be quiet.
+    let warning = if options.quick {
+        None
+    } else {
+        quiet::wait().err()
+    };
     let mut results = Results {
         machine: Machine::here(),
         cpus,
         rounds,
         loads: Vec::new(),
+        warning,
         all: cells
             .iter()
             .map(|cell| Asked::new(*cell, abilities))
@@ -137,7 +149,9 @@ impl Results {
     pub(crate) fn head(&self) -> String {
         let worst = self.loads.iter().copied().fold(0.0, f64::max);
         let (machine, cpus, rounds) = (self.machine.lines(), self.cpus, self.rounds);
-        format!("{machine}- {rounds} rounds, the highest load after one {worst}; {cpus}\n")
+        let warning = self.warning.as_ref();
+        let warning = warning.map_or_else(String::new, |why| format!("- Warning: {why}\n"));
+        format!("{machine}- {rounds} rounds, the highest load after one {worst}; {cpus}\n{warning}")
     }
 
     /// Every round, as JSON.
@@ -165,6 +179,7 @@ impl Results {
             placements: self.cpus.to_string(),
             rounds: self.rounds,
             loads: &self.loads,
+            warning: self.warning.as_deref(),
             samples,
         };
         // A sample a line, so that a difference between two runs can be read.
@@ -213,6 +228,7 @@ pub(crate) mod tests {
             cpus: Cpus::pick().unwrap_or_else(|_| Cpus::only(0)),
             rounds,
             loads: vec![0.0; rounds],
+            warning: None,
             all: all.collect(),
         }
     }

@@ -24,6 +24,9 @@ pub(crate) struct Point {
     /// The median over the rounds of what a hundredth of the calls took longer than.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) p99: Option<f64>,
+    /// How many rounds there are a value of; 0 in data of before that was kept.
+    #[serde(default)]
+    pub(crate) rounds: usize,
     pub(crate) unit: String,
 }
 
@@ -37,6 +40,9 @@ pub(crate) struct Data {
     pub(crate) quick: bool,
     /// Who is missing, and why.
     pub(crate) missing: Vec<String>,
+    /// What was not as it has to be when this was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) warnings: Vec<String>,
     pub(crate) points: Vec<Point>,
 }
 
@@ -84,6 +90,10 @@ impl Data {
             [] => String::new(),
             all => format!(" Missing: {}.", all.join("; ")),
         };
+        let warnings = match self.warnings.as_slice() {
+            [] => String::new(),
+            all => format!(" Warning: {}.", all.join("; ")),
+        };
         let quick = if self.quick {
             "A quick look, no measurement. "
         } else {
@@ -94,7 +104,7 @@ impl Data {
             version => format!(" omniORB {version}."),
         };
         format!(
-            "{quick}{date} UTC, commit {commit}, up to {} rounds. {cpu}, {cpus} CPUs, {kernel}, load before the run {load}.{omniorb}{missing}",
+            "{quick}{date} UTC, commit {commit}, up to {} rounds. {cpu}, {cpus} CPUs, {kernel}, load before the run {load}.{omniorb}{missing}{warnings}",
             self.rounds
         )
     }
@@ -174,6 +184,7 @@ impl Collected {
                 low: at(0.25)?,
                 high: at(0.75)?,
                 p99: quantile(&p99s, 0.5),
+                rounds: values.len(),
                 unit: place.unit.to_owned(),
             })
         };
@@ -203,6 +214,7 @@ pub(crate) mod tests {
                 low: value,
                 high: value,
                 p99: None,
+                rounds: 5,
                 unit: "µs".to_owned(),
             };
         Data {
@@ -221,6 +233,7 @@ pub(crate) mod tests {
             rounds: 5,
             quick: false,
             missing: Vec::new(),
+            warnings: Vec::new(),
             points: points.iter().map(point).collect(),
         }
     }
@@ -256,6 +269,7 @@ pub(crate) mod tests {
             ..
         } = points[1];
         assert_eq!((low, value, high, p99), (2.0, 3.0, 4.0, Some(30.0)));
+        assert_eq!((points[0].rounds, points[1].rounds), (1, 5));
     }
 
     #[test]
@@ -276,13 +290,26 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_caption_says_what_is_missing() {
+    fn data_of_before_points_knew_their_rounds_is_still_read() {
+        let data = data(&[("p", "zorb", 1.0, None, 2.5)]);
+        let text = data.to_json().unwrap();
+        assert!(text.contains("\"rounds\":5,"), "{text}");
+        let old: Data = serde_json::from_str(&text.replace("\"rounds\":5,", "")).unwrap();
+        assert_eq!(old.points[0].rounds, 0);
+        assert_eq!(old.points[0].value, 2.5);
+    }
+
+    #[test]
+    fn a_caption_says_what_is_missing_and_what_was_wrong() {
         let mut data = data(&[]);
-        assert!(!data.caption().contains("issing"));
+        let caption = data.caption();
+        assert!(!caption.contains("issing") && !caption.contains("arning"));
+        data.warnings.push("others used 1.2 CPUs".to_owned());
         data.missing.push("omniORB (not installed)".to_owned());
         let caption = data.caption();
         for words in [
             "Missing: omniORB (not installed).",
+            "Warning: others used 1.2 CPUs.",
             "0123456789ab",
             "Some CPU, 2 CPUs",
         ] {

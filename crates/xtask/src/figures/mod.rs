@@ -19,7 +19,7 @@ mod white_box;
 use crate::claims::Row;
 use crate::measure::machine::Machine;
 use crate::measure::place::Cpus;
-use crate::measure::{programs, tools};
+use crate::measure::{programs, quiet, tools};
 use crate::peers;
 use crate::step::{Done, root, target};
 use chart::Chart;
@@ -66,8 +66,8 @@ fn tables(experiment: &Experiment, data: &Data) -> String {
     String::new()
 }
 
-/// Rounds of a run for figures, and of a quick one.
-const ROUNDS: usize = 9;
+/// Rounds of a run for figures, all of which take some twenty minutes, and of a quick one.
+const ROUNDS: usize = 5;
 const QUICK_ROUNDS: usize = 2;
 
 /// Which experiments, and how.
@@ -196,6 +196,9 @@ fn ready(options: &Options) -> Result<Session, String> {
 }
 
 fn one(session: &Session, out: &Out, experiment: &Experiment) -> Done {
+    // A quick look is no measurement, and is had on machines that are never quiet.
+    let waited = session.pick(quiet::wait as fn() -> _, || Ok(()))();
+    let warnings = Vec::from_iter(waited.err());
     let machine = Machine::here();
     session.begin(experiment.name);
     let measured = (experiment.measure)(session);
@@ -206,6 +209,7 @@ fn one(session: &Session, out: &Out, experiment: &Experiment) -> Done {
         rounds: session.rounds,
         quick: session.quick,
         missing,
+        warnings,
         points: measured?,
     };
     data.write(&out.data(experiment.name))?;
