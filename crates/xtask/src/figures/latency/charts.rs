@@ -35,6 +35,7 @@ fn servants(data: &Data, way: &str) -> Vec<Panel> {
         ("train", "request train"),
         ("robin", "round robin"),
         ("random", "random"),
+        ("worst", "the last one"),
     ];
     let panels = orders
         .into_iter()
@@ -64,6 +65,18 @@ fn operations(data: &Data) -> Vec<Panel> {
         .into_iter()
         .flat_map(|(order, title)| pair(data, &format!("operations {order}"), title, &x))
         .collect()
+}
+
+/// The paper's last two orders with what they are about: operations as well as servants.
+fn hundred(data: &Data) -> Vec<Panel> {
+    let x = Axis::log("servants in the server");
+    [
+        ("random", "any operation of any servant"),
+        ("worst", "the last of the last"),
+    ]
+    .into_iter()
+    .flat_map(|(order, title)| pair(data, &format!("hundred {order}"), title, &x))
+    .collect()
 }
 
 pub(super) fn all(data: &Data) -> Vec<Chart> {
@@ -114,6 +127,11 @@ pub(super) fn all(data: &Data) -> Vec<Chart> {
             "types-one-way",
             "One-way calls with the other types (Section 3.2)",
             types(data, "oneway_"),
+        ),
+        chart(
+            "worst",
+            "Two-way calls to servants with 100 operations, random and worst case (Sections 3.7.3 and 3.7.4; Figures 31 and 32)",
+            hundred(data),
         ),
         chart(
             "operations",

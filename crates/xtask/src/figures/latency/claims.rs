@@ -50,6 +50,7 @@ pub(super) fn all(data: &Data) -> Vec<Finding> {
     [
         without_parameters(data),
         with_parameters(data),
+        worst_case(data),
         summary(data),
     ]
     .concat()
@@ -197,6 +198,41 @@ fn with_parameters(data: &Data) -> Vec<Finding> {
     ]
 }
 
+/// Section 5.3, from outside: what the demultiplexing experiment looks at within one process.
+fn worst_case(data: &Data) -> Vec<Finding> {
+    let beside = |series, servants| {
+        let of = |order: &str| at(data, &format!("hundred {order}"), series, servants);
+        ratio(of("worst"), of("random"))
+    };
+    let far = grows(data, "hundred worst", FEW, 100_000);
+    vec![
+        Finding::new(
+            "With 500 servants and 100 operations the last operation of the last servant takes 1.87 times as long as any of any where both are searched from the first, and no longer where they are hashed or indexed (5.3.2; Figures 31 and 32)",
+            [beside(ZORB, MANY), beside(OMNIORB, MANY)],
+            |[ours, theirs]| {
+                let seen = format!(
+                    "the last of the last beside any of any, whole calls: zorb {}, omniORB {}",
+                    times(ours),
+                    times(theirs)
+                );
+                (seen, both(ours <= EQUAL, theirs <= EQUAL))
+            },
+        ),
+        Finding::new(
+            "In the worst case, too, the number of servants does not matter where they are hashed or indexed (5.3.2; Figure 32)",
+            far,
+            |[ours, theirs]| {
+                let seen = format!(
+                    "the last operation of the last of 100,000 servants beside that of the only one: zorb {}, omniORB {}",
+                    times(ours),
+                    times(theirs)
+                );
+                (seen, both(ours <= EQUAL, theirs <= EQUAL))
+            },
+        ),
+    ]
+}
+
 /// Section 4.5.
 fn summary(data: &Data) -> Vec<Finding> {
     let share = |series| {
@@ -294,6 +330,21 @@ mod tests {
             servants.seen
         );
         assert_eq!(of("A train of requests").holds, Holds::Unknown);
+        let searched = data(&[
+            ("hundred random, same", ZORB, 500.0, None, 10.0),
+            ("hundred worst, same", ZORB, 500.0, None, 9.0),
+            ("hundred random, same", OMNIORB, 500.0, None, 10.0),
+            ("hundred worst, same", OMNIORB, 500.0, None, 15.0),
+        ]);
+        let found = all(&searched);
+        let of = |words: &str| found.iter().find(|f| f.claim.contains(words)).unwrap();
+        let last = of("the last operation of the last servant takes 1.87");
+        assert_eq!(last.holds, Holds::InPart);
+        assert!(
+            last.seen.contains("zorb ×0.90, omniORB ×1.50"),
+            "{}",
+            last.seen
+        );
     }
 
     #[test]

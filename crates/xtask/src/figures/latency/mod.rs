@@ -15,6 +15,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     paper: "Gokhale and Schmidt, *Measuring and Optimizing CORBA Latency and Scalability Over High-speed Networks*, Figures 6 to 26",
     question: "How long does a call take: one-way and two-way, without parameters and with sequences of six types, on servers \
         with 1 to 100,000 servants that are called in the paper's four orders, and on interfaces with 1, 10 and 100 operations? \
+        The worst case is the last operation of the last servant, every time; it is the worst for who searches from the first, \
+        and the best for caches. \
         All calls are by static stubs: zorb has no dynamic invocation interface, so the halves of the figures that are \
         about one have no counterpart here. The raw floor has no servants and no operations. Of one-way calls only the whole is \
         timed, until the server has served the last one, so a time here is the inverse of a rate.",
@@ -67,7 +69,7 @@ fn asked_at(session: &Session, servants: usize) -> Vec<Asked> {
         });
     };
     for (way, one_way) in [("", false), ("oneway_", true)] {
-        for order in ["train", "robin", "random"] {
+        for order in ["train", "robin", "random", "worst"] {
             let what = format!("{way}noparams 0 {servants} {order}");
             ask(
                 format!("{way}noparams {order}"),
@@ -94,6 +96,11 @@ fn asked_at(session: &Session, servants: usize) -> Vec<Asked> {
                 );
             }
         }
+    }
+    // The paper's last two orders choose operations too.
+    for order in ["random", "worst"] {
+        let what = format!("ops100 0 {servants} {order}");
+        ask(format!("hundred {order}"), servants, what, false, false);
     }
     if servants == MANY {
         for operations in [1, 10, 100] {
@@ -125,7 +132,9 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
             // Growing is not measured.
             for contender in &mut contenders {
                 if contender.series != programs::RAW {
-                    contender.ask(&format!("noparams 0 {servants} robin 1 0"))?;
+                    for of in ["noparams", "ops100"] {
+                        contender.ask(&format!("{of} 0 {servants} robin 1 0"))?;
+                    }
                 }
             }
             let what = format!("round {round} of {}, {servants} servants", session.rounds);
@@ -165,5 +174,30 @@ fn beside_sockets(contender: &Contender) -> Place {
         x,
         label: Some(label.to_owned()),
         unit: "µs",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::place::Cpus;
+
+    #[test]
+    fn every_order_of_the_papers_is_asked_for_at_every_number_of_servants() {
+        let session = Session::new(false, 1, Cpus::only(0), Ok(()));
+        for servants in SERVANTS {
+            let asked = asked_at(&session, servants);
+            for order in ["train", "robin", "random", "worst"] {
+                let request = format!("noparams 0 {servants} {order} 700 100");
+                let panel = format!("noparams {order}");
+                let one = asked.iter().find(|one| one.panel == panel).unwrap();
+                assert_eq!((&one.request, one.x), (&request, servants as f64));
+                let way = format!("oneway_noparams {order}");
+                assert!(asked.iter().any(|one| one.panel == way && one.one_way));
+            }
+            let last = asked.iter().find(|one| one.panel == "hundred worst");
+            let request = format!("ops100 0 {servants} worst 700 100");
+            assert_eq!(last.unwrap().request, request);
+        }
     }
 }
