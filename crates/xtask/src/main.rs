@@ -11,6 +11,7 @@ mod compare;
 mod figures;
 mod idl;
 mod list;
+mod markers;
 mod measure;
 mod peers;
 mod soak;

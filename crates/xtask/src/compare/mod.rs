@@ -2,7 +2,6 @@
 
 mod cell;
 mod matrix;
-pub(crate) mod page;
 mod results;
 mod table;
 
@@ -10,6 +9,7 @@ pub(crate) use cell::{Cell, Stat};
 pub(crate) use matrix::{four_threads, work};
 pub(crate) use results::{Asked, Results, measure as measure_cells};
 
+use crate::markers;
 use crate::measure::programs::{self, Abilities};
 use crate::step::{Done, root, target};
 use clap::Args;
@@ -71,7 +71,7 @@ fn record(results: &Results, tables: &str) -> Done {
     let text = results.to_json()?;
     let file = root().join("benches/compare.json");
     std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
-    page::fill(
+    markers::fill(
         &page_file(),
         "figures",
         &format!("{}\n{tables}", results.head()),
@@ -80,7 +80,7 @@ fn record(results: &Results, tables: &str) -> Done {
 
 /// Fills in what the claims came to.
 pub(crate) fn record_claims(lines: &str) -> Done {
-    page::fill(&page_file(), "claims", lines)
+    markers::fill(&page_file(), "claims", lines)
 }
 
 fn page_file() -> PathBuf {

@@ -78,7 +78,6 @@ impl Data {
     pub(crate) fn caption(&self) -> String {
         let Machine {
             date,
-            commit,
             cpu,
             cpus,
             kernel,
@@ -86,6 +85,7 @@ impl Data {
             omniorb,
             ..
         } = &self.machine;
+        let commit = self.machine.commit();
         let missing = match self.missing.as_slice() {
             [] => String::new(),
             all => format!(" Missing: {}.", all.join("; ")),
@@ -100,13 +100,23 @@ impl Data {
             ""
         };
         let omniorb = match omniorb.as_str() {
-            "" => String::new(),
-            version => format!(" omniORB {version}."),
+            version if !version.is_empty() && self.has_omniorb() => {
+                format!(" omniORB {version}.")
+            }
+            _ => String::new(),
         };
         format!(
-            "{quick}{date} UTC, commit {commit}, up to {} rounds. {cpu}, {cpus} CPUs, {kernel}, load before the run {load}.{omniorb}{missing}{warnings}",
+            "{quick}{date} UTC, {commit}, up to {} rounds. {cpu}, {cpus} CPUs, {kernel}, load before the run {load}.{omniorb}{missing}{warnings}",
             self.rounds
         )
+    }
+
+    /// Whether anything of omniORB's has been measured: some experiments are of zorb alone.
+    fn has_omniorb(&self) -> bool {
+        let named = |text: &str| text.contains("omniORB");
+        self.points.iter().any(|point| {
+            named(&point.series) || named(&point.panel) || point.label.as_deref().is_some_and(named)
+        })
     }
 
     /// Reads what an earlier run left.
@@ -314,6 +324,23 @@ pub(crate) mod tests {
             "Some CPU, 2 CPUs",
         ] {
             assert!(caption.contains(words), "{caption}");
+        }
+    }
+
+    #[test]
+    fn a_caption_names_omniorb_where_something_of_it_is_shown() {
+        let caption = |points: &[(&str, &str, f64, Option<&str>, f64)]| {
+            let mut data = data(points);
+            data.machine.omniorb = "4.2.5".to_owned();
+            data.caption()
+        };
+        assert!(!caption(&[("p", "zorb", 1.0, None, 2.5)]).contains("omniORB"));
+        for shown in [
+            ("p", "omniORB", 1.0, None, 2.5),
+            ("times, omniORB, same", "GIOP 1.2 over TCP", 1.0, None, 2.5),
+            ("look-ups", "the rest", 1.0, Some("omniORB, oneway"), 2.5),
+        ] {
+            assert!(caption(&[shown]).contains("omniORB 4.2.5."), "{shown:?}");
         }
     }
 

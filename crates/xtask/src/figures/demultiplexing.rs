@@ -4,8 +4,9 @@ use crate::claims::Aim;
 use crate::figures::Experiment;
 use crate::figures::chart::{Axis, Chart, Panel};
 use crate::figures::data::{Collected, Data, Place, Point};
-use crate::figures::finding::{Finding, Holds, growth, with_unit};
+use crate::figures::finding::{Finding, Holds, Placed, growth, with_unit};
 use crate::figures::session::Session;
+use crate::figures::source;
 use crate::measure::dialogue::{Dialogue, Pair};
 use crate::measure::place::Placement;
 use crate::measure::programs::ours;
@@ -13,14 +14,17 @@ use crate::measure::statistics::three_digits;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "demultiplexing",
-    paper: "Gokhale and Schmidt, Measuring and Optimizing CORBA Latency and Scalability Over High-speed Networks, Figures 30 to 32; \
-            Pyarali, Patterns for Providing Real-Time Guarantees in DOC Middleware, section 3.3",
+    sources: &[
+        (source::LATENCY, "Figures 30 to 32"),
+        (source::DISSERTATION, "section 3.3"),
+    ],
     question: "How long does it take to find the servant and the operation of a request, by how many there are and in which way \
                they are looked for? In one process, without any network: each way is given the object keys and operation names \
                that requests to zorb carry, and one look-up waits for the one before. *zorb's POA* is the look-up that zorb's \
                servers make, `ObjectAdapter::locate` and the table of a generated skeleton, which may change at any time while \
                others read; the tables of the other series never change. *Random*: any operation of any servant; *worst case*: \
                the last operation of the last servant.",
+    placed: Placed::Alone,
     measure,
     charts,
     findings,
@@ -43,7 +47,7 @@ const FAST_HASH: &str = "dynamic hash (multiplied)";
 const PERFECT: &str = "perfect hash";
 const ACTIVE: &str = "active, perfect hash";
 const DELAYERED: &str = "active, de-layered";
-const POA: &str = "zorb's POA";
+pub(crate) const POA: &str = "zorb's POA";
 const POA_IDS: &str = "zorb's POA, the application's ids";
 
 /// The paper's numbers of servants.

@@ -30,6 +30,27 @@ impl Holds {
     }
 }
 
+/// Where the programs ran of which something is said.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Placed {
+    /// Client and server on one CPU.
+    Same,
+    /// On a CPU each.
+    Split,
+    /// There is one process, and no network.
+    Alone,
+}
+
+impl Placed {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Same => "one CPU",
+            Self::Split => "a CPU each",
+            Self::Alone => "one process",
+        }
+    }
+}
+
 /// A paper's claim beside what we see.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
@@ -38,6 +59,8 @@ pub(crate) struct Finding {
     /// With numbers from the data.
     pub(crate) seen: String,
     pub(crate) holds: Holds,
+    /// Where, if it is not where the experiment's other findings are of.
+    pub(crate) placed: Option<Placed>,
     /// What of it is a number of ours that has to stay: name, value, aim.
     pub(crate) number: Option<(String, f64, Aim)>,
 }
@@ -62,8 +85,15 @@ impl Finding {
             claim: claim.to_owned(),
             seen,
             holds,
+            placed: None,
             number: None,
         }
+    }
+
+    /// The same, of programs that ran there.
+    pub(crate) const fn placed(mut self, placed: Placed) -> Self {
+        self.placed = Some(placed);
+        self
     }
 
     /// The same, with a number that `cargo xtask claims figures` checks.
@@ -73,20 +103,25 @@ impl Finding {
     }
 }
 
-/// The table of a page.
-pub(crate) fn table(findings: &[Finding]) -> String {
-    if findings.is_empty() {
-        return String::new();
-    }
-    let mut lines = vec![
-        "| the paper's claim | what we see | holds today? |".to_owned(),
-        "|---|---|---|".to_owned(),
-    ];
-    for Finding {
-        claim, seen, holds, ..
-    } in findings
-    {
-        lines.push(format!("| {claim} | {seen} | {} |", holds.word()));
+/// The table of a page, of findings whose programs are placed so unless they say otherwise, by a paper or by us.
+pub(crate) fn table(findings: &[Finding], placed: Placed, ours: bool) -> String {
+    let heads = match ours {
+        true => "| what one would wish | programs on | what we see | so today? |",
+        false => "| the paper's claim | programs on | what we see | holds today? |",
+    };
+    let mut lines = vec![heads.to_owned(), "|---|---|---|---|".to_owned()];
+    for finding in findings {
+        let Finding {
+            claim, seen, holds, ..
+        } = finding;
+        let placed = match holds {
+            Holds::Unknown => "–",
+            _ => finding.placed.unwrap_or(placed).words(),
+        };
+        lines.push(format!(
+            "| {claim} | {placed} | {seen} | {} |",
+            holds.word()
+        ));
     }
     lines.join("\n") + "\n"
 }
@@ -160,7 +195,19 @@ mod tests {
         let finding = Finding::new("it is flat", [Some(1.0)], |[_]| {
             ("1".to_owned(), Holds::InPart)
         });
-        assert!(table(&[finding]).ends_with("| it is flat | 1 | in part |\n"));
-        assert_eq!(table(&[]), "");
+        let of = |finding: Finding| table(&[finding], Placed::Same, false);
+        let elsewhere = finding.clone().placed(Placed::Alone);
+        assert!(of(finding).ends_with("| it is flat | one CPU | 1 | in part |\n"));
+        assert!(of(elsewhere).ends_with("| it is flat | one process | 1 | in part |\n"));
+    }
+
+    #[test]
+    fn what_was_not_measured_ran_nowhere() {
+        let finding = Finding::new("it is flat", [None], |[_]| (String::new(), Holds::Yes));
+        let line = table(&[finding], Placed::Same, false);
+        assert!(
+            line.ends_with("| it is flat | – | not measured here | not measured |\n"),
+            "{line}"
+        );
     }
 }

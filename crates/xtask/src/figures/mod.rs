@@ -1,6 +1,7 @@
 //! `cargo xtask figures`: the experiments of the papers, redone with zorb, omniORB and raw sockets beside each other,
 //! and drawn.
 
+mod blocks;
 pub(crate) mod chart;
 pub(crate) mod contender;
 mod cubit;
@@ -13,6 +14,7 @@ mod principles;
 mod profiles;
 mod scale;
 pub(crate) mod session;
+mod source;
 mod throughput;
 mod white_box;
 
@@ -25,8 +27,10 @@ use crate::step::{Done, root, target};
 use chart::Chart;
 use clap::Args;
 use data::{Data, Point};
-use finding::Finding;
+use finding::{Finding, Placed};
+use page::Shown;
 use session::Session;
+use source::Source;
 use std::fs;
 use std::path::PathBuf;
 
@@ -34,10 +38,12 @@ use std::path::PathBuf;
 pub(crate) struct Experiment {
     /// As it is asked for, and as its files are called.
     pub(crate) name: &'static str,
-    /// The paper, and its figures and tables by their numbers.
-    pub(crate) paper: &'static str,
+    /// The papers, and their figures and tables by their numbers; none if it is ours.
+    pub(crate) sources: &'static [Source],
     /// What it asks and how, in words of our own.
     pub(crate) question: &'static str,
+    /// Where the programs ran that its findings are of, unless one of them says otherwise.
+    pub(crate) placed: Placed,
     /// Measures; who is missing is told to the session.
     pub(crate) measure: fn(&Session) -> Result<Vec<Point>, String>,
     /// Its pictures, drawn from the data alone.
@@ -95,6 +101,7 @@ struct Out {
     folder: PathBuf,
     page: PathBuf,
     pictures: &'static str,
+    quick: bool,
 }
 
 impl Out {
@@ -107,12 +114,14 @@ impl Out {
                 folder,
                 page,
                 pictures: "",
+                quick,
             };
         }
         Self {
             folder: docs.join("figures"),
             page: docs.join("papers.md"),
             pictures: "figures/",
+            quick,
         }
     }
 
@@ -129,6 +138,14 @@ impl Out {
     fn data(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.json"))
     }
+
+    /// Fills in what README.md and COMPARE.md say of the data. A quick look is nothing to tell there.
+    fn front(&self) -> Done {
+        match self.quick {
+            true => Ok(()),
+            false => blocks::fill(&self.folder),
+        }
+    }
 }
 
 /// Measures the experiments, draws them, and fills in the page.
@@ -139,7 +156,11 @@ pub(crate) fn run(options: &Options) -> Done {
     let experiments = choose(&options.names)?;
     if options.list {
         for experiment in experiments {
-            println!("{}: {}", experiment.name, experiment.paper);
+            println!(
+                "{}: {}",
+                experiment.name,
+                source::origin(experiment.sources)
+            );
         }
         return Ok(());
     }
@@ -152,7 +173,7 @@ pub(crate) fn run(options: &Options) -> Done {
                 show(&out, experiment, &Data::read(&file)?)?;
             }
         }
-        return Ok(());
+        return out.front();
     }
     let session = ready(options)?;
     let mut failed = Vec::new();
@@ -163,6 +184,7 @@ pub(crate) fn run(options: &Options) -> Done {
             failed.push(experiment.name);
         }
     }
+    out.front()?;
     match failed.as_slice() {
         [] => Ok(()),
         failed => Err(format!("failed: {}", failed.join(", "))),
@@ -218,24 +240,20 @@ fn one(session: &Session, out: &Out, experiment: &Experiment) -> Done {
 
 /// Draws, fills in the page, and says what was found.
 fn show(out: &Out, experiment: &Experiment, data: &Data) -> Done {
-    let charts = (experiment.charts)(data);
-    for chart in &charts {
+    let shown = Shown::of(experiment, data);
+    for chart in &shown.charts {
         chart::write(&out.folder, chart, &data.caption())?;
     }
-    let findings = (experiment.findings)(data);
-    page::write(
-        &out.page,
-        out.pictures,
-        experiment,
-        data,
-        &charts,
-        &findings,
-    )?;
+    let page = out.page.display();
+    let text = fs::read_to_string(&out.page).map_err(|e| format!("{page}: {e}"))?;
+    let text = shown.on(&text, out.pictures);
+    let text = text.ok_or_else(|| format!("{page}: no end of {}", experiment.name))?;
+    fs::write(&out.page, text).map_err(|e| format!("{page}: {e}"))?;
     println!(
         "{}: {} points, {} pictures in {}",
         experiment.name,
         data.points.len(),
-        charts.len(),
+        shown.charts.len(),
         out.folder.display()
     );
     Ok(())
@@ -282,23 +300,55 @@ mod tests {
     }
 
     #[test]
-    fn what_is_checked_in_can_be_drawn_again_and_no_picture_is_missing() {
+    fn every_experiment_has_its_data_and_its_pictures_checked_in() {
+        let out = Out::of(false);
         for experiment in &EXPERIMENTS {
-            let file = Out::of(false).data(experiment.name);
-            if !file.exists() {
-                continue;
-            }
-            let data = Data::read(&file).unwrap();
+            let data = Data::read(&out.data(experiment.name)).unwrap();
+            assert!(!data.quick, "{}: a quick look", experiment.name);
             let charts = (experiment.charts)(&data);
             assert!(!charts.is_empty(), "{}", experiment.name);
             for chart in charts {
                 for ending in ["svg", "png"] {
-                    let picture = Out::of(false)
-                        .folder
-                        .join(format!("{}.{ending}", chart.file));
+                    let picture = out.folder.join(format!("{}.{ending}", chart.file));
                     assert!(picture.exists(), "{}", picture.display());
                 }
             }
         }
+    }
+
+    /// Pictures and claims, all of them: what `cargo xtask figures --redraw` would write.
+    #[test]
+    fn the_page_says_what_the_data_says() {
+        let out = Out::of(false);
+        let page = fs::read_to_string(&out.page).unwrap();
+        for experiment in &EXPERIMENTS {
+            let data = Data::read(&out.data(experiment.name)).unwrap();
+            let again = Shown::of(experiment, &data).on(&page, out.pictures);
+            let again = again.unwrap();
+            let changed = page.lines().zip(again.lines()).find(|(a, b)| a != b);
+            let name = experiment.name;
+            assert!(
+                page == again,
+                "{name}: run cargo xtask figures --redraw: {changed:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_picture_is_left_that_the_page_does_not_show() {
+        let out = Out::of(false);
+        let page = fs::read_to_string(&out.page).unwrap();
+        for file in fs::read_dir(&out.folder).unwrap() {
+            let name = file.unwrap().file_name().into_string().unwrap();
+            assert!(page.contains(&format!("(figures/{name})")), "{name}");
+        }
+    }
+
+    #[test]
+    fn sections_of_the_page_are_in_the_order_of_the_experiments() {
+        let page = fs::read_to_string(Out::of(false).page).unwrap();
+        let place = |e: &Experiment| page.find(&format!("<!-- {}: filled in by", e.name));
+        let places: Vec<_> = EXPERIMENTS.iter().map(place).collect();
+        assert!(places.is_sorted(), "{places:?}");
     }
 }

@@ -1,84 +1,90 @@
 //! The page of the papers: a section for each experiment, filled in from its data.
 
-use crate::compare::page::fill;
 use crate::figures::chart::Chart;
 use crate::figures::data::Data;
 use crate::figures::finding::{self, Finding};
-use crate::figures::{Experiment, tables};
-use crate::step::Done;
-use std::fs;
-use std::path::Path;
+use crate::figures::{EXPERIMENTS, Experiment, source, tables};
+use crate::markers::filled;
 
-/// Fills in an experiment's section. One that has none yet gets it, at the end.
-///
-/// # Errors
-/// The page cannot be read or written.
-pub(crate) fn write(
-    file: &Path,
-    pictures: &str,
-    experiment: &Experiment,
-    data: &Data,
-    charts: &[Chart],
-    findings: &[Finding],
-) -> Done {
-    let shown = file.display();
-    let text = fs::read_to_string(file).map_err(|e| format!("{shown}: {e}"))?;
-    let name = experiment.name;
-    if !text.contains(&begin(name)) {
-        let text = format!("{}\n\n{}", text.trim_end(), place(name));
-        fs::write(file, text).map_err(|e| format!("{shown}: {e}"))?;
+/// An experiment with everything that is shown of it.
+pub(crate) struct Shown<'a> {
+    pub(crate) experiment: &'a Experiment,
+    pub(crate) data: &'a Data,
+    pub(crate) charts: Vec<Chart>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+impl<'a> Shown<'a> {
+    /// What the data shows.
+    pub(crate) fn of(experiment: &'a Experiment, data: &'a Data) -> Self {
+        Self {
+            experiment,
+            data,
+            charts: (experiment.charts)(data),
+            findings: (experiment.findings)(data),
+        }
     }
-    fill(
-        file,
-        name,
-        &section(pictures, experiment, data, charts, findings),
-    )
+
+    /// The page with this experiment's section filled in; one that has none yet gets it, before that of the next
+    /// experiment that has one. None if a marker has lost its end.
+    pub(crate) fn on(&self, page: &str, pictures: &str) -> Option<String> {
+        let name = self.experiment.name;
+        filled(&with_place(page, name), name, &self.section(pictures))
+    }
+
+    /// What stands between the markers.
+    fn section(&self, pictures: &str) -> String {
+        let Experiment {
+            name,
+            sources,
+            question,
+            placed,
+            ..
+        } = self.experiment;
+        let mut parts = vec![
+            format!("## {}", title(name)),
+            (*question).to_owned(),
+            source::origin(sources),
+        ];
+        for chart in &self.charts {
+            let Chart { file, title, .. } = chart;
+            parts.push(format!(
+                "[![{title}]({pictures}{file}.svg)]({pictures}{file}.png)"
+            ));
+        }
+        let tables = tables(self.experiment, self.data);
+        if !tables.is_empty() {
+            parts.push(tables.trim_end().to_owned());
+        }
+        if !self.findings.is_empty() {
+            let table = finding::table(&self.findings, *placed, sources.is_empty());
+            parts.push(table.trim_end().to_owned());
+        }
+        let caption = self.data.caption();
+        parts.push(format!("{caption} [Data]({pictures}{name}.json)."));
+        parts.join("\n\n")
+    }
 }
 
 fn begin(name: &str) -> String {
     format!("<!-- {name}: filled in by ")
 }
 
-fn place(name: &str) -> String {
-    format!(
+/// The page with a place for an experiment's section, where the order of the experiments has it.
+fn with_place(page: &str, name: &str) -> String {
+    if page.contains(&begin(name)) {
+        return page.to_owned();
+    }
+    let place = format!(
         "{}`cargo xtask figures {name}` -->\n<!-- {name}: end -->\n",
         begin(name)
-    )
-}
-
-fn section(
-    pictures: &str,
-    experiment: &Experiment,
-    data: &Data,
-    charts: &[Chart],
-    findings: &[Finding],
-) -> String {
-    let Experiment {
-        name,
-        paper,
-        question,
-        ..
-    } = experiment;
-    let mut parts = vec![
-        format!("## {}", title(name)),
-        (*question).to_owned(),
-        format!("From {paper}."),
-    ];
-    for chart in charts {
-        let Chart { file, title, .. } = chart;
-        parts.push(format!(
-            "[![{title}]({pictures}{file}.svg)]({pictures}{file}.png)"
-        ));
+    );
+    let later = EXPERIMENTS.iter().skip_while(|one| one.name != name);
+    let next = later.skip(1).find_map(|one| page.find(&begin(one.name)));
+    match next.and_then(|at| page.split_at_checked(at)) {
+        Some((before, behind)) => format!("{}\n\n{place}\n{behind}", before.trim_end()),
+        None => format!("{}\n\n{place}", page.trim_end()),
     }
-    let tables = tables(experiment, data);
-    if !tables.is_empty() {
-        parts.push(tables.trim_end().to_owned());
-    }
-    if !findings.is_empty() {
-        parts.push(finding::table(findings));
-    }
-    parts.push(format!("{} [Data]({pictures}{name}.json).", data.caption()));
-    parts.join("\n\n")
 }
 
 /// A name as a heading.
@@ -95,53 +101,72 @@ fn title(name: &str) -> String {
 mod tests {
     use super::*;
     use crate::figures::data::tests::data;
-    use crate::figures::finding::Holds;
+    use crate::figures::finding::{Holds, Placed};
+    use crate::figures::source::Source;
 
-    const EXPERIMENT: Experiment = Experiment {
-        name: "white-box",
-        paper: "Some paper, Table 1",
-        question: "Where does the time go?",
-        measure: |_| Ok(Vec::new()),
-        charts: |_| Vec::new(),
-        findings: |_| Vec::new(),
-    };
+    const fn experiment(name: &'static str, sources: &'static [Source]) -> Experiment {
+        Experiment {
+            name,
+            sources,
+            question: "Where does the time go?",
+            placed: Placed::Split,
+            measure: |_| Ok(Vec::new()),
+            charts: |_| {
+                vec![Chart {
+                    file: "white-box-client".to_owned(),
+                    title: "a call".to_owned(),
+                    panels: Vec::new(),
+                }]
+            },
+            findings: |_| {
+                let seen = |[]: [f64; 0]| ("it is".to_owned(), Holds::Yes);
+                vec![Finding::new("it is fast", [], seen)]
+            },
+        }
+    }
+
+    const WHITE_BOX: Experiment = experiment("white-box", &[(source::PLUGGABLE, "Table 1")]);
 
     #[test]
     fn a_section_is_made_once_and_then_filled_in_again() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let file = folder.path().join("papers.md");
-        fs::write(&file, "# The papers\n").unwrap();
-        let chart = Chart {
-            file: "white-box-client".to_owned(),
-            title: "a call".to_owned(),
-            panels: Vec::new(),
-        };
-        let finding = Finding::new("it is fast", [], |[]| ("it is".to_owned(), Holds::Yes));
-        let mut texts = Vec::new();
-        for _ in 0..2 {
-            let (charts, findings) = ([chart.clone()], [finding.clone()]);
-            write(
-                &file,
-                "figures/",
-                &EXPERIMENT,
-                &data(&[]),
-                &charts,
-                &findings,
-            )
-            .unwrap();
-            texts.push(fs::read_to_string(&file).unwrap());
-        }
-        assert_eq!(texts[0], texts[1]);
+        let data = data(&[]);
+        let shown = Shown::of(&WHITE_BOX, &data);
+        let once = shown.on("# The papers\n", "figures/").unwrap();
+        assert_eq!(shown.on(&once, "figures/").as_ref(), Some(&once));
         for words in [
             "# The papers",
             "## White box",
             "Where does the time go?",
-            "From Some paper, Table 1.",
+            "From O'Ryan, Kuhns,",
+            "Computing Middleware*, Table 1.",
             "[![a call](figures/white-box-client.svg)](figures/white-box-client.png)",
-            "| it is fast | it is | yes |",
+            "| the paper's claim |",
+            "| it is fast | a CPU each | it is | yes |",
             "[Data](figures/white-box.json)",
         ] {
-            assert!(texts[0].contains(words), "no {words} in {}", texts[0]);
+            assert!(once.contains(words), "no {words} in {once}");
         }
+    }
+
+    #[test]
+    fn what_is_ours_is_not_said_to_be_a_papers() {
+        let data = data(&[]);
+        let page = Shown::of(&experiment("scale", &[]), &data).on("# The papers\n", "");
+        let page = page.unwrap();
+        assert!(page.contains("An experiment of our own"), "{page}");
+        assert!(!page.contains("paper's claim"), "{page}");
+    }
+
+    #[test]
+    fn sections_are_in_the_order_of_the_experiments_whichever_is_first() {
+        let data = data(&[]);
+        let mut page = "# The papers\n".to_owned();
+        for name in ["profiles", "latency", "scale", "white-box"] {
+            page = Shown::of(&experiment(name, &[]), &data)
+                .on(&page, "")
+                .unwrap();
+        }
+        let places = ["latency", "white-box", "profiles", "scale"].map(|n| page.find(&begin(n)));
+        assert!(places.is_sorted() && places[0].is_some(), "{places:?}");
     }
 }

@@ -4,8 +4,9 @@ use crate::claims::Aim;
 use crate::figures::Experiment;
 use crate::figures::chart::{Axis, Chart, Kind, Panel};
 use crate::figures::data::{Collected, Data, Place, Point};
-use crate::figures::finding::{Finding, Holds, with_unit};
+use crate::figures::finding::{Finding, Holds, Placed, with_unit};
 use crate::figures::session::Session;
+use crate::figures::source;
 use crate::measure::dialogue::{Dialogue, Pair};
 use crate::measure::instructions::of_program;
 use crate::measure::place::Placement;
@@ -17,7 +18,7 @@ use std::process::Command;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "principles",
-    paper: "Gokhale and Schmidt, Measuring and Optimizing CORBA Latency and Scalability Over High-speed Networks, Table 3, Figures 33 and 34",
+    sources: &[(source::LATENCY, "Table 3, Figures 33 and 34")],
     question: "What is each of the principles worth today that made TAO of SunSoft IIOP? SunSoft IIOP is not to be had; its stand-in \
                is an engine of ours that does what the paper says of it: it walks a TypeCode for every element, calls a function for \
                each part, computes size and alignment again and again, allocates for each part that it reads, and walks what it \
@@ -25,6 +26,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
                100 servants and one of 10 operations, write the argument, read it, free it. Every step writes and reads the same octets. \
                *Compiled* is zorb's CDR, which reads octets where they lie; *in an any* is what zorb does where only a TypeCode says \
                what a value is.",
+    placed: Placed::Alone,
     measure,
     charts,
     findings,
@@ -46,7 +48,7 @@ const STEPS: [&str; 10] = [
 const BEFORE: &str = STEPS[0];
 const SPECIALISED: &str = STEPS[2];
 const AFTER: &str = STEPS[7];
-const COMPILED: &str = STEPS[8];
+pub(crate) const COMPILED: &str = STEPS[8];
 const IN_AN_ANY: &str = STEPS[9];
 
 const KINDS: [&str; 2] = ["octets", "structs"];

@@ -5,7 +5,7 @@ use crate::figures::Experiment;
 use crate::figures::chart::{Axis, Chart, Panel};
 use crate::figures::contender::{Contender, PLACEMENTS, place_title};
 use crate::figures::data::{Collected, Data, Place, Point};
-use crate::figures::finding::{Finding, Holds};
+use crate::figures::finding::{Finding, Holds, Placed};
 use crate::figures::latency::programs::{self, OMNIORB, ZORB};
 use crate::figures::session::Session;
 use crate::measure::dialogue::Pair;
@@ -14,10 +14,11 @@ use crate::measure::statistics::three_digits;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "scale",
-    paper: "no paper: on from where the first one ended",
+    sources: &[],
     question: "What becomes of a call when there are very many of something: 1 to 1,000,000 servants, called in random order; 1 to \
         10,000 connections, all but one idle or all in use one after the other; 1 to 256 callers together, tasks of a zorb client \
         and threads of an omniORB one? The connections are a client's that is no ORB, the same for both servers.",
+    placed: Placed::Split,
     measure,
     charts,
     findings,
@@ -214,7 +215,7 @@ fn findings(data: &Data) -> Vec<Finding> {
     let finding = |(panel, to, what, name, most): (&str, usize, &str, &str, f64)| {
         let ours = growth(data, panel, ZORB, to);
         let theirs = growth(data, panel, OMNIORB, to);
-        let claim = format!("A call takes as long with {what} as with one (ours to find)");
+        let claim = format!("A call takes as long with {what} as with one");
         Finding::new(&claim, [ours], |[ours]| {
             let theirs =
                 theirs.map_or_else(String::new, |t| format!(", omniORB ×{}", three_digits(t)));

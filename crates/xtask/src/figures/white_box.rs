@@ -5,8 +5,9 @@ use crate::figures::Experiment;
 use crate::figures::chart::{Axis, Chart, Kind, Panel};
 use crate::figures::contender::{PLACEMENTS, place_title};
 use crate::figures::data::{Collected, Data, Place, Point};
-use crate::figures::finding::{Finding, Holds, with_unit};
+use crate::figures::finding::{Finding, Holds, Placed, with_unit};
 use crate::figures::session::Session;
+use crate::figures::source;
 use crate::measure::dialogue::{Answer, Dialogue, Pair};
 use crate::measure::place::Placement;
 use crate::measure::programs::ours;
@@ -15,14 +16,17 @@ use crate::step::{cargo, root, run};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "white-box",
-    paper: "O'Ryan, Kuhns, Schmidt, Othman and Parsons, The Design and Performance of a Pluggable Protocols Framework, Tables 1 \
-            and 2, Figures 6 to 8; Pyarali, Patterns for Providing Real-Time Guarantees in DOC Middleware, Table 3.1",
+    sources: &[
+        (source::PLUGGABLE, "Tables 1 and 2, Figures 6 to 8"),
+        (source::DISSERTATION, "Table 3.1"),
+    ],
     question: "Where does the time of a two-way call go, in the client and in the server? zorb is built with the feature `probes` \
                for this, which marks the end of each step in a ring of the thread's; without it there is nothing of that in it. \
                A step is what passes between two marks, less what a mark takes; of each the mean of the middle half of all calls is shown. The steps \
                are the papers', by their numbers there: C1 is the first of the client's (Table 1), S1 of the server's (Table 2). A \
                step of the papers that is not one here is said to be part of another. What the client waits for, the server's work \
                included, ends with the read that brings the reply (C6); what a server waits for is nobody's step.",
+    placed: Placed::Split,
     measure,
     charts,
     findings,

@@ -25,7 +25,7 @@ impl Machine {
     /// This one, now.
     pub(crate) fn here() -> Self {
         let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        // What a run itself writes is no change of what is measured.
+        // What a run itself writes is no change of what is measured, nor is any text.
         let changed = said(
             "git",
             &[
@@ -35,7 +35,9 @@ impl Machine {
                 "--",
                 ".",
                 ":!docs/figures",
-                ":!docs/papers.md",
+                ":!benches/compare.json",
+                ":!benches/instructions.txt",
+                ":!*.md",
             ],
         );
         let commit = said("git", &["rev-parse", "--short=12", "HEAD"]);
@@ -44,7 +46,7 @@ impl Machine {
             commit: if changed.is_empty() {
                 commit
             } else {
-                format!("{commit}, changed")
+                format!("{commit}{CHANGED}")
             },
             cpu: model(&cpu).unwrap_or_else(|| "unknown".to_owned()),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
@@ -56,11 +58,19 @@ impl Machine {
         }
     }
 
+    /// The commit, and whether something else was built than what is committed there.
+    pub(crate) fn commit(&self) -> String {
+        match self.commit.strip_suffix(CHANGED) {
+            Some(commit) => format!("commit {commit} with uncommitted changes"),
+            None => format!("commit {}", self.commit),
+        }
+    }
+
     /// As items of a list in a page.
     pub(crate) fn lines(&self) -> String {
+        let commit = self.commit();
         let Self {
             date,
-            commit,
             cpu,
             cpus,
             kernel,
@@ -70,10 +80,13 @@ impl Machine {
             ..
         } = self;
         format!(
-            "- {date} UTC, commit {commit}\n- {cpu}, {cpus} CPUs; {kernel}; load before the run {load}\n- {rustc}; omniORB {omniorb}\n"
+            "- {date} UTC, {commit}\n- {cpu}, {cpus} CPUs; {kernel}; load before the run {load}\n- {rustc}; omniORB {omniorb}\n"
         )
     }
 }
+
+/// Behind a commit when what was built differs from it.
+const CHANGED: &str = ", changed";
 
 /// The load of the last minute.
 pub(crate) fn load() -> f64 {
@@ -103,6 +116,17 @@ fn said(program: &str, args: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn changes_to_a_commit_are_said_in_words() {
+        let mut machine = Machine::here();
+        machine.commit = "0123456789ab".to_owned();
+        assert_eq!(machine.commit(), "commit 0123456789ab");
+        machine.commit += CHANGED;
+        let words = "commit 0123456789ab with uncommitted changes";
+        assert_eq!(machine.commit(), words);
+        assert!(machine.lines().contains(words));
+    }
 
     #[test]
     fn the_processor_is_called_what_the_kernel_calls_it() {

@@ -7,20 +7,22 @@ mod protocol;
 use crate::figures::Experiment;
 use crate::figures::contender::PLACEMENTS;
 use crate::figures::data::{Collected, Place, Point};
+use crate::figures::finding::Placed;
 use crate::figures::session::Session;
+use crate::figures::source;
 use crate::measure::dialogue::Dialogue;
 use crate::measure::place::Placement;
 use protocol::{Orb, Protocol};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "cubit",
-    paper: "Kuhns, O'Ryan, Schmidt, Othman and Parsons, The Design and Performance of a Pluggable Protocols Framework for \
-        Object Request Broker Middleware, Figures 5, 7 and 8",
+    sources: &[(source::PLUGGABLE, "Figures 5, 7 and 8")],
     question: "How often in a second does a server cube what it is sent, by the type of it, over every messaging protocol and \
         every transport that the ORB knows? The client checks every result. GIOPlite does not exist here, so the messages are \
         those of GIOP 1.0, 1.1 and 1.2. The floor is as many octets there and back without an ORB: for omniORB \
         over sockets that sleep, for zorb, which spins for some microseconds before it sleeps, the faster of sleeping and \
         spinning.",
+    placed: Placed::Split,
     measure,
     charts: charts::charts,
     findings: findings::findings,

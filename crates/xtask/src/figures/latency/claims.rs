@@ -2,8 +2,8 @@
 
 use crate::claims::Aim;
 use crate::figures::data::Data;
-use crate::figures::finding::{Finding, Holds};
-use crate::figures::latency::programs::{OMNIORB, RAW, ZORB};
+use crate::figures::finding::{Finding, Holds, Placed};
+use crate::figures::latency::programs::{DEDICATED, OMNIORB, RAW, ZORB};
 use crate::figures::latency::{FEW, MANY};
 use crate::measure::statistics::three_digits;
 
@@ -78,6 +78,10 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             at(data, "noparams robin", series, FEW),
         )
     };
+    let apart = |series| {
+        let of = |series| data.at("noparams robin, split", series, FEW as f64);
+        ratio(of(RAW), of(series))
+    };
     vec![
         Finding::new(
             "A train of requests to one servant is not faster than going round: no ORB remembers whom it called last (4.1.2; Figures 6 to 9)",
@@ -139,6 +143,20 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             },
         )
         .with_number("of-raw-sockets", sockets(ZORB), Aim::AtLeast(0.6)),
+        Finding::new(
+            "The same where each program has a CPU of its own, as in the paper (4.1.1; Figure 10)",
+            [apart(ZORB), apart(DEDICATED), apart(OMNIORB)],
+            |[ours, sleeping, theirs]| {
+                let seen = format!(
+                    "zorb, which tries before it sleeps, {:.0} %, zorb dedicated {:.0} %, omniORB {:.0} % of raw sockets, which sleep",
+                    100.0 * ours,
+                    100.0 * sleeping,
+                    100.0 * theirs
+                );
+                (seen, both(ours < 0.6, theirs < 0.6))
+            },
+        )
+        .placed(Placed::Split),
         not_here(
             "Calls by the dynamic invocation interface take as long as static ones where a request is used again, and 2.6 times as long where it is not (4.1.2)",
             "zorb has no dynamic invocation interface",

@@ -7,12 +7,14 @@ pub(super) mod programs;
 use crate::figures::Experiment;
 use crate::figures::contender::{Contender, PLACEMENTS};
 use crate::figures::data::{Collected, Place, Point};
+use crate::figures::finding::Placed;
 use crate::figures::session::Session;
+use crate::figures::source;
 use crate::measure::place::Placement;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "latency",
-    paper: "Gokhale and Schmidt, *Measuring and Optimizing CORBA Latency and Scalability Over High-speed Networks*, Figures 6 to 26",
+    sources: &[(source::LATENCY, "Figures 6 to 26")],
     question: "How long does a call take: one-way and two-way, without parameters and with sequences of six types, on servers \
         with 1 to 100,000 servants that are called in the paper's four orders, and on interfaces with 1, 10 and 100 operations? \
         The worst case is the last operation of the last servant, every time; it is the worst for who searches from the first, \
@@ -20,6 +22,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         All calls are by static stubs: zorb has no dynamic invocation interface, so the halves of the figures that are \
         about one have no counterpart here. The raw floor has no servants and no operations. Of one-way calls only the whole is \
         timed, until the server has served the last one, so a time here is the inverse of a rate.",
+    placed: Placed::Same,
     measure,
     charts: charts::all,
     findings: claims::all,

@@ -10,7 +10,9 @@ pub(super) use charts::tables;
 
 use crate::figures::Experiment;
 use crate::figures::data::{Collected, Place, Point};
+use crate::figures::finding::Placed;
 use crate::figures::session::Session;
+use crate::figures::source;
 use crate::figures::throughput::flood::{Kind, Queue, Road, Sender};
 use crate::measure::dialogue::Dialogue;
 use crate::measure::place::Placement;
@@ -20,13 +22,16 @@ use tool::{Profiler, Share};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "profiles",
-    paper: "Harrison and Schmidt, Evaluating the Performance of OO Network Programming Toolkits, Figure 7; Gokhale and Schmidt, \
-        Measuring and Optimizing CORBA Latency and Scalability Over High-speed Networks, Tables 1 and 2",
+    sources: &[
+        (source::THROUGHPUT, "Figure 7"),
+        (source::LATENCY, "Tables 1 and 2"),
+    ],
     question: "Which functions and which system calls does the time of transmitter and receiver go to, when buffers of 64 K and \
         128 K are flooded over TCP with socket queues of 64 K, each program on a CPU of its own? And what of a server's work \
         for calls without parameters, to 500 objects in turns, is finding the object and the operation? Functions are sampled \
         by perf on the clock of the CPU, kernel included; system calls are counted and timed by strace in a run of their own, \
         which makes them slower; look-ups are instructions outside the kernel, counted by callgrind. Each is one run.",
+    placed: Placed::Split,
     measure,
     charts: charts::charts,
     findings: findings::findings,

@@ -7,12 +7,14 @@ mod links;
 
 use crate::figures::Experiment;
 use crate::figures::data::{Collected, Point};
+use crate::figures::finding::Placed;
 use crate::figures::session::Session;
+use crate::figures::source;
 use flood::{Flood, Kind, Queue, Road, SENDERS};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "throughput",
-    paper: "Harrison and Schmidt, Evaluating the Performance of OO Network Programming Toolkits, Figures 2, 3 and 6",
+    sources: &[(source::THROUGHPUT, "Figures 2, 3 and 6")],
     question: "How many megabits a second does a receiver take whom a transmitter floods with buffers, by the size of the \
         buffers and of the socket queues, through an ORB, through our transport layer alone, and through sockets? A point \
         sends 64 MB, or what can be sent in 60 ms, or what a shaped link carries in half a second, and waits until all has been served; \
@@ -22,6 +24,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         namespaces (10 Mbit/s with an MTU of 1,500, 155 Mbit/s and unshaped with one of 9,180). Ethernet and ATM switches, \
         Orbix and ORBeline of the paper are not to be had: loopback, these links and omniORB stand for them, our transport \
         layer for the ACE wrappers.",
+    placed: Placed::Split,
     measure,
     charts: charts::charts,
     findings: findings::findings,

@@ -15,7 +15,8 @@ pub(crate) fn fill(file: &Path, name: &str, body: &str) -> Done {
     fs::write(file, text).map_err(|e| format!("{shown}: {e}"))
 }
 
-fn filled(text: &str, name: &str, body: &str) -> Option<String> {
+/// A page's text with `body` between the markers; none if it has not both of them.
+pub(crate) fn filled(text: &str, name: &str, body: &str) -> Option<String> {
     let begin = text.find(&format!("<!-- {name}: filled in by "))?;
     let (_, rest) = text.split_at_checked(begin)?;
     let begin = begin + rest.find("-->")? + "-->".len();
