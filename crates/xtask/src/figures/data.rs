@@ -106,9 +106,21 @@ impl Data {
             _ => String::new(),
         };
         format!(
-            "{quick}{date} UTC, {commit}, up to {} rounds. {cpu}, {cpus} CPUs, {kernel}, load before the run {load}.{omniorb}{missing}{warnings}",
-            self.rounds
+            "{quick}{date} UTC, {commit}, {}. {cpu}, {cpus} CPUs, {kernel}, load before the run {load}.{omniorb}{missing}{warnings}",
+            self.told_rounds()
         )
+    }
+
+    /// Of how many rounds the values are: of fewer where a point takes long.
+    fn told_rounds(&self) -> String {
+        let each = || self.points.iter().map(|point| point.rounds);
+        match (each().min().unwrap_or(0), each().max().unwrap_or(0)) {
+            // Of before points knew.
+            (0, _) => format!("up to {} rounds", self.rounds),
+            (1, 1) => "one round".to_owned(),
+            (least, most) if least == most => format!("{most} rounds"),
+            (least, most) => format!("{least} to {most} rounds"),
+        }
     }
 
     /// Whether anything of omniORB's has been measured: some experiments are of zorb alone.
@@ -325,6 +337,16 @@ pub(crate) mod tests {
         ] {
             assert!(caption.contains(words), "{caption}");
         }
+    }
+
+    #[test]
+    fn a_caption_says_of_how_many_rounds_values_are() {
+        let mut data = data(&[("p", "zorb", 1.0, None, 2.5), ("p", "raw", 1.0, None, 2.5)]);
+        assert!(data.caption().contains(", 5 rounds."), "{}", data.caption());
+        data.points[0].rounds = 3;
+        assert!(data.caption().contains(", 3 to 5 rounds."));
+        data.points[0].rounds = 0;
+        assert!(data.caption().contains(", up to 5 rounds."));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! dissertation's Table 3.1.
 
 use crate::figures::Experiment;
-use crate::figures::chart::{Axis, Chart, Kind, Panel};
+use crate::figures::chart::{Axis, Chart, Kind, Panel, Series};
 use crate::figures::contender::{PLACEMENTS, place_title};
 use crate::figures::data::{Collected, Data, Place, Point};
 use crate::figures::finding::{Finding, Holds, Placed, with_unit};
@@ -294,9 +294,9 @@ fn charts(data: &Data) -> Vec<Chart> {
         let axes = ("step", Axis::linear("time (ns)"));
         let mut panel = Panel::bars(data, &name, place_title(placement), axes, Kind::Bars)?;
         let shown = ["none", "2048 octets", "1024 structs"];
-        panel
-            .series
-            .retain(|one| shown.contains(&one.name.as_str()));
+        let place = |one: &Series| shown.iter().position(|name| *name == one.name);
+        panel.series.retain(|one| place(one).is_some());
+        panel.series.sort_by_key(place);
         Some(panel)
     };
     let layers = TRANSPORTS.map(|(transport, _)| both("layers", transport));

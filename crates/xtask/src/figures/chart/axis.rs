@@ -3,6 +3,9 @@
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
+/// Up to where shares that were rounded one by one come to together, in per cent, and are still no more than the whole.
+const WHOLE: f64 = 102.0;
+
 /// How values become places.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Scale {
@@ -73,7 +76,7 @@ impl Axis {
             (Scale::Linear, Side::Across) if low >= 0.0 => (0.0, (high * 1.03).max(f64::EPSILON)),
             // More there cannot be.
             (Scale::Linear, Side::Up)
-                if low >= 0.0 && self.is_of_a_whole() && (95.0..=100.5).contains(&high) =>
+                if low >= 0.0 && self.is_of_a_whole() && (95.0..=WHOLE).contains(&high) =>
             {
                 (0.0, 100.0_f64.max(high))
             }
@@ -350,6 +353,9 @@ mod tests {
     fn an_axis_of_a_whole_ends_there() {
         let span = Axis::linear("share (%)").covering([100.0, 12.0], Side::Up);
         assert_eq!((span.low, span.high), (0.0, 100.0));
+        // A little more is what rounding made of it.
+        let span = Axis::linear("share (%)").covering([100.7], Side::Up);
+        assert_eq!((span.low, span.high), (0.0, 100.7));
         // What is above all the same is shown.
         let span = Axis::linear("of raw (%)").covering([130.0], Side::Up);
         assert!(span.high >= 130.0);

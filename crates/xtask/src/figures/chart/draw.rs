@@ -7,7 +7,7 @@ use crate::figures::chart::{Chart, Kind, Panel, panel};
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::{
-    DrawingArea, DrawingBackend, IntoDrawingArea, PathElement, RGBColor, Rectangle, Text, WHITE,
+    DrawingArea, DrawingBackend, IntoDrawingArea, PathElement, RGBColor, Text, WHITE,
 };
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, IntoTextStyle, TextStyle};
@@ -46,6 +46,8 @@ pub(crate) struct Layout {
     columns: usize,
     rows: usize,
     panel_width: u32,
+    /// Of every series.
+    looks: Vec<(String, Style)>,
     entries: Vec<(String, Style, Place)>,
     legend_rows: u32,
     notes: Vec<String>,
@@ -61,9 +63,15 @@ impl Layout {
         let panel_width = *PANEL_WIDTHS.get(columns - 1).unwrap_or(&PANEL_WIDTHS[1]) * sharpness;
         let width = panel_width * u32::try_from(columns).unwrap_or(1);
         let names = chart.names();
+        // One alone needs no name of its own: the title and the axes say what it is.
+        let shown = if names.len() == 1 {
+            &[][..]
+        } else {
+            &names[..]
+        };
         let styles = style::of(&names);
         let mut widths = Vec::new();
-        for name in &names {
+        for name in shown {
             let size = font(12, sharpness, FontStyle::Normal).box_size(name);
             widths.push(size.map_err(|e| e.to_string())?.0 + SAMPLE * sharpness);
         }
@@ -72,7 +80,11 @@ impl Layout {
         let characters = (width / sharpness / 6) as usize;
         let mut notes = legend::wrapped(&signs(chart), characters);
         notes.extend(legend::wrapped(caption, characters));
-        let entries = names.iter().zip(styles).zip(places);
+        let looks = names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .zip(styles.iter().copied());
+        let entries = shown.iter().zip(styles.iter().copied()).zip(places);
         Ok(Self {
             sharpness,
             columns,
@@ -81,6 +93,7 @@ impl Layout {
             entries: entries
                 .map(|((name, style), place)| ((*name).to_owned(), style, place))
                 .collect(),
+            looks: looks.collect(),
             legend_rows: u32::try_from(legend_rows).unwrap_or(u32::MAX),
             notes,
         })
@@ -104,8 +117,8 @@ impl Layout {
     }
 
     fn style(&self, name: &str) -> Option<Style> {
-        let entry = self.entries.iter().find(|(n, ..)| n == name);
-        entry.map(|(_, style, _)| *style)
+        let found = self.looks.iter().find(|(n, _)| n == name);
+        found.map(|(_, style)| *style)
     }
 }
 
@@ -118,6 +131,7 @@ fn signs(chart: &Chart) -> String {
             spread |= mark.low < mark.high;
             p99 |= mark.p99.is_some();
         }
+        spread |= panel.whole.iter().any(|mark| mark.low < mark.high);
         (panel.kind, spread, p99)
     };
     let all: Vec<_> = chart.panels.iter().map(marks).collect();
@@ -130,6 +144,9 @@ fn signs(chart: &Chart) -> String {
     }
     if any(Kind::Lines, |panel| panel.2) {
         words.push("thin line: 99th percentile");
+    }
+    if any(Kind::Stacked, |panel| panel.1) && chart.panels.iter().any(|p| !p.whole.is_empty()) {
+        words.push("whisker: quartiles of the whole over the rounds");
     }
     if any(Kind::Bars, |panel| panel.1) {
         words.push("bar: median of the rounds; whisker: their quartiles");
@@ -214,11 +231,7 @@ fn sample<B: DrawingBackend>(
     if kind != Some(Kind::Lines) {
         let half = pixels(6 * k);
         let corners = [(right - 3 * half, middle - half), (right, middle + half)];
-        area.draw(&Rectangle::new(corners, style.color.filled()))
-            .map_err(failed)?;
-        return area
-            .draw(&Rectangle::new(corners, INK.stroke_width(k)))
-            .map_err(failed);
+        return panel::filled(area, corners, style, k);
     }
     let line = style.color.stroke_width(2 * k);
     let ends = vec![(left, middle), (right, middle)];

@@ -7,6 +7,8 @@ mod legend;
 mod panel;
 mod style;
 
+use axis::Scale;
+
 pub(crate) use axis::Axis;
 pub(crate) use files::write;
 
@@ -30,6 +32,8 @@ pub(crate) struct Panel {
     pub(crate) y: Axis,
     pub(crate) kind: Kind,
     pub(crate) series: Vec<Series>,
+    /// What stacked bars are as a whole, where that has been measured too; its quartiles are shown.
+    pub(crate) whole: Vec<Mark>,
 }
 
 /// How a panel shows its series.
@@ -134,6 +138,19 @@ impl Panel {
         Self::of(title, Axis::names(x, names.clone()), y, kind, series)
     }
 
+    /// The same stack with what is known of it as a whole, by the labels of the points.
+    pub(crate) fn with_whole(mut self, points: &[(String, &Point)]) -> Self {
+        let Scale::Names(names) = &self.x.scale else {
+            return self;
+        };
+        let mark = |(label, point): &(String, &Point)| {
+            let at = names.iter().position(|name| name == label)?;
+            Some(Mark::of(point, at as f64 + 0.5))
+        };
+        self.whole = points.iter().filter_map(mark).collect();
+        self
+    }
+
     fn of(title: &str, x: Axis, y: Axis, kind: Kind, series: Vec<Series>) -> Option<Self> {
         let title = title.to_owned();
         (!series.is_empty()).then_some(Self {
@@ -142,6 +159,7 @@ impl Panel {
             y,
             kind,
             series,
+            whole: Vec::new(),
         })
     }
 
@@ -156,7 +174,8 @@ impl Panel {
                     None => sums.push((mark.x, mark.value)),
                 }
             }
-            return sums.into_iter().map(|(_, sum)| sum).collect();
+            let whole = self.whole.iter().map(|mark| mark.high);
+            return sums.into_iter().map(|(_, sum)| sum).chain(whole).collect();
         }
         marks
             .flat_map(|mark| {
@@ -243,6 +262,20 @@ mod tests {
     }
 
     #[test]
+    fn a_stack_has_room_for_the_spread_of_the_whole() {
+        let data = data(&[("p", "one", 0.0, Some("a"), 2.0)]);
+        let axes = ("what", Axis::linear("y"));
+        let panel = Panel::bars(&data, "p", "t", axes, Kind::Stacked).unwrap();
+        let whole = Point {
+            high: 9.0,
+            ..data.points[0].clone()
+        };
+        let panel = panel.with_whole(&[("a".to_owned(), &whole), ("b".to_owned(), &whole)]);
+        assert_eq!(panel.whole.len(), 1);
+        assert_eq!(panel.heights(), [2.0, 9.0]);
+    }
+
+    #[test]
     fn panels_are_in_rows_of_two() {
         let panel = Panel {
             title: String::new(),
@@ -250,6 +283,7 @@ mod tests {
             y: Axis::log("y"),
             kind: Kind::Lines,
             series: Vec::new(),
+            whole: Vec::new(),
         };
         let grid = |panels: usize| {
             Chart {

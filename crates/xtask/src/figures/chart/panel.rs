@@ -3,7 +3,7 @@
 use crate::figures::chart::axis::{Axis, Scale, Side, Span};
 use crate::figures::chart::draw::{FAINT, INK, failed, font, pixels};
 use crate::figures::chart::legend;
-use crate::figures::chart::style::{Marker, Style};
+use crate::figures::chart::style::{Hatch, Marker, Style};
 use crate::figures::chart::{Kind, Mark, Panel};
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
@@ -14,7 +14,7 @@ use plotters::prelude::{
     Rectangle, Text, TriangleMarker, WHITE,
 };
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{Color, FontStyle};
+use plotters::style::{Color, FontStyle, ShapeStyle};
 
 type Drawn<'a, B> = ChartContext<'a, B, Cartesian2d<Span, Span>>;
 /// From left and from top.
@@ -23,6 +23,10 @@ type Looks<'a> = &'a dyn Fn(&str) -> Option<Style>;
 
 /// What part of its place the bars of a name take.
 const BARS: f64 = 0.8;
+/// Bars that are as wide have room for a whisker with an edge, in pixels of the SVG.
+const WITH_EDGE: u32 = 14;
+/// How far lines on bars are apart, in pixels of the SVG.
+const HATCH: u32 = 6;
 
 /// Draws a panel into its place.
 ///
@@ -49,8 +53,8 @@ pub(crate) fn draw<B: DrawingBackend>(
     axes(&mut chart, panel, k)?;
     match panel.kind {
         Kind::Lines => lines(area, &mut chart, panel, k, looks),
-        Kind::Bars => bars(&mut chart, panel, up, k, looks),
-        Kind::Stacked => stacked(&mut chart, panel, k, looks),
+        Kind::Bars => bars(area, &mut chart, panel, up, k, looks),
+        Kind::Stacked => stacked(area, &mut chart, panel, k, looks),
     }
 }
 
@@ -119,30 +123,15 @@ fn lines<B: DrawingBackend>(
         let p99: Vec<_> = series.marks.iter().filter_map(high).collect();
         if p99.len() > 1 {
             let thin = style.color.mix(0.75).stroke_width(k);
-            chart
-                .draw_series([PathElement::new(p99, thin)])
-                .map_err(failed)?;
+            line(chart, p99, thin, style, k)?;
         }
         let middle: Vec<_> = series
             .marks
             .iter()
             .map(|mark| (mark.x, mark.value))
             .collect();
-        let line = style.color.stroke_width(2 * k);
-        match style.dash {
-            None => chart
-                .draw_series([PathElement::new(middle.clone(), line)])
-                .map(drop),
-            Some((dash, gap)) => chart
-                .draw_series([DashedPathElement::new(
-                    middle.clone(),
-                    dash * k,
-                    gap * k,
-                    line,
-                )])
-                .map(drop),
-        }
-        .map_err(failed)?;
+        let thick = style.color.stroke_width(2 * k);
+        line(chart, middle.clone(), thick, style, k)?;
         // In pixels, since a sign has the same size wherever it is.
         let (left, top) = area.get_base_pixel();
         for place in middle {
@@ -155,7 +144,27 @@ fn lines<B: DrawingBackend>(
     Ok(())
 }
 
+/// A line in a series' dash.
+fn line<B: DrawingBackend>(
+    chart: &mut Drawn<'_, B>,
+    through: Vec<(f64, f64)>,
+    stroke: ShapeStyle,
+    style: Style,
+    k: u32,
+) -> Result<(), String> {
+    match style.dash {
+        None => chart
+            .draw_series([PathElement::new(through, stroke)])
+            .map(drop),
+        Some((dash, gap)) => chart
+            .draw_series([DashedPathElement::new(through, dash * k, gap * k, stroke)])
+            .map(drop),
+    }
+    .map_err(failed)
+}
+
 fn bars<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
     chart: &mut Drawn<'_, B>,
     panel: &Panel,
     up: &Span,
@@ -171,11 +180,9 @@ fn bars<B: DrawingBackend>(
             let left = mark.x - BARS / 2.0 + width * n as f64;
             // From nothing, also where some are less than that.
             let corners = [(left, up.low.max(0.0)), (left + width, mark.value)];
-            bar(chart, corners, style, k)?;
+            bar(area, chart, corners, style, k)?;
             let middle = left + width / 2.0;
-            let dark = INK.stroke_width(k);
-            let whisker = PathElement::new(vec![(middle, mark.low), (middle, mark.high)], dark);
-            chart.draw_series([whisker]).map_err(failed)?;
+            whisker(chart, (left, left + width), mark, k)?;
             if let Some(p99) = mark.p99 {
                 let quarter = width / 4.0;
                 let ends = vec![(middle - quarter, p99), (middle + quarter, p99)];
@@ -187,7 +194,28 @@ fn bars<B: DrawingBackend>(
     Ok(())
 }
 
+/// From quartile to quartile before a bar between those ends; with a light edge where the bar has room for it, so that
+/// it is seen before a dark one too.
+fn whisker<B: DrawingBackend>(
+    chart: &mut Drawn<'_, B>,
+    (left, right): (f64, f64),
+    mark: &Mark,
+    k: u32,
+) -> Result<(), String> {
+    if mark.low >= mark.high {
+        return Ok(());
+    }
+    let pixel = |x: f64| chart.backend_coord(&(x, mark.value)).0;
+    let has_room = pixel(right) - pixel(left) >= pixels(WITH_EDGE * k);
+    let middle = f64::midpoint(left, right);
+    let of = |stroke| PathElement::new(vec![(middle, mark.low), (middle, mark.high)], stroke);
+    let edge = has_room.then(|| of(WHITE.stroke_width(3 * k)));
+    let strokes = edge.into_iter().chain([of(INK.stroke_width(k))]);
+    chart.draw_series(strokes).map_err(failed).map(drop)
+}
+
 fn stacked<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
     chart: &mut Drawn<'_, B>,
     panel: &Panel,
     k: u32,
@@ -209,6 +237,7 @@ fn stacked<B: DrawingBackend>(
             };
             let (left, right) = (mark.x - BARS / 2.0, mark.x + BARS / 2.0);
             bar(
+                area,
                 chart,
                 [(left, bottom), (right, bottom + mark.value)],
                 style,
@@ -216,21 +245,82 @@ fn stacked<B: DrawingBackend>(
             )?;
         }
     }
-    Ok(())
+    panel
+        .whole
+        .iter()
+        .try_for_each(|mark| whisker(chart, (mark.x - BARS / 2.0, mark.x + BARS / 2.0), mark, k))
 }
 
 fn bar<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
     chart: &mut Drawn<'_, B>,
     corners: [(f64, f64); 2],
     style: Style,
     k: u32,
 ) -> Result<(), String> {
+    // In pixels, since lines on it are as far apart wherever it is.
+    let (left, top) = area.get_base_pixel();
+    let corners = corners.map(|corner| {
+        let (x, y) = chart.backend_coord(&corner);
+        (x - left, y - top)
+    });
+    filled(area, corners, style, k)
+}
+
+/// A rectangle in a series' colour and hatching.
+pub(crate) fn filled<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    corners: [Pixel; 2],
+    style: Style,
+    k: u32,
+) -> Result<(), String> {
     let inside = Rectangle::new(corners, style.color.filled());
+    area.draw(&inside).map_err(failed)?;
+    // Dark on light, and light on dark.
+    let on_it = if style.grey() < 130.0 { WHITE } else { INK };
+    for ends in hatching(corners, style.hatch, pixels(HATCH * k)) {
+        let line = PathElement::new(ends.to_vec(), on_it.mix(0.8).stroke_width(k));
+        area.draw(&line).map_err(failed)?;
+    }
     let border = Rectangle::new(corners, INK.stroke_width(k));
-    chart
-        .draw_series([inside, border])
-        .map_err(failed)
-        .map(drop)
+    area.draw(&border).map_err(failed)
+}
+
+/// The lines of a hatching inside of a rectangle, so far apart.
+fn hatching([a, b]: [Pixel; 2], hatch: Hatch, step: i32) -> Vec<[Pixel; 2]> {
+    let (left, right) = (a.0.min(b.0), a.0.max(b.0));
+    let (top, bottom) = (a.1.min(b.1), a.1.max(b.1));
+    // Multiples of the step, so that the lines of bars beside each other meet.
+    let between = |from: i32, to: i32| {
+        let first = from.div_euclid(step) + 1;
+        (first..)
+            .map(move |n| n * step)
+            .take_while(move |at| *at < to)
+    };
+    let rising = || {
+        between(left + top, right + bottom).map(|sum| {
+            let (start, end) = (left.max(sum - bottom), right.min(sum - top));
+            [(start, sum - start), (end, sum - end)]
+        })
+    };
+    let falling = || {
+        between(left - bottom, right - top).map(|rest| {
+            let (start, end) = (left.max(rest + top), right.min(rest + bottom));
+            [(start, start - rest), (end, end - rest)]
+        })
+    };
+    match hatch {
+        Hatch::None => Vec::new(),
+        Hatch::Rising => rising().collect(),
+        Hatch::Falling => falling().collect(),
+        Hatch::Level => between(top, bottom)
+            .map(|y| [(left, y), (right, y)])
+            .collect(),
+        Hatch::Upright => between(left, right)
+            .map(|x| [(x, top), (x, bottom)])
+            .collect(),
+        Hatch::Crossed => rising().chain(falling()).collect(),
+    }
 }
 
 /// The sign at a point.
@@ -259,5 +349,33 @@ where
             let diamond = EmptyElement::at(at) + Polygon::new(corners, style.color);
             vec![diamond.into_dyn()]
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hatching_stays_inside_of_its_bar() {
+        let corners = [(13, 90), (41, 20)];
+        let all = [
+            Hatch::Rising,
+            Hatch::Falling,
+            Hatch::Level,
+            Hatch::Upright,
+            Hatch::Crossed,
+        ];
+        for hatch in all {
+            let lines = hatching(corners, hatch, 6);
+            assert!(lines.len() > 3, "{hatch:?}");
+            for (x, y) in lines.into_iter().flatten() {
+                let inside = (13..=41).contains(&x) && (20..=90).contains(&y);
+                assert!(inside, "{hatch:?} {x} {y}");
+            }
+        }
+        assert!(hatching(corners, Hatch::None, 6).is_empty());
+        // A bar of nothing has no lines.
+        assert!(hatching([(13, 20), (13, 20)], Hatch::Crossed, 6).is_empty());
     }
 }

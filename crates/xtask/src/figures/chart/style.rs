@@ -1,4 +1,5 @@
-//! What a series looks like: a marker, a dash and a grey value of its own, so that colour is an addition.
+//! What a series looks like: a marker and a dash of its own as a line, a grey value and a hatching as a bar, so that
+//! colour is an addition.
 
 use crate::figures::chart::Series;
 use plotters::style::RGBColor;
@@ -14,6 +15,17 @@ pub(crate) enum Marker {
     Cross,
 }
 
+/// The lines on a bar.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(crate) enum Hatch {
+    None,
+    Rising,
+    Falling,
+    Level,
+    Upright,
+    Crossed,
+}
+
 /// How a series is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Style {
@@ -21,40 +33,76 @@ pub(crate) struct Style {
     pub(crate) marker: Marker,
     /// Length of a dash and of the gap behind it; none for a whole line.
     pub(crate) dash: Option<(u32, u32)>,
+    pub(crate) hatch: Hatch,
 }
 
-const fn style(rgb: (u8, u8, u8), marker: Marker, dash: Option<(u32, u32)>) -> Style {
+impl Style {
+    /// How bright it is in grey, from 0 to 255 (ITU-R BT.601).
+    pub(crate) fn grey(self) -> f64 {
+        let RGBColor(r, g, b) = self.color;
+        0.299 * f64::from(r) + 0.587 * f64::from(g) + 0.114 * f64::from(b)
+    }
+}
+
+const fn style(
+    rgb: (u8, u8, u8),
+    (marker, dash): (Marker, Option<(u32, u32)>),
+    hatch: Hatch,
+) -> Style {
     Style {
         color: RGBColor(rgb.0, rgb.1, rgb.2),
         marker,
         dash,
+        hatch,
     }
 }
 
 /// Those that have the same look in every picture, and come in this order.
 const KNOWN: [(&str, Style); 4] = [
-    ("zorb", style((0, 62, 130), Marker::Circle, None)),
+    (
+        "zorb",
+        style((0, 62, 130), (Marker::Circle, None), Hatch::None),
+    ),
     (
         "zorb, dedicated",
-        style((64, 132, 216), Marker::Diamond, Some((9, 4))),
+        style(
+            (64, 132, 216),
+            (Marker::Diamond, Some((9, 4))),
+            Hatch::Rising,
+        ),
     ),
-    ("omniORB", style((222, 130, 28), Marker::Square, None)),
+    (
+        "omniORB",
+        style((222, 130, 28), (Marker::Square, None), Hatch::Falling),
+    ),
     (
         "raw",
-        style((150, 150, 150), Marker::Triangle, Some((3, 3))),
+        style(
+            (150, 150, 150),
+            (Marker::Triangle, Some((3, 3))),
+            Hatch::None,
+        ),
     ),
 ];
 
 /// What others get, one after the other: dark and light in turn.
 const OTHERS: [Style; 8] = [
-    style((0, 62, 130), Marker::Circle, None),
-    style((222, 130, 28), Marker::Square, None),
-    style((120, 40, 100), Marker::Triangle, Some((9, 4))),
-    style((120, 180, 120), Marker::Diamond, None),
-    style((30, 30, 30), Marker::Cross, Some((3, 3))),
-    style((90, 150, 220), Marker::Ring, Some((9, 4))),
-    style((150, 150, 150), Marker::Square, Some((9, 3))),
-    style((20, 100, 60), Marker::Diamond, Some((5, 3))),
+    style((0, 62, 130), (Marker::Circle, None), Hatch::None),
+    style((222, 130, 28), (Marker::Square, None), Hatch::Falling),
+    style(
+        (120, 40, 100),
+        (Marker::Triangle, Some((9, 4))),
+        Hatch::Rising,
+    ),
+    style((120, 180, 120), (Marker::Diamond, None), Hatch::Level),
+    style((30, 30, 30), (Marker::Cross, Some((3, 3))), Hatch::Upright),
+    style((90, 150, 220), (Marker::Ring, Some((9, 4))), Hatch::Crossed),
+    style((150, 150, 150), (Marker::Square, Some((9, 3))), Hatch::None),
+    style(
+        (20, 100, 60),
+        (Marker::Diamond, Some((5, 3))),
+        Hatch::Falling,
+    ),
 ];
 
 /// The looks of series of these names, in their order. Where all are known, everything looks as it does elsewhere;
@@ -90,27 +138,17 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// How bright a colour is in grey, from 0 to 255 (ITU-R BT.601).
-    fn grey(RGBColor(r, g, b): RGBColor) -> f64 {
-        0.299 * f64::from(r) + 0.587 * f64::from(g) + 0.114 * f64::from(b)
-    }
-
     #[test]
-    fn known_series_can_be_told_apart_in_grey() {
-        let mut greys: Vec<f64> = KNOWN.iter().map(|(_, style)| grey(style.color)).collect();
-        greys.sort_by(f64::total_cmp);
-        for pair in greys.windows(2) {
-            let differ = pair[1] - pair[0] >= 20.0;
-            // Two that are near to each other have other dashes and other markers.
-            assert!(
-                differ
-                    || KNOWN
-                        .iter()
-                        .map(|(_, s)| s.dash)
-                        .collect::<HashSet<_>>()
-                        .len()
-                        > 2
-            );
+    fn bars_of_a_picture_can_be_told_apart_in_grey() {
+        let known: Vec<_> = KNOWN.iter().map(|(_, style)| *style).collect();
+        let mixed = of(&["zorb", "omniORB", "raw", "a", "b"]);
+        for styles in [known, OTHERS.to_vec(), mixed] {
+            for (n, one) in styles.iter().enumerate() {
+                for other in &styles[..n] {
+                    let shade = (one.grey() - other.grey()).abs() >= 30.0;
+                    assert!(shade || one.hatch != other.hatch, "{one:?} {other:?}");
+                }
+            }
         }
     }
 

@@ -147,7 +147,7 @@ fn overhead(data: &Data) -> Chart {
             let voids = data
                 .of(&name)
                 .filter(|point| point.label.as_deref() == Some("void"));
-            let mut points = Vec::new();
+            let (mut points, mut wholes) = (Vec::new(), Vec::new());
             for (at, point) in voids.enumerate() {
                 let over = transport(&point.series);
                 let Some(floor) = floor(data, (orb, times), (placement, over, "void")) else {
@@ -155,6 +155,7 @@ fn overhead(data: &Data) -> Chart {
                 };
                 let label = point.series.replace("GIOP ", "").replace(" over ", " ");
                 points.extend(parts(point, floor, ("void", at as f64, &label)));
+                wholes.push((label, point));
             }
             let derived = Data {
                 points,
@@ -165,7 +166,8 @@ fn overhead(data: &Data) -> Chart {
                 "version of GIOP and transport",
                 Axis::linear("time of a call (µs)"),
             );
-            panels.extend(Panel::bars(&derived, "void", &title, axes, Kind::Stacked));
+            let panel = Panel::bars(&derived, "void", &title, axes, Kind::Stacked);
+            panels.extend(panel.map(|panel| panel.with_whole(&wholes)));
         }
     }
     Chart {
@@ -181,7 +183,7 @@ fn by_length(data: &Data) -> Chart {
     for orb in ORBS {
         for over in ["TCP", "UNIX"] {
             let name = lengths(orb, Placement::Split);
-            let mut points = Vec::new();
+            let (mut points, mut wholes) = (Vec::new(), Vec::new());
             for point in data
                 .of(&name)
                 .filter(|point| transport(&point.series) == over)
@@ -192,6 +194,7 @@ fn by_length(data: &Data) -> Chart {
                     continue;
                 };
                 points.extend(parts(point, floor, ("length", point.x, &label)));
+                wholes.push((label, point));
             }
             let derived = Data {
                 points,
@@ -202,7 +205,8 @@ fn by_length(data: &Data) -> Chart {
                 "octets of the sequence",
                 Axis::linear("time of a call (µs)"),
             );
-            panels.extend(Panel::bars(&derived, "length", &title, axes, Kind::Stacked));
+            let panel = Panel::bars(&derived, "length", &title, axes, Kind::Stacked);
+            panels.extend(panel.map(|panel| panel.with_whole(&wholes)));
         }
     }
     Chart {
