@@ -151,7 +151,10 @@ impl Results {
         let (machine, cpus, rounds) = (self.machine.lines(), self.cpus, self.rounds);
         let warning = self.warning.as_ref();
         let warning = warning.map_or_else(String::new, |why| format!("- Warning: {why}\n"));
-        format!("{machine}- {rounds} rounds, the highest load after one {worst}; {cpus}\n{warning}")
+        let plural = if rounds == 1 { "" } else { "s" };
+        format!(
+            "{machine}- {rounds} round{plural}, the highest load after one {worst}; {cpus}\n{warning}"
+        )
     }
 
     /// Every round, as JSON.
