@@ -20,6 +20,15 @@ impl Holds {
         if holds { Self::Yes } else { Self::No }
     }
 
+    /// Whether both do, one of them, or none.
+    pub(crate) const fn both(first: bool, second: bool) -> Self {
+        match (first, second) {
+            (true, true) => Self::Yes,
+            (false, false) => Self::No,
+            _ => Self::InPart,
+        }
+    }
+
     const fn word(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -90,6 +99,11 @@ impl Finding {
         }
     }
 
+    /// A claim that no data of ours can answer, and why.
+    pub(crate) fn not_measured(claim: &str, why: &str) -> Self {
+        Self::new(claim, [], |[]| (why.to_owned(), Holds::Unknown))
+    }
+
     /// The same, of programs that ran there.
     pub(crate) const fn placed(mut self, placed: Placed) -> Self {
         self.placed = Some(placed);
@@ -136,6 +150,11 @@ pub(crate) fn rows(data: &Data, findings: &[Finding]) -> Vec<Row> {
         note: String::new(),
     };
     numbers.map(row).collect()
+}
+
+/// What a value is of another.
+pub(crate) fn ratio(of: Option<f64>, to: Option<f64>) -> Option<f64> {
+    Some(of? / to?)
 }
 
 /// How much a series grows from its first to its last place, and its largest step over the smallest value between:

@@ -36,6 +36,10 @@ fn percent(value: f64) -> String {
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
     let mut all = transports(data);
     all.push(versions(data));
+    all.push(Finding::not_measured(
+        "On slower links the footprint of messages matters more (Section 4.2)",
+        "not measured: the cubit is not sent over shaped links",
+    ));
     all.extend(overheads(data));
     all
 }
@@ -46,6 +50,14 @@ fn transports(data: &Data) -> Vec<Finding> {
     let all = |points: &[Point]| values(points, |_| true);
     let [low, high] = extremes(&all(&zorb));
     let [omni_low, omni_high] = extremes(&all(&omni));
+    let structured = |points: &[Point], structs: bool| {
+        let basic = ["octet", "short", "long"];
+        let which = |label: &str| match structs {
+            true => label.starts_with("struct"),
+            false => basic.contains(&label),
+        };
+        median(values(points, which))
+    };
     let middle =
         |points: &[Point], long: bool| median(values(points, |label| is_long(label) == long));
     vec![
@@ -87,6 +99,25 @@ fn transports(data: &Data) -> Vec<Finding> {
                 (seen, holds)
             },
         ),
+        Finding::new(
+            "It is less for structs, which have to be marshalled, than for basic types (Figure 5)",
+            [
+                structured(&zorb, false),
+                structured(&zorb, true),
+                structured(&omni, false),
+                structured(&omni, true),
+            ],
+            |[basic, structs, omni_basic, omni_structs]| {
+                let [a, b, c, d] = [basic, structs, omni_basic, omni_structs].map(percent);
+                let seen = format!(
+                    "in the middle zorb gains {a} with octet, short and long and {b} with a struct and sequences of them, omniORB {c} and {d}"
+                );
+                (
+                    seen,
+                    Holds::both(basic > structs, omni_basic > omni_structs),
+                )
+            },
+        ),
     ]
 }
 
@@ -126,6 +157,13 @@ fn overheads(data: &Data) -> Vec<Finding> {
         Some((floor, whole - floor))
     };
     let length = |octets| by_length("TCP", octets);
+    let own = |minor: u8, over: &str| {
+        let whole = void(data, Orb::Zorb, &format!("GIOP 1.{minor} over {over}"))?;
+        Some((whole - beneath(over)?).max(0.0))
+    };
+    let protocols = [0, 1, 2].map(|minor| ["TCP", "UNIX"].map(|over| own(minor, over)));
+    let each: Vec<f64> = protocols.into_iter().flatten().flatten().collect();
+    let [own_least, own_most] = extremes(&each);
     vec![
         Finding::new(
             "Over TCP the operating system and I/O take just over half of a call without parameters (Figure 7)",
@@ -155,6 +193,17 @@ fn overheads(data: &Data) -> Vec<Finding> {
                     "TCP takes zorb {orb_is} µs more, and sockets alone {system_is} µs more"
                 );
                 (seen, Holds::when(orb > 0.0 && system > 0.6 * orb))
+            },
+        ),
+        Finding::new(
+            "The ORB's own part of a call is much the same over every protocol (Figure 7)",
+            [own_least, own_most],
+            |[least, most]| {
+                let (least_is, most_is) = (three_digits(least), three_digits(most));
+                let seen = format!(
+                    "what zorb takes more than sockets alone is {least_is} µs to {most_is} µs, over all messages and transports"
+                );
+                (seen, Holds::when(most < 1.5 * least))
             },
         ),
         Finding::new(

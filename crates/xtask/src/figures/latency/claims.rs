@@ -2,25 +2,21 @@
 
 use crate::claims::Aim;
 use crate::figures::data::Data;
-use crate::figures::finding::{Finding, Holds, Placed};
+use crate::figures::finding::{Finding, Holds, Placed, ratio};
+use crate::figures::latency::beside;
 use crate::figures::latency::programs::{DEDICATED, OMNIORB, RAW, ZORB};
 use crate::figures::latency::{FEW, MANY};
 use crate::measure::statistics::three_digits;
 
 /// What is within this factor of something is as good as equal to it.
-const EQUAL: f64 = 1.15;
+pub(super) const EQUAL: f64 = 1.15;
 
 /// Both programs on one CPU, where the kernel's scheduler adds least of its own.
-fn at(data: &Data, panel: &str, series: &str, x: usize) -> Option<f64> {
+pub(super) fn at(data: &Data, panel: &str, series: &str, x: usize) -> Option<f64> {
     data.at(&format!("{panel}, same"), series, x as f64)
 }
 
-/// What a value is of another.
-fn ratio(of: Option<f64>, to: Option<f64>) -> Option<f64> {
-    Some(of? / to?)
-}
-
-fn times(value: f64) -> String {
+pub(super) fn times(value: f64) -> String {
     format!("×{}", three_digits(value))
 }
 
@@ -29,21 +25,8 @@ fn grows(data: &Data, panel: &str, from: usize, to: usize) -> [Option<f64>; 2] {
     [ZORB, OMNIORB].map(|series| ratio(at(data, panel, series, to), at(data, panel, series, from)))
 }
 
-fn is_equal(ratio: f64) -> bool {
+pub(super) fn is_equal(ratio: f64) -> bool {
     (1.0 / EQUAL..=EQUAL).contains(&ratio)
-}
-
-/// Both, one of them, or none.
-fn both(first: bool, second: bool) -> Holds {
-    match (first, second) {
-        (true, true) => Holds::Yes,
-        (false, false) => Holds::No,
-        _ => Holds::InPart,
-    }
-}
-
-fn not_here(claim: &str, why: &str) -> Finding {
-    Finding::new(claim, [], |[]| (why.to_owned(), Holds::Unknown))
 }
 
 pub(super) fn all(data: &Data) -> Vec<Finding> {
@@ -51,6 +34,7 @@ pub(super) fn all(data: &Data) -> Vec<Finding> {
         without_parameters(data),
         with_parameters(data),
         worst_case(data),
+        beside::all(data),
         summary(data),
     ]
     .concat()
@@ -88,7 +72,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             cached,
             |[ours, theirs]| {
                 let seen = format!("going round 500 servants takes zorb {} of what trains take, omniORB {}", times(ours), times(theirs));
-                (seen, both(is_equal(ours), is_equal(theirs)))
+                (seen, Holds::both(is_equal(ours), is_equal(theirs)))
             },
         ),
         Finding::new(
@@ -96,7 +80,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             one_way,
             |[ours, theirs]| {
                 let seen = format!("from 1 to 500 servants: zorb {}, omniORB {}; neither has a connection a reference", times(ours), times(theirs));
-                (seen, both(ours <= EQUAL, theirs <= EQUAL))
+                (seen, Holds::both(ours <= EQUAL, theirs <= EQUAL))
             },
         ),
         Finding::new(
@@ -104,7 +88,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             [ways(ZORB), ways(OMNIORB)],
             |[ours, theirs]| {
                 let seen = format!("at 500 servants a one-way call takes zorb {} of a two-way one, omniORB {}", times(ours), times(theirs));
-                (seen, both(ours > 1.0, theirs > 1.0))
+                (seen, Holds::both(ours > 1.0, theirs > 1.0))
             },
         ),
         Finding::new(
@@ -112,7 +96,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             two_way,
             |[ours, theirs]| {
                 let seen = format!("from 1 to 500 servants: zorb {}, omniORB {}", times(ours), times(theirs));
-                (seen, both(ours <= EQUAL, theirs <= EQUAL))
+                (seen, Holds::both(ours <= EQUAL, theirs <= EQUAL))
             },
         )
         .with_number("two-way-500-servants-over-1", two_way[0], Aim::AtMost(EQUAL)),
@@ -122,7 +106,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             |[ours, theirs]| {
                 let each = |growth: f64| growth.powf(1.0 / 5.0);
                 let seen = format!("every hundred servants: zorb {}, omniORB {}", times(each(ours)), times(each(theirs)));
-                (seen, both(each(ours) >= 1.06, each(theirs) >= 1.06))
+                (seen, Holds::both(each(ours) >= 1.06, each(theirs) >= 1.06))
             },
         ),
         Finding::new(
@@ -139,7 +123,7 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
             [sockets(ZORB), sockets(OMNIORB)],
             |[ours, theirs]| {
                 let seen = format!("zorb {:.0} %, omniORB {:.0} % of raw sockets", 100.0 * ours, 100.0 * theirs);
-                (seen, both(ours < 0.6, theirs < 0.6))
+                (seen, Holds::both(ours < 0.6, theirs < 0.6))
             },
         )
         .with_number("of-raw-sockets", sockets(ZORB), Aim::AtLeast(0.6)),
@@ -153,11 +137,11 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
                     100.0 * sleeping,
                     100.0 * theirs
                 );
-                (seen, both(ours < 0.6, theirs < 0.6))
+                (seen, Holds::both(ours < 0.6, theirs < 0.6))
             },
         )
         .placed(Placed::Split),
-        not_here(
+        Finding::not_measured(
             "Calls by the dynamic invocation interface take as long as static ones where a request is used again, and 2.6 times as long where it is not (4.1.2)",
             "zorb has no dynamic invocation interface",
         ),
@@ -189,7 +173,7 @@ fn with_parameters(data: &Data) -> Vec<Finding> {
                     "from 1 to 1,024 units: octets zorb {}, omniORB {}; structs zorb {}, omniORB {}",
                     times(octets), times(their_octets), times(structs), times(their_structs)
                 );
-                (seen, both(octets.min(their_octets) > 2.0, structs.min(their_structs) > 2.0))
+                (seen, Holds::both(octets.min(their_octets) > 2.0, structs.min(their_structs) > 2.0))
             },
         ),
         Finding::new(
@@ -197,7 +181,7 @@ fn with_parameters(data: &Data) -> Vec<Finding> {
             [servants(ZORB), servants(OMNIORB)],
             |[ours, theirs]| {
                 let seen = format!("1,024 structs to one of 500 servants beside the only one: zorb {}, omniORB {}", times(ours), times(theirs));
-                (seen, both(ours <= EQUAL, theirs <= EQUAL))
+                (seen, Holds::both(ours <= EQUAL, theirs <= EQUAL))
             },
         ),
         Finding::new(
@@ -205,12 +189,12 @@ fn with_parameters(data: &Data) -> Vec<Finding> {
             operations,
             |[ours, theirs]| {
                 let seen = format!("the last of 100 operations beside the only one: zorb {}, omniORB {}", times(ours), times(theirs));
-                (seen, both(ours > EQUAL, theirs > EQUAL))
+                (seen, Holds::both(ours > EQUAL, theirs > EQUAL))
             },
         )
         .with_number("100-operations-over-1", operations[0], Aim::AtMost(EQUAL)),
-        not_here(
-            "The dynamic invocation interface is 3 times as slow with octets and 14 times with structs where requests are not used again (4.2.2)",
+        Finding::not_measured(
+            "The dynamic invocation interface is 3 times as slow with octets and 14 times with structs where requests are not used again, as fast and 4 times as slow where they are (4.2.2)",
             "zorb has no dynamic invocation interface",
         ),
     ]
@@ -233,7 +217,7 @@ fn worst_case(data: &Data) -> Vec<Finding> {
                     times(ours),
                     times(theirs)
                 );
-                (seen, both(ours <= EQUAL, theirs <= EQUAL))
+                (seen, Holds::both(ours <= EQUAL, theirs <= EQUAL))
             },
         ),
         Finding::new(
@@ -245,7 +229,7 @@ fn worst_case(data: &Data) -> Vec<Finding> {
                     times(ours),
                     times(theirs)
                 );
-                (seen, both(ours <= EQUAL, theirs <= EQUAL))
+                (seen, Holds::both(ours <= EQUAL, theirs <= EQUAL))
             },
         ),
     ]
@@ -278,7 +262,7 @@ fn summary(data: &Data) -> Vec<Finding> {
                     100.0 * ours,
                     100.0 * theirs
                 );
-                (seen, both(ours > 0.5, theirs > 0.5))
+                (seen, Holds::both(ours > 0.5, theirs > 0.5))
             },
         ),
         Finding::new(
@@ -297,7 +281,7 @@ fn summary(data: &Data) -> Vec<Finding> {
                     times(our_cost),
                     times(their_cost)
                 );
-                (seen, both(our_cost > 1.5, their_cost > 1.5))
+                (seen, Holds::both(our_cost > 1.5, their_cost > 1.5))
             },
         ),
         Finding::new(
@@ -311,14 +295,14 @@ fn summary(data: &Data) -> Vec<Finding> {
                     100.0 * theirs,
                     100.0 * none
                 );
-                (seen, both(ours > none, theirs > none))
+                (seen, Holds::both(ours > none, theirs > none))
             },
         ),
-        not_here(
+        Finding::not_measured(
             "ORBs call too many functions of their own for each request (4.5)",
             "not a matter of times from outside: see the white box and the profiles",
         ),
-        not_here(
+        Finding::not_measured(
             "The dynamic invocation interface is the slower the larger the request is (4.5)",
             "zorb has no dynamic invocation interface",
         ),

@@ -1,5 +1,6 @@
 //! Latency and scalability: the first paper's experiments from outside, Figures 6 to 26.
 
+mod beside;
 mod charts;
 mod claims;
 pub(super) mod programs;

@@ -1,0 +1,162 @@
+//! What the latency paper says of two ORBs beside each other, of its own ORB at the end, and of requests made at run
+//! time.
+
+use crate::figures::data::Data;
+use crate::figures::finding::{Finding, Holds, Placed, ratio};
+use crate::figures::latency::claims::{EQUAL, at, is_equal, times};
+use crate::figures::latency::programs::{OMNIORB, ZORB};
+use crate::figures::latency::{FEW, MANY};
+
+/// Units of the largest calls.
+const MOST: usize = 1024;
+
+pub(super) fn all(data: &Data) -> Vec<Finding> {
+    let mut all = two_orbs(data);
+    all.extend([
+        as_fast(data, Placed::Same, "same"),
+        as_fast(data, Placed::Split, "split"),
+    ]);
+    all.extend(at_run_time());
+    all.push(Finding::not_measured(
+        "A server of 1,000 servants does not live through more than 80 requests to each of them, since it leaks memory (4.4)",
+        "not measured: requests to a servant are not counted here; `cargo xtask soak` makes very many calls to one",
+    ));
+    all
+}
+
+/// Section 4.2.1: omniORB is the other ORB.
+fn two_orbs(data: &Data) -> Vec<Finding> {
+    let beside = |panel: String| {
+        let of = |series| at(data, &panel, series, MOST);
+        ratio(of(OMNIORB), of(ZORB))
+    };
+    let richer = |series| {
+        let of = |of: &str| at(data, &format!("oneway_{of} {MANY}"), series, MOST);
+        ratio(of("struct"), of("octet"))
+    };
+    vec![
+        Finding::new(
+            "One-way calls take both ORBs about as long, with octets and with structs (4.2.1; Figures 11, 12, 15 and 16)",
+            [
+                beside(format!("oneway_octet {MANY}")),
+                beside(format!("oneway_struct {MANY}")),
+            ],
+            |[octets, structs]| {
+                let seen = format!(
+                    "1,024 of them to 500 servants take omniORB {} and {} of what they take zorb",
+                    times(octets),
+                    times(structs)
+                );
+                (seen, Holds::both(is_equal(octets), is_equal(structs)))
+            },
+        ),
+        Finding::new(
+            "Two-way calls with 1,024 structs take one ORB 1.2 times as long as the other (4.2.1; Figures 23 and 24)",
+            [
+                beside(format!("struct {FEW}")),
+                beside(format!("struct {MANY}")),
+            ],
+            |[few, many]| {
+                let seen = format!(
+                    "to 1 servant omniORB {} of zorb, to 500 servants {}",
+                    times(few),
+                    times(many)
+                );
+                let about = |ratio: f64| (1.05..=1.4).contains(&ratio);
+                (seen, Holds::both(about(few), about(many)))
+            },
+        ),
+        Finding::new(
+            "Octets take much less time than structs, which have to be converted (4.2.1; Figures 11 to 26)",
+            [richer(ZORB), richer(OMNIORB)],
+            |[ours, theirs]| {
+                let seen = format!(
+                    "one-way to 500 servants, 1,024 structs beside 1,024 octets, which are a twenty-fourth on the wire: zorb {}, omniORB {}",
+                    times(ours),
+                    times(theirs)
+                );
+                (seen, Holds::both(ours > 1.5, theirs > 1.5))
+            },
+        ),
+    ]
+}
+
+/// Section 5.4.
+fn as_fast(data: &Data, placed: Placed, placement: &str) -> Finding {
+    let beside = |panel: String, x: usize| {
+        let of = |series| data.at(&format!("{panel}, {placement}"), series, x as f64);
+        ratio(of(ZORB), of(OMNIORB))
+    };
+    Finding::new(
+        "By such principles an ORB becomes as fast as the commercial ones with static stubs, or faster (5.4; Figures 33 and 34)",
+        [
+            beside("noparams robin".to_owned(), FEW),
+            beside(format!("octet {FEW}"), MOST),
+            beside(format!("struct {FEW}"), MOST),
+        ],
+        |[none, octets, structs]| {
+            let seen = format!(
+                "zorb takes of what omniORB takes: without parameters {}, with 1,024 octets {}, with 1,024 structs {}",
+                times(none),
+                times(octets),
+                times(structs)
+            );
+            let fast = [none, octets, structs].map(|ratio| ratio <= EQUAL);
+            let holds = match fast {
+                [true, true, true] => Holds::Yes,
+                [false, false, false] => Holds::No,
+                _ => Holds::InPart,
+            };
+            (seen, holds)
+        },
+    )
+    .placed(placed)
+}
+
+/// What is said of requests that are made at run time: zorb makes none.
+fn at_run_time() -> [Finding; 3] {
+    [
+        "One-way requests made at run time take one ORB twice as long with octets and 5.6 times with structs as they take the other (4.2.1; Figures 13, 14, 17 and 18)",
+        "Two-way requests made at run time with 1,024 structs take one ORB 4.5 times as long as the other (4.2.1; Figures 21, 22, 25 and 26)",
+        "Requests made at run time take the optimised ORB a half to less than a quarter of what they take the commercial ones (5.4)",
+    ]
+    .map(|claim| Finding::not_measured(claim, "zorb has no dynamic invocation interface"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::data::tests::data;
+
+    #[test]
+    fn two_orbs_are_judged_where_both_were_measured() {
+        let data = data(&[
+            ("oneway_octet 500, same", ZORB, 1024.0, None, 10.0),
+            ("oneway_octet 500, same", OMNIORB, 1024.0, None, 11.0),
+            ("oneway_struct 500, same", ZORB, 1024.0, None, 10.0),
+            ("oneway_struct 500, same", OMNIORB, 1024.0, None, 40.0),
+        ]);
+        let found = all(&data);
+        assert_eq!(found[0].holds, Holds::InPart, "{}", found[0].seen);
+        assert!(
+            found[0].seen.contains("×1.10 and ×4.00"),
+            "{}",
+            found[0].seen
+        );
+        assert_eq!(found[1].holds, Holds::Unknown);
+        assert_eq!(found[2].holds, Holds::InPart, "{}", found[2].seen);
+    }
+
+    #[test]
+    fn faster_in_all_three_is_as_fast() {
+        let of = |series, value| {
+            ["noparams robin, split", "octet 1, split", "struct 1, split"].map(|panel| {
+                let x = if panel.starts_with('n') { 1.0 } else { 1024.0 };
+                (panel, series, x, None, value)
+            })
+        };
+        let data = data(&[of(ZORB, 9.0), of(OMNIORB, 10.0)].concat());
+        assert_eq!(as_fast(&data, Placed::Split, "split").holds, Holds::Yes);
+        assert_eq!(as_fast(&data, Placed::Same, "same").holds, Holds::Unknown);
+    }
+}
