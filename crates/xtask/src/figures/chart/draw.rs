@@ -233,7 +233,7 @@ fn sample<B: DrawingBackend>(
         let corners = [(right - 3 * half, middle - half), (right, middle + half)];
         return panel::filled(area, corners, style, k);
     }
-    let line = style.color.stroke_width(2 * k);
+    let line = style.color.stroke_width(panel::thickness(k));
     let ends = vec![(left, middle), (right, middle)];
     match style.dash {
         None => area.draw(&PathElement::new(ends, line)),
