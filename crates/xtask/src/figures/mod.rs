@@ -340,7 +340,8 @@ mod tests {
         let page = fs::read_to_string(&out.page).unwrap();
         for file in fs::read_dir(&out.folder).unwrap() {
             let name = file.unwrap().file_name().into_string().unwrap();
-            assert!(page.contains(&format!("(figures/{name})")), "{name}");
+            let shown = page.contains(&format!("(figures/{name})"));
+            assert!(shown, "{name} is not on the page: remove it");
         }
     }
 
