@@ -12,7 +12,12 @@ mod acceptor;
 mod cache;
 mod client;
 mod link;
+#[cfg(test)]
+mod mock;
 mod outbound;
+#[cfg(test)]
+#[path = "outbound/tests.rs"]
+mod outbound_tests;
 mod profile;
 mod race;
 mod right;

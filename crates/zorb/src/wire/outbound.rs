@@ -9,14 +9,15 @@
 //! Where messages are cut into fragments, one message at a time is: those that are not cut pass it
 //! between two of its pieces, the others wait their turn. So a large message delays nobody, and
 //! its receiver holds the pieces of one message.
+//!
+//! `tests/models` drives this very file under loom, so its tests are declared beside it.
 
+use super::sync::{AtomicBool, AtomicU64, AtomicUsize, AtomicWaker, Mutex, MutexGuard, Ordering};
 use super::trace;
-use atomic_waker::AtomicWaker;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, IoSlice};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, OnceLock, PoisonError, TryLockError};
 use std::task::Wake;
 use zorb_cdr::Gather;
 use zorb_giop::{Fragments, buffers};
@@ -32,7 +33,7 @@ const MAX_CHUNKS: usize = 64;
 const JOINED_OCTETS: usize = 16 << 10;
 /// Octets of fragments that are made ready at a time, before what was queued meanwhile gets its
 /// turn: about what a socket takes at once.
-const FRAGMENTS_PER_TURN: usize = 64 << 10;
+pub(super) const FRAGMENTS_PER_TURN: usize = 64 << 10;
 
 /// Parked wakers that are looked at before another is added.
 const LOOK_BACK: usize = 16;
@@ -714,6 +715,3 @@ fn write_once(stream: &dyn Connection, writing: &Writing) -> io::Result<usize> {
         written => written,
     }
 }
-
-#[cfg(test)]
-mod tests;

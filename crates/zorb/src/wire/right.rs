@@ -19,7 +19,7 @@ const ASKED: u8 = 2;
 /// Who asks in vain may go to sleep, if what it wants done has been written down before: whoever
 /// has the right learns of it when it gives it back, and looks again.
 ///
-/// `tests/models.rs` drives this very file under loom.
+/// `tests/models` drives this very file under loom.
 pub(crate) struct Right<T> {
     state: AtomicU8,
     /// Locked by who has the right only, so never waited for.

@@ -1,4 +1,5 @@
-//! What the smallest parts synchronise by; the models in `tests/models.rs` put loom's in its place.
+//! What the smallest parts synchronise by; the models in `tests/models` put loom's in its place.
 
-pub(super) use core::sync::atomic::{AtomicU8, Ordering};
-pub(super) use std::sync::Mutex;
+pub(super) use atomic_waker::AtomicWaker;
+pub(super) use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+pub(super) use std::sync::{Mutex, MutexGuard};

@@ -153,43 +153,16 @@ impl ServerConnection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bytes::BytesMut;
-    use std::io::{self, IoSlice};
-    use zorb_transport::{Address, Capabilities, Connection};
+    use crate::wire::mock::{Acts, Mock};
+    use std::io;
 
     /// A connection that brings down whoever reads it, as a fault of our own might.
     #[derive(Debug)]
-    struct Breaks(Address);
+    struct Breaks;
 
-    impl Connection for Breaks {
-        fn poll_read(&self, _: &mut Context<'_>, _: &mut BytesMut) -> Poll<io::Result<usize>> {
+    impl Acts for Breaks {
+        fn read(&self) -> io::Result<usize> {
             panic!("the test's");
-        }
-        fn try_read(&self, _: &mut BytesMut) -> io::Result<usize> {
-            panic!("the test's");
-        }
-        fn read_blocking(&self, _: &mut BytesMut, _: Option<Duration>) -> io::Result<usize> {
-            panic!("the test's");
-        }
-        fn unwatch(&self) {}
-        fn try_write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
-            Err(io::ErrorKind::WouldBlock.into())
-        }
-        fn poll_write_ready(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Poll::Pending
-        }
-        fn shutdown_write(&self) -> io::Result<()> {
-            Ok(())
-        }
-        fn close(&self) {}
-        fn peer(&self) -> &Address {
-            &self.0
-        }
-        fn local(&self) -> &Address {
-            &self.0
-        }
-        fn capabilities(&self) -> Capabilities {
-            Capabilities::stream()
         }
     }
 
@@ -198,7 +171,7 @@ mod tests {
         let orb = crate::Orb::builder().build_blocking().unwrap();
         let inner = Arc::clone(orb.inner());
         let permit = inner.admit_connection().unwrap();
-        let stream = Box::new(Breaks(Address::Unix(None)));
+        let stream = Box::new(Mock::new(Breaks));
         let endpoint = "uiop:///nowhere".parse().unwrap();
         let connection = Arc::new(ServerConnection::new(stream, endpoint, &inner, permit));
         let serving = thread::spawn(move || connection.serve_here());

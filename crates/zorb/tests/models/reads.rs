@@ -1,31 +1,12 @@
-//! The smallest parts of a connection under loom, which tries every order in which threads can get in each other's way.
-//!
-//! For the right to read the very source is driven, with loom's atomics and locks in the place of the real ones; for
-//! writing, its protocol.
+//! Reading: who may sleep, and who wakes whom.
 
-#[path = "../src/wire/right.rs"]
-mod right;
-
-/// What `right` takes from its neighbour.
-mod sync {
-    pub(crate) use loom::sync::Mutex;
-    pub(crate) use loom::sync::atomic::{AtomicU8, Ordering};
-}
-
+use crate::model;
+use crate::right::{Held, Right};
+use crate::sync::Ordering;
 use loom::sync::atomic::AtomicUsize;
 use loom::sync::{Arc, Mutex, Notify};
 use loom::thread;
-use right::{Held, Right};
 use std::task::Waker;
-use sync::Ordering;
-
-/// Tries every order with up to so many interruptions where nobody had to let others run; all of
-/// them would take hours.
-fn model(interruptions: usize, body: impl Fn() + Send + Sync + 'static) {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(interruptions);
-    model.check(body);
-}
 
 /// A connection whose peer answers every request at once. The right is the real one; the rest is the protocol of
 /// `wire/client/reading.rs`: who may sleep without asking the reactor, and whom it wakes.
@@ -273,58 +254,6 @@ fn nobody_depends_on_a_caller_that_was_alone_and_is_polled_no_more() {
         };
         reads.call(1);
         peer.join().unwrap();
-    });
-}
-
-/// How `wire/outbound.rs` writes: whoever finds the write side free writes what is queued, and lets go of it under the
-/// lock of the queue, once that is empty.
-#[derive(Default)]
-struct Writes {
-    writing: Mutex<Vec<usize>>,
-    queue: Mutex<Vec<usize>>,
-}
-
-impl Writes {
-    fn send(&self, message: usize) {
-        self.queue.lock().unwrap().push(message);
-        let Ok(mut writing) = self.writing.try_lock() else {
-            return;
-        };
-        loop {
-            let mut queue = self.queue.lock().unwrap();
-            if queue.is_empty() {
-                drop(writing);
-                return;
-            }
-            let queued = std::mem::take(&mut *queue);
-            drop(queue);
-            writing.extend(queued);
-        }
-    }
-}
-
-#[test]
-fn what_is_queued_while_somebody_writes_is_written_by_the_time_both_are_gone() {
-    model(2, || {
-        let writes = Arc::new(Writes::default());
-        let threads: Vec<_> = (0..2)
-            .map(|sender| {
-                let writes = Arc::clone(&writes);
-                thread::spawn(move || {
-                    writes.send(2 * sender);
-                    writes.send(2 * sender + 1);
-                })
-            })
-            .collect();
-        for thread in threads {
-            thread.join().unwrap();
-        }
-        let written = writes.writing.lock().unwrap();
-        assert_eq!(written.len(), 4);
-        for sender in 0..2 {
-            let of_sender: Vec<_> = written.iter().filter(|m| **m / 2 == sender).collect();
-            assert!(of_sender.is_sorted(), "each sender's in order");
-        }
     });
 }
 

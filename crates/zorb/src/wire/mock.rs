@@ -1,0 +1,92 @@
+//! Connections of tests, and of the models in `tests/models`.
+
+use bytes::BytesMut;
+use core::fmt::Debug;
+use core::ops::Deref;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::io::{self, IoSlice};
+use zorb_transport::{Address, Capabilities, Connection};
+
+/// What a connection does that a test wants something of; of itself it takes nothing and says nothing.
+pub(crate) trait Acts: Debug + Send + Sync + 'static {
+    fn read(&self) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn poll_room(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Mock<A> {
+    acts: A,
+    address: Address,
+}
+
+impl<A> Mock<A> {
+    pub(crate) fn new(acts: A) -> Self {
+        Self {
+            acts,
+            address: Address::Unix(None),
+        }
+    }
+}
+
+impl<A> Deref for Mock<A> {
+    type Target = A;
+
+    fn deref(&self) -> &A {
+        &self.acts
+    }
+}
+
+impl<A: Acts> Connection for Mock<A> {
+    fn poll_read(&self, _: &mut Context<'_>, _: &mut BytesMut) -> Poll<io::Result<usize>> {
+        match self.acts.read() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
+            read => Poll::Ready(read),
+        }
+    }
+
+    fn try_read(&self, _: &mut BytesMut) -> io::Result<usize> {
+        self.acts.read()
+    }
+
+    fn read_blocking(&self, _: &mut BytesMut, _: Option<Duration>) -> io::Result<usize> {
+        self.acts.read()
+    }
+
+    fn unwatch(&self) {}
+
+    fn try_write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.acts.write(chunks)
+    }
+
+    fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.acts.poll_room(cx)
+    }
+
+    fn shutdown_write(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn close(&self) {}
+
+    fn peer(&self) -> &Address {
+        &self.address
+    }
+
+    fn local(&self) -> &Address {
+        &self.address
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::stream()
+    }
+}
