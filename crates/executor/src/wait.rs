@@ -8,7 +8,7 @@ use core::time::Duration;
 /// | policy | a wait costs, besides the call itself | on |
 /// |---|---|---|
 /// | `Park` | two thread switches | nothing |
-/// | `Adaptive` | as `Spin` while answers come in time, as `Park` while they do not, and a try now and then | up to the limit of CPU time per call; none when nothing is awaited |
+/// | `Adaptive` | as `Spin` while answers come in time, as `Park` while they do not, and a try now and then | up to 50 µs of CPU time per call while answers come within them; a try of that in 64 waits at most while they do not; none when nothing is awaited |
 /// | `Spin(limit)` | CPU time until the answer comes, at most `limit`; then as `Park` | one CPU busy as long as something is awaited, up to `limit` at a time |
 ///
 /// Nobody spins but for a lone call, or the lone connection that is busy on its lane: with more to do, the thread does
@@ -20,7 +20,10 @@ pub enum WaitPolicy {
     /// Sleeps at once.
     Park,
     /// Tries for a short time when that was worth it lately: at most [`SHARED`](Self::SHARED) in a runtime that is
-    /// somebody else's, at most [`DEDICATED`](Self::DEDICATED) on a dedicated lane.
+    /// somebody else's, at most [`DEDICATED`](Self::DEDICATED) on a dedicated lane. After a wait that was slept through
+    /// and took no longer than two who sleep take to wake each other (150 µs) it tries for [`DEDICATED`](Self::DEDICATED)
+    /// anywhere, and again as long as that hits: of two ends that both sleep neither would find the other one otherwise.
+    /// Other tasks of the runtime wait no longer for it: they have their turn after 640 µs of tries.
     #[default]
     Adaptive,
     /// Tries for this long, whatever came of it before; more than [`LONGEST`](Self::LONGEST) counts as that.
@@ -28,10 +31,11 @@ pub enum WaitPolicy {
 }
 
 impl WaitPolicy {
-    /// How long an adaptive wait tries in a runtime that has other tasks, which wait meanwhile: two round trips on one
-    /// machine.
+    /// How long an adaptive wait tries at first in a runtime that has other tasks, which wait meanwhile: two round trips
+    /// on one machine.
     pub const SHARED: Duration = Duration::from_micros(20);
-    /// How long it does so on a lane that has nothing else to do: about what sleeping and waking up would take.
+    /// How long it does so on a lane that has nothing else to do, and anywhere after answers that nearly came in time:
+    /// about what sleeping and waking up would take.
     pub const DEDICATED: Duration = Duration::from_micros(50);
     /// How long any wait tries at most: whatever else its thread has to do waits meanwhile.
     pub const LONGEST: Duration = Duration::from_millis(1);

@@ -492,7 +492,10 @@ impl Link {
         match self.stream.read_blocking(reader.buffer(), limit) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Blocked::InVain),
             Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Blocked::Cannot),
-            read => self.has_come(read).map(|()| Blocked::Read),
+            read => {
+                waiting.has_woken();
+                self.has_come(read).map(|()| Blocked::Read)
+            }
         }
     }
 
@@ -513,7 +516,10 @@ impl Link {
                 reader.release();
                 Poll::Pending
             }
-            Poll::Ready(read) => Poll::Ready(self.has_come(read)),
+            Poll::Ready(read) => {
+                reading.waiting.has_woken();
+                Poll::Ready(self.has_come(read))
+            }
         }
     }
 

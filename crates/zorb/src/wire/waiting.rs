@@ -19,6 +19,17 @@ const UNWATCHED_AFTER: u32 = 8;
 const MOST_SKIPPED: u32 = 64;
 /// Hits in a row after which other tasks have their turn.
 const HITS_PER_TURN: u32 = 32;
+/// Time spent on tries in a row after which they have it, too: as many tries as that of a runtime that is shared, each
+/// as long as it may be.
+const TRIED_PER_TURN: Duration = WaitPolicy::SHARED.saturating_mul(HITS_PER_TURN);
+
+/// What to wake a thread takes on a machine that is slow at it. Octets that came so much later than a try would have
+/// lasted may have been there in time: it was the sleeper who came late.
+const WAKING: Duration = Duration::from_micros(30);
+/// How long a wait may take, to its sleeper's waking up, for a [longer](WaitPolicy::DEDICATED) try to have a chance: that
+/// try, and both sides' waking up, once more on a bad day. If one side does not sleep the other one finds what it tries
+/// for, and does not sleep either: two that both sleep need only one try that is long enough.
+const WITHIN_REACH: Duration = Duration::from_micros(150);
 
 /// How long a yield takes when it lets somebody compute: less than a time slice of the scheduler's,
 /// which is some milliseconds, and more than any answer that is worth trying for.
@@ -30,6 +41,9 @@ const SOMEBODY_RAN: Duration = Duration::from_micros(3);
 /// has not come to it yet. Beyond it there are more threads than processors, and each try costs those that could go on
 /// two switches, where one who sleeps costs them none.
 const RAN_IN_VAIN: u32 = 1;
+
+/// How often in a row a sleeper that came late tries at once, before it waits again until its turn comes.
+const MOST_HASTY: u32 = 4;
 
 /// Which connection of an ORB was busy last. Read at every wait, and written only when another one
 /// is.
@@ -52,11 +66,20 @@ pub(crate) struct Waiting {
     /// Times in a row that the connection was the busy one.
     alone: u32,
     hits: u32,
-    /// Hits since other tasks had their turn.
+    /// Hits since other tasks had their turn, and how long they took.
     taken: u32,
+    tried: Duration,
     /// Waits that are still to be slept through, and how many it were last time.
     skip: u32,
     skipped: u32,
+    /// When the wait began that is being slept through, and how long it tried before.
+    asleep: Option<(Instant, Duration)>,
+    /// Tries that were made at once since the sleeper had come late, after the last hit.
+    hasty: u32,
+    /// Whether what was slept for last came so soon that a longer try may find the next.
+    is_near: bool,
+    /// Whether others wanted the CPU when a try was given up last.
+    is_crowded: bool,
     /// Whether the reactor looks away.
     unwatched: bool,
 }
@@ -79,8 +102,13 @@ impl Waiting {
             alone: 0,
             hits: 0,
             taken: 0,
+            tried: Duration::ZERO,
             skip: 0,
             skipped: 0,
+            asleep: None,
+            hasty: 0,
+            is_near: false,
+            is_crowded: false,
             unwatched: false,
         }
     }
@@ -112,7 +140,42 @@ impl Waiting {
     /// To be said when the reactor is asked to wake somebody.
     pub(crate) fn watched(&mut self) {
         self.unwatched = false;
+        self.turn_over();
+    }
+
+    fn owes_a_turn(&self) -> bool {
+        self.taken >= HITS_PER_TURN || self.tried >= TRIED_PER_TURN
+    }
+
+    fn turn_over(&mut self) {
         self.taken = 0;
+        self.tried = Duration::ZERO;
+    }
+
+    /// Whether whoever waits was asleep: the reactor knows what has come since, and there is nothing to try for.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.asleep.is_some()
+    }
+
+    /// To be said when something has come otherwise than by a try.
+    #[inline]
+    pub(crate) fn has_woken(&mut self) {
+        if let Some((began, tried)) = self.asleep.take() {
+            self.has_slept(began.elapsed(), tried);
+        }
+    }
+
+    /// Learns from octets that came so long after a wait had begun that was slept through, but for a try of that long.
+    fn has_slept(&mut self, slept: Duration, tried: Duration) {
+        if self.is_crowded {
+            return;
+        }
+        // What a long try has not found another one will not find either.
+        self.is_near = slept <= WITHIN_REACH && tried < WaitPolicy::DEDICATED;
+        if tried.is_zero() && slept <= self.limit + WAKING && self.hasty < MOST_HASTY {
+            self.hasty += 1;
+            self.skip = 0;
+        }
     }
 
     /// Tries to read, as long as the policy and the past advise.
@@ -122,17 +185,11 @@ impl Waiting {
         stream: &dyn Connection,
         mut read: impl FnMut() -> io::Result<usize>,
     ) -> Tried {
-        let limit = match policy {
-            WaitPolicy::Spin(limit) => limit.min(WaitPolicy::LONGEST),
-            WaitPolicy::Adaptive if self.skip == 0 => self.limit,
-            WaitPolicy::Adaptive => {
-                self.skip -= 1;
-                return Tried::Sleep;
-            }
-            _ => return Tried::Sleep,
+        let Some(limit) = self.limit_of(policy) else {
+            return Tried::Sleep;
         };
-        if self.taken >= HITS_PER_TURN {
-            self.taken = 0;
+        if self.owes_a_turn() {
+            self.turn_over();
             return Tried::Yield;
         }
         let start = Instant::now();
@@ -156,9 +213,26 @@ impl Waiting {
             }
             before = now;
             if now - start >= limit || in_vain > RAN_IN_VAIN {
+                self.is_crowded = in_vain > 0;
                 self.miss();
+                self.asleep = Some((start, limit));
                 return Tried::Sleep;
             }
+        }
+    }
+
+    /// How long the next wait tries; `None`: not at all.
+    fn limit_of(&mut self, policy: WaitPolicy) -> Option<Duration> {
+        match policy {
+            WaitPolicy::Spin(limit) => Some(limit.min(WaitPolicy::LONGEST)),
+            WaitPolicy::Adaptive if self.skip > 0 => {
+                self.skip -= 1;
+                self.asleep = Some((Instant::now(), Duration::ZERO));
+                None
+            }
+            WaitPolicy::Adaptive if self.is_near => Some(WaitPolicy::DEDICATED),
+            WaitPolicy::Adaptive => Some(self.limit),
+            _ => None,
         }
     }
 
@@ -167,6 +241,7 @@ impl Waiting {
     fn has_come_after(&mut self, tried: Duration) {
         if tried < KEPT_AWAY {
             self.hit();
+            self.tried += tried;
         } else {
             self.miss();
         }
@@ -175,11 +250,13 @@ impl Waiting {
     fn hit(&mut self) {
         self.hits = self.hits.saturating_add(1);
         self.taken += 1;
+        self.hasty = 0;
         self.skipped /= 2;
     }
 
     fn miss(&mut self) {
         self.hits = 0;
+        self.is_near = false;
         self.skipped = (self.skipped * 2).clamp(1, MOST_SKIPPED);
         self.skip = self.skipped;
     }
@@ -199,5 +276,69 @@ mod tests {
             waiting.has_come_after(Duration::from_millis(3));
             assert_eq!((waiting.hits, waiting.skip), (0, skip));
         }
+    }
+    #[test]
+    fn a_sleeper_that_came_late_for_what_was_there_in_time_tries_again_at_once() {
+        let mut waiting = Waiting::new(WaitPolicy::SHARED);
+        for _ in 0..8 {
+            waiting.miss();
+        }
+        assert_eq!(waiting.limit_of(WaitPolicy::Adaptive), None);
+        assert!(waiting.is_asleep());
+        waiting.has_slept(Duration::from_micros(45), Duration::ZERO);
+        assert!(waiting.limit_of(WaitPolicy::Adaptive).is_some());
+        // Not again and again, if nothing ever comes of it.
+        let mut tries = 0;
+        for _ in 0..MOST_SKIPPED {
+            waiting.miss();
+            waiting.has_slept(Duration::from_micros(45), Duration::ZERO);
+            tries += u32::from(waiting.skip == 0);
+        }
+        assert_eq!(tries, MOST_HASTY - 1);
+    }
+
+    #[test]
+    fn two_that_both_sleep_find_out_by_a_try_that_is_longer() {
+        let mut waiting = Waiting::new(WaitPolicy::SHARED);
+        waiting.miss();
+        // A round trip with two sleepers: longer than a try, but not by more than they take to wake up.
+        waiting.has_slept(Duration::from_micros(90), WaitPolicy::SHARED);
+        assert_eq!(waiting.limit_of(WaitPolicy::Adaptive), None);
+        assert_eq!(
+            waiting.limit_of(WaitPolicy::Adaptive),
+            Some(WaitPolicy::DEDICATED)
+        );
+        // In vain after all: as before.
+        waiting.miss();
+        waiting.has_slept(Duration::from_micros(90), WaitPolicy::DEDICATED);
+        waiting.skip = 0;
+        assert_eq!(
+            waiting.limit_of(WaitPolicy::Adaptive),
+            Some(WaitPolicy::SHARED)
+        );
+    }
+
+    #[test]
+    fn what_takes_its_time_or_comes_while_others_want_the_cpu_changes_nothing() {
+        for (slept, is_crowded) in [(2_000, false), (45, true)] {
+            let mut waiting = Waiting::new(WaitPolicy::SHARED);
+            waiting.miss();
+            waiting.is_crowded = is_crowded;
+            waiting.has_slept(Duration::from_micros(slept), Duration::ZERO);
+            assert_eq!((waiting.skip, waiting.is_near), (1, false), "{slept}");
+        }
+    }
+
+    #[test]
+    fn others_have_their_turn_after_a_time_however_few_tries_it_took() {
+        let mut waiting = Waiting::new(WaitPolicy::SHARED);
+        let each = Duration::from_micros(40);
+        while !waiting.owes_a_turn() {
+            waiting.has_come_after(each);
+        }
+        assert_eq!(waiting.taken, 16);
+        assert_eq!(waiting.skip, 0);
+        waiting.turn_over();
+        assert!(!waiting.owes_a_turn());
     }
 }

@@ -165,7 +165,8 @@ impl ClientConnection {
                 }
                 let leads = waits && others == 0 && !self.link.outbound.is_blocked();
                 let mine = mine.as_deref();
-                match mine.filter(|_| leads && self.is_alone(reading)) {
+                let tries = leads && !reading.waiting.is_asleep() && self.is_alone(reading);
+                match mine.filter(|_| tries) {
                     Some(mine) if mine.policy != WaitPolicy::Park => {
                         state.armed = false;
                         Some(mine.policy)
