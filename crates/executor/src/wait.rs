@@ -11,8 +11,8 @@ use core::time::Duration;
 /// | `Adaptive` | as `Spin` while answers come in time, as `Park` while they do not, and a try now and then | up to 50 µs of CPU time per call while answers come within them; a try of that in 64 waits at most while they do not; none when nothing is awaited |
 /// | `Spin(limit)` | CPU time until the answer comes, at most `limit`; then as `Park` | one CPU busy as long as something is awaited, up to `limit` at a time |
 ///
-/// Nobody spins but for a lone call, or the lone connection that is busy on its lane: with more to do, the thread does
-/// that. Where threads have a real-time priority (SCHED_FIFO, SCHED_RR), yielding lets none of a lower one run, the
+/// Nobody spins but for a lone call or a few on one connection, or the lone connection that is busy on its lane: with
+/// more to do, the thread does that. Where threads have a real-time priority (SCHED_FIFO, SCHED_RR), yielding lets none of a lower one run, the
 /// peer's among them: a spin is then only for a CPU that is the lane's alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

@@ -103,6 +103,8 @@ struct Mine {
 
 struct State {
     table: RequestTable<Waiter>,
+    /// Replies in the table: so many who wait are about to run.
+    untaken: usize,
     /// Set by [`ClientConnection::set_end`] only.
     end: Option<End>,
     /// Whether the reactor will wake somebody when something comes: who has written its waker down may sleep then.
@@ -179,6 +181,7 @@ impl ClientConnection {
         let ear = Arc::new(Ear {
             state: Mutex::new(State {
                 table: RequestTable::new(true, MAX_IN_FLIGHT),
+                untaken: 0,
                 end: None,
                 armed: false,
                 leader: None,
@@ -306,7 +309,8 @@ impl ClientConnection {
             mine.got = Some(arrived);
             return Ok(());
         }
-        let mut state = self.state();
+        let mut guard = self.state();
+        let state = &mut *guard;
         let Some(waiter) = state.table.get_mut(id) else {
             // A late reply to a call that was given up, or one to nobody: no harm either way.
             state.table.finish(id);
@@ -314,9 +318,10 @@ impl ClientConnection {
         };
         if waiter.reply.is_none() {
             waiter.reply = Some(arrived);
+            state.untaken += 1;
         }
         let waker = waiter.waker.take();
-        drop(state);
+        drop(guard);
         if let Some(waker) = waker {
             waker.wake();
         }

@@ -129,6 +129,11 @@ impl Waiting {
         self.unwatched
     }
 
+    /// To be said when several wait together: the reactor goes on listening.
+    pub(crate) fn is_shared(&mut self) {
+        self.hits = 0;
+    }
+
     /// Has the reactor look away, since somebody blocks for what comes.
     pub(crate) fn looks_away(&mut self, stream: &dyn Connection) {
         if !self.unwatched {

@@ -348,11 +348,13 @@ impl Call<'_> {
         cx: &mut Context<'_>,
         blocks: bool,
     ) -> Poll<Result<Arrived, CallError>> {
-        let mut state = self.connection.state();
+        let mut guard = self.connection.state();
+        let state = &mut *guard;
         if let Some(waiter) = state.table.get_mut(self.id) {
             waiter.blocks = blocks;
             match waiter.reply.take() {
                 Some(reply) => {
+                    state.untaken -= 1;
                     state.table.finish(self.id);
                     self.done = true;
                     return Poll::Ready(Ok(reply));
@@ -381,9 +383,10 @@ impl Drop for Call<'_> {
             state.table.finish(self.id);
             return;
         };
-        if state.table.abandon(self.id).is_none() {
+        let Some(waiter) = state.table.abandon(self.id) else {
             return;
-        }
+        };
+        state.untaken -= usize::from(waiter.reply.is_some());
         drop(state);
         // The reactor may know nobody but us.
         self.connection.link.outbound.driver.ring();

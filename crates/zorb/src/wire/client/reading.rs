@@ -14,6 +14,9 @@ use zorb_executor::WaitPolicy;
 
 /// How often whoever reads looks again for others before it leaves that to the driver.
 const ROUNDS: usize = 8;
+/// How many others may wait for one to try for everybody: with more of them there is nearly always something to do, and
+/// what sleeping costs is shared by many.
+const FEW: usize = 3;
 
 /// How a thread that blocks has led.
 enum Led {
@@ -145,14 +148,13 @@ impl ClientConnection {
                     break;
                 }
             }
-            let waits;
+            let (waits, others);
             let tries = {
                 let mut state = self.state();
                 if state.end.is_some() {
                     return Ok(Turn::Over);
                 }
-                let (is_waiting, others) = state.look_for(mine.as_deref_mut());
-                waits = is_waiting;
+                (waits, others) = state.look_for(mine.as_deref_mut());
                 if mine.is_some() && others == 0 && !waits && reading.waiting.is_unwatched() {
                     // Mine is here. The driver looks after the connection, as long as it knows that it has to.
                     drop(state);
@@ -165,7 +167,13 @@ impl ClientConnection {
                 }
                 let leads = waits && others == 0 && !self.link.outbound.is_blocked();
                 let mine = mine.as_deref();
-                let tries = leads && !reading.waiting.is_asleep() && self.is_alone(reading);
+                // Nobody tries while one who has its reply could make use of the thread.
+                let is_best = leads
+                    || waits
+                        && others <= FEW
+                        && state.untaken == 0
+                        && !self.link.outbound.is_blocked();
+                let tries = is_best && !reading.waiting.is_asleep() && self.is_alone(reading);
                 match mine.filter(|_| tries) {
                     Some(mine) if mine.policy != WaitPolicy::Park => {
                         state.armed = false;
@@ -180,6 +188,9 @@ impl ClientConnection {
                 }
             };
             if let Some(policy) = tries {
+                if others > 0 {
+                    reading.waiting.is_shared();
+                }
                 match self.link.try_read(reading, policy) {
                     Tried::Read(read) => {
                         self.link.has_come(read)?;
@@ -192,6 +203,10 @@ impl ClientConnection {
                         continue;
                     }
                     Tried::Yield => {
+                        if others > 0 {
+                            // They are not to rely on us.
+                            self.leave_to_the_driver();
+                        }
                         let_others_run(cx);
                         return Ok(Turn::Over);
                     }
@@ -429,6 +444,7 @@ impl Call<'_> {
             return Poll::Ready(None);
         };
         if let Some(reply) = waiter.reply.take() {
+            state.untaken -= 1;
             state.table.finish(self.id);
             self.done = true;
             return Poll::Ready(Some(Poll::Ready(Ok(reply))));
