@@ -4,7 +4,8 @@
 //!   `octet`, `double` or `struct` (SIZE elements), with `oneway_` in front of it or not, or `ops1`, `ops10` and
 //!   `ops100` of the interfaces with so many operations. ORDER is in which order the servants, and the operations of
 //!   the latter, are called: `train`, `robin`, `random` or `worst`.
-//! - `callers COUNT ITERS WARMUP`: ITERS two-way calls without parameters by so many tasks together.
+//! - `callers COUNT EACH WARMUP`: EACH two-way calls without parameters by each of so many tasks, which begin together
+//!   when all of them have made their untimed ones.
 //! - `crowd COUNT HOW ITERS WARMUP`: two-way calls without parameters over so many connections of no ORB, HOW being
 //!   `idle` (all of them over one) or `active` (over one after the other).
 //! - `shutdown`: ends the server.
@@ -27,8 +28,10 @@ use flavor::{Failure, Life};
 use order::Order;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use zorb::{Builder, Interface, SystemExceptionKind};
+use tokio::sync::Barrier;
+use zorb::{Builder, Interface, SystemException, SystemExceptionKind};
 use zorb_floor::report::{Asked, Line, Measured, nanoseconds};
 
 #[derive(Parser)]
@@ -111,17 +114,24 @@ async fn one_by_one(held: &mut Held, words: &[&str]) -> Result<Line, Failure> {
 /// Calls of many tasks, each one after the other.
 async fn together(held: &mut Held, words: &[&str]) -> Result<Line, Failure> {
     let callers: usize = word(words, 1)?;
-    let (iters, warmup): (usize, usize) = (word(words, 2)?, word(words, 3)?);
-    let each = (iters / callers).max(1);
+    let (each, warmup): (usize, usize) = (word(words, 2)?, word(words, 3)?);
     let server = held.first().await?;
-    for _ in 0..warmup {
-        server.send_no_params_2way().await?;
-    }
+    let all_there = Arc::new(Barrier::new(callers));
     let tasks: Vec<_> = (0..callers)
         .map(|_| {
-            let server = server.clone();
+            let (server, all_there) = (server.clone(), Arc::clone(&all_there));
             tokio::spawn(async move {
                 let mut latencies = Vec::with_capacity(each);
+                let warm = async {
+                    for _ in 0..warmup {
+                        server.send_no_params_2way().await?;
+                    }
+                    Ok(())
+                };
+                let warm: Result<(), SystemException> = warm.await;
+                // Whoever has failed must not be waited for.
+                all_there.wait().await;
+                warm?;
                 let start = Instant::now();
                 let mut before = start;
                 for _ in 0..each {
@@ -130,7 +140,7 @@ async fn together(held: &mut Held, words: &[&str]) -> Result<Line, Failure> {
                     latencies.push(nanoseconds(now - before));
                     before = now;
                 }
-                Ok::<_, zorb::SystemException>(Measured {
+                Ok::<_, SystemException>(Measured {
                     latencies,
                     start,
                     end: before,
@@ -142,7 +152,10 @@ async fn together(held: &mut Held, words: &[&str]) -> Result<Line, Failure> {
     for task in tasks {
         measured.push(task.await??);
     }
-    let asked = asked("callers", callers, 0, (each * callers, warmup), 1);
+    let asked = Asked {
+        threads: callers,
+        ..asked("callers", callers, 0, (each, warmup), 1)
+    };
     Ok(Line::new(&asked, measured).ok_or("nothing was measured")?)
 }
 

@@ -1,6 +1,7 @@
 // omniORB's client of latency.idl: a line on standard input is a measurement, and the end of it the end.
 //   latency-client --ior FILE [-ORB...]
 // What it is asked is in benches/papers/latency/client.rs.
+#include "barrier.h"
 #include "latency.h"
 #include "options.h"
 #include "report.h"
@@ -156,17 +157,18 @@ static void one_by_one(Held &held, std::istringstream &words, const std::string 
 }
 
 static void together(Held &held, std::istringstream &words) {
-  size_t callers, iters, warmup;
-  if (!(words >> callers >> iters >> warmup)) throw std::runtime_error("a word is missing");
-  size_t each = std::max<size_t>(iters / callers, 1);
+  size_t callers, each, warmup;
+  if (!(words >> callers >> each >> warmup)) throw std::runtime_error("a word is missing");
   Latency::tcp_sequence_ptr server = held.first();
-  for (size_t i = 0; i < warmup; i++) server->sendNoParams_2way();
+  Barrier start(callers);
   std::vector<Measured> measured(callers);
   std::vector<std::thread> threads;
   for (Measured &mine : measured)
     threads.emplace_back([&] {
       try {
         mine.latencies.reserve(each);
+        for (size_t i = 0; i < warmup; i++) server->sendNoParams_2way();
+        start.wait();
         uint64_t before = mine.start = now_ns();
         for (size_t i = 0; i < each; i++) {
           server->sendNoParams_2way();
@@ -181,7 +183,7 @@ static void together(Held &held, std::istringstream &words) {
       }
     });
   for (std::thread &each_one : threads) each_one.join();
-  report(Asked{"omniorb", "callers", callers, 0, each * callers, warmup, 1, 1}, measured);
+  report(Asked{"omniorb", "callers", callers, 0, each, warmup, callers, 1}, measured);
 }
 
 int main(int argc, char **argv) {

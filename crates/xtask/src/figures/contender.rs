@@ -56,6 +56,22 @@ impl Contender {
         all.into_iter().try_for_each(|one| one.dialogue.end())
     }
 
+    /// Goes on in another placement, with the same programs.
+    ///
+    /// # Errors
+    /// Those of [`Dialogue::move_to`].
+    pub(crate) fn move_to(
+        &mut self,
+        session: &Session,
+        placement: Placement,
+    ) -> Result<(), String> {
+        if self.placement != placement {
+            self.dialogue.move_to(placement, session.cpus)?;
+            self.placement = placement;
+        }
+        Ok(())
+    }
+
     /// One measurement.
     ///
     /// # Errors

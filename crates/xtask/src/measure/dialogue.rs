@@ -161,6 +161,28 @@ impl Dialogue {
         written.map_err(|e| format!("{e}: {}", self.client.complaints()))
     }
 
+    /// Has both, with all of their threads, run where that placement has them: for programs that took so long to get
+    /// where they are that the same ones are asked in one placement and the other.
+    ///
+    /// # Errors
+    /// The placement is nowhere in particular, or a program has ended.
+    pub(crate) fn move_to(&self, placement: Placement, cpus: Cpus) -> Result<(), String> {
+        let client = (Side::Client, Some(&self.client));
+        for (side, program) in [client, (Side::Server, self.server.as_ref())] {
+            let Some(program) = program else { continue };
+            let cpu = cpus.cpu(placement, side).ok_or("moved to no CPU")?;
+            let mut taskset = Command::new("taskset");
+            taskset.args(["--all-tasks", "--cpu-list", "--pid"]);
+            taskset.args([cpu.to_string(), program.child.id().to_string()]);
+            let output = taskset.output().map_err(|e| format!("taskset: {e}"))?;
+            if !output.status.success() {
+                let why = String::from_utf8_lossy(&output.stderr);
+                return Err(format!("{}: {}", self.name, why.trim()));
+            }
+        }
+        Ok(())
+    }
+
     /// The server's process.
     pub(crate) fn server_id(&self) -> Option<u32> {
         self.server.as_ref().map(|server| server.child.id())
@@ -338,6 +360,29 @@ mod tests {
         );
         let why = dialogue.ask("swim").unwrap_err();
         assert!(why.contains("the client ended: why"), "{why}");
+    }
+
+    #[test]
+    fn programs_that_run_are_moved_to_where_a_placement_has_them() {
+        let cpus = Cpus::pick().unwrap();
+        let allowed = |id: &str| format!("grep Cpus_allowed_list /proc/{id}/status | tr -dc 0-9");
+        let server = format!(
+            r#"echo tcp >"$1"; while [ ! -e "$1.ask" ]; do sleep 0.01; done; {} >"$1.where"; mv "$1.where" "$1.is""#,
+            allowed("$$")
+        );
+        let client = format!(
+            r#"read ask; : >"$1.ask"; while [ ! -e "$1.is" ]; do sleep 0.01; done; echo "{{\"client\":$({}),\"server\":$(cat "$1.is")}}""#,
+            allowed("$$")
+        );
+        let pair = shell(Some(&server), &client);
+        let mut dialogue = Dialogue::start(&pair, Placement::Same, cpus).unwrap();
+        dialogue.move_to(Placement::Split, cpus).unwrap();
+        let answer = dialogue.ask("where").unwrap();
+        for (name, side) in [("client", Side::Client), ("server", Side::Server)] {
+            let cpu = cpus.cpu(Placement::Split, side).unwrap();
+            assert_eq!(answer.more[name], cpu, "{name}");
+        }
+        assert!(dialogue.move_to(Placement::Free, cpus).is_err());
     }
 
     #[test]

@@ -76,14 +76,20 @@ impl Cpus {
         Ok(Self { client, server })
     }
 
+    /// Where the placement has this side; anywhere if none.
+    pub(crate) const fn cpu(self, placement: Placement, side: Side) -> Option<usize> {
+        match (placement, side) {
+            (Placement::Free, _) => None,
+            (Placement::Split, Side::Server) => Some(self.server),
+            (Placement::Split, Side::Client) | (Placement::Same, _) => Some(self.client),
+        }
+    }
+
     /// The words in front of a command line that run it where the placement has this side.
     pub(crate) fn words(self, placement: Placement, side: Side) -> Vec<String> {
-        let cpu = match (placement, side) {
-            (Placement::Free, _) => return Vec::new(),
-            (Placement::Split, Side::Server) => self.server,
-            (Placement::Split, Side::Client) | (Placement::Same, _) => self.client,
-        };
-        vec!["taskset".to_owned(), "-c".to_owned(), cpu.to_string()]
+        let cpu = self.cpu(placement, side);
+        let words = |cpu: usize| vec!["taskset".to_owned(), "-c".to_owned(), cpu.to_string()];
+        cpu.map(words).unwrap_or_default()
     }
 }
 

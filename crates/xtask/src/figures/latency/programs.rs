@@ -31,7 +31,7 @@ pub(crate) fn zorb() -> (&'static str, Pair) {
 }
 
 /// With a thread of its own, which waits as omniORB's do.
-fn dedicated() -> (&'static str, Pair) {
+pub(crate) fn dedicated() -> (&'static str, Pair) {
     let told = ["--runtime", "dedicated", "--wait", "park"];
     let ours = |side| words(ours(&format!("papers-latency-{side}")), &told);
     pair(DEDICATED, ours("server"), ours("client"))
@@ -63,6 +63,25 @@ pub(crate) fn pairs(session: &Session) -> Vec<(&'static str, Pair)> {
     let mut all = vec![zorb(), dedicated(), raw()];
     all.extend(omni(session));
     all
+}
+
+/// The pair with more words for its server and for its client.
+pub(crate) fn told(
+    (name, mut pair): (&'static str, Pair),
+    server: &[&str],
+    client: &[&str],
+) -> (&'static str, Pair) {
+    let more = |words: &[&str]| {
+        words
+            .iter()
+            .map(|&word| word.to_owned())
+            .collect::<Vec<_>>()
+    };
+    pair.server
+        .iter_mut()
+        .for_each(|all| all.extend(more(server)));
+    pair.client.extend(more(client));
+    (name, pair)
 }
 
 /// A command line that may have a file for each of very many connections.
