@@ -11,9 +11,12 @@ use core::time::Duration;
 use std::sync::Arc;
 use tokio::time::{Instant, Sleep};
 
-/// How often the driver looks whether a connection that the reactor looks away from is still in
-/// use: a peer that closes it is noticed after twice this at the latest, or by the next call.
+/// After how long the driver first looks whether a connection that the reactor looks away from is still in use.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// The same, at most, while replies come, each time that it looks after twice as long: a peer that closes the connection is
+/// noticed after twice this at the latest, or by the next call. So seldom that its thread's waking up costs no call
+/// anything.
+const LOOK_AGAIN_BUSY: Duration = Duration::from_millis(80);
 /// The same, at most, while somebody blocks for a reply that takes its time, and would notice the end itself; so long it
 /// may take, too, when nobody calls any more after such a one.
 const LOOK_AGAIN_LATER: Duration = Duration::from_secs(1);
@@ -92,59 +95,92 @@ impl ClientConnection {
     }
 }
 
+/// A timer that is made when it is first wanted, and set anew each time from then on: whoever calls for long allocates
+/// nothing.
+#[derive(Default)]
+struct Timer {
+    sleep: Option<Pin<Box<Sleep>>>,
+    is_set: bool,
+}
+
+impl Timer {
+    fn set(&mut self, after: Duration) {
+        let at = Instant::now() + after;
+        match &mut self.sleep {
+            Some(sleep) => sleep.as_mut().reset(at),
+            none => *none = Some(Box::pin(tokio::time::sleep_until(at))),
+        }
+        self.is_set = true;
+    }
+
+    /// Ready when it is time; it has to be set again then.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(sleep) = self.sleep.as_mut().filter(|_| self.is_set) else {
+            return Poll::Pending;
+        };
+        let over = sleep.as_mut().poll(cx);
+        self.is_set = over.is_pending();
+        over
+    }
+}
+
 /// How the driver looks after a connection from which the reactor looks away: callers read their
 /// replies themselves, and when none has come for some time somebody has to notice what the peer
 /// does meanwhile.
 #[derive(Default)]
 struct Watch {
-    /// When to look again, and how many messages had come by the last look.
-    next: Option<(Pin<Box<Sleep>>, u64)>,
-    /// How long ago it was asked last, while somebody has been reading for long.
+    /// When to look again.
+    next: Timer,
+    /// How many messages had come by the last look.
+    received: u64,
+    /// How long after the last look that is.
     every: Duration,
     /// When to write what has been joined.
-    joined: Option<Pin<Box<Sleep>>>,
+    joined: Timer,
 }
 
 impl Watch {
-    /// Whether something has come lately; if so, the driver is polled again to ask anew.
+    /// Whether something has come lately; if so, the driver is polled again to ask anew, after twice as long each time.
     fn is_busy(&mut self, received: u64, cx: &mut Context<'_>) -> bool {
-        let (timer, before) =
-            (self.next).get_or_insert_with(|| (Box::pin(tokio::time::sleep(LOOK_AGAIN)), received));
-        while timer.as_mut().poll(cx).is_ready() {
-            if received == *before {
-                self.next = None;
+        if !self.next.is_set {
+            self.look(received, LOOK_AGAIN_BUSY);
+        }
+        while self.next.poll(cx).is_ready() {
+            if received == self.received {
                 return false;
             }
-            *before = received;
-            self.every = Duration::ZERO;
-            timer.as_mut().reset(Instant::now() + LOOK_AGAIN);
+            self.look(received, LOOK_AGAIN_BUSY);
         }
         true
     }
 
     fn stop(&mut self) {
-        self.next = None;
+        self.next.is_set = false;
         self.every = Duration::ZERO;
     }
 
-    /// Asks again, after twice as long each time.
+    /// Somebody has been reading for long, and nothing has come: asks again, after twice as long each time.
     fn later(&mut self, received: u64, cx: &mut Context<'_>) {
-        self.every = (self.every * 2).clamp(LOOK_AGAIN, LOOK_AGAIN_LATER);
-        let mut timer = Box::pin(tokio::time::sleep(self.every));
+        self.look(received, LOOK_AGAIN_LATER);
         // It has just begun.
-        let _ = timer.as_mut().poll(cx);
-        self.next = Some((timer, received));
+        let _ = self.next.poll(cx);
+    }
+
+    fn look(&mut self, received: u64, at_most: Duration) {
+        self.every = (self.every * 2).clamp(LOOK_AGAIN, at_most);
+        self.received = received;
+        self.next.set(self.every);
     }
 
     /// Writes what is to leave together, some time after the first of it was queued.
     fn write_joined(&mut self, link: &Link, cx: &mut Context<'_>) {
         while link.outbound.has_joined() {
-            let timer =
-                (self.joined).get_or_insert_with(|| Box::pin(tokio::time::sleep(JOINED_FOR)));
-            if timer.as_mut().poll(cx).is_pending() {
+            if !self.joined.is_set {
+                self.joined.set(JOINED_FOR);
+            }
+            if self.joined.poll(cx).is_pending() {
                 return;
             }
-            self.joined = None;
             link.write_joined();
         }
     }
