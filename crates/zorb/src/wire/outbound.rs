@@ -12,7 +12,9 @@
 //!
 //! `tests/models` drives this very file under loom, so its tests are declared beside it.
 
-use super::sync::{AtomicBool, AtomicU64, AtomicUsize, AtomicWaker, Mutex, MutexGuard, Ordering};
+use super::sync::{
+    AtomicBool, AtomicU64, AtomicUsize, AtomicWaker, Mutex, MutexGuard, Ordering, fence,
+};
 use super::trace;
 use core::task::{Context, Poll, Waker};
 use std::collections::{BTreeSet, VecDeque};
@@ -40,7 +42,7 @@ const LOOK_BACK: usize = 16;
 
 /// The place of a message in the order of its connection, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Ticket(u64);
+pub(crate) struct Ticket(pub(super) u64);
 
 /// A message, or a piece of one, as it is written.
 struct Outgoing {
@@ -50,10 +52,10 @@ struct Outgoing {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Ends {
-    ticket: u64,
+pub(super) struct Ends {
+    pub(super) ticket: u64,
     /// Octets that the message counted as while it was queued.
-    octets: usize,
+    pub(super) octets: usize,
 }
 
 /// What waits for its turn behind what is not cut.
@@ -68,7 +70,6 @@ enum Large {
 struct Queue {
     messages: VecDeque<Outgoing>,
     large: VecDeque<(Ends, Large)>,
-    submitted: u64,
     /// Messages that are out although earlier ones are not yet.
     early: BTreeSet<u64>,
     /// Messages whose senders have lost interest, since the writer last looked.
@@ -101,7 +102,7 @@ impl Queue {
 }
 
 #[derive(Default)]
-struct Writing {
+pub(super) struct Writing {
     messages: VecDeque<Outgoing>,
     /// Octets of the front message that are out already.
     offset: usize,
@@ -173,6 +174,8 @@ pub(crate) struct Outbound {
     written_octets: AtomicU64,
     /// Messages of more octets than this are cut into fragments; 0: none is.
     max_fragment: AtomicUsize,
+    /// Tickets given out.
+    submitted: AtomicU64,
     pub(crate) driver: Arc<Bell>,
 }
 
@@ -194,12 +197,16 @@ impl Outbound {
         }
     }
 
-    /// The next ticket of the queue, and its octets.
-    fn issue(&self, queue: &mut Queue, octets: usize) -> Ends {
+    /// The next ticket. Of what is queued, it is given out under the lock of the queue.
+    pub(super) fn ticket(&self) -> u64 {
+        self.submitted.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The next ticket of the queue, and its octets. To be called under the lock of the queue.
+    fn issue(&self, octets: usize) -> Ends {
         self.count(octets);
-        queue.submitted += 1;
         Ends {
-            ticket: queue.submitted,
+            ticket: self.ticket(),
             octets,
         }
     }
@@ -218,7 +225,7 @@ impl Outbound {
             None => Err(message),
         };
         let mut queue = self.queue();
-        let ends = self.issue(&mut queue, octets);
+        let ends = self.issue(octets);
         match cut {
             Ok(fragments) => queue.large.push_back((ends, Large::Cut(fragments))),
             Err(octets) => queue.messages.push_back(Outgoing {
@@ -232,7 +239,7 @@ impl Outbound {
     /// Queues a message that goes out behind everything else: the last words of a connection.
     pub(crate) fn submit_last(&self, message: Gather) {
         let mut queue = self.queue();
-        let ends = self.issue(&mut queue, message.len());
+        let ends = self.issue(message.len());
         queue.large.push_back((ends, Large::Last(message)));
     }
 
@@ -365,36 +372,76 @@ impl Outbound {
 
     /// Queues a message and writes it, unless somebody else is writing, who takes it along.
     ///
-    /// A message that is alone goes from the caller's hands to the socket: two short looks at the
-    /// queue, and it is never in it.
+    /// A message that is alone goes from the caller's hands to the socket and is never in the queue, nor is that locked.
     pub(crate) fn send(
         &self,
         message: Gather,
         stream: &dyn Connection,
     ) -> (Ticket, io::Result<Flush>) {
         if self.max_fragment().is_none()
-            && message.as_single().is_some()
+            && let Some(octets) = message.as_single()
             && let Ok(writing) = self.writing.try_lock()
-            && writing.messages.is_empty()
+            && writing.is_empty()
+            // What this sender has queued before is counted, and so is what it has learnt of from others.
+            && self.queued_octets() == 0
             && self.failed.get().is_none()
         {
-            let mut queue = self.queue();
-            if queue.has_nothing() && writing.large.is_empty() {
-                let ends = self.issue(&mut queue, message.len());
-                drop(queue);
-                let outgoing = Outgoing {
-                    octets: message,
-                    ends: Some(ends),
-                };
-                let flushed = match self.write_alone(outgoing, stream, writing) {
-                    Ok(flush) => Ok(flush),
-                    Err(writing) => self.write(writing, stream),
-                };
-                return (Ticket(ends.ticket), flushed);
+            let ticket = self.ticket();
+            zorb_giop::probe!(Writing);
+            // What goes wrong is found out again by whoever deals with it.
+            let written = stream.try_write(&[IoSlice::new(octets)]).unwrap_or(0);
+            zorb_giop::probe!(Written);
+            self.count_written(written);
+            // Only whoever writes counts.
+            if written != octets.len() || self.written.load(Ordering::Relaxed) + 1 != ticket {
+                return (
+                    Ticket(ticket),
+                    self.send_on(message, ticket, written, stream, writing),
+                );
             }
+            // Pairs with the Acquire in `is_counted`.
+            self.written.store(ticket, Ordering::Release);
+            drop(writing);
+            buffers::give(message.into_buffer());
+            // Pairs with the one in `flush_queued`: who has queued something and found the write side held is seen here.
+            fence(Ordering::SeqCst);
+            return (Ticket(ticket), self.flush(stream));
         }
         let ticket = self.submit(message);
         (ticket, self.flush(stream))
+    }
+
+    /// Goes on with a message that was sent alone, and of which not everything is out, or which has overtaken one that was
+    /// queued just then.
+    #[cold]
+    fn send_on<'a>(
+        &'a self,
+        message: Gather,
+        ticket: u64,
+        written: usize,
+        stream: &dyn Connection,
+        mut writing: MutexGuard<'a, Writing>,
+    ) -> io::Result<Flush> {
+        let octets = message.len();
+        if written == octets {
+            buffers::give(message.into_buffer());
+            // It was not counted while it was on its way.
+            let ends = Ends { ticket, octets: 0 };
+            return match self.finished(&[ends], Some(writing)) {
+                Some(writing) => self.write(writing, stream),
+                None => Ok(Flush::Done),
+            };
+        }
+        {
+            let _queue = self.queue();
+            self.count(octets);
+        }
+        writing.offset = written;
+        writing.messages.push_back(Outgoing {
+            octets: message,
+            ends: Some(Ends { ticket, octets }),
+        });
+        self.write(writing, stream)
     }
 
     /// Writes what is queued, unless somebody else is doing so.
@@ -411,6 +458,9 @@ impl Outbound {
     }
 
     fn flush_queued(&self, stream: &dyn Connection) -> io::Result<Flush> {
+        // Pairs with the one in `send`: whoever holds the write side for one message, and does not look at the queue, either
+        // sees what was queued before this, or has let go.
+        fence(Ordering::SeqCst);
         let mut writing = match self.writing.try_lock() {
             Ok(writing) => writing,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -633,7 +683,7 @@ impl Outbound {
     }
 
     /// Counts messages that are out. Then lets go of the write side, unless there is more to write.
-    fn finished<'a>(
+    pub(super) fn finished<'a>(
         &self,
         all: &[Ends],
         writing: Option<MutexGuard<'a, Writing>>,

@@ -100,7 +100,7 @@ impl Reads {
 
     /// One poll of a caller: whether it has its reply.
     fn poll(&self, me: usize) -> bool {
-        {
+        let armed = {
             let mut state = self.state.lock().unwrap();
             if state.callers[me].has {
                 return true;
@@ -110,9 +110,19 @@ impl Reads {
                 state.leader = state.is_alone(me).then_some(me);
                 return false;
             }
-        }
-        if let Some(right) = self.right.claim() {
-            self.read_by(right, Some(me));
+            let right = match state.is_alone(me) {
+                true => self.right.claim(),
+                false => None,
+            };
+            if right.is_some() {
+                state.arm(Some(me));
+            }
+            right
+        };
+        if let Some(right) = armed {
+            self.read_by(right, Some(me), true);
+        } else if let Some(right) = self.right.claim() {
+            self.read_by(right, Some(me), false);
         } else {
             {
                 let mut state = self.state.lock().unwrap();
@@ -128,20 +138,24 @@ impl Reads {
 
     fn read(&self, me: Option<usize>) {
         if let Some(right) = self.right.claim() {
-            self.read_by(right, me);
+            self.read_by(right, me, false);
         }
     }
 
-    fn read_by(&self, right: Held<'_, ()>, me: Option<usize>) {
+    /// `armed`: it has been announced already that the reactor will listen.
+    fn read_by(&self, right: Held<'_, ()>, me: Option<usize>, mut armed: bool) {
         let mut held = Some(right);
         while let Some(mut right) = held {
-            right.with(|()| self.read_a_turn(me));
+            right.with(|()| self.read_a_turn(me, std::mem::take(&mut armed)));
             held = right.give_back();
         }
     }
 
     /// Reads what is there; then the reactor listens.
-    fn read_a_turn(&self, me: Option<usize>) {
+    fn read_a_turn(&self, me: Option<usize>, armed: bool) {
+        if armed && self.listens() {
+            return;
+        }
         loop {
             let arrived = std::mem::take(&mut self.socket.lock().unwrap().arrived);
             for whose in arrived {
@@ -154,12 +168,17 @@ impl Reads {
             }
             // Before the reactor is asked: what it tells of at once must not be taken for news of before.
             self.state.lock().unwrap().arm(me);
-            let mut socket = self.socket.lock().unwrap();
-            if socket.arrived.is_empty() {
-                socket.listens = true;
+            if self.listens() {
                 return;
             }
         }
+    }
+
+    /// Has the reactor listen, unless there is something to read.
+    fn listens(&self) -> bool {
+        let mut socket = self.socket.lock().unwrap();
+        socket.listens = socket.arrived.is_empty();
+        socket.listens
     }
 
     fn call(&self, me: usize) {
@@ -168,9 +187,71 @@ impl Reads {
         }
     }
 
-    /// Sends a request.
-    fn begin(&self, me: usize) {
+    /// Says that a request will be sent. Whether its caller may sleep then: the reactor listens, and knows whom to wake.
+    fn begin(&self, me: usize) -> bool {
+        let mut state = self.state.lock().unwrap();
+        state.callers[me].calls = true;
+        if state.armed {
+            state.callers[me].waits = true;
+            state.leader = state.is_alone(me).then_some(me);
+        }
+        state.armed
+    }
+
+    /// A call that may sleep without being polled a second time, if it could when it began.
+    fn call_at_once(&self, me: usize) {
+        let sleeps = self.begin(me);
+        self.arrive(me);
+        if sleeps {
+            self.bells[me].wait();
+        }
+        self.call(me);
+    }
+
+    /// A call that blocks its thread, if nobody reads when it begins.
+    fn exchange(&self, me: usize) {
         self.state.lock().unwrap().callers[me].calls = true;
+        let right = self.right.claim();
+        if right.is_some() {
+            // The reactor looks away before the reply comes.
+            self.socket.lock().unwrap().listens = false;
+        }
+        self.arrive(me);
+        let Some(right) = right else {
+            return self.call(me);
+        };
+        let mut held = Some(right);
+        while let Some(mut right) = held {
+            right.with(|()| self.lead(me));
+            held = right.give_back();
+        }
+        let others = {
+            let mut state = self.state.lock().unwrap();
+            state.armed = false;
+            state.complete(me);
+            state.callers[1 - me].waits
+        };
+        if others {
+            // The driver.
+            self.read(None);
+        }
+    }
+
+    /// Reads for everybody, while the reactor looks away.
+    fn lead(&self, me: usize) {
+        let arrived = {
+            let mut socket = self.socket.lock().unwrap();
+            socket.listens = false;
+            std::mem::take(&mut socket.arrived)
+        };
+        for whose in arrived.into_iter().filter(|whose| *whose != me) {
+            let mut state = self.state.lock().unwrap();
+            state.complete(whose);
+            if std::mem::take(&mut state.callers[whose].waits) {
+                drop(state);
+                self.bells[whose].notify();
+            }
+        }
     }
 }
 
@@ -254,6 +335,35 @@ fn nobody_depends_on_a_caller_that_was_alone_and_is_polled_no_more() {
         };
         reads.call(1);
         peer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_caller_that_sleeps_from_its_beginning_is_woken_although_another_one_blocks_and_reads() {
+    model(3, || {
+        let reads = Arc::new(Reads::new());
+        // As after the call before.
+        reads.read(None);
+        let other = {
+            let reads = Arc::clone(&reads);
+            thread::spawn(move || reads.exchange(1))
+        };
+        reads.call_at_once(0);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn two_that_begin_while_the_reactor_listens_both_get_their_replies() {
+    model(3, || {
+        let reads = Arc::new(Reads::new());
+        reads.read(None);
+        let other = {
+            let reads = Arc::clone(&reads);
+            thread::spawn(move || reads.call_at_once(1))
+        };
+        reads.call_at_once(0);
+        other.join().unwrap();
     });
 }
 

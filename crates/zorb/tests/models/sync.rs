@@ -1,6 +1,8 @@
 //! What the sources take from `wire/sync.rs`: loom's, or made of them.
 
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+pub(crate) use loom::sync::atomic::{
+    AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering, fence,
+};
 
 use core::ops::{Deref, DerefMut};
 use loom::sync;

@@ -1,5 +1,5 @@
 use super::mock::{Acts, Mock};
-use super::outbound::{FRAGMENTS_PER_TURN, Flush, Outbound};
+use super::outbound::{Ends, FRAGMENTS_PER_TURN, Flush, Outbound, Ticket};
 use bytes::Bytes;
 use core::task::{Context, Poll, Waker};
 use std::io::{self, IoSlice};
@@ -252,4 +252,38 @@ fn asking_how_far_writing_has_come_never_looks_like_writing() {
         stop.store(true, Ordering::Relaxed);
         assert_eq!(left_behind, None);
     });
+}
+
+#[test]
+fn a_lone_message_that_the_socket_takes_a_part_of_is_finished_and_counts_meanwhile() {
+    let (outbound, socket) = (Outbound::default(), Mock::new(Narrow::default()));
+    socket.room.store(30, Ordering::Relaxed);
+    let (first, flushed) = outbound.send(request(Version::V1_2, 1, 64), &socket);
+    assert_eq!(flushed.unwrap(), Flush::Blocked);
+    assert!(outbound.queued_octets() > 0);
+    assert!(!outbound.is_written(first));
+    let (second, flushed) = outbound.send(request(Version::V1_2, 2, 64), &socket);
+    assert!(flushed.is_ok());
+    let_through(&socket, &outbound, usize::MAX);
+    assert!(outbound.is_written(first) && outbound.is_written(second));
+    assert_eq!(outbound.queued_octets(), 0);
+    assert_eq!(socket.messages(), [Ok(1), Ok(2)]);
+}
+
+#[test]
+fn a_lone_message_that_overtakes_one_that_is_just_being_queued_is_written_before_it() {
+    let (outbound, socket) = (Outbound::default(), Mock::new(Narrow::default()));
+    socket.room.store(usize::MAX, Ordering::Relaxed);
+    // Somebody has a ticket, and what it is for has not been seen yet.
+    let queued = Ends {
+        ticket: outbound.ticket(),
+        octets: 0,
+    };
+    let (lone, flushed) = outbound.send(request(Version::V1_2, 2, 64), &socket);
+    assert_eq!(flushed.unwrap(), Flush::Done);
+    assert!(outbound.is_written(lone));
+    assert!(!outbound.is_written(Ticket(queued.ticket)));
+    assert_eq!(outbound.written(), 0);
+    assert!(outbound.finished(&[queued], None).is_none());
+    assert_eq!(outbound.written(), 2);
 }
