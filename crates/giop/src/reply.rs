@@ -75,6 +75,22 @@ impl<'a> ReplyHeader<'a> {
         })
     }
 
+    /// What a client needs of it as a rule: request id, status, and where the body begins.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    #[inline]
+    pub fn head(message: &'a Message) -> Result<(u32, ReplyStatus, usize), ProtocolError> {
+        let usual = by_order!(message.header.endian, O => Self::read_usual::<O>(message));
+        match usual {
+            Some(header) => Ok((header.request_id, header.status, header.body)),
+            None => {
+                let header = by_order!(message.header.endian, O => Self::read_in::<O>(message))?;
+                Ok((header.request_id, header.status, header.body))
+            }
+        }
+    }
+
     /// The header of a reply in one piece without service contexts, which is of fixed size in every version; `None`
     /// for every other one, malformed ones included.
     #[inline]
@@ -218,6 +234,9 @@ mod tests {
         let header = MessageHeader::parse(octets.first_chunk().unwrap()).unwrap();
         let frame = Frame::new(Bytes::copy_from_slice(octets));
         let message = Message { header, frame };
+        let head = ReplyHeader::head(&message).ok();
+        let read = ReplyHeader::read(&message).ok();
+        assert_eq!(head, read.map(|it| (it.request_id, it.status, it.body)));
         let one = ReplyHeader::read_usual::<O>(&message);
         match (one, ReplyHeader::read_in::<O>(&message)) {
             (Some(one), Ok(other)) => {
