@@ -5,7 +5,7 @@ use super::reply::{Answer, Reply, explain_size};
 use super::scope::{SyncScope, sayable};
 use super::{Arguments, Detours};
 use crate::object::{Binding, ObjectRef, Target};
-use crate::wire::{Answered, Arrived, CallError, How};
+use crate::wire::{Answered, Arrived, CallError, How, Started};
 use core::future::poll_fn;
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -35,10 +35,15 @@ impl ObjectRef {
             };
             let called = {
                 let requests = &remote.requests;
-                match (remote.connection).start(requests, operation, arguments, &sent, how) {
-                    Ok(mut call) => poll_fn(|cx| call.poll(cx)).await,
-                    Err(error) => Err(error),
-                }
+                let connection = &remote.connection;
+                let mut begun = None;
+                poll_fn(|cx| match &mut begun {
+                    Some(call) => Started::poll(call, cx),
+                    begun => {
+                        connection.start(requests, operation, arguments, &sent, &how, begun, cx)
+                    }
+                })
+                .await
             };
             begun = match called {
                 Ok(answered) => match self.plain_reply(answered, &binding) {

@@ -128,8 +128,8 @@ impl ObjectRef {
             let mut values = ByValues::<P, R, A>::new(self.orb(), &arguments);
             let called = match self.call_near(operation, &mut values) {
                 Near::Away => {
-                    let encoding = self.encoding(&arguments);
-                    self.request(operation, &encoding).await.map(Some)
+                    let called = self.request(operation, &self.encoding(&arguments)).await;
+                    return self.end::<R, E>(called);
                 }
                 Near::Over(called) => called,
                 Near::Begun(rest) => rest.await,
@@ -168,11 +168,13 @@ impl ObjectRef {
         &self,
         called: Result<Reply, SystemException>,
     ) -> Result<R::Values, E> {
-        let reply = called.map_err(|exception| E::from(exception.received()))?;
+        let Ok(reply) = &called else {
+            return Err(raised(called));
+        };
         zorb_giop::probe!(Matched);
         let result = match reply.message.header.endian {
-            Endian::Big => self.result::<BigEndian, R, E>(&reply),
-            Endian::Little => self.result::<LittleEndian, R, E>(&reply),
+            Endian::Big => self.result::<BigEndian, R, E>(reply),
+            Endian::Little => self.result::<LittleEndian, R, E>(reply),
         };
         zorb_giop::probe!(Returned);
         result
@@ -248,6 +250,13 @@ impl ObjectRef {
             }
         }
     }
+}
+
+/// What a call has failed with.
+#[cold]
+fn raised<E: OperationError>(called: Result<Reply, SystemException>) -> E {
+    let exception = called.err().unwrap_or_else(internal);
+    E::from(exception.received())
 }
 
 /// Calls by values end without a reply only where they have their results.

@@ -9,7 +9,7 @@ mod calls;
 mod driver;
 mod reading;
 
-pub(crate) use calls::refused_by_omniorb;
+pub(crate) use calls::{Started, refused_by_omniorb};
 
 use super::cache::Connecting;
 use super::link::{End, Handled, Link, Reading};
@@ -285,12 +285,12 @@ impl ClientConnection {
     fn handle(&self, message: Message, mine: Option<&mut Mine>) -> Handled {
         let (id, head) = match message.header.kind {
             MessageKind::Reply => {
-                let header = ReplyHeader::read(&message).map_err(End::Broken)?;
+                let (id, status, body) = ReplyHeader::head(&message).map_err(End::Broken)?;
                 // A LocateRequest carries no contexts, so its reply tells nothing.
                 if !self.announced.load(Ordering::Relaxed) {
                     self.announced.store(true, Ordering::Relaxed);
                 }
-                (header.request_id, Some((header.status, header.body)))
+                (id, Some((status, body)))
             }
             MessageKind::LocateReply => {
                 let (id, _) = LocateReply::read(&message).map_err(End::Broken)?;

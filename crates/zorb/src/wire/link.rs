@@ -507,7 +507,10 @@ impl Link {
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), End>> {
         let reader = &mut reading.reader;
-        if let Err(end) = self.reserve(reader) {
+        // Mostly to be told that nothing is there, behind a message that has just come.
+        if !reader.has_room()
+            && let Err(end) = self.reserve(reader)
+        {
             return Poll::Ready(Err(end));
         }
         reading.waiting.watched();

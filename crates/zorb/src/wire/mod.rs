@@ -30,7 +30,9 @@ mod waiting;
 
 pub(crate) use acceptor::Acceptor;
 pub(crate) use cache::{Cache, CacheKey, ConnectError, Connecting};
-pub(crate) use client::{Answered, Arrived, CallError, ClientConnection, How, refused_by_omniorb};
+pub(crate) use client::{
+    Answered, Arrived, CallError, ClientConnection, How, Started, refused_by_omniorb,
+};
 pub(crate) use profile::{Candidate, Published, candidates, describe_unusable, make_ior};
 pub(crate) use race::first_that_works;
 pub(crate) use server::{ServerConnection, locate_reply};

@@ -1,12 +1,13 @@
 //! The calls on a connection.
 
 use super::{Answered, Arrived, CallError, ClientConnection, EncodeArguments, How, State, Waiter};
+use crate::blocking;
 use crate::wire::link::End;
 use crate::wire::outbound::Ticket;
 use crate::wire::profile::OmniOrb;
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, Ordering};
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 use std::borrow::Cow;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, NativeEndian, WireFormat};
 use zorb_executor::WaitPolicy;
@@ -48,8 +49,12 @@ impl ClientConnection {
         how: How,
     ) -> Result<Answered, CallError> {
         self.room().await;
-        let mut call = self.start(requests, operation, arguments, sent, how)?;
-        poll_fn(|cx| call.poll(cx)).await
+        let mut begun = None;
+        poll_fn(|cx| match &mut begun {
+            Some(call) => Started::poll(call, cx),
+            begun => self.start(requests, operation, arguments, sent, &how, begun, cx),
+        })
+        .await
     }
 
     /// Whether [`start`](Self::start) may be called now.
@@ -57,28 +62,61 @@ impl ClientConnection {
         self.link.outbound.has_room() || self.is_over()
     }
 
-    /// Sends a request; there has to be [room](Self::has_room) for it. Then as [`call`](Self::call).
-    pub(crate) fn start(
-        &self,
+    /// Sends a request; there has to be [room](Self::has_room) for it. Then as [`call`](Self::call): if it is not ready,
+    /// what is to be polled from then on is in `begun`.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "nothing of it is kept, so nothing is put together"
+    )]
+    pub(crate) fn start<'a>(
+        &'a self,
         requests: &RequestTemplate<NativeEndian>,
         operation: &str,
         arguments: &EncodeArguments<'_>,
         sent: &AtomicBool,
-        how: How,
-    ) -> Result<Started<'_>, CallError> {
-        let mut call = self.begin(requests.version(), how.wait)?;
-        let message = self.request(requests, call.id.0, how.response, operation, arguments)?;
+        how: &How,
+        begun: &mut Option<Started<'a>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Answered, CallError>> {
+        let blocks = blocking::may_block();
+        let waker = (!blocks).then(|| cx.waker());
+        let mut call = match self.begin(requests.version(), how.wait, waker) {
+            Ok(call) => call,
+            Err(error) => return Poll::Ready(Err(error)),
+        };
+        let message = match self.request(requests, call.id.0, how.response, operation, arguments) {
+            Ok(message) => message,
+            Err(error) => return Poll::Ready(Err(error)),
+        };
         zorb_giop::probe!(RequestSealed);
         sent.store(true, Ordering::Relaxed);
         let request_octets = message.len();
+        // Before the request is out: nobody else can find the reply then.
+        let right = match blocks && blocking::until().is_none() {
+            true => self.reading.claim(),
+            false => None,
+        };
         match self.write(message) {
             Ok(ticket) => call.ticket = Some(ticket),
-            Err(error) => return Err(self.suspect_size(error, request_octets)),
+            Err(error) => return Poll::Ready(Err(self.suspect_size(error, request_octets))),
         }
-        Ok(Started {
+        if let Some(right) = right
+            && let Some(arrived) = call.exchange(right)
+        {
+            return Poll::Ready(Ok(Answered {
+                arrived,
+                request_octets,
+            }));
+        }
+        let sleeps = call.heard;
+        let started = begun.insert(Started {
             call,
             request_octets,
-        })
+        });
+        if sleeps {
+            return Poll::Pending;
+        }
+        started.poll(cx)
     }
 
     /// Adds to the loss of a connection to what is, or may be, omniORB what may have been the
@@ -119,7 +157,7 @@ impl ClientConnection {
         target: &TargetAddress<'_>,
     ) -> Result<Message, CallError> {
         self.room().await;
-        let mut call = self.begin(version, None)?;
+        let mut call = self.begin(version, None, None)?;
         let (e, id, key) = (self.encoder(version), call.id.0, key_of(target));
         let message = LocateRequestHeader::encode_for(e, version, id, &key, target)
             .map_err(|error| self.unsayable(error))?;
@@ -186,16 +224,37 @@ impl ClientConnection {
         .await;
     }
 
-    fn begin(&self, version: Version, wait: Option<WaitPolicy>) -> Result<Call<'_>, CallError> {
+    /// `waker`: whom to wake when the reactor says something, if it listens already; nobody for who blocks.
+    #[inline]
+    fn begin(
+        &self,
+        version: Version,
+        wait: Option<WaitPolicy>,
+        waker: Option<&Waker>,
+    ) -> Result<Call<'_>, CallError> {
+        let wait = wait.unwrap_or(self.wait);
         let mut state = self.state();
         self.check(&state)?;
-        let id = state.table.insert(Waiter::default()).map_err(full)?;
+        let waker = waker.filter(|_| state.armed && wait == WaitPolicy::Park);
+        let waiter = Waiter {
+            waker: waker.cloned(),
+            ..Waiter::default()
+        };
+        let heard = waker.is_some();
+        let id = state.table.insert(waiter).map_err(full)?;
+        let alone = state.table.len() == 1;
+        if heard {
+            // As when it has been sent: what comes before is news, too.
+            state.leader = (alone && !self.link.outbound.is_blocked()).then_some(id);
+        }
         Ok(Call {
             connection: self,
             id,
             version,
-            wait: wait.unwrap_or(self.wait),
+            wait,
             ticket: None,
+            alone,
+            heard,
             done: false,
         })
     }
@@ -269,13 +328,15 @@ impl ClientConnection {
         // Told with every request until the first reply shows that one has arrived.
         let announced = self.contexts.is_empty() || self.announced.load(Ordering::Relaxed);
         let contexts = if announced { &[] } else { &*self.contexts };
-        let e = self.encoder(requests.version());
-        requests
-            .encode(e, request_id, response, operation, contexts, arguments)
-            .map_err(|error| self.unsayable(error))
+        let mut e = self.encoder(requests.version());
+        match requests.encode_in(&mut e, request_id, response, operation, contexts, arguments) {
+            Ok(()) => Ok(e.finish()),
+            Err(error) => Err(self.unsayable(error)),
+        }
     }
 
     /// What cannot be put into a request, and whose fault that is.
+    #[cold]
     fn unsayable(&self, error: EncodeError) -> CallError {
         CallError::Encode(match error.kind() {
             EncodeErrorKind::WideRefused => Fault::NoWideCodeSet {
@@ -319,6 +380,10 @@ pub(super) struct Call<'a> {
     version: Version,
     pub(super) wait: WaitPolicy,
     ticket: Option<Ticket>,
+    /// Whether nobody else was waiting when it began.
+    pub(super) alone: bool,
+    /// Whether the reactor listened when it began, and knows whom to wake.
+    heard: bool,
     pub(super) done: bool,
 }
 
@@ -374,13 +439,25 @@ impl Call<'_> {
 }
 
 impl Drop for Call<'_> {
+    #[inline]
     fn drop(&mut self) {
-        if self.done {
-            return;
+        if !self.done {
+            self.give_up();
         }
+    }
+}
+
+impl Call<'_> {
+    #[cold]
+    fn give_up(&self) {
         let mut state = self.connection.state();
         let Some(ticket) = self.ticket else {
             state.table.finish(self.id);
+            drop(state);
+            if self.heard {
+                // As below.
+                self.connection.link.outbound.driver.ring();
+            }
             return;
         };
         let Some(waiter) = state.table.abandon(self.id) else {

@@ -26,6 +26,18 @@ enum Led {
     Asleep,
 }
 
+/// What a caller that has been polled is to do.
+enum Asleep<'a> {
+    /// Sleep.
+    Yes,
+    /// Nothing more.
+    Answered(Arrived),
+    /// Read, which it has announced.
+    Reads(Held<'a, Reading>),
+    /// Look further.
+    No,
+}
+
 /// How a turn of reading ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
@@ -91,22 +103,26 @@ impl ClientConnection {
     pub(super) fn read(&self, cx: &mut Context<'_>) -> bool {
         match self.reading.claim() {
             Some(right) => {
-                self.read_by(right, None, cx);
+                self.read_by(right, None, false, cx);
                 true
             }
             None => false,
         }
     }
 
-    /// The same, by who has the right.
+    /// The same, by who has the right. `armed`: whether it has [announced](State::arm) what it is going to ask, since it
+    /// has had the right.
     fn read_by(
         &self,
         mut right: Held<'_, Reading>,
         mut mine: Option<&mut Mine>,
+        mut armed: bool,
         cx: &mut Context<'_>,
     ) -> Turn {
         for _ in 0..ROUNDS {
-            let turn = right.with(|reading| self.read_a_turn(reading, mine.as_deref_mut(), cx));
+            let armed = core::mem::take(&mut armed);
+            let turn =
+                right.with(|reading| self.read_a_turn(reading, mine.as_deref_mut(), armed, cx));
             let turn = match turn {
                 Ok(turn) => turn,
                 Err(end) => {
@@ -133,10 +149,17 @@ impl ClientConnection {
         &self,
         reading: &mut Reading,
         mut mine: Option<&mut Mine>,
+        mut armed: bool,
         cx: &mut Context<'_>,
     ) -> Result<Turn, End> {
         let mut messages = 0;
         for _ in 0..READS_PER_TURN {
+            if core::mem::take(&mut armed) && reading.reader.is_idle() {
+                if self.poll_read(reading)?.is_pending() {
+                    return Ok(Turn::Asleep);
+                }
+                continue;
+            }
             if !reading.reader.is_idle() {
                 let taken = self.link.take(
                     &mut reading.reader,
@@ -157,6 +180,7 @@ impl ClientConnection {
                 (waits, others) = state.look_for(mine.as_deref_mut());
                 if mine.is_some() && others == 0 && !waits && reading.waiting.is_unwatched() {
                     // Mine is here. The driver looks after the connection, as long as it knows that it has to.
+                    state.armed = false;
                     drop(state);
                     if !self.unwatched.load(Ordering::Relaxed)
                         && !self.unwatched.swap(true, Ordering::AcqRel)
@@ -250,9 +274,19 @@ impl ClientConnection {
 
     /// Reads for everybody, blocking this thread, until the reply to `mine` is here, or `until`. If
     /// the connection comes to its end, everybody is told.
-    fn lead(&self, mut right: Held<'_, Reading>, mine: &mut Mine, until: Option<Instant>) -> Led {
+    ///
+    /// `alone`: when it is known that the reply is not here yet, since the right is held from before the request was sent:
+    /// whether nobody else was waiting.
+    fn lead(
+        &self,
+        mut right: Held<'_, Reading>,
+        mine: &mut Mine,
+        until: Option<Instant>,
+        mut alone: Option<bool>,
+    ) -> Led {
         loop {
-            let led = match right.with(|reading| self.lead_a_while(reading, mine, until)) {
+            let led = right.with(|reading| self.lead_a_while(reading, mine, until, alone.take()));
+            let led = match led {
                 Ok(led) => led,
                 Err(end) => {
                     // Before the right is let go, as above.
@@ -273,6 +307,7 @@ impl ClientConnection {
         reading: &mut Reading,
         mine: &mut Mine,
         until: Option<Instant>,
+        mut alone: Option<bool>,
     ) -> Result<Led, End> {
         loop {
             let mut taken = Taken::All;
@@ -286,15 +321,18 @@ impl ClientConnection {
                     return Ok(Led::Done);
                 }
             }
-            let alone = {
-                let mut state = self.state();
-                let (waits, others) = state.look_for(Some(mine));
-                if !waits || state.end.is_some() {
-                    return Ok(Led::Done);
+            let alone = match alone.take() {
+                Some(alone) => alone,
+                None => {
+                    let mut state = self.state();
+                    let (waits, others) = state.look_for(Some(mine));
+                    if !waits || state.end.is_some() {
+                        return Ok(Led::Done);
+                    }
+                    // Nobody is to rely on a reactor that looks away.
+                    state.armed = false;
+                    others == 0
                 }
-                // Nobody is to rely on a reactor that looks away.
-                state.armed = false;
-                others == 0
             };
             let left = || until.map(|until| until.saturating_duration_since(Instant::now()));
             // Also while the peer goes on talking of something else.
@@ -346,6 +384,11 @@ impl ClientConnection {
     /// waits.
     fn pass_on(&self, mine: Option<&mut Mine>) {
         let mut state = self.state();
+        if mine.is_some() {
+            // Nobody is to rely on a reactor that looks away. Whoever has relied on it until now is in the table, and
+            // looked after.
+            state.armed = false;
+        }
         state.look_for(mine);
         if state.table.is_empty() || state.end.is_some() {
             return;
@@ -374,18 +417,19 @@ impl ClientConnection {
     }
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     pub(super) fn poll_reply(&mut self, cx: &mut Context<'_>) -> Poll<Result<Arrived, CallError>> {
         if blocking::may_block() {
             return self.block(cx);
         }
-        match self.poll_asleep(cx) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(Some(answered)) => return answered,
-            Poll::Ready(None) => {}
-        }
         let connection = self.connection;
-        let right = match connection.reading.claim() {
+        let (right, armed) = match self.poll_asleep(cx) {
+            Asleep::Yes => return Poll::Pending,
+            Asleep::Answered(arrived) => return Poll::Ready(Ok(arrived)),
+            Asleep::Reads(right) => (Some(right), true),
+            Asleep::No => (connection.reading.claim(), false),
+        };
+        let right = match right {
             Some(right) => right,
             None => {
                 // Whoever has it, or has had it since, has to find what wakes us.
@@ -399,7 +443,7 @@ impl Call<'_> {
             }
         };
         let mut mine = self.mine();
-        let turn = connection.read_by(right, Some(&mut mine), cx);
+        let turn = connection.read_by(right, Some(&mut mine), armed, cx);
         let got = self.got(&mut mine);
         if got.is_ready() {
             return got;
@@ -408,6 +452,21 @@ impl Call<'_> {
             Turn::Asleep => Poll::Pending,
             Turn::Over => self.poll_answered(cx, false),
         }
+    }
+
+    /// Blocks this thread for the reply, by who has the right to read since before the request was sent. Nothing when it
+    /// has to be waited for as others do.
+    #[inline]
+    pub(super) fn exchange(&mut self, right: Held<'_, Reading>) -> Option<Arrived> {
+        let mut mine = self.mine();
+        self.connection
+            .lead(right, &mut mine, None, Some(self.alone));
+        let got = mine.got.is_some();
+        if got {
+            self.done = true;
+            self.connection.pass_on(Some(&mut mine));
+        }
+        mine.got
     }
 
     fn mine(&self) -> Mine {
@@ -431,30 +490,40 @@ impl Call<'_> {
         Poll::Ready(Ok(got))
     }
 
-    /// Ready with the reply if it is here, or with nothing if the caller has to read. Pending if it may sleep as it is,
-    /// since the reactor listens already.
-    fn poll_asleep(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Poll<Result<Arrived, CallError>>>> {
-        let mut state = self.connection.state();
+    /// Whether the caller may sleep as it is, since the reactor listens already.
+    fn poll_asleep(&mut self, cx: &mut Context<'_>) -> Asleep<'a> {
+        let connection = self.connection;
+        let mut state = connection.state();
         let state = &mut *state;
-        let alone = state.table.len() == 1 && !self.connection.link.outbound.is_blocked();
+        let alone = state.table.len() == 1 && !connection.link.outbound.is_blocked();
         let Some(waiter) = state.table.get_mut(self.id) else {
-            return Poll::Ready(None);
+            return Asleep::No;
         };
         if let Some(reply) = waiter.reply.take() {
             state.untaken -= 1;
             state.table.finish(self.id);
             self.done = true;
-            return Poll::Ready(Some(Poll::Ready(Ok(reply))));
+            return Asleep::Answered(reply);
         }
-        if !state.armed || state.end.is_some() || self.wait != WaitPolicy::Park {
-            return Poll::Ready(None);
+        if state.end.is_some() || self.wait != WaitPolicy::Park {
+            return Asleep::No;
         }
+        if state.armed {
+            waiter.wakes(cx.waker());
+            state.leader = alone.then_some(self.id);
+            return Asleep::Yes;
+        }
+        if !alone {
+            return Asleep::No;
+        }
+        let Some(right) = connection.reading.claim() else {
+            return Asleep::No;
+        };
+        // As `State::arm`, of which all is known here.
         waiter.wakes(cx.waker());
-        state.leader = alone.then_some(self.id);
-        Poll::Pending
+        state.armed = true;
+        state.leader = Some(self.id);
+        Asleep::Reads(right)
     }
 
     /// Blocks this thread until the reply is here, or the end: it reads, or another one does that
@@ -483,7 +552,7 @@ impl Call<'_> {
                 right = connection.reading.claim();
             }
             let led = match right {
-                Some(right) => connection.lead(right, &mut mine, until),
+                Some(right) => connection.lead(right, &mut mine, until, None),
                 None => Led::Asleep,
             };
             if let Led::Asleep = led {
