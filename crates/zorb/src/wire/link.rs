@@ -300,7 +300,7 @@ impl Link {
         }
         let mut messages = 0;
         for _ in 0..READS_PER_TURN {
-            let before = messages;
+            let (before, said) = (messages, self.outbound.written_octets());
             let taken = self.take(
                 &mut reading.reader,
                 &mut messages,
@@ -328,6 +328,9 @@ impl Link {
                 break;
             }
             let waiting = &mut reading.waiting;
+            if messages > before {
+                waiting.has_served(self.outbound.written_octets() != said);
+            }
             let tries = (messages > before || waiting.is_unwatched())
                 && !self.outbound.is_blocked()
                 && may_try(waiting);

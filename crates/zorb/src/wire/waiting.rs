@@ -45,6 +45,12 @@ const RAN_IN_VAIN: u32 = 1;
 /// How often in a row a sleeper that came late tries at once, before it waits again until its turn comes.
 const MOST_HASTY: u32 = 4;
 
+/// Reads in a row after whose messages nothing was said before what comes next may gather.
+const SILENT_READS: u32 = 4;
+/// For how long it may: a few messages of a client that does nothing else, and a call's time at most for a two-way call
+/// that comes behind them.
+const GATHERS: Duration = Duration::from_micros(10);
+
 /// Which connection of an ORB was busy last. Read at every wait, and written only when another one
 /// is.
 #[derive(Debug, Default)]
@@ -80,6 +86,8 @@ pub(crate) struct Waiting {
     is_near: bool,
     /// Whether others wanted the CPU when a try was given up last.
     is_crowded: bool,
+    /// Reads in a row whose messages nobody wanted an answer to.
+    silent: u32,
     /// Whether the reactor looks away.
     unwatched: bool,
 }
@@ -109,6 +117,7 @@ impl Waiting {
             hasty: 0,
             is_near: false,
             is_crowded: false,
+            silent: 0,
             unwatched: false,
         }
     }
@@ -132,6 +141,19 @@ impl Waiting {
     /// To be said when several wait together: the reactor goes on listening.
     pub(crate) fn is_shared(&mut self) {
         self.hits = 0;
+    }
+
+    /// To be said when messages have been handled: whether anything was said to them.
+    pub(crate) fn has_served(&mut self, answered: bool) {
+        self.silent = match answered {
+            true => 0,
+            false => self.silent.saturating_add(1),
+        };
+    }
+
+    /// Whether what comes next may gather, before it is tried for.
+    fn gathers(&self) -> bool {
+        self.silent >= SILENT_READS
     }
 
     /// Has the reactor look away, since somebody blocks for what comes.
@@ -199,6 +221,14 @@ impl Waiting {
         }
         let start = Instant::now();
         let (mut before, mut in_vain) = (start, 0);
+        if self.gathers() {
+            // One-way calls, one after the other: nobody waits, and a read for each of them would get into the way of
+            // who writes them.
+            while before - start < GATHERS.min(limit) {
+                thread::yield_now();
+                before = Instant::now();
+            }
+        }
         loop {
             // First: whoever is to answer may need this very CPU, and takes some microseconds.
             thread::yield_now();
@@ -332,6 +362,19 @@ mod tests {
             waiting.has_slept(Duration::from_micros(slept), Duration::ZERO);
             assert_eq!((waiting.skip, waiting.is_near), (1, false), "{slept}");
         }
+    }
+
+    #[test]
+    fn what_nobody_wants_an_answer_to_gathers_until_somebody_wants_one() {
+        let mut waiting = Waiting::new(WaitPolicy::SHARED);
+        for _ in 1..SILENT_READS {
+            waiting.has_served(false);
+            assert!(!waiting.gathers());
+        }
+        waiting.has_served(false);
+        assert!(waiting.gathers());
+        waiting.has_served(true);
+        assert!(!waiting.gathers());
     }
 
     #[test]
