@@ -6,8 +6,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::{Builder, Runtime};
 
-/// A runtime of either flavour, with so many workers or as many as there are CPUs; without timers, as the floor needs
-/// none.
+/// A runtime of either flavour, with so many workers or as many as there are CPUs; with timers, as `#[tokio::main]` has
+/// them and as whoever calls with a time limit needs: a runtime that may have any looks at the clock each time that it
+/// sleeps, whoever uses them.
 ///
 /// # Errors
 /// The operating system's.
@@ -20,7 +21,7 @@ pub fn runtime(multi: bool, workers: Option<usize>) -> io::Result<Runtime> {
     if let Some(workers) = workers {
         builder.worker_threads(workers);
     }
-    builder.enable_io().build()
+    builder.enable_all().build()
 }
 
 /// One end of a connection: reads through a buffer, long bodies to their place.
