@@ -60,6 +60,7 @@ macro_rules! by_order {
     };
 }
 
+mod alike;
 pub mod buffers;
 pub mod codeset;
 mod context;
@@ -81,6 +82,7 @@ pub mod url;
 mod user;
 mod vendor;
 
+pub use alike::RequestHead;
 pub use context::{
     MAX_EXCEPTION_DETAIL_OCTETS, ServiceContext, ServiceContextId, ServiceContexts,
     exception_detail,

@@ -4,12 +4,14 @@ use crate::context::{ServiceContext, ServiceContexts};
 use crate::error::ProtocolError;
 use crate::exception::SystemException;
 use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
-use crate::request::{aligned_body, finish, write_contexts, write_header};
+use crate::request::{BODY_ALIGNMENT, aligned_body, finish, seal, write_contexts, write_header};
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, Encoder, Gather};
 
 /// Octets before the body of a reply without service contexts: the message's header, the number of contexts, request
 /// id and status. As a multiple of 8 it is where a body of GIOP 1.2 begins.
 const HEADER_OCTETS: usize = HEADER_LEN + 12;
+
+const _: () = assert!(HEADER_OCTETS.is_multiple_of(BODY_ALIGNMENT));
 
 /// What a Reply's body holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -165,6 +167,7 @@ impl ReplyBuilder<'_> {
     ///
     /// # Errors
     /// Whatever `body` fails with, or a message longer than 4 GiB.
+    #[inline]
     pub fn encode<O: ByteOrder>(
         &self,
         mut e: Encoder<O>,
@@ -198,7 +201,14 @@ impl ReplyBuilder<'_> {
             message.copy_from_slice(&header.to_octets());
             reply.copy_from_slice(words.as_flattened());
             e.append(&octets);
-            return finish(e, self.version, body);
+            if self.version == Version::V1_1 {
+                // It may be cut there later: see `Fragments`.
+                e.remember_runs();
+            }
+            // A body of 1.2 begins here as well, so there is nothing to pad, whether it is empty or not.
+            body(&mut e)?;
+            seal(&mut e)?;
+            return Ok(e.finish());
         }
         write_header(&mut e, self.version, MessageKind::Reply);
         if self.version >= Version::V1_2 {

@@ -172,6 +172,11 @@ impl<'a> RequestHeader<'a> {
         })
     }
 
+    /// The same, for a request as most are; `None` for every other one.
+    pub(crate) fn usual(message: &'a Message) -> Option<Self> {
+        by_order!(message.header.endian, O => Self::read_usual::<O>(message))
+    }
+
     /// The header of a request as most are: GIOP 1.2, in one piece, an object key, no service contexts. `None` for
     /// every other one, malformed ones included.
     fn read_usual<O: ByteOrder>(message: &'a Message) -> Option<Self> {
@@ -260,10 +265,10 @@ impl<'a> RequestHeader<'a> {
 }
 
 /// Where a request of GIOP 1.2 says when a reply is wanted.
-const FLAGS_AT: usize = ID_POSITION + RESPONSE_BEHIND_ID;
+pub(crate) const FLAGS_AT: usize = ID_POSITION + RESPONSE_BEHIND_ID;
 /// Where it says how long the object key is, if it has one: behind flags, three octets, addressing disposition, two
 /// octets.
-const KEY_LENGTH_AT: usize = FLAGS_AT + 8;
+pub(crate) const KEY_LENGTH_AT: usize = FLAGS_AT + 8;
 
 /// Whether an octet is 0; eight at a time.
 #[inline]
@@ -386,7 +391,7 @@ fn write_operation<O: ByteOrder>(
 }
 
 /// Where the request id stands when there are no service contexts before it.
-const ID_POSITION: usize = HEADER_LEN;
+pub(crate) const ID_POSITION: usize = HEADER_LEN;
 const ID_POSITION_BEFORE_1_2: usize = HEADER_LEN + 4;
 /// From the request id to when a reply is wanted.
 const RESPONSE_BEHIND_ID: usize = 4;
@@ -608,18 +613,19 @@ fn finish_in<O: ByteOrder>(
         }
         body(e)?;
     }
-    close_in(e)
+    seal(e)
 }
 
 /// Fills in the size and hands the message out.
 #[inline]
 pub(crate) fn close<O: ByteOrder>(mut e: Encoder<O>) -> Result<Gather, EncodeError> {
-    close_in(&mut e)?;
+    seal(&mut e)?;
     Ok(e.finish())
 }
 
+/// Fills in the size.
 #[inline]
-fn close_in<O: ByteOrder>(e: &mut Encoder<O>) -> Result<(), EncodeError> {
+pub(crate) fn seal<O: ByteOrder>(e: &mut Encoder<O>) -> Result<(), EncodeError> {
     let size = e.position().saturating_sub(HEADER_LEN);
     match u32::try_from(size) {
         Ok(size) => e.patch_u32(SIZE_POSITION, size),

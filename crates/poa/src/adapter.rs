@@ -84,8 +84,29 @@ pub struct Adapter {
     /// What makes the ids different that this adapter assigns.
     assigned: AtomicU64,
     destroyed: Arc<AtomicBool>,
+    /// Of all adapters: see [`Changes`].
+    changes: Arc<Changes>,
     activator: ArcSwapOption<WhoActivates>,
     pub(crate) turns: Turns,
+}
+
+/// Counts what ends what a key leads to: deactivations, forwards in the place of objects, adapters that go. Who
+/// remembers what it has found compares it with the count from before it looked. Nothing is counted that is only new,
+/// since what was missing is not remembered.
+#[derive(Debug, Default)]
+pub(crate) struct Changes(AtomicU64);
+
+impl Changes {
+    /// To be called when it is done: who looks from now on has to find what is true now.
+    pub(crate) fn count(&self) {
+        // Released: the change, to who sees the count.
+        self.0.fetch_add(1, Ordering::Release);
+    }
+
+    #[inline]
+    pub(crate) fn so_far(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 struct WhoActivates(Arc<dyn Activator>);
@@ -104,6 +125,7 @@ impl Adapter {
         policies: Policies,
         instance: InstanceId,
         manager: Arc<PoaManager>,
+        changes: Arc<Changes>,
     ) -> Self {
         let is_indexed = policies == Policies::default();
         Self {
@@ -120,6 +142,7 @@ impl Adapter {
             },
             assigned: AtomicU64::new(0),
             destroyed: Arc::default(),
+            changes,
             activator: ArcSwapOption::empty(),
             turns: Turns::default(),
         }
@@ -209,6 +232,7 @@ impl Adapter {
             Objects::Indexed(table) => table.clear(),
             Objects::Named(names) => names.clear(),
         }
+        self.changes.count();
     }
 
     fn check_alive(&self) -> Result<(), AdapterError> {
@@ -407,6 +431,7 @@ impl Adapter {
             Objects::Indexed(table) => Index::from_id(id).is_some_and(|index| table.remove(index)),
             Objects::Named(names) => names.remove(id).is_some(),
         };
+        self.changes.count();
         if removed {
             Ok(())
         } else {
@@ -439,6 +464,7 @@ impl Adapter {
                 true
             }
         };
+        self.changes.count();
         if !replaced {
             return Err(AdapterError::UnknownId(id.into()));
         }

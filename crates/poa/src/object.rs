@@ -94,6 +94,13 @@ impl ActiveObject {
         }
     }
 
+    /// Whether there is somebody still to be asked for the servant: what is found by the same key next may be another
+    /// object.
+    #[must_use]
+    pub fn is_asleep(&self) -> bool {
+        matches!(self.behind, Behind::Asleep(_))
+    }
+
     /// The repository id of the most derived interface; empty when it is not known before the
     /// object has been activated.
     #[must_use]

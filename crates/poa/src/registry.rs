@@ -1,6 +1,6 @@
 //! All adapters of an ORB, and the way from an object key to an active object.
 
-use crate::adapter::{Adapter, AdapterError, Scheme};
+use crate::adapter::{Adapter, AdapterError, Changes, Scheme};
 use crate::key::{InstanceId, ObjectKey, Path};
 use crate::manager::{PoaManager, State};
 use crate::names::Names;
@@ -67,6 +67,7 @@ pub struct ObjectAdapter {
     plain: Arc<Adapter>,
     /// A manager has been seen that was not HOLDING.
     begun: AtomicBool,
+    changes: Arc<Changes>,
 }
 
 impl ObjectAdapter {
@@ -79,6 +80,7 @@ impl ObjectAdapter {
     pub fn new(instance: InstanceId, server_id: &str) -> Self {
         let transient = Table::new();
         let manager = Arc::new(PoaManager::new());
+        let changes = Arc::<Changes>::default();
         let make = |index| {
             Arc::new(Adapter::new(
                 Vec::new(),
@@ -87,6 +89,7 @@ impl ObjectAdapter {
                 Policies::default(),
                 instance,
                 Arc::clone(&manager),
+                Arc::clone(&changes),
             ))
         };
         let root = transient
@@ -107,6 +110,7 @@ impl ObjectAdapter {
             Policies::PERSISTENT,
             instance,
             manager,
+            Arc::clone(&changes),
         ));
         Self {
             instance,
@@ -122,6 +126,7 @@ impl ObjectAdapter {
             root,
             plain,
             begun: AtomicBool::new(false),
+            changes,
         }
     }
 
@@ -201,6 +206,7 @@ impl ObjectAdapter {
                 policies,
                 self.instance,
                 manager,
+                Arc::clone(&self.changes),
             ))
         };
         let adapter = match policies.lifespan {
@@ -272,6 +278,7 @@ impl ObjectAdapter {
         });
         // Servants that go may do anything.
         drop(paths);
+        self.changes.count();
         for adapter in gone {
             adapter.clear();
         }
@@ -311,6 +318,15 @@ impl ObjectAdapter {
             adapter.mark_destroyed();
             adapter.clear();
         }
+    }
+
+    /// How often something has ended that a key led to: as long as it is the same as before a
+    /// [`locate`](Self::locate), that still finds what it found, unless it
+    /// [slept](ActiveObject::is_asleep). For who remembers that; one load.
+    #[must_use]
+    #[inline]
+    pub fn changes(&self) -> u64 {
+        self.changes.so_far()
     }
 
     /// Finds the object that `key` names, in constant time whatever the number of adapters and

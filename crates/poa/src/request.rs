@@ -166,6 +166,17 @@ impl Places {
             body: header.body,
         }
     }
+
+    /// The same of another request, whose header differs in nothing but its id and where the arguments begin.
+    #[must_use]
+    #[inline]
+    pub const fn again(self, request_id: u32, body: usize) -> Self {
+        Self {
+            request_id,
+            body,
+            ..self
+        }
+    }
 }
 
 /// A request: the message it came in, and where its parts are.

@@ -1,0 +1,237 @@
+//! Requests that differ from earlier ones in nothing but their ids and arguments.
+
+use crate::header::{HEADER_LEN, Message, Version};
+use crate::request::{BODY_ALIGNMENT, FLAGS_AT, ID_POSITION, KEY_LENGTH_AT, RequestHeader};
+use zorb_cdr::{ByteOrder, Endian};
+
+/// All of a request's header behind its id, to know others by that are for the same operation of the same object:
+/// whoever has read one such header need not read the next ones.
+///
+/// Only of requests as most are: GIOP 1.2, in one piece, an object key, no service contexts.
+#[derive(Debug)]
+pub struct RequestHead {
+    endian: Endian,
+    /// From the response flags to the end of the (empty) list of service contexts.
+    octets: Box<[u8]>,
+}
+
+impl RequestHead {
+    /// The head of a request, and the rest of what its header says; nothing for a request that is not as most are.
+    /// Allocates.
+    #[must_use]
+    pub fn of(message: &Message) -> Option<(Self, RequestHeader<'_>)> {
+        let header = RequestHeader::usual(message)?;
+        let name_end = header.operation_at.checked_add(header.operation.len())?;
+        let end = contexts_at(name_end.checked_add(1)?)?.checked_add(4)?;
+        let octets = message.frame.octets().get(FLAGS_AT..end)?.into();
+        let endian = message.header.endian;
+        Some((Self { endian, octets }, header))
+    }
+
+    /// The id of a request that begins like this one, and where its arguments begin; `None` for every other one.
+    /// Compares the octets.
+    #[must_use]
+    #[inline]
+    pub fn begins(&self, message: &Message) -> Option<(u32, usize)> {
+        let header = &message.header;
+        if header.endian != self.endian
+            || header.version < Version::V1_2
+            || !message.frame.fragment_starts().is_empty()
+        {
+            return None;
+        }
+        let octets = message.frame.octets();
+        let (id, behind) = octets.get(ID_POSITION..)?.split_first_chunk()?;
+        if !behind.starts_with(&self.octets) {
+            return None;
+        }
+        let end = FLAGS_AT.saturating_add(self.octets.len());
+        let body = end.checked_next_multiple_of(BODY_ALIGNMENT)?;
+        let body = if body <= octets.len() { body } else { end };
+        Some((number(header.endian, *id), body))
+    }
+
+    /// A number that requests of the same operation of the same object have in common, and others hardly ever: made of
+    /// the last octets of key and name. `None` for requests that have no [head](Self::of), though not for them only.
+    #[must_use]
+    #[inline]
+    pub fn mark(message: &Message) -> Option<u64> {
+        if message.header.version < Version::V1_2 {
+            return None;
+        }
+        let octets = message.frame.octets();
+        let length = |at: usize| {
+            let length = octets.get(at..)?.first_chunk()?;
+            usize::try_from(number(message.header.endian, *length)).ok()
+        };
+        let last = |end: usize| {
+            let octets = octets.get(..end)?.last_chunk()?;
+            Some(u64::from_ne_bytes(*octets))
+        };
+        let key_end = KEY_LENGTH_AT
+            .checked_add(4)?
+            .checked_add(length(KEY_LENGTH_AT)?)?;
+        let name_length_at = key_end.checked_next_multiple_of(4)?;
+        let name_end = name_length_at
+            .checked_add(4)?
+            .checked_add(length(name_length_at)?)?;
+        let (key, name) = (last(key_end)?, last(name_end)?);
+        Some((key ^ name.rotate_left(32)).wrapping_mul(MULTIPLIER))
+    }
+}
+
+/// Odd, and its bits look random.
+const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+const _: () = assert!(HEADER_LEN == ID_POSITION && FLAGS_AT == ID_POSITION + 4);
+
+/// Where the service contexts are of a header whose operation's name, with its NUL, ends there.
+fn contexts_at(name_end: usize) -> Option<usize> {
+    name_end.checked_next_multiple_of(4)
+}
+
+#[inline]
+fn number(endian: Endian, octets: [u8; 4]) -> u32 {
+    match endian {
+        Endian::Big => zorb_cdr::BigEndian::load_u32(octets),
+        Endian::Little => zorb_cdr::LittleEndian::load_u32(octets),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::header::MessageHeader;
+    use crate::request::{RequestBuilder, ResponseFlags};
+    use crate::{ServiceContext, ServiceContextId};
+    use bytes::Bytes;
+    use zorb_cdr::{BigEndian, Encoder, Frame, LittleEndian, WireFormat};
+
+    fn message(octets: &[u8]) -> Message {
+        let header = MessageHeader::parse(octets.first_chunk().unwrap()).unwrap();
+        let frame = Frame::new(Bytes::copy_from_slice(octets));
+        Message { header, frame }
+    }
+
+    fn octets<O: ByteOrder>(request: &RequestBuilder<'_>, arguments: &[u8]) -> Vec<u8> {
+        let e = Encoder::<O>::new(WireFormat::default());
+        let written = request.encode(e, |e| {
+            arguments.iter().for_each(|octet| e.write_u8(*octet));
+            Ok(())
+        });
+        written.unwrap().to_vec()
+    }
+
+    const REQUEST: RequestBuilder<'_> = RequestBuilder {
+        version: Version::V1_2,
+        request_id: 0x0102_0304,
+        response: ResponseFlags::WithTarget,
+        key: b"a key that is long enough",
+        operation: "an_operation",
+        contexts: &[],
+    };
+
+    /// Whether `other` is known by `one`, which is right only if its header says the same.
+    fn is_known(one: &[u8], other: &[u8]) -> bool {
+        let (one, other) = (message(one), message(other));
+        let Some((head, header)) = RequestHead::of(&one) else {
+            return false;
+        };
+        assert!(RequestHead::mark(&one).is_some());
+        let Some((id, body)) = head.begins(&other) else {
+            return false;
+        };
+        assert_eq!(RequestHead::mark(&one), RequestHead::mark(&other));
+        let found = RequestHeader::read(&other).unwrap();
+        assert_eq!((found.request_id, found.body), (id, body));
+        assert_eq!(
+            (found.target, found.operation, found.operation_at),
+            (header.target, header.operation, header.operation_at)
+        );
+        assert_eq!(found.response, header.response);
+        true
+    }
+
+    fn check<O: ByteOrder>() {
+        let next = RequestBuilder {
+            request_id: 7,
+            ..REQUEST
+        };
+        for one in [&b""[..], b"x", b"longer arguments"] {
+            for other in [&b""[..], b"y", b"other arguments"] {
+                assert!(is_known(
+                    &octets::<O>(&REQUEST, one),
+                    &octets::<O>(&next, other)
+                ));
+            }
+        }
+        let context = ServiceContext {
+            id: ServiceContextId::CODE_SETS,
+            data: Bytes::from_static(&[1, 0, 0]),
+        };
+        let contexts = core::slice::from_ref(&context);
+        let others = [
+            RequestBuilder {
+                key: b"a key that is long enougi",
+                ..REQUEST
+            },
+            RequestBuilder {
+                key: b"",
+                ..REQUEST
+            },
+            RequestBuilder {
+                operation: "an_operatiom",
+                ..REQUEST
+            },
+            RequestBuilder {
+                operation: "",
+                ..REQUEST
+            },
+            RequestBuilder {
+                response: ResponseFlags::None,
+                ..REQUEST
+            },
+            RequestBuilder {
+                version: Version::V1_1,
+                ..REQUEST
+            },
+            RequestBuilder {
+                version: Version::V1_0,
+                ..REQUEST
+            },
+            RequestBuilder {
+                contexts,
+                ..REQUEST
+            },
+        ];
+        let one = octets::<O>(&REQUEST, b"x");
+        for other in others {
+            assert!(!is_known(&one, &octets::<O>(&other, b"x")), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_known_by_one_that_differs_in_id_and_arguments_only() {
+        check::<BigEndian>();
+        check::<LittleEndian>();
+        let (big, little) = (octets::<BigEndian>, octets::<LittleEndian>);
+        assert!(!is_known(&big(&REQUEST, b"x"), &little(&REQUEST, b"x")));
+    }
+
+    #[test]
+    fn whatever_a_request_is_made_of_it_is_known_for_what_it_is() {
+        let one = octets::<LittleEndian>(&REQUEST, b"x");
+        for at in HEADER_LEN..one.len() {
+            is_known(&one, &one[..at]);
+            is_known(&one[..at], &one);
+            let _ = RequestHead::mark(&message(&one[..at]));
+            for octet in [0, 1, 2, 4, 5, 12, 13, 0x7f, 0x80, 0xff] {
+                let mut other = one.clone();
+                other[at] = octet;
+                is_known(&one, &other);
+                is_known(&other, &one);
+                is_known(&other, &other);
+            }
+        }
+    }
+}
