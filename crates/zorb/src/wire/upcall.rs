@@ -62,15 +62,17 @@ pub(crate) fn run_in_place(
     request: Request,
     receipt: &Receipt,
 ) -> Begun {
-    let run = || {
+    // Put where it is looked for: a reply that is passed on from call to call is copied by each.
+    let mut begun = Begun::Over(Outcome::Silent);
+    let entered = enter(orb, || {
         let mut upcall = object.start(request);
-        match Pin::new(&mut upcall).poll(&mut Context::from_waker(Waker::noop())) {
+        begun = match Pin::new(&mut upcall).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(outcome) => Begun::Over(outcome),
             Poll::Pending => Begun::Waits(upcall),
-        }
-    };
-    match enter(orb, run) {
-        Ok(begun) => begun,
+        };
+    });
+    match entered {
+        Ok(()) => begun,
         Err(panic) => Begun::Over(receipt.system_exception(&panic)),
     }
 }
