@@ -1,6 +1,8 @@
 //! The server's end of a connection: requests in, upcalls polled in place, replies out.
 
+mod known;
 mod pending;
+mod room;
 mod thread;
 
 use super::link::{Behind, End, Handled, Link, Reading};
@@ -14,7 +16,9 @@ use core::future::poll_fn;
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::task::{Context, Poll};
+use known::{Again, Known};
 use pending::Pending;
+use room::Room;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::OwnedSemaphorePermit;
@@ -23,10 +27,12 @@ use zorb_executor::{Dispatch, Priority};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
     CompletionStatus, Fault, Ior, LocateReply, LocateRequestHeader, Message, MessageKind,
-    ProtocolError, Reader, RequestHeader, ResponseFlags, ServiceContextId, SystemException,
-    SystemExceptionKind, Version, buffers,
+    ProtocolError, Reader, RequestHead, RequestHeader, ResponseFlags, ServiceContextId,
+    SystemException, SystemExceptionKind, Version, buffers,
 };
-use zorb_poa::{ActiveObject, Missing, Outcome, Places, Receipt, Request, State, Upcall};
+use zorb_poa::{
+    ActiveObject, Missing, Outcome, Places, Receipt, Request, State, Upcall, is_reserved,
+};
 use zorb_transport::{Connection, Endpoint};
 
 /// Upcalls of one connection that may be pending at a time; beyond it a request is TRANSIENT,
@@ -44,6 +50,7 @@ pub(crate) struct ServerConnection {
     /// What the client chose, once it has.
     code_sets: Mutex<Option<CodeSets>>,
     told_too_large: AtomicBool,
+    room: Room,
     /// Where every connection has a thread: who of those that have waited runs.
     turn: Arc<tokio::sync::Mutex<()>>,
     _permit: OwnedSemaphorePermit,
@@ -104,6 +111,7 @@ impl ServerConnection {
             given_up: Mutex::new(HashMap::new()),
             code_sets: Mutex::new(None),
             told_too_large: AtomicBool::new(false),
+            room: Room::default(),
             turn: Arc::default(),
             _permit: permit,
         }
@@ -129,6 +137,7 @@ impl ServerConnection {
     async fn drive_on(self: Arc<Self>, serving: Served, mut reading: Reading, ended: Option<End>) {
         let (policy, this) = (self.orb.wait_policy(), Arc::as_ptr(&self).addr());
         let idle_timeout = self.orb.settings().idle_timeout;
+        let mut known = Known::default();
         let serve = poll_fn(|cx| {
             self.link.outbound.driver.register(cx.waker());
             if let Some(end) = &ended {
@@ -148,7 +157,7 @@ impl ServerConnection {
                     self.pending.load(Ordering::Acquire) == 0
                         && waiting.is_alone(self.orb.busy(), this)
                 },
-                |message, behind| self.handle(message, behind),
+                |message, behind| self.handle(&mut known, message, behind),
             )
         });
         let mut serve = pin!(serve);
@@ -195,9 +204,9 @@ impl ServerConnection {
     }
 
     #[inline]
-    fn handle(self: &Arc<Self>, message: Message, behind: Behind) -> Handled {
+    fn handle(self: &Arc<Self>, known: &mut Known, message: Message, behind: Behind) -> Handled {
         if message.header.kind == MessageKind::Request {
-            return match self.request(message, behind) {
+            return match self.request(known, message, behind) {
                 Ok(()) => Ok(()),
                 Err(error) => Err(End::Broken(error)),
             };
@@ -232,12 +241,6 @@ impl ServerConnection {
     /// Wakes the driver: the ORB is shutting down.
     pub(crate) fn wake(&self) {
         self.link.outbound.driver.ring();
-    }
-
-    /// Writes what is queued, from outside the driver.
-    fn flush(&self) {
-        // A failure shows itself to the driver's next read.
-        let _ = self.link.outbound.flush(&*self.link.stream);
     }
 
     fn send(&self, outcome: Outcome) {
@@ -280,7 +283,7 @@ impl ServerConnection {
 
     /// What was agreed on about text; a CodeSets context settles it for the connection.
     #[inline]
-    fn code_sets(&self, header: &RequestHeader<'_>) -> Result<CodeSets, Fault> {
+    fn code_sets(&self, known: &mut Known, header: &RequestHeader<'_>) -> Result<CodeSets, Fault> {
         let mut agreed = self
             .code_sets
             .lock()
@@ -290,7 +293,10 @@ impl ServerConnection {
                 (Ok(Some(chosen)), Some(before)) if !before.may_become(chosen) => {
                     return Err(Fault::CodeSetsChanged);
                 }
-                (Ok(Some(chosen)), _) => *agreed = Some(chosen),
+                (Ok(Some(chosen)), _) => {
+                    *agreed = Some(chosen);
+                    known.clear();
+                }
                 (Ok(None), _) => return Err(Fault::UnsupportedCodeSet),
                 (Err(error), _) => return Err(Fault::Decode(error)),
             }
@@ -298,7 +304,42 @@ impl ServerConnection {
         Ok(agreed.unwrap_or_else(|| self.orb.settings().unstated_code_sets()))
     }
 
-    fn request(self: &Arc<Self>, message: Message, behind: Behind) -> Result<(), ProtocolError> {
+    fn request(
+        self: &Arc<Self>,
+        known: &mut Known,
+        message: Message,
+        behind: Behind,
+    ) -> Result<(), ProtocolError> {
+        // Counted before anything is looked for.
+        let changes = self.orb.adapters().changes();
+        let mark = RequestHead::mark(&message).filter(|_| !message.is_cut_short());
+        let Some(again) = mark.and_then(|mark| known.find(mark, &message, changes)) else {
+            return self.unknown_request(known, mark, changes, message, behind);
+        };
+        let Again {
+            places,
+            format,
+            object,
+        } = again;
+        zorb_giop::probe!(HeaderRead);
+        zorb_giop::probe!(KeyParsed);
+        zorb_giop::probe!(AdapterFound);
+        zorb_giop::probe!(ServantFound);
+        let context = Arc::clone(&self.orb) as Arc<dyn zorb_cdr::Context>;
+        let request = Request::at(places, message, format, context);
+        self.found(object, request, behind);
+        Ok(())
+    }
+
+    /// A request whose header has to be read, and whose object to be looked for.
+    fn unknown_request(
+        self: &Arc<Self>,
+        known: &mut Known,
+        mark: Option<u64>,
+        changes: u64,
+        message: Message,
+        behind: Behind,
+    ) -> Result<(), ProtocolError> {
         let header =
             RequestHeader::read(&message).map_err(|error| self.unreadable(&message, error))?;
         zorb_giop::probe!(HeaderRead);
@@ -307,11 +348,16 @@ impl ServerConnection {
         {
             self.link.outbound.set_max_fragment(octets);
         }
-        let code_sets = self.code_sets(&header);
+        let code_sets = self.code_sets(known, &header);
         let format = code_sets
             .as_ref()
             .unwrap_or(&CodeSets::UNSTATED)
             .with_minor(message.header.version.minor);
+        // What is behind a plain key is for more to say than the adapters.
+        let is_adapters = match &header.target {
+            zorb_giop::TargetAddress::Key(key) => is_reserved(key),
+            _ => false,
+        };
         let found = match &header.target {
             zorb_giop::TargetAddress::Key(key) => self.orb.find_for_peer(key),
             other => match other.object_key() {
@@ -322,23 +368,37 @@ impl ServerConnection {
         let too_large = message.is_cut_short().then(|| self.too_large(&message));
         let places = Places::of(&header);
         drop(header);
+        if let (Some(mark), Ok(Found::Object(object)), Ok(_)) = (mark, &found, &code_sets)
+            && is_adapters
+            && known.comes_again(mark)
+        {
+            known.remember(mark, &message, format, object, changes);
+        }
         let context = Arc::clone(&self.orb) as Arc<dyn zorb_cdr::Context>;
         let request = Request::at(places, message, format, context);
         let found = match (too_large, code_sets) {
             (None, Ok(_)) => found,
             (Some(fault), _) | (None, Err(fault)) => Err(fault.raise(CompletionStatus::No)),
         };
-        if let Ok(Found::Object(object)) = &found
-            && object.manager().state() == State::Active
+        match found {
+            Ok(Found::Object(object)) => self.found(object, request, behind),
+            found => self.serve(found, request, None),
+        }
+        Ok(())
+    }
+
+    /// Serves a request whose object has been found.
+    #[inline]
+    fn found(self: &Arc<Self>, object: Arc<ActiveObject>, request: Request, behind: Behind) {
+        if object.manager().state() == State::Active
             && request.receipt().response == ResponseFlags::WithTarget
             && self.check_pending(request.octets()).is_ok()
         {
             // As a rule: straight to the servant.
-            self.dispatch(object, request, None, behind);
+            self.dispatch(&object, request, None, behind);
         } else {
-            self.serve(found, request, None);
+            self.serve(Ok(Found::Object(object)), request, None);
         }
-        Ok(())
     }
 
     /// Serves a request whose target has been looked for. `pending`: its place among those that

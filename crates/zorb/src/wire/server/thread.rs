@@ -3,10 +3,11 @@
 use super::super::link::{Blocked, End, Reading, Taken};
 use super::super::waiting::Tried;
 use super::ServerConnection;
+use super::known::Known;
 use crate::blocking::block_on;
 use core::future::poll_fn;
 use core::sync::atomic::Ordering;
-use core::task::{Context, Poll};
+use core::task::Poll;
 use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
@@ -42,7 +43,9 @@ impl ServerConnection {
         // Servants find a runtime here, as everywhere.
         let _runtime = orb.lane().handle().enter();
         let mut reading = self.reading();
+        let thread = self.room.serve();
         let ended = self.serve_until_told(&mut reading);
+        drop(thread);
         orb.track(self.drive_on(serving, reading, ended));
     }
 
@@ -52,13 +55,14 @@ impl ServerConnection {
         let (policy, this) = (self.orb.wait_policy(), Arc::as_ptr(self).addr());
         let idle_timeout = self.orb.settings().idle_timeout;
         let mut before = (link.progress(), Instant::now());
+        let mut known = Known::default();
         loop {
             let mut messages = 0;
             let taken = link.take(
                 &mut reading.reader,
                 &mut messages,
                 || Ok(!self.orb.is_stopping() && self.makes_room()?),
-                |message, behind| self.handle(message, behind),
+                |message, behind| self.handle(&mut known, message, behind),
             );
             self.flush();
             match taken {
@@ -109,11 +113,16 @@ impl ServerConnection {
     }
 
     /// Blocks until a client has read so much that it may ask for more; not when the ORB stops.
-    fn makes_room(&self) -> Result<bool, End> {
-        let poll_room = |cx: &mut Context<'_>| self.link.outbound.poll_room(cx);
-        if poll_room(&mut Context::from_waker(core::task::Waker::noop())).is_ready() {
+    #[inline]
+    fn makes_room(self: &Arc<Self>) -> Result<bool, End> {
+        if self.link.outbound.has_room() {
             return Ok(true);
         }
+        self.waits_for_room()
+    }
+
+    #[cold]
+    fn waits_for_room(self: &Arc<Self>) -> Result<bool, End> {
         // A client that cannot be answered any more gets no further than this.
         (self.link.outbound.flush(&*self.link.stream))
             .map_err(|error| End::Lost(error.to_string()))?;
@@ -122,7 +131,7 @@ impl ServerConnection {
 
     /// Blocks until what did not fit into the socket is written; not when the ORB stops, nor for a
     /// client that reads nothing for too long.
-    fn writes_on(&self) -> Result<bool, End> {
+    fn writes_on(self: &Arc<Self>) -> Result<bool, End> {
         if !self.link.outbound.is_blocked() {
             return Ok(true);
         }
@@ -131,12 +140,15 @@ impl ServerConnection {
             if self.orb.is_stopping() {
                 return Poll::Ready(Ok(false));
             }
-            let unblocked = self.link.outbound.poll_unblock(&*self.link.stream, cx);
-            unblocked.map(|unblocked| match unblocked {
-                Ok(()) => Ok(true),
-                // A write that failed is found by reading.
-                Err(error) => self.link.is_final(&error).map(|()| true),
-            })
+            if let Some(error) = self.room.failure() {
+                return Poll::Ready(Err(End::Lost(error.to_owned())));
+            }
+            // A write that failed is found by reading.
+            if !self.link.outbound.is_blocked() || self.link.outbound.failure().is_some() {
+                return Poll::Ready(Ok(true));
+            }
+            self.wait_for_room();
+            Poll::Pending
         });
         let idle_timeout = self.orb.settings().idle_timeout;
         let idle = |_| self.pending.load(Ordering::Acquire) == 0;
@@ -154,7 +166,12 @@ impl ServerConnection {
 mod tests {
     use super::*;
     use crate::wire::mock::{Acts, Mock};
-    use std::io;
+    use bytes::BytesMut;
+    use core::sync::atomic::AtomicBool;
+    use core::task::Context;
+    use std::io::{self, IoSlice};
+    use std::sync::{Mutex, mpsc};
+    use zorb_poa::Outcome;
 
     /// A connection that brings down whoever reads it, as a fault of our own might.
     #[derive(Debug)]
@@ -177,6 +194,72 @@ mod tests {
         let serving = thread::spawn(move || connection.serve_here());
         assert!(serving.join().is_err());
         assert_eq!(orb.connections_served(), 0);
+        orb.shutdown(true).unwrap();
+    }
+
+    /// A connection whose peer says nothing as long as the other end of `says` is there, and whose socket is full
+    /// until somebody waits for room in it.
+    #[derive(Debug)]
+    struct Full {
+        reads: mpsc::Sender<()>,
+        says: Mutex<mpsc::Receiver<()>>,
+        is_full: AtomicBool,
+        written: mpsc::Sender<usize>,
+    }
+
+    impl Acts for Full {
+        /// Blocks for however long, so that nothing is done that only a look up would do.
+        fn read(&self) -> io::Result<usize> {
+            let _ = self.reads.send(());
+            let _ = self.says.lock().unwrap().recv();
+            Ok(0)
+        }
+
+        fn write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
+            if self.is_full.load(Ordering::Relaxed) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let octets = chunks.iter().map(|chunk| chunk.len()).sum();
+            let _ = self.written.send(octets);
+            Ok(octets)
+        }
+
+        fn poll_room(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            self.is_full.store(false, Ordering::Relaxed);
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    /// Long enough for anything that happens at all.
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn a_reply_that_the_socket_has_no_room_for_does_not_wait_for_the_thread_that_reads() {
+        let orb = crate::Orb::builder().build_blocking().unwrap();
+        let inner = Arc::clone(orb.inner());
+        let permit = inner.admit_connection().unwrap();
+        let (reads, is_reading) = mpsc::channel();
+        let (says, hears) = mpsc::channel();
+        let (written, is_written) = mpsc::channel();
+        let stream = Box::new(Mock::new(Full {
+            reads,
+            says: Mutex::new(hears),
+            is_full: AtomicBool::new(true),
+            written,
+        }));
+        let endpoint = "uiop:///nowhere".parse().unwrap();
+        let connection = Arc::new(ServerConnection::new(stream, endpoint, &inner, permit));
+        let serving = {
+            let connection = Arc::clone(&connection);
+            thread::spawn(move || connection.serve_here())
+        };
+        is_reading.recv_timeout(PATIENCE).unwrap();
+        // As the task of an upcall does that was pending.
+        connection.send(Outcome::Reply(BytesMut::from(&b"a reply"[..]).into()));
+        connection.flush();
+        assert_eq!(is_written.recv_timeout(PATIENCE), Ok(7));
+        drop((says, connection));
+        serving.join().unwrap();
         orb.shutdown(true).unwrap();
     }
 }
