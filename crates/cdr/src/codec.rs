@@ -4,7 +4,7 @@ use crate::{
     ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError, EncodeErrorKind,
     Encoder, Layout, Window, WindowMut,
     text::count_units,
-    traits::{decode_array, decode_run, encode_run, load_all, not_fixed},
+    traits::{decode_array, decode_run, encode_run, load_all, not_fixed, store_all},
 };
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use bytes::Bytes;
@@ -69,7 +69,15 @@ pub trait Codec {
             encoder,
             const { Self::LAYOUT },
             |value, encoder| Self::encode(value.borrow(), encoder),
-            |value, window| Self::encode_fixed::<O>(value.borrow(), window),
+            |values, octets, format| {
+                store_all(
+                    values,
+                    octets,
+                    const { Self::LAYOUT },
+                    format,
+                    |value, window| Self::encode_fixed::<O>(value.borrow(), window),
+                )
+            },
         )
     }
 

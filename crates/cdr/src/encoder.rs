@@ -2,7 +2,7 @@
 
 use crate::{
     ByteOrder, CharSet, Context, Encode, EncodeError, EncodeErrorKind, Endian, Gather, KnownValue,
-    WireFormat, any::Held, layout::padding,
+    WireFormat, any::Held, gather::Lent, layout::padding,
 };
 use alloc::{boxed::Box, sync::Arc};
 use bytes::{Bytes, BytesMut};
@@ -50,6 +50,10 @@ pub struct Encoder<O> {
     bias: usize,
     format: WireFormat,
     remembers_runs: bool,
+    /// Whether octets may be lent.
+    may_lend: bool,
+    /// Those that are lent if they are written now.
+    lends: Option<Lent>,
     /// What is written is for an any, which has to hold what is noted.
     holds: bool,
     held: Option<Box<Held>>,
@@ -74,11 +78,21 @@ impl<O: ByteOrder> Encoder<O> {
             bias: 0,
             format,
             remembers_runs: false,
+            may_lend: false,
+            lends: None,
             holds: false,
             held: None,
             values: None,
             order: PhantomData,
         }
+    }
+
+    /// The same encoder, but [`put_lent`](Self::put_lent) may leave out a large borrowed argument, which whoever sends what
+    /// is [finished](Self::finish) still has: see [`Gather::is_lent`].
+    #[must_use]
+    pub const fn lending(mut self) -> Self {
+        self.may_lend = true;
+        self
     }
 
     /// From here on, remembers where it writes long runs ([`LONG_RUN`] octets and more) of octets, characters and
@@ -178,6 +192,19 @@ impl<O: ByteOrder> Encoder<O> {
         }
     }
 
+    /// Writes octets that may be [lent](Self::lending), if they are those that are to be.
+    #[inline]
+    pub(crate) fn append_or_lend(&mut self, octets: &[u8]) {
+        if octets.len() < SHARE_FROM || self.lends != Some(Lent::of(octets)) {
+            self.append(octets);
+        } else {
+            // Once: what is sent has one place for them.
+            self.lends = None;
+            self.bias = self.bias.wrapping_add(octets.len());
+            self.out.lend(octets);
+        }
+    }
+
     /// Writes the length of a sequence.
     ///
     /// # Errors
@@ -200,7 +227,7 @@ impl<O: ByteOrder> Encoder<O> {
     pub fn write_octets(&mut self, octets: &[u8]) -> Result<(), EncodeError> {
         self.write_count(octets.len())?;
         let start = self.position();
-        self.append(octets);
+        self.append_or_lend(octets);
         self.end_run(start);
         Ok(())
     }
@@ -224,6 +251,18 @@ impl<O: ByteOrder> Encoder<O> {
     #[inline]
     pub fn put<T: Encode + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
         value.encode(self)
+    }
+
+    /// Writes a value, and if this encoder [lends](Self::lending), leaves out [what it has](Encode::lent) for that.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    #[inline]
+    pub fn put_lent<T: Encode + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
+        self.lends = value.lent().filter(|_| self.may_lend).map(Lent::of);
+        let put = value.encode(self);
+        self.lends = None;
+        put
     }
 
     /// Writes an encapsulation: `f` writes its inside, behind the byte order octet, and alignment restarts there.

@@ -8,6 +8,10 @@ use core::{fmt, ops::Range};
 ///
 /// Made by [`Encoder::finish`](crate::Encoder::finish). Hand [`chunks`](Self::chunks) to `writev`, then take the buffer
 /// back with [`into_buffer`](Self::into_buffer).
+///
+/// If the encoder was one that [lends](crate::Encoder::lending), octets may be missing that are still where the caller
+/// has them ([`is_lent`](Self::is_lent)): then [`chunks_with`](Self::chunks_with) is to be used, until
+/// [`settle`](Self::settle) has copied them.
 #[derive(Default)]
 pub struct Gather {
     /// All octets that are not shared, one behind the other.
@@ -16,10 +20,28 @@ pub struct Gather {
     /// rarely has more and should not need a `Vec` then.
     first: Option<(usize, Bytes)>,
     more: Vec<(usize, Bytes)>,
-    /// Octets in `first` and `more`.
+    /// Octets in `first` and `more`, and those that are lent.
     shared: usize,
+    /// The octets that are lent; their place is that of the one piece that has none.
+    lent: Option<Lent>,
     /// See [`Encoder::remember_runs`](crate::Encoder::remember_runs).
     runs: Vec<Range<usize>>,
+}
+
+/// Which octets are lent, without holding on to them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lent {
+    address: usize,
+    len: usize,
+}
+
+impl Lent {
+    pub(crate) fn of(octets: &[u8]) -> Self {
+        Self {
+            address: octets.as_ptr().addr(),
+            len: octets.len(),
+        }
+    }
 }
 
 impl Gather {
@@ -29,6 +51,7 @@ impl Gather {
             first: None,
             more: Vec::new(),
             shared: 0,
+            lent: None,
             runs: Vec::new(),
         }
     }
@@ -46,8 +69,48 @@ impl Gather {
         self.len() == 0
     }
 
-    /// The octets in pieces, in order; none of them empty.
+    /// The octets in pieces, in order; none of them empty. What is [lent](Self::is_lent) is not among them.
     pub fn chunks(&self) -> impl Iterator<Item = &[u8]> {
+        debug_assert!(!self.is_lent(), "octets that are lent are not sent");
+        self.chunks_or(&[])
+    }
+
+    /// As [`chunks`](Self::chunks), with the octets that are [lent](Self::is_lent) in their place: `lent`, which have to
+    /// be [those](Self::lacks).
+    pub fn chunks_with<'a>(&'a self, lent: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        debug_assert!(self.lacks(lent), "other octets than were lent");
+        self.chunks_or(lent)
+    }
+
+    /// Whether these are the octets that are missing: as many, and where the encoder left them.
+    #[must_use]
+    pub fn lacks(&self, lent: &[u8]) -> bool {
+        self.lent == Some(Lent::of(lent))
+    }
+
+    /// Whether octets are missing, which the encoder left where they were.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_lent(&self) -> bool {
+        self.lent.is_some()
+    }
+
+    /// Puts a copy of what was lent in its place: all octets are here then. False, and nothing happens, if `lent` is not
+    /// what was lent.
+    pub fn settle(&mut self, lent: &[u8]) -> bool {
+        if !self.lacks(lent) {
+            return false;
+        }
+        self.lent = None;
+        let mut pieces = self.first.iter_mut().chain(&mut self.more);
+        if let Some((_, place)) = pieces.find(|(_, bytes)| bytes.is_empty()) {
+            *place = Bytes::copy_from_slice(lent);
+        }
+        true
+    }
+
+    /// The octets in pieces, with `lent` where a piece has none.
+    fn chunks_or<'a>(&'a self, lent: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let pieces = self.first.iter().chain(&self.more);
         let starts = core::iter::once(0).chain(self.pieces().map(|(at, _)| *at));
         let ends = self
@@ -55,7 +118,10 @@ impl Gather {
             .map(|(at, _)| *at)
             .chain(core::iter::once(self.own.len()));
         let shared = pieces
-            .map(|(_, bytes)| bytes.as_ref())
+            .map(move |(_, bytes)| match bytes.as_ref() {
+                [] => lent,
+                octets => octets,
+            })
             .chain(core::iter::once(&[] as &[u8]));
         starts
             .zip(ends)
@@ -73,7 +139,9 @@ impl Gather {
             return Some(&self.own);
         }
         match &self.first {
-            Some((_, bytes)) if self.own.is_empty() && self.more.is_empty() => Some(bytes),
+            Some((_, bytes)) if self.own.is_empty() && self.more.is_empty() && !self.is_lent() => {
+                Some(bytes)
+            }
             _ => None,
         }
     }
@@ -91,6 +159,7 @@ impl Gather {
     /// All octets in one piece; copies them unless they are in one already.
     #[must_use]
     pub fn into_bytes(mut self) -> Bytes {
+        debug_assert!(!self.is_lent(), "octets that are lent are not here");
         if self.shared == 0 {
             return self.own.freeze();
         }
@@ -106,6 +175,7 @@ impl Gather {
     /// All octets in the pieces in which they lie in memory, none of them empty, to be cut further without copying.
     #[must_use]
     pub fn into_pieces(self) -> Vec<Bytes> {
+        debug_assert!(!self.is_lent(), "octets that are lent are not here");
         let mut own = self.own.freeze();
         let mut pieces = Vec::with_capacity(self.more.len().saturating_add(3));
         let mut taken = 0_usize;
@@ -165,6 +235,21 @@ impl Gather {
         }
     }
 
+    /// Leaves out octets that are added when it is sent. There may be none yet.
+    pub(crate) fn lend(&mut self, octets: &[u8]) {
+        self.share(Bytes::new());
+        self.shared = self.shared.wrapping_add(octets.len());
+        self.lent = Some(Lent::of(octets));
+    }
+
+    /// Octets of a piece.
+    fn len_of(&self, piece: &Bytes) -> usize {
+        match (piece.len(), self.lent) {
+            (0, Some(lent)) => lent.len,
+            (len, _) => len,
+        }
+    }
+
     /// The place of `len` octets of our own that were written at `position` of the whole.
     pub(crate) fn place(&mut self, position: usize, len: usize) -> Option<&mut [u8]> {
         let mut index = position;
@@ -172,7 +257,7 @@ impl Gather {
             if index < *at {
                 break;
             }
-            index = index.checked_sub(bytes.len())?;
+            index = index.checked_sub(self.len_of(bytes))?;
             if index < *at {
                 return None; // inside the shared octets
             }

@@ -76,9 +76,10 @@ macro_rules! cdr_struct {
             ) -> bool {
                 $crate::__load_all::<
                     Self,
+                    __O,
                     { $crate::__stride::<$name>() },
                     { <$name as $crate::Decode<'static>>::LAYOUT.settled() },
-                >(octets, format, values, <Self as $crate::Decode<'de>>::decode_fixed::<__O>)
+                >(octets, format, values)
             }
 
             #[inline(always)]
@@ -181,9 +182,10 @@ macro_rules! cdr_enum {
                 ) -> bool {
                     $crate::__load_all::<
                         Self,
+                        __O,
                         { $crate::__stride::<$name>() },
                         { <$name as $crate::Decode<'static>>::LAYOUT.settled() },
-                    >(octets, format, values, <Self as $crate::Decode<'de>>::decode_fixed::<__O>)
+                    >(octets, format, values)
                 }
 
                 #[inline(always)]
@@ -412,9 +414,10 @@ macro_rules! cdr_union {
                 ) -> bool {
                     $crate::__load_all::<
                         Self,
+                        __O,
                         { $crate::__stride::<$name>() },
                         { <$name as $crate::Decode<'static>>::LAYOUT.settled() },
-                    >(octets, format, values, <Self as $crate::Decode<'de>>::decode_fixed::<__O>)
+                    >(octets, format, values)
                 }
 
                 #[inline(always)]

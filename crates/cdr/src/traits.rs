@@ -2,7 +2,7 @@
 
 use crate::{
     ByteOrder, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
-    Layout, Window, WindowMut, WireFormat,
+    Layout, SHARE_FROM, Window, WindowMut, WireFormat, window::Faults,
 };
 use alloc::vec::Vec;
 
@@ -59,8 +59,43 @@ pub trait Encode {
             encoder,
             const { Self::ENCODED },
             Self::encode,
-            Self::encode_fixed::<O>,
+            Self::encode_settled::<O>,
         )
+    }
+
+    /// Stores values into windows one behind the other, the first of which begins where another value ended.
+    #[doc(hidden)]
+    #[inline]
+    fn encode_settled<O: ByteOrder>(
+        values: &[[Self; GROUP]],
+        octets: &mut [u8],
+        format: WireFormat,
+    ) -> Result<(), EncodeError>
+    where
+        Self: Sized,
+    {
+        let layout = const { Self::ENCODED };
+        store_all(values, octets, layout, format, |value, window| {
+            value.encode_fixed::<O>(window)
+        })
+    }
+
+    /// The octets of the value, [`SHARE_FROM`](crate::SHARE_FROM) or more, that [`encode`](Self::encode) leaves out where
+    /// the encoder [lends](Encoder::lending): they lie in memory as they travel.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn lent(&self) -> Option<&[u8]> {
+        None
+    }
+
+    /// The same of values one behind the other.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn lent_slice(_values: &[Self]) -> Option<&[u8]>
+    where
+        Self: Sized,
+    {
+        None
     }
 
     /// Stores the value into a window of its layout. Only called where [`ENCODED`](Self::ENCODED) is fixed.
@@ -185,6 +220,12 @@ pub trait Decode<'de>: Sized {
     }
 }
 
+/// Octets that are many enough to be lent.
+#[inline(always)]
+pub(crate) fn lendable(octets: &[u8]) -> Option<&[u8]> {
+    (octets.len() >= SHARE_FROM).then_some(octets)
+}
+
 /// Stands where a type of varying layout would be loaded from a window, which never happens.
 #[inline(always)]
 pub(crate) fn not_fixed<T>() -> T {
@@ -282,21 +323,24 @@ pub(crate) fn load_all<T>(
 /// early, so that there is one check for room and none for each value.
 #[doc(hidden)]
 #[inline(always)]
-pub fn __load_all<T, const STRIDE: usize, const PHASE: usize>(
+pub fn __load_all<'de, T: Decode<'de>, O: ByteOrder, const STRIDE: usize, const PHASE: usize>(
     octets: &[u8],
     format: WireFormat,
     values: &mut Vec<T>,
-    fixed: impl Fn(&mut Window<'_>) -> T,
 ) -> bool {
-    let mut faults = 0;
-    let (windows, _) = octets.as_chunks::<STRIDE>();
-    values.extend(windows.iter().map(|octets| {
+    let mut faults = Faults::default();
+    let mut load = |octets: &[u8; STRIDE]| {
         let mut window = Window::new(octets, PHASE, format);
-        let value = fixed(&mut window);
-        faults |= window.faults();
+        // Not by way of a parameter: rustc is not always ready to see through one.
+        let value = T::decode_fixed::<O>(&mut window);
+        faults.add(window.faults());
         value
-    }));
-    faults == 0
+    };
+    let (windows, _) = octets.as_chunks::<STRIDE>();
+    let (groups, rest) = windows.as_chunks::<GROUP>();
+    values.extend(groups.iter().flatten().map(&mut load));
+    values.extend(rest.iter().map(load));
+    !faults.are_in(format)
 }
 
 /// Reads an array of a type, as [`decode_run`] does a sequence.
@@ -328,7 +372,7 @@ pub(crate) fn encode_run<O: ByteOrder, T>(
     encoder: &mut Encoder<O>,
     layout: Layout,
     one: impl Fn(&T, &mut Encoder<O>) -> Result<(), EncodeError>,
-    fixed: impl Fn(&T, &mut WindowMut<'_>) -> Result<(), EncodeError>,
+    settled: impl Fn(&[[T; GROUP]], &mut [u8], WireFormat) -> Result<(), EncodeError>,
 ) -> Result<(), EncodeError> {
     let stride = layout.stride();
     let mut rest = values;
@@ -344,14 +388,37 @@ pub(crate) fn encode_run<O: ByteOrder, T>(
     }
     let format = encoder.format();
     encoder.reserve(rest.len().saturating_mul(stride));
-    for values in rest.chunks(BLOCK.checked_div(stride).unwrap_or_default().max(1)) {
-        let octets = encoder.run_mut(values.len().saturating_mul(stride));
+    let (groups, rest) = rest.as_chunks::<GROUP>();
+    let long = stride.saturating_mul(GROUP);
+    for groups in groups.chunks(BLOCK.checked_div(long).unwrap_or_default().max(1)) {
+        let octets = encoder.run_mut(groups.len().saturating_mul(long));
+        settled(groups, octets, format)?;
+    }
+    // Another place to store from would double the code.
+    rest.iter().try_for_each(|value| one(value, encoder))
+}
+
+/// What [`Encode::encode_settled`] does.
+#[inline(always)]
+pub(crate) fn store_all<T>(
+    groups: &[[T; GROUP]],
+    octets: &mut [u8],
+    layout: Layout,
+    format: WireFormat,
+    fixed: impl Fn(&T, &mut WindowMut<'_>) -> Result<(), EncodeError>,
+) -> Result<(), EncodeError> {
+    let stride = layout.stride().max(1);
+    let windows = octets.chunks_exact_mut(stride.saturating_mul(GROUP));
+    for (values, octets) in groups.iter().zip(windows) {
         for (value, window) in values.iter().zip(octets.chunks_exact_mut(stride)) {
             fixed(value, &mut WindowMut::new(window, layout.settled(), format))?;
         }
     }
     Ok(())
 }
+
+/// Values that are stored or loaded between two looks at how many are left: the looks cost a fifth of a small struct.
+pub(crate) const GROUP: usize = 4;
 
 /// Octets that are zeroed at a time, before values are stored into them: in the first cache then, and a little fewer
 /// than the 2 KiB from which on glibc leaves zeroing to `rep stosb`, which takes its time to begin.

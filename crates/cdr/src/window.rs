@@ -4,7 +4,7 @@
 //! inlining. The offsets of all members are then constants too, so the compiler drops the checks written here and
 //! leaves plain loads and stores. Nothing relies on that for safety: a wrong layout is an error, not a wild access.
 
-use crate::{ByteOrder, EncodeError, EncodeErrorKind, WireFormat, layout::padding};
+use crate::{ByteOrder, CharSet, EncodeError, EncodeErrorKind, WireFormat, layout::padding};
 use core::fmt;
 
 /// The octets of one value that is being decoded.
@@ -18,8 +18,30 @@ pub struct Window<'a> {
     at: usize,
     phase: usize,
     format: WireFormat,
+    faults: Faults,
+}
+
+/// What was wrong with values, gathered without a branch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Faults {
     /// Not 0 once there was a fault.
-    faults: u8,
+    bits: u8,
+    /// All characters: those beyond 0x7f are none in UTF-8, which is looked at once for all.
+    characters: u8,
+}
+
+impl Faults {
+    #[inline(always)]
+    pub(crate) const fn add(&mut self, other: Self) {
+        self.bits |= other.bits;
+        self.characters |= other.characters;
+    }
+
+    /// Whether there was one, where text is as agreed.
+    #[inline(always)]
+    pub(crate) fn are_in(self, format: WireFormat) -> bool {
+        self.bits != 0 || self.characters >= 0x80 && format.char_set == CharSet::Utf8
+    }
 }
 
 impl<'a> Window<'a> {
@@ -30,7 +52,10 @@ impl<'a> Window<'a> {
             at: 0,
             phase,
             format,
-            faults: 0,
+            faults: Faults {
+                bits: 0,
+                characters: 0,
+            },
         }
     }
 
@@ -44,24 +69,24 @@ impl<'a> Window<'a> {
     /// Notes that what was loaded is no value of its type.
     #[inline(always)]
     pub const fn note(&mut self, is_fault: bool) {
-        self.faults |= is_fault as u8;
+        self.faults.bits |= is_fault as u8;
     }
 
-    /// As [`note`](Self::note), of bits that are all 0 in a good value: a loop gathers them as they are.
+    /// Notes a character, which is one octet.
     #[inline(always)]
-    pub(crate) const fn note_bits(&mut self, faults: u8) {
-        self.faults |= faults;
+    pub(crate) const fn note_character(&mut self, octet: u8) {
+        self.faults.characters |= octet;
     }
 
     /// Whether a fault was noted.
     #[inline(always)]
-    pub(crate) const fn is_faulty(&self) -> bool {
-        self.faults != 0
+    pub(crate) fn is_faulty(&self) -> bool {
+        self.faults.are_in(self.format)
     }
 
-    /// The faults that were noted; 0 if there was none.
+    /// The faults that were noted.
     #[inline(always)]
-    pub(crate) const fn faults(&self) -> u8 {
+    pub(crate) const fn faults(&self) -> Faults {
         self.faults
     }
 
@@ -79,7 +104,7 @@ impl<'a> Window<'a> {
             }
             // The layout of the type is not that of its members.
             _ => {
-                self.faults = 1;
+                self.faults.bits = 1;
                 [0; N]
             }
         }
@@ -95,7 +120,7 @@ impl<'a> Window<'a> {
                 octets
             }
             None => {
-                self.faults = 1;
+                self.faults.bits = 1;
                 &[]
             }
         }

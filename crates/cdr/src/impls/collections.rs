@@ -2,7 +2,7 @@
 
 use crate::{
     ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Layout, Octets,
-    OctetsRef, Window, WindowMut,
+    OctetsRef, Window, WindowMut, traits::lendable,
 };
 use alloc::{
     borrow::{Cow, ToOwned},
@@ -16,6 +16,11 @@ impl<T: Encode + ?Sized> Encode for &T {
     #[inline(always)]
     fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
         T::encode(self, encoder)
+    }
+
+    #[inline(always)]
+    fn lent(&self) -> Option<&[u8]> {
+        T::lent(self)
     }
 
     #[inline(always)]
@@ -37,6 +42,11 @@ impl<T: Encode> Encode for [T] {
     fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
         encoder.write_count(self.len())?;
         T::encode_slice(self, encoder)
+    }
+
+    #[inline(always)]
+    fn lent(&self) -> Option<&[u8]> {
+        T::lent_slice(self)
     }
 }
 
@@ -114,6 +124,14 @@ impl Encode for Octets<'_> {
         match self.shared() {
             Some(bytes) => encoder.write_shared(bytes),
             None => encoder.write_octets(self),
+        }
+    }
+
+    #[inline]
+    fn lent(&self) -> Option<&[u8]> {
+        match self.shared() {
+            Some(_) => None,
+            None => lendable(self),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Layout, Window,
     WindowMut,
-    traits::{BLOCK, reserve, try_array},
+    traits::{BLOCK, lendable, reserve, try_array},
 };
 use alloc::{borrow::Cow, vec::Vec};
 use core::fmt;
@@ -44,7 +44,7 @@ macro_rules! numeric {
                 encoder.align($size);
                 let start = encoder.position();
                 if O::IS_NATIVE || $size == 1 {
-                    encoder.append(values.as_bytes());
+                    encoder.append_or_lend(values.as_bytes());
                 } else {
                     encoder.reserve(values.len().saturating_mul($size));
                     for values in values.chunks(BLOCK / $size) {
@@ -59,6 +59,11 @@ macro_rules! numeric {
                     encoder.end_run(start);
                 }
                 Ok(())
+            }
+
+            #[inline(always)]
+            fn lent_slice(values: &[Self]) -> Option<&[u8]> {
+                lendable(values.as_bytes())
             }
 
             #[inline(always)]

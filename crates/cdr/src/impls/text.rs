@@ -184,12 +184,7 @@ impl<'de> Decode<'de> for Char {
     #[inline(always)]
     fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Self {
         let [octet] = window.load();
-        // The same for all elements of a sequence, so that one `and` is left for each.
-        let not_allowed = match window.format().char_set {
-            CharSet::Utf8 => 0x80,
-            _ => 0,
-        };
-        window.note_bits(octet & not_allowed);
+        window.note_character(octet);
         Self(octet)
     }
 }

@@ -50,6 +50,12 @@ macro_rules! tuple {
             }
 
             #[inline(always)]
+            fn lent(&self) -> Option<&[u8]> {
+                let ($($v,)*) = self;
+                None$(.or_else(|| $v.lent()))*
+            }
+
+            #[inline(always)]
             fn encode_fixed<Order: ByteOrder>(
                 &self,
                 window: &mut WindowMut<'_>,
