@@ -1,11 +1,11 @@
 //! The loop of one call: whoever does not answer for good is asked again, or somebody else is.
 
+use super::Detours;
 use super::local::call_local;
 use super::reply::{Answer, Reply, explain_size};
 use super::scope::{SyncScope, sayable};
-use super::{Arguments, Detours};
 use crate::object::{Binding, ObjectRef, Target};
-use crate::wire::{Answered, Arrived, CallError, How, Started};
+use crate::wire::{Answered, Arrived, CallError, EncodeArguments, How, Started};
 use core::future::poll_fn;
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ impl ObjectRef {
     pub(super) async fn request(
         &self,
         operation: &str,
-        arguments: &Arguments<'_>,
+        arguments: &dyn EncodeArguments,
     ) -> Result<Reply, SystemException> {
         zorb_giop::probe!(Initialised);
         let sent = AtomicBool::new(false);
@@ -61,7 +61,7 @@ impl ObjectRef {
     async fn request_until_done(
         &self,
         operation: &str,
-        arguments: &Arguments<'_>,
+        arguments: &dyn EncodeArguments,
         response: ResponseFlags,
         sent: &AtomicBool,
         begun: Option<(Arc<Binding>, Result<Answered, CallError>)>,
@@ -170,7 +170,7 @@ impl ObjectRef {
     pub(super) async fn request_one_way(
         &self,
         operation: &str,
-        arguments: &Arguments<'_>,
+        arguments: &dyn EncodeArguments,
     ) -> Result<(), SystemException> {
         let sent = AtomicBool::new(false);
         if let Some(response) = self.sync_scope().response() {
@@ -185,7 +185,7 @@ impl ObjectRef {
     async fn request_one_way_until_sent(
         &self,
         operation: &str,
-        arguments: &Arguments<'_>,
+        arguments: &dyn EncodeArguments,
         sent: &AtomicBool,
     ) -> Result<(), SystemException> {
         let mut detours = Detours::default();

@@ -1,10 +1,9 @@
 //! Calls to objects of the same ORB.
 
-use super::Arguments;
 use crate::keys::Found;
 use crate::object::Binding;
 use crate::orb::OrbInner;
-use crate::wire::{CallError, begin, released, run_upcall_in_place};
+use crate::wire::{CallError, EncodeArguments, begin, released, run_upcall_in_place};
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
@@ -21,7 +20,7 @@ pub(super) async fn call_local(
     orb: &Arc<OrbInner>,
     binding: &Binding,
     operation: &str,
-    arguments: &Arguments<'_>,
+    arguments: &dyn EncodeArguments,
     two_way: bool,
     sent: &AtomicBool,
 ) -> Result<Option<Message>, CallError> {
@@ -53,7 +52,9 @@ pub(super) async fn call_local(
         operation,
         contexts: &[],
     }
-    .encode(Encoder::with_buffer(buffers::take(), format), arguments)
+    .encode(Encoder::with_buffer(buffers::take(), format), |e| {
+        arguments.encode(e)
+    })
     .map_err(|error| CallError::Encode(Fault::Encode(error)))?;
     let own = |error: ProtocolError| {
         CallError::Lost(Fault::Protocol {

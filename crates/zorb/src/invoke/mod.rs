@@ -24,7 +24,7 @@ use values::{ByValues, Near};
 use crate::blocking;
 use crate::object::ObjectRef;
 use crate::signature::{GiveAll, Parameters, Results, Returned};
-use crate::wire::CallError;
+use crate::wire::{CallError, EncodeArguments};
 use core::sync::atomic::{AtomicBool, Ordering};
 use zorb_cdr::{
     BigEndian, ByteOrder, Encode, EncodeError, Encoder, Endian, LittleEndian, NativeEndian,
@@ -66,7 +66,25 @@ impl Detours {
     }
 }
 
-type Arguments<'a> = dyn Fn(&mut Encoder<NativeEndian>) -> Result<(), EncodeError> + Sync + 'a;
+/// How arguments are written into a request to an object.
+struct Encoding<'a, A> {
+    object: &'a ObjectRef,
+    arguments: &'a A,
+}
+
+impl<A: Encode + Sync> EncodeArguments for Encoding<'_, A> {
+    fn encode(&self, e: &mut Encoder<NativeEndian>) -> Result<(), EncodeError> {
+        zorb_giop::probe!(Headed);
+        self.object.relabel(e);
+        let put = e.put_lent(self.arguments);
+        zorb_giop::probe!(Marshalled);
+        put
+    }
+
+    fn lent(&self) -> Option<&[u8]> {
+        self.arguments.lent()
+    }
+}
 
 impl ObjectRef {
     /// Calls an operation and waits for its result. For generated stubs.
@@ -150,16 +168,10 @@ impl ObjectRef {
     }
 
     /// How arguments are written.
-    fn encoding<A: Encode + Sync>(
-        &self,
-        arguments: &A,
-    ) -> impl Fn(&mut Encoder<NativeEndian>) -> Result<(), EncodeError> + Sync {
-        move |e| {
-            zorb_giop::probe!(Headed);
-            self.relabel(e);
-            let put = e.put(arguments);
-            zorb_giop::probe!(Marshalled);
-            put
+    const fn encoding<'a, A: Encode + Sync>(&'a self, arguments: &'a A) -> Encoding<'a, A> {
+        Encoding {
+            object: self,
+            arguments,
         }
     }
 
@@ -201,12 +213,9 @@ impl ObjectRef {
         A: Encode + Send + Sync + 'a,
     {
         async move {
-            self.request_one_way(operation, &|e: &mut Encoder<NativeEndian>| {
-                self.relabel(e);
-                e.put(&arguments)
-            })
-            .await
-            .map_err(SystemException::received)
+            self.request_one_way(operation, &self.encoding(&arguments))
+                .await
+                .map_err(SystemException::received)
         }
     }
 

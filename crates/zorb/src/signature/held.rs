@@ -58,4 +58,9 @@ impl<const N: u32> Encode for HeldOctets<'_, N> {
     fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
         <BoundedOctets<N> as Codec>::encode(&self.0, encoder)
     }
+
+    #[inline]
+    fn lent(&self) -> Option<&[u8]> {
+        self.0.lent()
+    }
 }

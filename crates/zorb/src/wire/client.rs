@@ -42,9 +42,13 @@ pub(crate) struct How {
     pub(crate) wait: Option<WaitPolicy>,
 }
 
-/// Encodes the arguments of a call.
-pub(crate) type EncodeArguments<'a> =
-    dyn Fn(&mut Encoder<NativeEndian>) -> Result<(), EncodeError> + Sync + 'a;
+/// The arguments of a call, to be written into its request.
+pub(crate) trait EncodeArguments: Sync {
+    /// Writes them.
+    fn encode(&self, encoder: &mut Encoder<NativeEndian>) -> Result<(), EncodeError>;
+    /// The octets that were left out, if the encoder lends.
+    fn lent(&self) -> Option<&[u8]>;
+}
 
 /// Why a call has no reply.
 #[derive(Debug)]

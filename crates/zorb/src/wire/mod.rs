@@ -31,7 +31,8 @@ mod waiting;
 pub(crate) use acceptor::Acceptor;
 pub(crate) use cache::{Cache, CacheKey, ConnectError, Connecting};
 pub(crate) use client::{
-    Answered, Arrived, CallError, ClientConnection, How, Started, refused_by_omniorb,
+    Answered, Arrived, CallError, ClientConnection, EncodeArguments, How, Started,
+    refused_by_omniorb,
 };
 pub(crate) use profile::{Candidate, Published, candidates, describe_unusable, make_ior};
 pub(crate) use race::first_that_works;

@@ -3,12 +3,14 @@
 use super::{Answered, Arrived, CallError, ClientConnection, EncodeArguments, How, State, Waiter};
 use crate::blocking;
 use crate::wire::link::End;
-use crate::wire::outbound::Ticket;
+use crate::wire::outbound::{Flush, Ticket};
 use crate::wire::profile::OmniOrb;
+use crate::wire::trace;
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::borrow::Cow;
+use std::io;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, NativeEndian, WireFormat};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
@@ -44,7 +46,7 @@ impl ClientConnection {
         &self,
         requests: &RequestTemplate<NativeEndian>,
         operation: &str,
-        arguments: &EncodeArguments<'_>,
+        arguments: &dyn EncodeArguments,
         sent: &AtomicBool,
         how: How,
     ) -> Result<Answered, CallError> {
@@ -72,7 +74,7 @@ impl ClientConnection {
         &'a self,
         requests: &RequestTemplate<NativeEndian>,
         operation: &str,
-        arguments: &EncodeArguments<'_>,
+        arguments: &dyn EncodeArguments,
         sent: &AtomicBool,
         how: &How,
         begun: &mut Option<Started<'a>>,
@@ -96,7 +98,7 @@ impl ClientConnection {
             true => self.reading.claim(),
             false => None,
         };
-        match self.write(message) {
+        match self.write_with(message, arguments) {
             Ok(ticket) => call.ticket = Some(ticket),
             Err(error) => return Poll::Ready(Err(self.suspect_size(error, request_octets))),
         }
@@ -173,7 +175,7 @@ impl ClientConnection {
         &self,
         requests: &RequestTemplate<NativeEndian>,
         operation: &str,
-        arguments: &EncodeArguments<'_>,
+        arguments: &dyn EncodeArguments,
         sent: &AtomicBool,
         joined: bool,
     ) -> Result<(), CallError> {
@@ -188,13 +190,14 @@ impl ClientConnection {
             state.table.insert(Waiter::default()).map_err(full)?
         };
         let message = self.request(requests, id.0, ResponseFlags::None, operation, arguments);
-        let queued = message.and_then(|message| {
+        let queued = message.and_then(|mut message| {
             sent.store(true, Ordering::Relaxed);
             if joined {
+                settle(&mut message, arguments)?;
                 self.link.join(message);
                 return Ok(None);
             }
-            self.write(message).map(Some)
+            self.write_with(message, arguments).map(Some)
         });
         self.state().table.finish(id);
         let Some(ticket) = queued? else {
@@ -317,18 +320,20 @@ impl ClientConnection {
         Encoder::with_buffer(buffers::take(), self.format(version))
     }
 
+    /// The message may lack what `arguments` lend.
     fn request(
         &self,
         requests: &RequestTemplate<NativeEndian>,
         request_id: u32,
         response: ResponseFlags,
         operation: &str,
-        arguments: &EncodeArguments<'_>,
+        arguments: &dyn EncodeArguments,
     ) -> Result<zorb_cdr::Gather, CallError> {
         // Told with every request until the first reply shows that one has arrived.
         let announced = self.contexts.is_empty() || self.announced.load(Ordering::Relaxed);
         let contexts = if announced { &[] } else { &*self.contexts };
-        let mut e = self.encoder(requests.version());
+        let mut e = self.encoder(requests.version()).lending();
+        let arguments = |e: &mut Encoder<NativeEndian>| arguments.encode(e);
         match requests.encode_in(&mut e, request_id, response, operation, contexts, arguments) {
             Ok(()) => Ok(e.finish()),
             Err(error) => Err(self.unsayable(error)),
@@ -348,7 +353,43 @@ impl ClientConnection {
     }
 
     fn write(&self, message: zorb_cdr::Gather) -> Result<Ticket, CallError> {
-        let (ticket, flushed) = self.link.send(message);
+        self.is_sent(self.link.send(message))
+    }
+
+    /// The same, of a request that may lack what its arguments lend.
+    fn write_with(
+        &self,
+        message: zorb_cdr::Gather,
+        arguments: &dyn EncodeArguments,
+    ) -> Result<Ticket, CallError> {
+        match message.is_lent() {
+            true => self.write_lent(message, arguments),
+            false => self.write(message),
+        }
+    }
+
+    fn write_lent(
+        &self,
+        mut message: zorb_cdr::Gather,
+        arguments: &dyn EncodeArguments,
+    ) -> Result<Ticket, CallError> {
+        // What is cut or shown has to be there as a whole.
+        if self.link.outbound.max_fragment().is_none()
+            && !trace::is_on()
+            && let Some(lent) = arguments.lent()
+            && message.lacks(lent)
+        {
+            return self.is_sent(
+                self.link
+                    .outbound
+                    .send_lent(message, lent, &*self.link.stream),
+            );
+        }
+        settle(&mut message, arguments)?;
+        self.write(message)
+    }
+
+    fn is_sent(&self, (ticket, flushed): (Ticket, io::Result<Flush>)) -> Result<Ticket, CallError> {
         if let Err(error) = flushed {
             // Our message may have been whole before another's failed. The driver finds out what
             // becomes of those who wait.
@@ -358,6 +399,18 @@ impl ClientConnection {
         }
         Ok(ticket)
     }
+}
+
+/// Copies into a message what its arguments lend.
+fn settle(
+    message: &mut zorb_cdr::Gather,
+    arguments: &dyn EncodeArguments,
+) -> Result<(), CallError> {
+    if !message.is_lent() || arguments.lent().is_some_and(|lent| message.settle(lent)) {
+        return Ok(());
+    }
+    let moved = EncodeErrorKind::Expected("octets that stay where they are");
+    Err(CallError::Encode(Fault::Encode(moved.into())))
 }
 
 /// What GIOP 1.0 and 1.1 address an object by.

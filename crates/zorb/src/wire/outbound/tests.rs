@@ -287,3 +287,111 @@ fn a_lone_message_that_overtakes_one_that_is_just_being_queued_is_written_before
     assert!(outbound.finished(&[queued], None).is_none());
     assert_eq!(outbound.written(), 2);
 }
+
+/// Messages that lack what their sender lends.
+mod lent {
+    use crate::wire::mock::{Acts, Mock};
+    use crate::wire::outbound::{Flush, Outbound};
+    use bytes::Bytes;
+    use core::task::{Context, Poll, Waker};
+    use std::collections::VecDeque;
+    use std::io::{self, IoSlice};
+    use std::sync::Mutex;
+    use zorb_cdr::{Encoder, Gather, NativeEndian, WireFormat};
+
+    /// A socket that takes so many octets at each try, none where there is a 0, and all when there is nothing more.
+    #[derive(Debug)]
+    struct Told {
+        takes: Mutex<VecDeque<usize>>,
+        got: Mutex<Vec<u8>>,
+    }
+
+    impl Told {
+        fn new(takes: &[usize]) -> Mock<Self> {
+            Mock::new(Self {
+                takes: Mutex::new(takes.iter().copied().collect()),
+                got: Mutex::default(),
+            })
+        }
+    }
+
+    impl Acts for Told {
+        fn write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
+            let most = self.takes.lock().unwrap().pop_front().unwrap_or(usize::MAX);
+            if most == 0 {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let mut got = self.got.lock().unwrap();
+            let before = got.len();
+            for chunk in chunks {
+                let taken = chunk.len().min(most - (got.len() - before));
+                got.extend_from_slice(&chunk[..taken]);
+            }
+            Ok(got.len() - before)
+        }
+
+        fn poll_room(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    fn encoded(data: &[u8], lends: bool) -> Gather {
+        let e = Encoder::<NativeEndian>::new(WireFormat::default());
+        let mut e = if lends { e.lending() } else { e };
+        e.put_lent(&(true, data, "text behind it")).unwrap();
+        e.finish()
+    }
+
+    #[test]
+    fn of_what_is_lent_that_is_copied_which_the_socket_does_not_take_at_once() {
+        let whole = encoded(&[7; 20_000], false).to_vec();
+        for first in [0, 1, 8, 9, 12_345, whole.len() - 1, whole.len()] {
+            let socket = Told::new(&[first, 0]);
+            let outbound = Outbound::default();
+            let data = vec![7; 20_000];
+            let message = encoded(&data, true);
+            assert!(message.lacks(&data));
+            let (ticket, flushed) = outbound.send_lent(message, &data, &socket);
+            // The caller may be gone by now.
+            drop(data);
+            let is_whole = first == whole.len();
+            let expected = if is_whole {
+                Flush::Done
+            } else {
+                Flush::Blocked
+            };
+            assert_eq!(flushed.unwrap(), expected);
+            assert_eq!(outbound.is_written(ticket), is_whole);
+            let mut cx = Context::from_waker(Waker::noop());
+            assert!(outbound.poll_unblock(&socket, &mut cx).is_ready());
+            assert!(outbound.is_written(ticket), "{first}");
+            assert_eq!(*socket.got.lock().unwrap(), whole, "{first}");
+            assert_eq!(
+                (outbound.queued_octets(), outbound.written_octets()),
+                (0, whole.len() as u64)
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_lent_goes_out_behind_what_was_there_before() {
+        let whole = encoded(&[7; 20_000], false).to_vec();
+        let data = vec![7; 20_000];
+        // Queued, or begun by somebody who found the socket full.
+        for begun in [false, true] {
+            let socket = Told::new(if begun { &[3, 0] } else { &[] });
+            let outbound = Outbound::default();
+            outbound.submit(Gather::from(Bytes::from_static(b"octets")));
+            if begun {
+                assert_eq!(outbound.flush(&socket).unwrap(), Flush::Blocked);
+            }
+            let (ticket, flushed) = outbound.send_lent(encoded(&data, true), &data, &socket);
+            assert_eq!(flushed.unwrap(), Flush::Done);
+            assert!(outbound.is_written(ticket));
+            assert_eq!(
+                *socket.got.lock().unwrap(),
+                [b"octets".as_slice(), &whole].concat()
+            );
+        }
+    }
+}
