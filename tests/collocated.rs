@@ -456,6 +456,51 @@ async fn types_of_the_same_idl_that_are_others_travel_in_messages() {
     assert_eq!(in_time(near.at(&mark)).await.unwrap(), address(&mark));
 }
 
+macro_rules! counter {
+    ($bound:literal) => {
+        zorb::idl! {
+            module Bounds {
+                typedef sequence<octet, $bound> Few;
+                interface Counter { unsigned long count(in Few octets); };
+            };
+        }
+    };
+}
+
+/// Two versions of one interface.
+mod strict {
+    counter!(4);
+}
+mod loose {
+    counter!(8);
+}
+
+struct Counts;
+
+impl strict::bounds::Counter for Counts {
+    async fn count(&self, octets: OctetsRef<'_>) -> Result<u32, SystemException> {
+        Ok(u32::try_from(octets.len()).unwrap())
+    }
+}
+
+#[tokio::test]
+async fn the_bound_that_counts_is_the_servants() {
+    let orb = orb("bounds").await;
+    let poa = orb.root_poa();
+    let strict = poa
+        .activate(strict::bounds::CounterServant::new(Counts))
+        .unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let loose: loose::bounds::CounterRef = strict.as_object().unchecked_narrow();
+    // The first call finds the object; those after it are told so.
+    for _ in 0..3 {
+        assert_eq!(in_time(strict.count(&[1, 2, 3, 4])).await.unwrap(), 4);
+        assert_eq!(in_time(loose.count(&[1, 2, 3, 4])).await.unwrap(), 4);
+        let error = in_time(loose.count(&[1, 2, 3, 4, 5])).await.unwrap_err();
+        assert_eq!(error.kind, Kind::Marshal);
+    }
+}
+
 #[tokio::test]
 async fn what_cannot_be_sent_is_refused_here_as_it_is_there() {
     let home = home().await;

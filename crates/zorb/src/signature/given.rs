@@ -65,6 +65,17 @@ impl OwnedOctets {
     }
 }
 
+/// Octets of a call within one ORB, `N` of them at most. A type for each bound: an adapter that was compiled from another
+/// version of the IDL, with another bound, is handed a message instead, and looks for itself.
+#[derive(Debug)]
+pub struct OwnedBoundedOctets<const N: u32>(OwnedOctets);
+
+impl<const N: u32> OwnedBoundedOctets<N> {
+    pub(super) fn lend(&self) -> OctetsRef<'_> {
+        self.0.lend()
+    }
+}
+
 /// Whether so many elements can be counted.
 fn countable(found: usize) -> Result<(), EncodeError> {
     match u32::try_from(found) {
@@ -181,9 +192,9 @@ impl Give<BorrowedOctets> for Octets<'_> {
 
 impl<const N: u32> Give<BorrowedBoundedOctets<N>> for HeldOctets<'_, N> {
     #[inline]
-    fn give(&self, _: &Orb) -> Result<OwnedOctets, EncodeError> {
+    fn give(&self, _: &Orb) -> Result<OwnedBoundedOctets<N>, EncodeError> {
         within(N, self.octets().len())?;
-        OwnedOctets::new(self.octets())
+        OwnedOctets::new(self.octets()).map(OwnedBoundedOctets)
     }
 }
 

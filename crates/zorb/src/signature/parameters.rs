@@ -1,6 +1,6 @@
 //! How arguments are read from a request, and handed to a servant.
 
-use super::given::OwnedOctets;
+use super::given::{OwnedBoundedOctets, OwnedOctets};
 use crate::context::Context;
 use core::borrow::Borrow;
 use core::marker::PhantomData;
@@ -227,7 +227,7 @@ pub struct BorrowedBoundedOctets<const N: u32>;
 
 impl<const N: u32> Parameter for BorrowedBoundedOctets<N> {
     type Decoded<'m> = zorb_cdr::Dec<BoundedOctets<N>>;
-    type Owned = OwnedOctets;
+    type Owned = OwnedBoundedOctets<N>;
     type Passed<'a> = OctetsRef<'a>;
 
     #[inline(always)]
@@ -243,7 +243,7 @@ impl<const N: u32> Parameter for BorrowedBoundedOctets<N> {
     }
 
     #[inline(always)]
-    fn lend(owned: &mut OwnedOctets) -> OctetsRef<'_> {
+    fn lend(owned: &mut OwnedBoundedOctets<N>) -> OctetsRef<'_> {
         owned.lend()
     }
 }
@@ -307,5 +307,22 @@ impl<'m, P: Parameters> Decode<'m> for Arguments<'m, P> {
     #[inline(always)]
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'m, O>) -> Result<Self, DecodeError> {
         P::decode(decoder).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::any::TypeId;
+
+    #[test]
+    fn octets_of_another_bound_are_of_another_type() {
+        fn id<P: Parameter>() -> TypeId {
+            TypeId::of::<P::Owned>()
+        }
+        let three = id::<BorrowedBoundedOctets<3>>();
+        assert_ne!(three, id::<BorrowedBoundedOctets<4>>());
+        assert_ne!(three, id::<BorrowedOctets>());
+        assert_eq!(three, id::<BorrowedBoundedOctets<3>>());
     }
 }
