@@ -13,7 +13,7 @@ use zorb_floor::report::{Measured, nanoseconds};
 use zorb_giop::ior::IiopProfile;
 use zorb_giop::{
     Ior, Limits, MessageKind, Reader, ReplyHeader, ReplyStatus, RequestBuilder, ResponseFlags,
-    Version,
+    Version, buffers,
 };
 
 /// A connection and nothing else.
@@ -63,9 +63,13 @@ impl Caller {
             operation,
             contexts: &[],
         };
-        let encoder = Encoder::<O>::new(WireFormat::default());
-        let octets = request.encode(encoder, arguments)?.to_vec();
-        self.stream.write_all(&octets)?;
+        let encoder = Encoder::<O>::with_buffer(buffers::take(), WireFormat::default());
+        let request = request.encode(encoder, arguments)?;
+        match request.as_single() {
+            Some(octets) => self.stream.write_all(octets)?,
+            None => self.stream.write_all(&request.to_vec())?,
+        }
+        buffers::give(request.into_buffer());
         if one_way {
             return Ok(());
         }
