@@ -3,11 +3,21 @@
 use crate::figures::chart::{Axis, Chart, Kind, Panel};
 use crate::figures::data::{Data, Point};
 use crate::figures::profiles::part::{PARTS, Part};
-use crate::figures::profiles::{ENDS, lookups};
+use crate::figures::profiles::{ENDS, ON_ONE_CPU, lookups};
 use crate::measure::statistics::three_digits;
 
 pub(super) fn charts(data: &Data) -> Vec<Chart> {
-    let mut all = vec![parts(data, 128), parts(data, 64), found(data)];
+    let mut all = vec![
+        parts(data, (128, ""), "128", ""),
+        parts(data, (64, ""), "64", ""),
+        parts(
+            data,
+            (128, ON_ONE_CPU),
+            "same",
+            ", both programs on one CPU",
+        ),
+        found(data),
+    ];
     all.retain(|chart| !chart.panels.is_empty());
     all
 }
@@ -25,12 +35,12 @@ fn floods(data: &Data, panel: &str) -> Vec<String> {
     named.into_iter().map(|(_, name)| name).collect()
 }
 
-/// A panel for each end and each type, of buffers of so many K.
-fn parts(data: &Data, size: usize) -> Chart {
+/// A panel for each end and each type, of buffers of so many K, on one CPU or each on its own.
+fn parts(data: &Data, (size, place): (usize, &str), file: &str, title: &str) -> Chart {
     let mut works: Vec<String> = Vec::new();
     for name in floods(data, "parts, client") {
         let work = work(&name).to_owned();
-        if work.ends_with(&format!(" {size} K")) && !works.contains(&work) {
+        if work.ends_with(&format!(" {size} K{place}")) && !works.contains(&work) {
             works.push(work);
         }
     }
@@ -69,8 +79,8 @@ fn parts(data: &Data, size: usize) -> Chart {
         }
     }
     Chart {
-        file: format!("profiles-parts-{size}"),
-        title: format!("Where the time of a flood goes, buffers of {size} K"),
+        file: format!("profiles-parts-{file}"),
+        title: format!("Where the time of a flood goes, buffers of {size} K{title}"),
         panels,
     }
 }

@@ -4,6 +4,7 @@ mod charts;
 mod findings;
 mod lookups;
 mod part;
+mod ranked;
 mod tool;
 
 pub(super) use charts::tables;
@@ -17,8 +18,9 @@ use crate::figures::throughput::flood::{Kind, Queue, Road, Sender};
 use crate::measure::dialogue::Dialogue;
 use crate::measure::place::Placement;
 use part::{PARTS, Part};
+use std::path::Path;
 use tempfile::TempDir;
-use tool::{Profiler, Share};
+use tool::{Called, Profiler, Share};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "profiles",
@@ -27,10 +29,12 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         (source::LATENCY, "Tables 1 and 2"),
     ],
     question: "Which functions and which system calls does the time of transmitter and receiver go to, when buffers of 64 K and \
-        128 K are flooded over TCP with socket queues of 64 K, each program on a CPU of its own? And what of a server's work \
+        128 K are flooded over TCP with socket queues of 64 K, each program on a CPU of its own, and with 128 K both on one? And what of a server's work \
         for calls without parameters, to 500 objects in turns, is finding the object and the operation? Functions are sampled \
-        by perf on the clock of the CPU, kernel included; system calls are counted and timed by strace in a run of their own, \
-        which makes them slower; look-ups are instructions outside the kernel, counted by callgrind. Each is one run.",
+        by perf on the clock of the CPU, kernel included, in a run of its own each round. System calls are counted and timed by \
+        strace, which makes them slower: a count is exact, but how many there are depends on when octets come, so that they are \
+        medians of three runs at most. Look-ups are instructions outside the kernel, counted by callgrind in one run: they are \
+        the same in every one, and on every CPU.",
     placed: Placed::Split,
     measure,
     charts: charts::charts,
@@ -41,6 +45,11 @@ const SENDERS: [Sender; 3] = [Sender::Zorb, Sender::OmniOrb, Sender::Raw];
 const QUEUE: Queue = Queue::K64;
 /// Functions and system calls of a table.
 const MOST: usize = 6;
+/// Runs in which system calls are counted, which differ little.
+const COUNTING_ROUNDS: usize = 3;
+/// What is flooded while functions are sampled: more than can be in so many milliseconds.
+const SAMPLED: (usize, usize) = (1 << 30, 400);
+const QUICK_SAMPLED: (usize, usize) = (64 << 20, 100);
 
 /// A flood that is looked into.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,25 +57,47 @@ struct Subject {
     sender: Sender,
     kind: Kind,
     size: usize,
+    placement: Placement,
 }
+
+/// What the name of a flood ends with if both programs are on one CPU; a CPU for each is not said.
+const ON_ONE_CPU: &str = ", one CPU";
 
 impl Subject {
     /// As panels and bars name it.
     fn name(self) -> String {
-        let Self { sender, kind, size } = self;
-        format!("{}, {} {} K", sender.name(), kind.name(), size >> 10)
+        let Self {
+            sender, kind, size, ..
+        } = self;
+        let place = match self.placement {
+            Placement::Same => ON_ONE_CPU,
+            _ => "",
+        };
+        format!("{}, {} {} K{place}", sender.name(), kind.name(), size >> 10)
     }
 }
 
 fn subjects(session: &Session) -> Vec<Subject> {
-    let sizes: &[usize] = session.pick(&[128 << 10, 64 << 10], &[128 << 10]);
+    let floods: &[(usize, Placement)] = session.pick(
+        &[
+            (128 << 10, Placement::Split),
+            (64 << 10, Placement::Split),
+            (128 << 10, Placement::Same),
+        ],
+        &[(128 << 10, Placement::Split), (128 << 10, Placement::Same)],
+    );
     let kinds: &[Kind] = session.pick(&Kind::ALL, &[Kind::Octets]);
     let mut all = Vec::new();
-    for &size in sizes {
+    for &(size, placement) in floods {
         for &kind in kinds {
             for sender in SENDERS {
                 if sender.sends(kind) && (sender != Sender::OmniOrb || session.omniorb.is_ok()) {
-                    all.push(Subject { sender, kind, size });
+                    all.push(Subject {
+                        sender,
+                        kind,
+                        size,
+                        placement,
+                    });
                 }
             }
         }
@@ -83,7 +114,6 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
     }
     let mut collected = Collected::default();
     let subjects = subjects(session);
-    session.expect(2 * subjects.len());
     match tool::pick() {
         Ok(profiler) => {
             if profiler == Profiler::Callgrind {
@@ -91,24 +121,52 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
                     "perf, so that shares are of instructions outside the kernel, by callgrind",
                 );
             }
-            for (at, subject) in subjects.iter().enumerate() {
-                session.step(subject.name());
-                functions(session, profiler, (at, *subject), &mut collected)?;
+            let rounds = session.pick(session.rounds, 1);
+            let sampled = each_round(session, rounds, &subjects, |subject| {
+                functions(session, profiler, subject)
+            })?;
+            for (at, (subject, runs)) in subjects.iter().zip(sampled).enumerate() {
+                keep_functions(&mut collected, (at, &subject.name()), &runs);
             }
         }
         Err(why) => session.miss(format!("functions ({why})")),
     }
     match tool::strace() {
         Ok(()) => {
-            for subject in &subjects {
-                session.step(format!("{}, system calls", subject.name()));
-                system_calls(session, *subject, &mut collected)?;
+            let rounds = session.pick(session.rounds.min(COUNTING_ROUNDS), 1);
+            let counted = each_round(session, rounds, &subjects, |subject| {
+                system_calls(session, subject)
+            })?;
+            for (subject, runs) in subjects.iter().zip(counted) {
+                keep_calls(&mut collected, &subject.name(), &runs);
             }
         }
         Err(why) => session.miss(format!("system calls ({why})")),
     }
     lookups::measure(session, &mut collected)?;
     Ok(collected.points())
+}
+
+/// What both ends do in a run.
+type Ends<T> = [Vec<T>; 2];
+
+/// Looks into every flood once a round; what came of the runs of each.
+fn each_round<T>(
+    session: &Session,
+    rounds: usize,
+    subjects: &[Subject],
+    mut look: impl FnMut(Subject) -> Result<Ends<T>, String>,
+) -> Result<Vec<Vec<Ends<T>>>, String> {
+    let mut all: Vec<Vec<Ends<T>>> = subjects.iter().map(|_| Vec::new()).collect();
+    let numbered: Vec<_> = subjects.iter().copied().enumerate().collect();
+    session.some_rounds(rounds, &numbered, &mut [()], |&(at, subject), ()| {
+        let ends = look(subject)?;
+        if let Some(runs) = all.get_mut(at) {
+            runs.push(ends);
+        }
+        Ok(())
+    })?;
+    Ok(all)
 }
 
 /// Runs a flood with something in front of both programs: client's, server's.
@@ -122,7 +180,7 @@ fn run(
     let pair = subject
         .sender
         .pair(Road::Tcp, &QUEUE.words(), [server, client]);
-    let mut dialogue = Dialogue::start(&pair, Placement::Split, session.cpus)?;
+    let mut dialogue = Dialogue::start(&pair, subject.placement, session.cpus)?;
     let Subject { kind, size, .. } = subject;
     let buffers = (octets / size).max(1);
     dialogue.ask(&format!(
@@ -142,87 +200,179 @@ fn place(panel: String, series: &str, x: f64, label: Option<String>, unit: &'sta
     }
 }
 
+/// Runs a flood with something in front of both programs that writes into a file, and reads the files.
+fn looked_into<T>(
+    session: &Session,
+    subject: Subject,
+    front: impl Fn(&Path) -> Vec<String>,
+    flood: (usize, usize),
+    read: impl Fn(&Path) -> Result<Vec<T>, String>,
+) -> Result<Ends<T>, String> {
+    let folder = TempDir::new().map_err(|e| e.to_string())?;
+    let [client, server] = ENDS.map(|end| folder.path().join(end));
+    run(session, subject, [front(&client), front(&server)], flood)?;
+    Ok([read(&client)?, read(&server)?])
+}
+
 fn functions(
     session: &Session,
     profiler: Profiler,
-    (at, subject): (usize, Subject),
-    collected: &mut Collected,
-) -> Result<(), String> {
-    let folder = TempDir::new().map_err(|e| e.to_string())?;
-    let files = ENDS.map(|end| folder.path().join(end));
-    let [client, server] = &files;
-    let fronts = [profiler.words(client), profiler.words(server)];
-    run(
+    subject: Subject,
+) -> Result<Ends<Share>, String> {
+    looked_into(
         session,
         subject,
-        fronts,
-        session.pick((1 << 30, 1000), (64 << 20, 100)),
-    )?;
-    for (end, file) in ENDS.iter().zip(&files) {
-        let shares = profiler.shares(file)?;
-        keep_functions(collected, (end, at, &subject.name()), &shares);
-    }
-    Ok(())
+        |file| profiler.words(file),
+        session.pick(SAMPLED, QUICK_SAMPLED),
+        |file| profiler.shares(file),
+    )
 }
 
 /// The parts for the picture, and the functions at the top for the table.
-fn keep_functions(
-    collected: &mut Collected,
-    (end, at, name): (&str, usize, &str),
-    shares: &[Share],
-) {
-    for part in PARTS {
-        let of_it = shares.iter().filter(|share| Part::of(share) == part);
-        let sum: f64 = of_it.map(|share| share.percent).sum();
-        let label = Some(name.to_owned());
-        collected.add(
-            place(format!("parts, {end}"), part.name(), at as f64, label, "%"),
-            sum,
-            None,
-        );
-    }
-    for (rank, share) in shares.iter().take(MOST).enumerate() {
-        let panel = format!("functions, {end}, {name}");
-        let label = Some(format!("{}: {}", share.object, share.function));
-        collected.add(
-            place(panel, "share", rank as f64, label, "%"),
-            share.percent,
-            None,
-        );
+fn keep_functions(collected: &mut Collected, (at, name): (usize, &str), runs: &[Ends<Share>]) {
+    for (n, end) in ENDS.iter().enumerate() {
+        let each: Vec<&Vec<Share>> = runs.iter().filter_map(|ends| ends.get(n)).collect();
+        for shares in &each {
+            for part in PARTS {
+                let of_it = shares.iter().filter(|share| Part::of(share) == part);
+                let sum: f64 = of_it.map(|share| share.percent).sum();
+                let (panel, label) = (format!("parts, {end}"), Some(name.to_owned()));
+                let at = at as f64;
+                collected.add(place(panel, part.name(), at, label, "%"), sum, None);
+            }
+        }
+        let named = |share: &Share| {
+            let name = format!("{}: {}", share.object, share.function);
+            (name, share.percent)
+        };
+        let each = each
+            .iter()
+            .map(|shares| ranked::run(shares.iter().map(named)));
+        let each: Vec<_> = each.collect();
+        for (rank, (function, percents)) in ranked::ranked(&each, MOST).into_iter().enumerate() {
+            let panel = format!("functions, {end}, {name}");
+            let place = place(panel, "share", rank as f64, Some(function), "%");
+            for percent in percents {
+                collected.add(place.clone(), percent, None);
+            }
+        }
     }
 }
 
-fn system_calls(
-    session: &Session,
-    subject: Subject,
-    collected: &mut Collected,
-) -> Result<(), String> {
-    let folder = TempDir::new().map_err(|e| e.to_string())?;
-    let files = ENDS.map(|end| folder.path().join(end));
-    let [client, server] = &files;
-    let fronts = [tool::strace_words(client), tool::strace_words(server)];
+/// System calls, their numbers for a buffer.
+fn system_calls(session: &Session, subject: Subject) -> Result<Ends<Called>, String> {
     // What the paper sent.
     let octets = session.pick(64 << 20, 8 << 20);
-    run(session, subject, fronts, (octets, 60_000))?;
     let buffers = (octets / subject.size).max(1) as f64;
-    for (end, file) in ENDS.iter().zip(&files) {
-        for (rank, call) in tool::counted(file)?.into_iter().take(MOST).enumerate() {
-            let at = rank as f64;
-            let name = subject.name();
-            let panel = |what: &str| format!("{what}, {end}, {name}");
-            let label = Some(call.name);
-            let each = call.number / buffers;
-            collected.add(
-                place(panel("calls"), "share", at, label.clone(), "%"),
-                call.percent,
-                None,
-            );
-            collected.add(
-                place(panel("calls"), "each", at, label, "a buffer"),
-                each,
-                None,
-            );
+    looked_into(
+        session,
+        subject,
+        tool::strace_words,
+        (octets, 60_000),
+        |file| {
+            let mut all = tool::counted(file)?;
+            all.iter_mut().for_each(|call| call.number /= buffers);
+            Ok(all)
+        },
+    )
+}
+
+/// The most frequent of them.
+fn keep_calls(collected: &mut Collected, name: &str, runs: &[Ends<Called>]) {
+    for (n, end) in ENDS.iter().enumerate() {
+        let each = |value: fn(&Called) -> f64| -> Vec<ranked::Run> {
+            let ends = runs.iter().filter_map(|ends| ends.get(n));
+            ends.map(|calls| ranked::run(calls.iter().map(|c| (c.name.clone(), value(c)))))
+                .collect()
+        };
+        let (numbers, shares) = (each(|call| call.number), each(|call| call.percent));
+        for (rank, (call, numbers)) in ranked::ranked(&numbers, MOST).into_iter().enumerate() {
+            let panel = format!("calls, {end}, {name}");
+            let place = |series, unit| {
+                let label = Some(call.clone());
+                place(panel.clone(), series, rank as f64, label, unit)
+            };
+            for number in numbers {
+                collected.add(place("each", "a buffer"), number, None);
+            }
+            for run in &shares {
+                let share = run.get(&call).copied().unwrap_or_default();
+                collected.add(place("share", "%"), share, None);
+            }
         }
     }
-    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::data::Data;
+    use crate::figures::data::tests::data;
+
+    fn collected(collected: Collected) -> Data {
+        Data {
+            points: collected.points(),
+            ..data(&[])
+        }
+    }
+
+    #[test]
+    fn functions_and_parts_are_medians_of_all_runs() {
+        let share = |function: &str, percent| Share {
+            object: "[kernel.kallsyms]".to_owned(),
+            function: function.to_owned(),
+            file: String::new(),
+            percent,
+        };
+        let run = |ack, copy| {
+            [
+                vec![share("tcp_ack", ack), share("_copy_to_iter", copy)],
+                vec![],
+            ]
+        };
+        let runs = [run(60.0, 40.0), run(40.0, 55.0), run(55.0, 45.0)];
+        let mut all = Collected::default();
+        keep_functions(&mut all, (0, "raw, octets 128 K"), &runs);
+        let data = collected(all);
+        let panel = "functions, client, raw, octets 128 K";
+        let names: Vec<_> = data.of(panel).map(|p| (p.value, p.rounds)).collect();
+        assert_eq!(names, [(55.0, 3), (45.0, 3)]);
+        let kernel = data.under("parts, client", "kernel", "raw, octets 128 K");
+        assert_eq!(kernel, Some(55.0));
+    }
+
+    #[test]
+    fn a_call_that_some_runs_have_not_made_was_made_no_times_there() {
+        let call = |name: &str, number| Called {
+            name: name.to_owned(),
+            number,
+            percent: 10.0 * number,
+        };
+        let run = |calls: Vec<Called>| [vec![], calls];
+        let runs = [
+            run(vec![call("read", 3.0), call("futex", 1.0)]),
+            run(vec![call("read", 2.0)]),
+            run(vec![call("read", 2.5)]),
+        ];
+        let mut all = Collected::default();
+        keep_calls(&mut all, "raw, octets 128 K", &runs);
+        let data = collected(all);
+        let panel = "calls, server, raw, octets 128 K";
+        assert_eq!(data.under(panel, "each", "read"), Some(2.5));
+        assert_eq!(data.under(panel, "share", "read"), Some(25.0));
+        assert_eq!(data.under(panel, "each", "futex"), Some(0.0));
+    }
+
+    #[test]
+    fn floods_are_looked_into_with_a_cpu_for_each_program_and_with_one_for_both() {
+        let session = Session::new(false, 1, crate::measure::place::Cpus::only(0), Ok(()));
+        let names: Vec<String> = subjects(&session).into_iter().map(Subject::name).collect();
+        for name in [
+            "zorb, structs 128 K",
+            "zorb, structs 64 K",
+            "raw, octets 128 K, one CPU",
+        ] {
+            assert!(names.iter().any(|one| one == name), "{name}");
+        }
+    }
 }

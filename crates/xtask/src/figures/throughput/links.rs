@@ -184,7 +184,8 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
                     Placement::Split,
                 )?);
             }
-            ask(session, 1, &works, &mut floods, collected)?;
+            let rounds = session.pick(session.rounds.min(super::ROUNDS), 1);
+            ask(session, rounds, &works, &mut floods, collected)?;
             Flood::end_all(floods)?;
         }
     }

@@ -18,7 +18,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     question: "How many megabits a second does a receiver take whom a transmitter floods with buffers, by the size of the \
         buffers and of the socket queues, through an ORB, through our transport layer alone, and through sockets? A point \
         sends 64 MB, or what can be sent in 60 ms, or what a shaped link carries in half a second, and waits until all has been served; \
-        medians are of three rounds at most, and over links there is one. Every receiver reads each octet. *Transport layer alone* \
+        medians are of three rounds at most. Every receiver reads each octet. *Transport layer alone* \
         is our transports without an ORB; *zorb, writes joined* is zorb whose one-way calls are done when they are in a \
         buffer of the ORB's, which writes many at once. Queues are what the programs ask of the system, which \
         doubles it and counts its own bookkeeping in; zorb's are set by the options of its transports, omniORB has an \
