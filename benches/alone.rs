@@ -7,9 +7,11 @@
 
 #[path = "programs/common.rs"]
 mod common;
+#[path = "programs/structs.rs"]
+mod structs;
 
 use bytes::BytesMut;
-use common::{BinStruct, Payload, Ttcp, TtcpRef, TtcpServant};
+use common::idl::bench::{BinStruct, Ttcp, TtcpRef, TtcpServant};
 use std::hint::black_box;
 use std::time::Instant;
 use zorb::{Bytes, Interface, OctetsRef, Orb, SystemException};
@@ -154,7 +156,7 @@ fn decode<O: ByteOrder>(structs: &Vec<BinStruct>) -> f64 {
 
 fn main() {
     println!("collocated {:.4}", collocated());
-    let structs = Payload::new("struct", STRUCTS).structs;
+    let structs = structs::structs(STRUCTS);
     let mut orders = ["native", "swapped"];
     if cfg!(target_endian = "big") {
         orders.reverse();

@@ -5,11 +5,16 @@
 
 #[path = "programs/common.rs"]
 mod common;
+#[path = "programs/digests.rs"]
+mod digests;
+#[path = "programs/structs.rs"]
+mod structs;
 
-use common::{Payload, Ttcp, TtcpRef, TtcpServant};
+use common::idl::bench::{BinStruct, Ttcp, TtcpRef, TtcpServant};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use zorb::{Bytes, Interface, OctetsRef, Orb, SystemException};
+use zorb_floor::digest;
 
 struct Echo;
 
@@ -23,20 +28,17 @@ impl Ttcp for Echo {
     }
 
     async fn send_octet_seq_2way(&self, data: OctetsRef<'_>) -> Result<(), SystemException> {
-        black_box(common::digest_octets(&data));
+        black_box(digest::octets(&data));
         Ok(())
     }
 
     async fn send_long_seq_2way(&self, data: &[i32]) -> Result<(), SystemException> {
-        black_box(common::digest_longs(data));
+        black_box(digest::longs(data));
         Ok(())
     }
 
-    async fn send_struct_seq_2way(
-        &self,
-        data: &[common::BinStruct],
-    ) -> Result<(), SystemException> {
-        black_box(common::digest_structs(data));
+    async fn send_struct_seq_2way(&self, data: &[BinStruct]) -> Result<(), SystemException> {
+        black_box(digests::of_structs(data));
         Ok(())
     }
 
@@ -44,7 +46,7 @@ impl Ttcp for Echo {
         Ok(())
     }
 
-    async fn send_struct_seq_1way(&self, _: &[common::BinStruct]) -> Result<(), SystemException> {
+    async fn send_struct_seq_1way(&self, _: &[BinStruct]) -> Result<(), SystemException> {
         Ok(())
     }
 
@@ -56,10 +58,7 @@ impl Ttcp for Echo {
         Ok(str.to_owned())
     }
 
-    async fn echo_struct_seq(
-        &self,
-        data: &[common::BinStruct],
-    ) -> Result<Vec<common::BinStruct>, SystemException> {
+    async fn echo_struct_seq(&self, data: &[BinStruct]) -> Result<Vec<BinStruct>, SystemException> {
         Ok(data.to_vec())
     }
 
@@ -116,38 +115,30 @@ fn round_trips(c: &mut Criterion) {
             });
         });
         for size in [1024, 65_536] {
-            let payload = Payload::new("octet", size);
+            let octets: Vec<u8> = (0..=u8::MAX).cycle().take(size).collect();
             group.throughput(Throughput::Bytes(size as u64));
-            group.bench_with_input(BenchmarkId::new("octet", size), &payload, |b, payload| {
+            group.bench_with_input(BenchmarkId::new("octet", size), &octets, |b, octets| {
                 b.iter(|| {
                     runtime
-                        .block_on(object.send_octet_seq_2way(&payload.octets))
+                        .block_on(object.send_octet_seq_2way(octets))
                         .expect("a reply");
                 });
             });
         }
-        let payload = Payload::new("struct", 1024);
+        let structs = structs::structs(1024);
         group.throughput(Throughput::Elements(1024));
-        group.bench_with_input(BenchmarkId::new("struct", 1024), &payload, |b, payload| {
+        group.bench_with_input(BenchmarkId::new("struct", 1024), &structs, |b, structs| {
             b.iter(|| {
                 runtime
-                    .block_on(object.send_struct_seq_2way(&payload.structs))
+                    .block_on(object.send_struct_seq_2way(structs))
                     .expect("a reply");
             });
         });
-        let payload = Payload::new("echostring", 10_240);
+        let text = "x".repeat(10_240);
         group.throughput(Throughput::Bytes(10_240));
-        group.bench_with_input(
-            BenchmarkId::new("echostring", 10_240),
-            &payload,
-            |b, payload| {
-                b.iter(|| {
-                    runtime
-                        .block_on(object.echo_string(&payload.string))
-                        .expect("a reply")
-                });
-            },
-        );
+        group.bench_with_input(BenchmarkId::new("echostring", 10_240), &text, |b, text| {
+            b.iter(|| runtime.block_on(object.echo_string(text)).expect("a reply"));
+        });
         group.finish();
     }
 }

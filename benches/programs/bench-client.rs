@@ -6,9 +6,12 @@
 
 #![expect(clippy::print_stdout, reason = "its result is a line of output")]
 
+mod abilities;
 mod client;
 mod common;
+mod digests;
 mod flavor;
+mod structs;
 
 use clap::Parser;
 use client::operation::Operation;
@@ -22,7 +25,7 @@ use zorb_floor::report::Line;
 static ALLOCATOR: counting::Counting = counting::Counting;
 
 fn main() -> Result<(), Failure> {
-    if flavor::told_abilities() {
+    if abilities::told() {
         return Ok(());
     }
     let mut options = Options::parse();

@@ -6,11 +6,13 @@
 
 #![expect(clippy::print_stdout, reason = "its result is a line of output")]
 
+mod abilities;
 mod common;
+mod digests;
 mod flavor;
 
 use clap::{Parser, ValueEnum};
-use common::{BinStruct, Ttcp, TtcpServant, digest_longs, digest_octets, digest_structs};
+use common::idl::bench::{BinStruct, Ttcp, TtcpServant};
 use flavor::{Failure, Life};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -81,7 +83,7 @@ impl Server {
 
     fn fold_octets(&self, octets: &[u8]) {
         self.fold(match self.look {
-            Look::All => digest_octets(octets),
+            Look::All => digest::octets(octets),
             Look::Ends => digest::ends(octets),
         });
     }
@@ -104,12 +106,12 @@ impl Ttcp for Server {
     }
 
     async fn send_long_seq_2way(&self, data: &[i32]) -> Result<(), SystemException> {
-        self.fold(digest_longs(data));
+        self.fold(digest::longs(data));
         Ok(())
     }
 
     async fn send_struct_seq_2way(&self, data: &[BinStruct]) -> Result<(), SystemException> {
-        self.fold(digest_structs(data));
+        self.fold(digests::of_structs(data));
         Ok(())
     }
 
@@ -119,7 +121,7 @@ impl Ttcp for Server {
     }
 
     async fn send_struct_seq_1way(&self, data: &[BinStruct]) -> Result<(), SystemException> {
-        self.fold(digest_structs(data));
+        self.fold(digests::of_structs(data));
         Ok(())
     }
 
@@ -132,12 +134,12 @@ impl Ttcp for Server {
     }
 
     async fn echo_string(&self, str: &str) -> Result<String, SystemException> {
-        self.fold(digest_octets(str.as_bytes()));
+        self.fold(digest::octets(str.as_bytes()));
         Ok(str.to_owned())
     }
 
     async fn echo_struct_seq(&self, data: &[BinStruct]) -> Result<Vec<BinStruct>, SystemException> {
-        self.fold(digest_structs(data));
+        self.fold(digests::of_structs(data));
         Ok(data.to_vec())
     }
 
@@ -188,7 +190,7 @@ async fn serve(options: Options, mut builder: Builder) -> Result<(), Failure> {
 }
 
 fn main() -> Result<(), Failure> {
-    if flavor::told_abilities() {
+    if abilities::told() {
         return Ok(());
     }
     let options = Options::parse();

@@ -1,4 +1,4 @@
-//! Where an end of ours lives: what the options `--runtime`, `--wait`, `--sync` and `--can` mean.
+//! Where an end of ours lives: what the options `--runtime`, `--wait` and `--sync` mean.
 
 use clap::{Args, ValueEnum};
 use std::future::Future;
@@ -88,24 +88,6 @@ impl Life {
     }
 }
 
-/// What these programs can do, by the words in which `--can` prints it: a comparison that needs what is not there yet
-/// says so, and measures nothing.
-pub(crate) const ABILITIES: [&str; 13] = [
-    "runtime=default",
-    "runtime=main",
-    "runtime=current",
-    "runtime=dedicated",
-    "runtime=blocking",
-    "wait=park",
-    "wait=adaptive",
-    "wait=spin",
-    "sync=none",
-    "endian",
-    "in-flight",
-    "octets=bytes",
-    "count-allocations",
-];
-
 /// Runs to the end what `work` makes of the ORB's builder; the workers of a multi-thread runtime are `threads`, or as
 /// many as there are CPUs.
 pub(crate) fn run<T, W, F>(life: Life, threads: Option<usize>, work: W) -> Result<T, Failure>
@@ -136,13 +118,4 @@ where
         Flavor::Default => runtime.block_on(async { tokio::spawn(working).await? }),
         _ => runtime.block_on(working),
     }
-}
-
-/// Prints what there is, if that is asked.
-pub(crate) fn told_abilities() -> bool {
-    let asked = std::env::args().any(|argument| argument == "--can");
-    if asked {
-        println!("{}", ABILITIES.join("\n"));
-    }
-    asked
 }

@@ -1,13 +1,13 @@
 //! The client: it times calls, and looks at every result.
 
 use crate::cubes::{CubesRef, Many, digest_many, long, many, octet, short};
-use crate::place::Client;
 use std::time::Instant;
-use zorb::{Bytes, Interface, SystemException, SystemExceptionKind};
+use zorb::{Bytes, Interface, SystemException};
 use zorb_floor::digest;
 use zorb_floor::message::{self, Kind, folded};
 use zorb_floor::report::{Asked, Line, Measured, nanoseconds};
 use zorb_papers::dialogue::{self, Failure, word};
+use zorb_papers::place::{Client, told_to_end};
 use zorb_papers::sockets;
 
 /// What is sent, and what has to come back.
@@ -158,11 +158,7 @@ pub(crate) async fn converse(client: Client) -> Result<(), Failure> {
                 dialogue::answer(&measure(&request, &server).await?)?;
             }
             Some("shutdown") => {
-                match server.shutdown().await {
-                    // A server that is ending may be gone before its reply has left.
-                    Err(e) if e.kind != SystemExceptionKind::CommFailure => return Err(e.into()),
-                    _ => {}
-                }
+                told_to_end(server.shutdown().await)?;
                 orb.shutdown(true).await?;
                 return dialogue::say("{}").map_err(Into::into);
             }

@@ -4,12 +4,12 @@
 #[zorb::idl_file("cubit.idl")]
 pub mod idl {}
 
-use crate::place::Server;
 pub(crate) use idl::papers::cubit::{Cubes, CubesRef, CubesServant, Many};
 use zorb::{Bytes, OctetsRef, Orb, SystemException};
-use zorb_floor::{digest, publish};
-use zorb_papers::dialogue::{self, Failure};
-use zorb_papers::sockets::{farewell, fold};
+use zorb_floor::digest;
+use zorb_papers::dialogue::Failure;
+use zorb_papers::place::{Server, take_leave};
+use zorb_papers::sockets::fold;
 
 /// Numbers that wrap.
 macro_rules! cubes {
@@ -82,20 +82,16 @@ impl Cubes for Cuber {
     }
 
     async fn shutdown(&self) -> Result<(), SystemException> {
-        // Nobody is left to be told of a broken pipe.
-        let _ = dialogue::say(&farewell().to_json());
-        self.orb.shutdown(false).await
+        take_leave(&self.orb).await
     }
 }
 
 /// Serves until it is told to end.
 pub(crate) async fn serve(server: Server) -> Result<(), Failure> {
-    let builder = server.common.builder().listen(server.endpoint()?);
-    let orb = builder.build().await?;
-    let poa = orb.root_poa();
-    let cubes = poa.activate(CubesServant::new(Cuber { orb: orb.clone() }))?;
-    poa.the_poa_manager().activate()?;
-    publish(&server.common.ior, &orb.object_to_string(&cubes))?;
-    orb.run().await;
-    Ok(())
+    let activate = |orb: &Orb| {
+        let cuber = Cuber { orb: orb.clone() };
+        let cubes = orb.root_poa().activate(CubesServant::new(cuber))?;
+        Ok(vec![orb.object_to_string(&cubes)])
+    };
+    server.with_orb(activate).await
 }

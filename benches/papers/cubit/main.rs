@@ -11,19 +11,14 @@
 
 #![expect(clippy::print_stdout, reason = "its result is lines of output")]
 
-#[path = "../place.rs"]
-mod place;
-
 mod call;
 mod cubes;
 
 use clap::{Parser, Subcommand};
-use place::{Client, Over, Server};
-use tokio::runtime::Builder;
 use zorb::Version;
 use zorb::transport::Registry;
 use zorb_papers::dialogue::Failure;
-use zorb_papers::sockets;
+use zorb_papers::place::{Client, Over, Server, in_a_task};
 
 #[derive(Parser)]
 struct Options {
@@ -48,7 +43,6 @@ enum Role {
 }
 
 fn main() -> Result<(), Failure> {
-    let runtime = Builder::new_multi_thread().enable_all().build()?;
     match Options::parse().role {
         Role::Protocols => {
             for scheme in Registry::default().schemes() {
@@ -59,19 +53,13 @@ fn main() -> Result<(), Failure> {
             Ok(())
         }
         Role::Serve { server } => match server.common.over {
-            Over::Orb => runtime.block_on(async { tokio::spawn(cubes::serve(server)).await? }),
-            Over::Sockets => {
-                let place::Common {
-                    ior, queue, spin, ..
-                } = &server.common;
-                sockets::serve_all(ior, &server.host, server.unix.as_deref(), *queue, *spin)?;
-                Ok(())
-            }
+            Over::Orb => in_a_task(cubes::serve(server)),
+            Over::Sockets => server.over_sockets(),
             Over::Transport => Err("an ORB or sockets, not the transport alone".into()),
         },
         Role::Call { client } => match client.common.over {
             Over::Sockets => call::over_sockets(&client),
-            _ => runtime.block_on(async { tokio::spawn(call::converse(client)).await? }),
+            _ => in_a_task(call::converse(client)),
         },
     }
 }

@@ -1,12 +1,13 @@
 //! What is called, and the references that it is called by.
 
-use crate::common::{
-    BinStruct, ControlRef, HundredRef, OneRef, TcpSequenceRef, TenRef, digest_chars,
-    digest_doubles, digest_shorts, digest_structs, with_operations,
-};
-use crate::flavor::Failure;
 use zorb::{Char, SystemException};
 use zorb_floor::digest;
+use zorb_papers::dialogue::Failure;
+use zorb_papers::latency::{
+    BinStruct, ControlRef, HundredRef, OneRef, TcpSequenceRef, TenRef, digest_chars,
+    digest_doubles, digest_shorts, digest_structs,
+};
+use zorb_papers::with_operations;
 
 /// Which kind of servant.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -10,29 +10,26 @@
 //!   `idle` (all of them over one) or `active` (over one after the other).
 //! - `shutdown`: ends the server.
 
-#![expect(clippy::print_stdout, reason = "its results are lines of output")]
-
 mod call;
-mod common;
 mod crowd;
 #[path = "../../programs/flavor.rs"]
-#[allow(dead_code, reason = "what its programs can do is not asked here")]
 mod flavor;
 mod order;
 
 use call::{Held, Operation};
 use clap::Parser;
-use common::ControlRef;
 use crowd::Crowd;
 use flavor::{Failure, Life};
 use order::Order;
-use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::sync::Barrier;
-use zorb::{Builder, Interface, SystemException, SystemExceptionKind};
+use zorb::{Builder, Interface, SystemException};
 use zorb_floor::report::{Asked, Line, Measured, nanoseconds};
+use zorb_papers::dialogue::{self, word};
+use zorb_papers::latency::ControlRef;
+use zorb_papers::place::{FAREWELL, told_to_end};
 
 #[derive(Parser)]
 #[command(args_override_self = true)]
@@ -42,13 +39,6 @@ struct Options {
     ior: PathBuf,
     #[command(flatten)]
     life: Life,
-}
-
-/// The word at a place, read as what is wanted.
-fn word<T: std::str::FromStr>(words: &[&str], at: usize) -> Result<T, Failure> {
-    let word = words.get(at).ok_or("a word is missing")?;
-    word.parse()
-        .map_err(|_| format!("{word} is not what belongs there").into())
 }
 
 /// What a result is made of.
@@ -66,7 +56,7 @@ fn asked(op: &str, size: usize, octets: usize, calls: (usize, usize), digest: u6
 }
 
 /// One call after the other, in an order.
-async fn one_by_one(held: &mut Held, words: &[&str]) -> Result<Line, Failure> {
+async fn one_by_one(held: &mut Held, words: &[String]) -> Result<Line, Failure> {
     let (op, size): (String, usize) = (word(words, 0)?, word(words, 1)?);
     let (servants, order): (usize, Order) = (word(words, 2)?, word(words, 3)?);
     let (iters, warmup): (usize, usize) = (word(words, 4)?, word(words, 5)?);
@@ -112,7 +102,7 @@ async fn one_by_one(held: &mut Held, words: &[&str]) -> Result<Line, Failure> {
 }
 
 /// Calls of many tasks, each one after the other.
-async fn together(held: &mut Held, words: &[&str]) -> Result<Line, Failure> {
+async fn together(held: &mut Held, words: &[String]) -> Result<Line, Failure> {
     let callers: usize = word(words, 1)?;
     let (each, warmup): (usize, usize) = (word(words, 2)?, word(words, 3)?);
     let server = held.first().await?;
@@ -164,7 +154,7 @@ async fn crowded(
     held: &mut Held,
     crowd: &mut Option<Crowd>,
     orb: &zorb::Orb,
-    words: &[&str],
+    words: &[String],
 ) -> Result<Line, Failure> {
     let (count, how): (usize, String) = (word(words, 1)?, word(words, 2)?);
     let (iters, warmup): (usize, usize) = (word(words, 3)?, word(words, 4)?);
@@ -202,13 +192,8 @@ async fn crowded(
 
 /// Ends the server, which may be gone before its reply has left.
 async fn shutdown(control: &ControlRef) -> Result<(), Failure> {
-    let control = control
-        .clone()
-        .with_round_trip_timeout(Duration::from_secs(10));
-    match control.shutdown().await {
-        Err(e) if e.kind != SystemExceptionKind::CommFailure => Err(e.into()),
-        _ => Ok(()),
-    }
+    let control = control.clone().with_round_trip_timeout(FAREWELL);
+    told_to_end(control.shutdown().await)
 }
 
 async fn converse(options: Options, builder: Builder) -> Result<(), Failure> {
@@ -223,23 +208,17 @@ async fn converse(options: Options, builder: Builder) -> Result<(), Failure> {
     let mut held = Held::new(control.clone());
     let mut crowd = None;
     // Blocks a thread of ours between measurements, when there is nothing else to do.
-    for line in BufReader::new(std::io::stdin()).lines() {
-        let line = line?;
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let measured = match words.first() {
-            Some(&"shutdown") => {
+    while let Some(words) = dialogue::next()? {
+        let measured = match words.first().map(String::as_str) {
+            Some("shutdown") => {
                 shutdown(&control).await?;
                 break;
             }
-            Some(&"crowd") => crowded(&mut held, &mut crowd, &orb, &words).await,
-            Some(&"callers") => together(&mut held, &words).await,
+            Some("crowd") => crowded(&mut held, &mut crowd, &orb, &words).await,
+            Some("callers") => together(&mut held, &words).await,
             _ => one_by_one(&mut held, &words).await,
         };
-        match measured {
-            Ok(line) => println!("{}", line.to_json()),
-            Err(why) => println!("{{\"error\":{:?}}}", why.to_string()),
-        }
-        std::io::stdout().flush()?;
+        dialogue::answer_or_refuse(measured)?;
     }
     orb.shutdown(true).await?;
     Ok(())

@@ -3,26 +3,20 @@
 //! `papers-latency-server --ior FILE [--runtime …]` writes the reference of its `Control`, serves until that is told
 //! to shut down, and prints what all servants were sent.
 
-#![expect(clippy::print_stdout, reason = "its result is a line of output")]
-
-mod common;
 #[path = "../../programs/flavor.rs"]
-#[allow(dead_code, reason = "what its programs can do is not asked here")]
 mod flavor;
 
 use clap::Parser;
-use common::{
-    BinStruct, Control, ControlServant, Hundred, HundredRef, HundredServant, One, OneRef,
-    OneServant, TcpSequence, TcpSequenceRef, TcpSequenceServant, Ten, TenRef, TenServant,
-    digest_chars, digest_doubles, digest_shorts, digest_structs, with_operations,
-};
 use flavor::{Failure, Life};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use zorb::{Builder, Char, OctetsRef, Orb, SystemException};
-use zorb_floor::report::Farewell;
-use zorb_floor::{digest, publish};
+use zorb_floor::digest;
+use zorb_papers::latency::{
+    BinStruct, Control, ControlServant, Hundred, HundredRef, HundredServant, One, OneRef,
+    OneServant, TcpSequence, TcpSequenceRef, TcpSequenceServant, Ten, TenRef, TenServant,
+    digest_chars, digest_doubles, digest_shorts, digest_structs,
+};
+use zorb_papers::{place, sockets, with_operations};
 
 #[derive(Parser)]
 #[command(args_override_self = true)]
@@ -37,23 +31,15 @@ struct Options {
     max_connections: Option<usize>,
 }
 
-/// What all servants were sent, folded.
-#[derive(Default)]
-struct Folded {
-    calls: AtomicU64,
-    digest: AtomicU64,
-}
-
 /// One of many servants: all have the same to say.
-#[derive(Clone)]
-struct Servant(Arc<Folded>);
+#[derive(Clone, Copy)]
+struct Servant;
 
 type Served = Result<(), SystemException>;
 
 impl Servant {
-    fn fold(&self, digest: u64) -> Served {
-        self.0.digest.fetch_add(digest, Ordering::Relaxed);
-        self.0.calls.fetch_add(1, Ordering::Relaxed);
+    fn fold(self, digest: u64) -> Served {
+        sockets::fold(digest);
         Ok(())
     }
 }
@@ -137,19 +123,15 @@ with_operations!(Hundred, fold_all);
 
 struct Controller {
     orb: Orb,
-    servant: Servant,
 }
 
 impl Controller {
     /// So many servants more, in the root POA.
     fn add<R>(
-        &self,
         count: u32,
         activate: impl Fn(Servant) -> Result<R, zorb::Error>,
     ) -> Result<Vec<Option<R>>, SystemException> {
-        (0..count)
-            .map(|_| Ok(Some(activate(self.servant.clone())?)))
-            .collect()
+        (0..count).map(|_| Ok(Some(activate(Servant)?))).collect()
     }
 }
 
@@ -159,36 +141,28 @@ impl Control for Controller {
         count: u32,
     ) -> Result<Vec<Option<TcpSequenceRef>>, SystemException> {
         let poa = self.orb.root_poa();
-        self.add(count, |servant| {
+        Self::add(count, |servant| {
             poa.activate(TcpSequenceServant::new(servant))
         })
     }
 
     async fn add_ones(&self, count: u32) -> Result<Vec<Option<OneRef>>, SystemException> {
         let poa = self.orb.root_poa();
-        self.add(count, |servant| poa.activate(OneServant::new(servant)))
+        Self::add(count, |servant| poa.activate(OneServant::new(servant)))
     }
 
     async fn add_tens(&self, count: u32) -> Result<Vec<Option<TenRef>>, SystemException> {
         let poa = self.orb.root_poa();
-        self.add(count, |servant| poa.activate(TenServant::new(servant)))
+        Self::add(count, |servant| poa.activate(TenServant::new(servant)))
     }
 
     async fn add_hundreds(&self, count: u32) -> Result<Vec<Option<HundredRef>>, SystemException> {
         let poa = self.orb.root_poa();
-        self.add(count, |servant| poa.activate(HundredServant::new(servant)))
+        Self::add(count, |servant| poa.activate(HundredServant::new(servant)))
     }
 
     async fn shutdown(&self) -> Served {
-        let Servant(folded) = &self.servant;
-        let farewell = Farewell {
-            calls: folded.calls.load(Ordering::Relaxed),
-            digest: folded.digest.load(Ordering::Relaxed),
-            allocations: None,
-            allocated_octets: None,
-        };
-        println!("{}", farewell.to_json());
-        self.orb.shutdown(false).await
+        place::take_leave(&self.orb).await
     }
 }
 
@@ -198,15 +172,12 @@ async fn serve(options: Options, mut builder: Builder) -> Result<(), Failure> {
     }
     let builder = builder.listen("iiop://127.0.0.1:0");
     let orb = options.life.start(builder).await?;
-    let poa = orb.root_poa();
-    let control = poa.activate(ControlServant::new(Controller {
-        orb: orb.clone(),
-        servant: Servant(Arc::default()),
-    }))?;
-    poa.the_poa_manager().activate()?;
-    publish(&options.ior, &orb.object_to_string(&control))?;
-    orb.run().await;
-    Ok(())
+    let activate = |orb: &Orb| {
+        let controller = Controller { orb: orb.clone() };
+        let control = orb.root_poa().activate(ControlServant::new(controller))?;
+        Ok(vec![orb.object_to_string(&control)])
+    };
+    place::serve(orb, &options.ior, activate).await
 }
 
 fn main() -> Result<(), Failure> {

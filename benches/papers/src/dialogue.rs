@@ -55,6 +55,20 @@ pub fn answer(line: &Line) -> io::Result<()> {
     say(&line.to_json())
 }
 
+/// Answers it by what was measured, or by why it was not.
+///
+/// # Errors
+/// Those of standard output, or the answer cannot be written as JSON.
+pub fn answer_or_refuse(measured: Result<impl Serialize, Failure>) -> io::Result<()> {
+    let json = match measured {
+        Ok(answer) => serde_json::to_string(&answer),
+        Err(why) => serde_json::to_string(&Refusal {
+            error: why.to_string(),
+        }),
+    };
+    say(&json?)
+}
+
 /// Says any line of JSON.
 ///
 /// # Errors

@@ -8,6 +8,8 @@
 pub mod batches;
 pub mod dialogue;
 pub mod interpreter;
+pub mod latency;
 pub mod lookup;
+pub mod place;
 pub mod sockets;
 pub mod steps;

@@ -1,6 +1,5 @@
 //! The transport layer alone: the floor's messages over the traits that an ORB uses.
 
-use crate::place::{Server, transports};
 use bytes::{Buf, BytesMut};
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, IoSlice};
@@ -9,6 +8,7 @@ use zorb::transport::{Connection, Registry};
 use zorb_floor::message::{HEAD, Kind, folded, head, parse};
 use zorb_floor::write_whole;
 use zorb_papers::dialogue::{self, Failure};
+use zorb_papers::place::{Server, transports};
 use zorb_papers::sockets::{farewell, fold};
 
 /// Octets that are made room for at a time, if the message is not longer.

@@ -10,19 +10,14 @@
 //!
 //! Both take `--over`: the ORB, the transport layer alone, or sockets.
 
-#[path = "../place.rs"]
-mod place;
-
 mod layer;
 mod orb;
 mod payload;
 mod send;
 
 use clap::{Parser, Subcommand};
-use place::{Client, Over, Server};
-use tokio::runtime::{Builder, Runtime};
 use zorb_papers::dialogue::Failure;
-use zorb_papers::sockets;
+use zorb_papers::place::{Client, Over, Server, in_a_task};
 
 #[derive(Parser)]
 struct Options {
@@ -47,31 +42,14 @@ enum Role {
     },
 }
 
-fn runtime() -> Result<Runtime, Failure> {
-    Ok(Builder::new_multi_thread().enable_all().build()?)
-}
-
 fn main() -> Result<(), Failure> {
     match Options::parse().role {
         Role::Serve { server, servants } => match server.common.over {
-            Over::Orb => {
-                runtime()?.block_on(async { tokio::spawn(orb::serve(server, servants)).await? })
-            }
-            Over::Transport => {
-                runtime()?.block_on(async { tokio::spawn(layer::serve(server)).await? })
-            }
-            Over::Sockets => {
-                let place::Common {
-                    ior, queue, spin, ..
-                } = &server.common;
-                sockets::serve_all(ior, &server.host, server.unix.as_deref(), *queue, *spin)?;
-                Ok(())
-            }
+            Over::Orb => in_a_task(orb::serve(server, servants)),
+            Over::Transport => in_a_task(layer::serve(server)),
+            Over::Sockets => server.over_sockets(),
         },
-        // Calls are made from a task, as programs make them; sockets and the dialogue block its thread, which then has
-        // nothing else to do.
-        Role::Send { client } => {
-            runtime()?.block_on(async { tokio::spawn(send::converse(client)).await? })
-        }
+        // Sockets and the dialogue block the task's thread, which then has nothing else to do.
+        Role::Send { client } => in_a_task(send::converse(client)),
     }
 }

@@ -1,11 +1,11 @@
 //! The receiver in zorb.
 
 use crate::payload::{BinStruct, Ttcp, TtcpServant, digest_chars, digest_structs};
-use crate::place::Server;
 use zorb::{Char, OctetsRef, Orb, SystemException};
-use zorb_floor::{digest, publish};
-use zorb_papers::dialogue::{self, Failure};
-use zorb_papers::sockets::{farewell, fold};
+use zorb_floor::digest;
+use zorb_papers::dialogue::Failure;
+use zorb_papers::place::{Server, take_leave};
+use zorb_papers::sockets::fold;
 
 struct Receiver {
     orb: Orb,
@@ -47,24 +47,19 @@ impl Ttcp for Receiver {
     }
 
     async fn shutdown(&self) -> Result<(), SystemException> {
-        // Nobody is left to be told of a broken pipe.
-        let _ = dialogue::say(&farewell().to_json());
-        self.orb.shutdown(false).await
+        take_leave(&self.orb).await
     }
 }
 
 /// Serves so many objects until one is told to end.
 pub(crate) async fn serve(server: Server, servants: usize) -> Result<(), Failure> {
-    let builder = server.common.builder().listen(server.endpoint()?);
-    let orb = builder.build().await?;
-    let poa = orb.root_poa();
-    let mut references = Vec::with_capacity(servants);
-    for _ in 0..servants {
-        let receiver = TtcpServant::new(Receiver { orb: orb.clone() });
-        references.push(orb.object_to_string(&poa.activate(receiver)?));
-    }
-    poa.the_poa_manager().activate()?;
-    publish(&server.common.ior, &references.join("\n"))?;
-    orb.run().await;
-    Ok(())
+    let activate = |orb: &Orb| {
+        let poa = orb.root_poa();
+        let one = |_| {
+            let receiver = TtcpServant::new(Receiver { orb: orb.clone() });
+            Ok(orb.object_to_string(&poa.activate(receiver)?))
+        };
+        (0..servants).map(one).collect()
+    };
+    server.with_orb(activate).await
 }

@@ -2,13 +2,13 @@
 
 use crate::layer;
 use crate::payload::{Kind, Payload, TtcpRef};
-use crate::place::{Client, Over};
 use std::time::{Duration, Instant};
-use zorb::{Interface, Orb, SystemExceptionKind};
+use zorb::{Interface, Orb};
 use zorb_floor::blocking::End;
 use zorb_floor::message::{self, HEAD, folded};
 use zorb_floor::report::{Asked, Line, Measured, nanoseconds};
 use zorb_papers::dialogue::{self, Failure, word};
+use zorb_papers::place::{Client, Over, told_to_end};
 use zorb_papers::sockets;
 
 /// The transmitter's end.
@@ -115,11 +115,7 @@ impl Sender {
     async fn shutdown(&mut self) -> Result<(), Failure> {
         match self {
             Self::Orb { orb, servers } => {
-                match Self::first(servers)?.shutdown().await {
-                    // A server that is ending may be gone before its reply has left.
-                    Err(e) if e.kind != SystemExceptionKind::CommFailure => return Err(e.into()),
-                    _ => {}
-                }
+                told_to_end(Self::first(servers)?.shutdown().await)?;
                 orb.shutdown(true).await?;
             }
             Self::Transport(end) => {

@@ -2,7 +2,7 @@
 
 use crate::client::operation::Operation;
 use crate::client::options::Options;
-use crate::common::TtcpRef;
+use crate::common::idl::bench::TtcpRef;
 use crate::flavor::{self, Failure, Flavor};
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};

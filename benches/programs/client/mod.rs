@@ -5,3 +5,4 @@ pub(crate) mod crowd;
 pub(crate) mod measure;
 pub(crate) mod operation;
 pub(crate) mod options;
+pub(crate) mod payload;

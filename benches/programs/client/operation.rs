@@ -1,5 +1,6 @@
 use crate::client::options::{Look, Octets, Options};
-use crate::common::{Payload, TtcpRef};
+use crate::client::payload::Payload;
+use crate::common::idl::bench::TtcpRef;
 use crate::flavor::Failure;
 use zorb::{Bytes, SystemException};
 use zorb_floor::{digest, report::Asked};

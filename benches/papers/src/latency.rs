@@ -1,12 +1,10 @@
-//! The interface of the experiments on latency and scalability, and what a servant makes of its arguments.
-
-#![allow(dead_code, unused_imports, reason = "each program uses its part")]
+//! The interface of the experiments on latency and scalability, and what client and server make of its arguments alike.
 
 /// What every ORB's programs implement.
 #[zorb::idl_file("latency.idl")]
 pub mod idl {}
 
-pub(crate) use idl::latency::{
+pub use idl::latency::{
     BinStruct, Control, ControlRef, ControlServant, Hundred, HundredRef, HundredServant, One,
     OneRef, OneServant, TcpSequence, TcpSequenceRef, TcpSequenceServant, Ten, TenRef, TenServant,
 };
@@ -19,23 +17,27 @@ fn sum(length: usize, elements: impl Iterator<Item = u64>) -> u64 {
 }
 
 /// Folds every element.
-pub(crate) fn digest_shorts(shorts: &[i16]) -> u64 {
+#[must_use]
+pub fn digest_shorts(shorts: &[i16]) -> u64 {
     let each = shorts.iter().map(|short| u64::from(short.cast_unsigned()));
     sum(shorts.len(), each)
 }
 
 /// Folds every element.
-pub(crate) fn digest_chars(chars: &[Char]) -> u64 {
+#[must_use]
+pub fn digest_chars(chars: &[Char]) -> u64 {
     sum(chars.len(), chars.iter().map(|char| u64::from(char.0)))
 }
 
 /// Folds every element.
-pub(crate) fn digest_doubles(doubles: &[f64]) -> u64 {
+#[must_use]
+pub fn digest_doubles(doubles: &[f64]) -> u64 {
     sum(doubles.len(), doubles.iter().map(|double| double.to_bits()))
 }
 
 /// Folds every field of every struct.
-pub(crate) fn digest_structs(structs: &[BinStruct]) -> u64 {
+#[must_use]
+pub fn digest_structs(structs: &[BinStruct]) -> u64 {
     let each = structs
         .iter()
         .map(|each| digest::bin_struct(each.s, each.c.0, each.l, each.o, each.d));
@@ -43,6 +45,8 @@ pub(crate) fn digest_structs(structs: &[BinStruct]) -> u64 {
 }
 
 /// Hands the numbers and names of the operations of an interface to a macro.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! with_operations {
     (One, $then:ident) => {
         $then! { One, OneRef, 0 op0 }
@@ -65,4 +69,3 @@ macro_rules! with_operations {
         }
     };
 }
-pub(crate) use with_operations;

@@ -1,0 +1,28 @@
+//! What the bench programs can do: the option `--can`.
+
+/// What these programs can do, by the words in which `--can` prints it: a comparison that needs what is not there yet
+/// says so, and measures nothing.
+const ABILITIES: [&str; 13] = [
+    "runtime=default",
+    "runtime=main",
+    "runtime=current",
+    "runtime=dedicated",
+    "runtime=blocking",
+    "wait=park",
+    "wait=adaptive",
+    "wait=spin",
+    "sync=none",
+    "endian",
+    "in-flight",
+    "octets=bytes",
+    "count-allocations",
+];
+
+/// Prints what there is, if that is asked.
+pub(crate) fn told() -> bool {
+    let asked = std::env::args().any(|argument| argument == "--can");
+    if asked {
+        println!("{}", ABILITIES.join("\n"));
+    }
+    asked
+}

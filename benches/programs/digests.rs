@@ -1,0 +1,12 @@
+//! What a servant makes of structs; of what else there is the floor's digests are.
+
+use crate::common::idl::bench::BinStruct;
+use zorb_floor::digest;
+
+/// Folds every field of every struct.
+pub(crate) fn of_structs(structs: &[BinStruct]) -> u64 {
+    structs.iter().fold(structs.len() as u64, |sum, each| {
+        let one = digest::bin_struct(each.s, each.c.0, each.l, each.o, each.d);
+        sum.wrapping_add(one)
+    })
+}
