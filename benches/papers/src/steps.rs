@@ -72,23 +72,49 @@ impl End {
     }
 }
 
-/// Calls among the marks, each with the sum of each of its steps; `cost` is what a mark takes.
+/// A call among the marks.
+#[derive(Clone, Debug, Default)]
+pub struct Call {
+    /// The sum of each of its steps, which are all that is between its first mark and its last, once each.
+    steps: BTreeMap<&'static str, f64>,
+    /// How many marks there are in it.
+    marks: usize,
+}
+
+impl Call {
+    /// Nanoseconds of all its steps.
+    #[must_use]
+    pub fn took(&self) -> f64 {
+        self.steps.values().sum()
+    }
+}
+
+/// The calls among the marks; `cost` is what a mark takes, which is no part of the step that it ends.
 ///
 /// Of a server's marks a call is what lies between a write and the next one's end, if there is a request in it.
-fn calls(marks: &[Mark], end: End, cost: f64) -> Vec<BTreeMap<&'static str, f64>> {
+#[must_use]
+pub fn calls(marks: &[Mark], end: End, cost: f64) -> Vec<Call> {
     let (first, last) = end.bounds();
     let mut calls = Vec::new();
-    let mut call = BTreeMap::new();
+    let mut call = Call::default();
     let mut seen = (false, false);
-    for pair in marks.windows(2) {
-        let [before, mark] = pair else { continue };
+    let mut before = None;
+    for mark in marks {
+        let before = before.replace(mark);
+        call.marks += 1;
         if end == End::Client && mark.point == first {
-            (call, seen) = (BTreeMap::new(), (true, false));
+            call = Call {
+                marks: 1,
+                ..Call::default()
+            };
+            seen = (true, false);
             continue;
         }
+        // Of what was before the first mark nothing is known.
+        let Some(before) = before else { continue };
         if let Some(name) = end.name(mark.point, before.point) {
-            let took = (mark.at.saturating_sub(before.at)) as f64 - cost;
-            *call.entry(name).or_insert(0.0) += took;
+            let took = mark.at.saturating_sub(before.at) as f64 - cost;
+            *call.steps.entry(name).or_insert(0.0) += took;
         }
         seen.0 |= mark.point == first;
         seen.1 |= mark.point == last;
@@ -107,40 +133,56 @@ fn calls(marks: &[Mark], end: End, cost: f64) -> Vec<BTreeMap<&'static str, f64>
     calls
 }
 
-/// Each step's mean over the middle half of all calls: without those that something came between, and finer than the
-/// clock, which may tell ten nanoseconds apart and no less. `cost` is what a mark takes.
+/// The middle half of all by how long they took: without those that something came between.
 #[must_use]
-pub fn steps(marks: &[Mark], end: End, cost: f64) -> Steps {
-    let mut calls = calls(marks, end, cost);
-    if end == End::Server {
-        // The end of `forget`.
-        calls.drain(..calls.len().min(1));
+pub fn middle<T>(mut all: Vec<T>, took: impl Fn(&T) -> f64) -> Vec<T> {
+    all.sort_by(|a, b| took(a).total_cmp(&took(b)));
+    let quarter = all.len() / 4;
+    all.truncate(all.len() - quarter);
+    all.drain(..quarter);
+    all
+}
+
+/// The mean of values; nothing of none.
+#[must_use]
+pub fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let number = values.len().max(1) as f64;
+    values.sum::<f64>() / number
+}
+
+/// Each step's mean over these calls, finer than the clock, which may tell ten nanoseconds apart and no less. They add
+/// up to what the calls took, as all of them are of the same calls; a step that a call has not is nothing to it.
+#[must_use]
+pub fn steps(calls: &[Call]) -> Steps {
+    let mut sums = Steps::new();
+    for (name, took) in calls.iter().flat_map(|call| &call.steps) {
+        *sums.entry((*name).to_owned()).or_insert(0.0) += took;
     }
-    let mut all: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for call in &calls {
-        for (name, took) in call {
-            all.entry(name).or_default().push(*took);
-        }
-    }
-    let mean = |mut values: Vec<f64>| {
-        // A step that a call has not is nothing to it.
-        values.resize(calls.len(), 0.0);
-        values.sort_by(f64::total_cmp);
-        let quarter = values.len() / 4;
-        let middle = values.get(quarter..values.len() - quarter).unwrap_or(&[]);
-        (middle.iter().sum::<f64>() / middle.len().max(1) as f64).max(0.0)
-    };
-    let means = all.into_iter();
-    means
-        .map(|(name, values)| (name.to_owned(), mean(values)))
-        .collect()
+    let number = calls.len().max(1) as f64;
+    sums.values_mut().for_each(|sum| *sum /= number);
+    sums
+}
+
+/// How many marks there are in a call.
+#[must_use]
+pub fn marks(calls: &[Call]) -> f64 {
+    mean(calls.iter().map(|call| call.marks as f64))
+}
+
+/// Each step of a server in the middle half of its calls.
+#[must_use]
+pub fn of_server(marks: &[Mark], cost: f64) -> Steps {
+    let mut calls = calls(marks, End::Server, cost);
+    // The end of `forget`.
+    calls.drain(..calls.len().min(1));
+    steps(&middle(calls, Call::took))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn marks(points: &[(Point, u64)]) -> Vec<Mark> {
+    fn made(points: &[(Point, u64)]) -> Vec<Mark> {
         let mark = |&(point, at): &(Point, u64)| Mark { at, point };
         points.iter().map(mark).collect()
     }
@@ -163,12 +205,43 @@ mod tests {
         all.extend(call(100));
         all.extend(call(1_000));
         all.extend(&call(2_000)[..3]);
-        let steps = steps(&marks(&all), End::Client, 0.5);
+        let calls = calls(&made(&all), End::Client, 0.5);
+        assert_eq!(calls.len(), 2);
+        let steps = steps(&calls);
         assert_eq!(steps["get reference"], 19.5);
         // Two marks of it.
         assert_eq!(steps["messaging send"], 1.0);
         assert_eq!(steps["wait and read"], 99.5);
         assert!(!steps.contains_key("transport receive"));
+        // From the first mark to the last, less what all but the first take.
+        assert_eq!(marks(&calls), 8.0);
+        let sum: f64 = steps.values().sum();
+        assert_eq!(sum, 143.0 - 7.0 * 0.5);
+    }
+
+    #[test]
+    fn steps_add_up_where_each_has_its_own_outliers() {
+        let call = |at: u64, first: u64, second: u64| {
+            [
+                (Point::Called, at),
+                (Point::Initialised, at + first),
+                (Point::Returned, at + first + second),
+            ]
+        };
+        let all = [
+            call(0, 10, 90),
+            call(1_000, 90, 10),
+            call(2_000, 50, 51),
+            call(3_000, 20, 5_000),
+        ];
+        let calls = calls(&made(&all.concat()), End::Client, 0.0);
+        assert_eq!(calls.len(), all.len(), "the first one too");
+        let kept = middle(calls, Call::took);
+        assert_eq!(kept.len(), 2);
+        let whole = mean(kept.iter().map(Call::took));
+        let sum: f64 = steps(&kept).values().sum();
+        assert_eq!(sum, whole);
+        assert!(whole < 102.0, "{whole}");
     }
 
     #[test]
@@ -185,7 +258,7 @@ mod tests {
             ]
         };
         let all = [call(0, 99), call(1_000, 3), call(2_000, 3)].concat();
-        let steps = steps(&marks(&all), End::Server, 0.0);
+        let steps = of_server(&made(&all), 0.0);
         assert_eq!(steps["read"], 4.0);
         assert_eq!(steps["messaging receive"], 2.0);
         assert_eq!(steps["marshal result, messaging send"], 3.0);

@@ -9,7 +9,7 @@ use std::time::Instant;
 use zorb::{Char, Interface, Orb, SystemException};
 use zorb_giop::probe;
 use zorb_papers::dialogue;
-use zorb_papers::steps::{End, Steps, steps};
+use zorb_papers::steps::{self, Call, End, Steps};
 
 /// A line of answer.
 #[derive(Serialize)]
@@ -18,6 +18,10 @@ struct Answer {
     p99_ns: f64,
     /// What a mark takes.
     mark_ns: f64,
+    /// What the middle half of the calls take from outside, and all marks of the client's in one of them: the steps of the
+    /// client, which are of the same calls, are what is left, but for what is in no step.
+    whole_ns: f64,
+    marks_ns: f64,
     client: Steps,
     server: Steps,
 }
@@ -73,15 +77,23 @@ async fn measure(object: &BoxRef, words: &[&str], mark_ns: f64) -> Result<Answer
         argument.send(object).await?;
         times.push(start.elapsed().as_nanos() as f64);
     }
-    let client = steps(&probe::take(), End::Client, mark_ns);
+    let marked = steps::calls(&probe::take(), End::Client, mark_ns);
     let server: Steps = serde_json::from_str(&object.steps().await?)?;
+    if marked.len() != times.len() {
+        return Err(format!("{} of {calls} calls are marked", marked.len()).into());
+    }
+    let both = times.iter().copied().zip(marked).collect();
+    let (kept, marked): (Vec<f64>, Vec<Call>) =
+        steps::middle(both, |(time, _)| *time).into_iter().unzip();
     times.sort_by(f64::total_cmp);
     let at = |part: usize| times.get(times.len() * part / 100).copied();
     Ok(Answer {
         p50_ns: at(50).ok_or("no calls")?,
         p99_ns: at(99).ok_or("no calls")?,
         mark_ns,
-        client,
+        whole_ns: steps::mean(kept.iter().copied()),
+        marks_ns: steps::marks(&marked) * mark_ns,
+        client: steps::steps(&marked),
         server,
     })
 }

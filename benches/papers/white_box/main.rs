@@ -5,7 +5,7 @@
 //! call takes, and the nanoseconds of each step of the client and of the server. `shutdown` ends the server.
 //!
 //! A step is what passes between two marks, less what a mark itself takes, which each program finds out when it starts; of
-//! each step the mean of the middle half of all calls is told.
+//! each step the mean over the same calls is told, the middle half by how long they took, so that steps add up.
 #![forbid(unsafe_code)]
 
 mod call;

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use zorb::{OctetsRef, Orb, SystemException};
 use zorb_giop::probe;
-use zorb_papers::steps::{End, steps};
+use zorb_papers::steps::of_server;
 
 struct Servant {
     orb: Orb,
@@ -36,7 +36,7 @@ impl Boxes for Servant {
     }
 
     async fn steps(&self) -> Result<String, SystemException> {
-        let steps = steps(&probe::take(), End::Server, self.cost);
+        let steps = of_server(&probe::take(), self.cost);
         // Names and numbers have no way not to be JSON.
         Ok(serde_json::to_string(&steps).unwrap_or_default())
     }

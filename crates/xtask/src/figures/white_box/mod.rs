@@ -1,0 +1,208 @@
+//! Where a call's time goes, step by step: the pluggable-protocols paper's Tables 1 and 2 and Figures 6 to 8, the
+//! dissertation's Table 3.1.
+
+mod charts;
+mod findings;
+mod steps;
+
+use crate::figures::Experiment;
+use crate::figures::contender::PLACEMENTS;
+use crate::figures::data::{Collected, Place, Point};
+use crate::figures::finding::Placed;
+use crate::figures::session::Session;
+use crate::figures::source;
+use crate::measure::dialogue::{Answer, Dialogue, Pair};
+use crate::measure::place::Placement;
+use crate::measure::programs::ours;
+use crate::step::{cargo, root, run};
+use steps::{CLIENT, FOUND, FOUND_TOGETHER, LAYERS, NOT_OURS, SERVER, SUM};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "white-box",
+    sources: &[
+        (source::PLUGGABLE, "Tables 1 and 2, Figures 6 to 8"),
+        (source::DISSERTATION, "Table 3.1"),
+    ],
+    question: "Where does the time of a two-way call go, in the client and in the server? zorb is built with the feature `probes` \
+               for this, which marks the end of each step in a ring of the thread's; without it there is nothing of that in it. \
+               A step is what passes between two marks, less what a mark takes; of each the mean over the same calls is shown, the \
+               middle half by how long they took, so that steps add up: to the call from outside, but for what is in no step. The steps \
+               are the papers', by their numbers there: C1 is the first of the client's (Table 1), S1 of the server's (Table 2). A \
+               step of the papers that is not one here is said to be part of another. What the client waits for, the server's work \
+               included, ends with the read that brings the reply (C6); what a server waits for is nobody's step. A server remembers what \
+               it found for the requests of a connection: S4 to S6 of one that says nothing new are a comparison of its header.",
+    placed: Placed::Split,
+    measure,
+    charts: charts::charts,
+    findings: findings::findings,
+};
+
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    kind: &'static str,
+    units: usize,
+}
+
+impl Asked {
+    fn label(self) -> String {
+        match self {
+            Self {
+                kind: "noparams", ..
+            } => "none".to_owned(),
+            Self { kind, units } => format!("{units} {kind}"),
+        }
+    }
+
+    /// Where it stands: nothing, octets by their number, then structs.
+    fn x(self) -> f64 {
+        match self.kind {
+            "noparams" => 0.0,
+            "octets" => self.units as f64,
+            _ => 1e9 + self.units as f64,
+        }
+    }
+}
+
+fn asked(session: &Session) -> Vec<Asked> {
+    let octets: &[usize] = session.pick(
+        &[4, 16, 64, 256, 1_024, 2_048, 8_192, 65_536],
+        &[4, 2_048, 65_536],
+    );
+    let mut all = vec![Asked {
+        kind: "noparams",
+        units: 0,
+    }];
+    all.extend(octets.iter().map(|&units| Asked {
+        kind: "octets",
+        units,
+    }));
+    all.push(Asked {
+        kind: "structs",
+        units: 1_024,
+    });
+    all
+}
+
+/// Over what, and whether the server listens on a UNIX socket.
+const TRANSPORTS: [(&str, bool); 2] = [("TCP", false), ("UNIX", true)];
+
+/// Builds zorb with its marks, and the program.
+fn ready() -> Result<(), String> {
+    let mut build = cargo();
+    build
+        .current_dir(root())
+        .args(["build", "--release", "--quiet", "-p", "zorb-papers"])
+        .args(["--bin", "papers-white-box", "--features", "probes"]);
+    run(&mut build)
+}
+
+struct Pairs {
+    transport: &'static str,
+    placement: Placement,
+    dialogue: Dialogue,
+}
+
+fn measure(session: &Session) -> Result<Vec<Point>, String> {
+    ready()?;
+    let mut pairs = Vec::new();
+    for placement in PLACEMENTS {
+        for (transport, unix) in TRANSPORTS {
+            let words = |role: &str| vec![ours("papers-white-box"), role.to_owned()];
+            let pair = Pair {
+                name: format!("white box over {transport}"),
+                server: Some(words("serve")),
+                client: words("call"),
+                unix,
+            };
+            pairs.push(Pairs {
+                transport,
+                placement,
+                dialogue: Dialogue::start(&pair, placement, session.cpus)?,
+            });
+        }
+    }
+    let mut collected = Collected::default();
+    let calls = session.pick(500, 50);
+    session.rounds(&asked(session), &mut pairs, |asked, pair| {
+        let Asked { kind, units } = asked;
+        let answer = pair.dialogue.ask(&format!("{kind} {units} {calls}"))?;
+        keep(&mut collected, *asked, pair, &answer)
+    })?;
+    pairs.into_iter().try_for_each(|pair| pair.dialogue.end())?;
+    Ok(collected.points())
+}
+
+/// Nanoseconds of a step in an answer; none if there is no such step in the call.
+fn step(answer: &Answer, end: &str, name: &str) -> f64 {
+    let steps = answer.more.get(end);
+    let step = steps.and_then(|steps| steps.get(name));
+    step.and_then(serde_json::Value::as_f64).unwrap_or(0.0)
+}
+
+fn keep(
+    collected: &mut Collected,
+    asked: Asked,
+    pair: &Pairs,
+    answer: &Answer,
+) -> Result<(), String> {
+    let Pairs {
+        transport,
+        placement,
+        ..
+    } = pair;
+    let mut add = |panel: &str, series: &str, nanoseconds: f64| {
+        let place = Place {
+            panel: format!("{panel}, {transport}, {placement}"),
+            series: series.to_owned(),
+            x: asked.x(),
+            label: Some(asked.label()),
+            unit: "µs",
+        };
+        collected.add(place, nanoseconds / 1_000.0, None);
+    };
+    for (end, steps) in [("client", &CLIENT[..]), ("server", &SERVER[..])] {
+        let known = |name: &str| steps.iter().any(|(step, _)| *step == name);
+        let found = answer.more.get(end).and_then(serde_json::Value::as_object);
+        let found = found.ok_or_else(|| format!("no steps of the {end}"))?;
+        if let Some(unknown) = found.keys().find(|name| !known(name)) {
+            return Err(format!("the {end} has a step {unknown} that is not drawn"));
+        }
+        for (name, series) in steps {
+            let took = step(answer, end, name);
+            add(end, series, took);
+            if !NOT_OURS.contains(name) && !FOUND.contains(name) {
+                add(&format!("{end} itself"), series, took);
+            }
+        }
+    }
+    for (layer, steps) in LAYERS {
+        let both = |name: &&str| step(answer, "client", name) + step(answer, "server", name);
+        add("layers", layer, steps.iter().map(both).sum());
+    }
+    let found = FOUND.map(|name| step(answer, "server", name));
+    add("server itself", FOUND_TOGETHER, found.iter().sum());
+    let told = |name: &str| answer.more.get(name).and_then(serde_json::Value::as_f64);
+    let of = |name: &str| told(name).ok_or_else(|| format!("no {name} in the answer"));
+    add("whole", "a call", answer.p50_ns);
+    add("whole", "a mark", of("mark_ns")?);
+    let (whole, marks) = (of("whole_ns")?, of("marks_ns")?);
+    let client = |name: &str| step(answer, "client", name);
+    let waited = client("wait and read") + client("read");
+    let known: f64 = CLIENT.iter().map(|(name, _)| client(name)).sum();
+    let own = known - waited - client("write");
+    let parts = [own, client("write"), waited, marks, whole - known - marks];
+    for (series, took) in SUM.into_iter().zip(parts) {
+        add("sum", series, took);
+    }
+    for (at, (name, took)) in FOUND.into_iter().zip(found).enumerate() {
+        let place = Place {
+            panel: format!("found, {transport}, {placement}"),
+            series: asked.label(),
+            x: at as f64,
+            label: Some(name.to_owned()),
+            unit: "ns",
+        };
+        collected.add(place, took, None);
+    }
+    Ok(())
+}
