@@ -7,13 +7,17 @@ use zorb_cdr::{ByteOrder, Endian};
 /// All of a request's header behind its id, to know others by that are for the same operation of the same object:
 /// whoever has read one such header need not read the next ones.
 ///
-/// Only of requests as most are: GIOP 1.2, in one piece, an object key, no service contexts.
+/// Only of requests as most are: GIOP 1.2, in one piece, an object key, no service contexts, and no more than 1 KiB of
+/// all that, since whoever sends it decides how much is kept.
 #[derive(Debug)]
 pub struct RequestHead {
     endian: Endian,
     /// From the response flags to the end of the (empty) list of service contexts.
     octets: Box<[u8]>,
 }
+
+/// Octets of a head, at most. Keys and names of operations are tens of octets; longer ones are read each time.
+const MAX_HEAD_OCTETS: usize = 1 << 10;
 
 impl RequestHead {
     /// The head of a request, and the rest of what its header says; nothing for a request that is not as most are.
@@ -23,8 +27,12 @@ impl RequestHead {
         let header = RequestHeader::usual(message)?;
         let name_end = header.operation_at.checked_add(header.operation.len())?;
         let end = contexts_at(name_end.checked_add(1)?)?.checked_add(4)?;
-        let octets = message.frame.octets().get(FLAGS_AT..end)?.into();
+        let octets = message.frame.octets().get(FLAGS_AT..end)?;
+        if octets.len() > MAX_HEAD_OCTETS {
+            return None;
+        }
         let endian = message.header.endian;
+        let octets = octets.into();
         Some((Self { endian, octets }, header))
     }
 
@@ -207,6 +215,19 @@ mod tests {
         let one = octets::<O>(&REQUEST, b"x");
         for other in others {
             assert!(!is_known(&one, &octets::<O>(&other, b"x")), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn no_more_of_a_header_is_kept_than_a_header_is_long() {
+        for (length, is_kept) in [(100, true), (MAX_HEAD_OCTETS, false)] {
+            let operation = "o".repeat(length);
+            let request = RequestBuilder {
+                operation: &operation,
+                ..REQUEST
+            };
+            let message = message(&octets::<LittleEndian>(&request, b""));
+            assert_eq!(RequestHead::of(&message).is_some(), is_kept, "{length}");
         }
     }
 

@@ -431,8 +431,8 @@ impl Adapter {
             Objects::Indexed(table) => Index::from_id(id).is_some_and(|index| table.remove(index)),
             Objects::Named(names) => names.remove(id).is_some(),
         };
-        self.changes.count();
         if removed {
+            self.changes.count();
             Ok(())
         } else {
             Err(AdapterError::ObjectNotActive)

@@ -276,9 +276,10 @@ impl ObjectAdapter {
             }
             !below
         });
+        // Before another adapter can be in the place of one of these.
+        self.changes.count();
         // Servants that go may do anything.
         drop(paths);
-        self.changes.count();
         for adapter in gone {
             adapter.clear();
         }

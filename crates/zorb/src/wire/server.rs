@@ -367,9 +367,10 @@ impl ServerConnection {
         };
         let too_large = message.is_cut_short().then(|| self.too_large(&message));
         let places = Places::of(&header);
+        let may_come_again = is_adapters && header.contexts.is_empty();
         drop(header);
         if let (Some(mark), Ok(Found::Object(object)), Ok(_)) = (mark, &found, &code_sets)
-            && is_adapters
+            && may_come_again
             && known.comes_again(mark)
         {
             known.remember(mark, &message, format, object, changes);

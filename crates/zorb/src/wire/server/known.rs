@@ -7,7 +7,7 @@ use zorb_giop::{Message, RequestHead};
 use zorb_poa::{ActiveObject, Places};
 
 /// Operations of objects that are remembered for a connection, a power of two: few, since each costs its memory, and a
-/// client that calls more of them in turn is served no slower than by reading.
+/// client that calls more of them in turn is served little slower than by reading.
 const KNOWN: usize = 4;
 
 /// What whoever reads a connection remembers of its requests. It keeps no servant alive.

@@ -7,7 +7,7 @@ use super::known::Known;
 use crate::blocking::block_on;
 use core::future::poll_fn;
 use core::sync::atomic::Ordering;
-use core::task::Poll;
+use core::task::{Context, Poll};
 use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
@@ -126,7 +126,8 @@ impl ServerConnection {
         // A client that cannot be answered any more gets no further than this.
         (self.link.outbound.flush(&*self.link.stream))
             .map_err(|error| End::Lost(error.to_string()))?;
-        self.writes_on()
+        // Not until the socket takes more: whoever writes on may have much before it yet.
+        self.waits_until(|cx| self.link.outbound.poll_room(cx).is_ready())
     }
 
     /// Blocks until what did not fit into the socket is written; not when the ORB stops, nor for a
@@ -135,6 +136,13 @@ impl ServerConnection {
         if !self.link.outbound.is_blocked() {
             return Ok(true);
         }
+        self.waits_until(|_| !self.link.outbound.is_blocked())
+    }
+
+    fn waits_until(
+        self: &Arc<Self>,
+        mut is_done: impl FnMut(&mut Context<'_>) -> bool,
+    ) -> Result<bool, End> {
         let written = poll_fn(|cx| {
             self.link.outbound.driver.register(cx.waker());
             if self.orb.is_stopping() {
@@ -144,10 +152,12 @@ impl ServerConnection {
                 return Poll::Ready(Err(End::Lost(error.to_owned())));
             }
             // A write that failed is found by reading.
-            if !self.link.outbound.is_blocked() || self.link.outbound.failure().is_some() {
+            if is_done(cx) || self.link.outbound.failure().is_some() {
                 return Poll::Ready(Ok(true));
             }
-            self.wait_for_room();
+            if self.link.outbound.is_blocked() {
+                self.wait_for_room();
+            }
             Poll::Pending
         });
         let idle_timeout = self.orb.settings().idle_timeout;
