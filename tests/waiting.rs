@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
+use tokio::sync::Notify;
 use zorb::executor::Lane;
 use zorb::{Bytes, Interface, ObjectRef, Orb, SystemException, WaitPolicy};
 
@@ -21,6 +22,9 @@ zorb::idl! {
             oneway void note(in Octets content);
             long noted();
             void nothing();
+            /// Answers when somebody else says so.
+            void late();
+            void go_on();
         };
     };
 }
@@ -40,6 +44,7 @@ const WARM: i32 = 200;
 #[derive(Default)]
 struct Servant {
     notes: AtomicUsize,
+    goes_on: Notify,
 }
 
 impl Echo for Servant {
@@ -65,6 +70,16 @@ impl Echo for Servant {
     }
 
     async fn nothing(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+
+    async fn late(&self) -> Result<(), SystemException> {
+        self.goes_on.notified().await;
+        Ok(())
+    }
+
+    async fn go_on(&self) -> Result<(), SystemException> {
+        self.goes_on.notify_one();
         Ok(())
     }
 }
@@ -244,6 +259,44 @@ async fn tasks_and_timers_run_while_another_task_calls_without_a_pause() {
         })
         .await;
         timer.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn tasks_run_while_one_caller_tries_for_another_that_waits_long() {
+    for policy in [
+        WaitPolicy::Adaptive,
+        WaitPolicy::Spin(Duration::from_millis(1)),
+    ] {
+        let (_server, _client, echo) = pair(policy).await;
+        warm_up(&echo).await;
+        let slow = tokio::spawn({
+            let echo = echo.clone();
+            async move { echo.late().await }
+        });
+        let turns = Arc::new(AtomicUsize::new(0));
+        let other = tokio::spawn({
+            let turns = Arc::clone(&turns);
+            async move {
+                loop {
+                    turns.fetch_add(1, Ordering::Relaxed);
+                    tokio::task::yield_now().await;
+                }
+            }
+        });
+        // The late call is out before.
+        tokio::task::yield_now().await;
+        let calls = 2_000;
+        let before = turns.load(Ordering::Relaxed);
+        for n in 0..calls {
+            echo.add(n, 0).await.unwrap();
+        }
+        let turns = turns.load(Ordering::Relaxed) - before;
+        other.abort();
+        echo.go_on().await.unwrap();
+        in_time(slow).await.unwrap().unwrap();
+        // Once for each 32 tries at least, and for each that is in vain.
+        assert!(turns >= calls as usize / 40, "{policy:?}: {turns} turns");
     }
 }
 

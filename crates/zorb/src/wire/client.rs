@@ -308,9 +308,9 @@ impl ClientConnection {
         let arrived = Arrived { message, head };
         if let Some(mine) = mine
             && mine.id == id
-            && mine.got.is_none()
         {
-            mine.got = Some(arrived);
+            // Of several the first counts.
+            mine.got.get_or_insert(arrived);
             return Ok(());
         }
         let mut guard = self.state();

@@ -344,7 +344,10 @@ impl Link {
                 Tried::Read(read) => Poll::Ready(self.has_come(read)),
             };
             match read {
-                Poll::Pending => return Poll::Pending,
+                Poll::Pending => {
+                    reading.waiting.sleeps();
+                    return Poll::Pending;
+                }
                 Poll::Ready(Err(end)) => return Poll::Ready(end),
                 Poll::Ready(Ok(())) => {}
             }

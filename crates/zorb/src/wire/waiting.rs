@@ -167,6 +167,10 @@ impl Waiting {
     /// To be said when the reactor is asked to wake somebody.
     pub(crate) fn watched(&mut self) {
         self.unwatched = false;
+    }
+
+    /// To be said when whoever reads sleeps: others have their turn.
+    pub(crate) fn sleeps(&mut self) {
         self.turn_over();
     }
 

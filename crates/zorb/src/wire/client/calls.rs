@@ -199,7 +199,7 @@ impl ClientConnection {
             }
             self.write_with(message, arguments).map(Some)
         });
-        self.state().table.finish(id);
+        self.state().forget(id);
         let Some(ticket) = queued? else {
             return Ok(());
         };
@@ -500,12 +500,20 @@ impl Drop for Call<'_> {
     }
 }
 
+impl State {
+    /// Takes out of the table what no reply is wanted to, though a peer may have sent one.
+    fn forget(&mut self, id: RequestId) {
+        let waiter = self.table.complete(id);
+        self.untaken -= usize::from(waiter.is_some_and(|waiter| waiter.reply.is_some()));
+    }
+}
+
 impl Call<'_> {
     #[cold]
     fn give_up(&self) {
         let mut state = self.connection.state();
         let Some(ticket) = self.ticket else {
-            state.table.finish(self.id);
+            state.forget(self.id);
             drop(state);
             if self.heard {
                 // As below.

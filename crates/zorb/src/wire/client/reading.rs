@@ -156,6 +156,7 @@ impl ClientConnection {
         for _ in 0..READS_PER_TURN {
             if core::mem::take(&mut armed) && reading.reader.is_idle() {
                 if self.poll_read(reading)?.is_pending() {
+                    reading.waiting.sleeps();
                     return Ok(Turn::Asleep);
                 }
                 continue;
@@ -182,11 +183,7 @@ impl ClientConnection {
                     // Mine is here. The driver looks after the connection, as long as it knows that it has to.
                     state.armed = false;
                     drop(state);
-                    if !self.unwatched.load(Ordering::Relaxed)
-                        && !self.unwatched.swap(true, Ordering::AcqRel)
-                    {
-                        self.link.outbound.driver.ring();
-                    }
+                    self.is_unwatched();
                     return Ok(Turn::Over);
                 }
                 let leads = waits && others == 0 && !self.link.outbound.is_blocked();
@@ -218,11 +215,8 @@ impl ClientConnection {
                 match self.link.try_read(reading, policy) {
                     Tried::Read(read) => {
                         self.link.has_come(read)?;
-                        if reading.waiting.is_unwatched()
-                            && !self.unwatched.swap(true, Ordering::AcqRel)
-                        {
-                            // It looks after the connection from now on.
-                            self.link.outbound.driver.ring();
+                        if reading.waiting.is_unwatched() {
+                            self.is_unwatched();
                         }
                         continue;
                     }
@@ -243,6 +237,11 @@ impl ClientConnection {
                 }
             }
             if self.poll_read(reading)?.is_pending() {
+                if mine.is_some() && !waits {
+                    // It goes on at once, with another call perhaps.
+                    return Ok(Turn::Over);
+                }
+                reading.waiting.sleeps();
                 return Ok(if waits { Turn::Asleep } else { Turn::Over });
             }
         }
@@ -258,6 +257,13 @@ impl ClientConnection {
         match read {
             Poll::Ready(come) => come.map(Poll::Ready),
             Poll::Pending => Ok(Poll::Pending),
+        }
+    }
+
+    /// The reactor looks away: the driver looks after the connection when nobody else does.
+    fn is_unwatched(&self) {
+        if !self.unwatched.load(Ordering::Relaxed) && !self.unwatched.swap(true, Ordering::AcqRel) {
+            self.link.outbound.driver.ring();
         }
     }
 
@@ -321,7 +327,8 @@ impl ClientConnection {
                     return Ok(Led::Done);
                 }
             }
-            let alone = match alone.take() {
+            // Nobody wakes who is about to block and has said so nowhere: the end may have come since.
+            let alone = match alone.take().filter(|_| !self.is_over()) {
                 Some(alone) => alone,
                 None => {
                     let mut state = self.state();
@@ -348,6 +355,9 @@ impl ClientConnection {
                 match self.link.try_read(reading, mine.policy) {
                     Tried::Read(read) => {
                         self.link.has_come(read)?;
+                        if reading.waiting.is_unwatched() {
+                            self.is_unwatched();
+                        }
                         continue;
                     }
                     Tried::Yield => continue,
@@ -358,12 +368,7 @@ impl ClientConnection {
             if left.is_some_and(|left| left.is_zero()) {
                 return Ok(Led::Done);
             }
-            if !self.unwatched.load(Ordering::Relaxed)
-                && !self.unwatched.swap(true, Ordering::AcqRel)
-            {
-                // It looks after the connection when nobody leads any more.
-                self.link.outbound.driver.ring();
-            }
+            self.is_unwatched();
             match self.link.read_blocking(reading, left)? {
                 Blocked::Read | Blocked::InVain => {}
                 Blocked::Cannot => {
