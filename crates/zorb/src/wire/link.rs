@@ -329,7 +329,8 @@ impl Link {
             }
             let waiting = &mut reading.waiting;
             if messages > before {
-                waiting.has_served(self.outbound.written_octets() != said);
+                let answered = self.outbound.written_octets() != said;
+                waiting.has_served(answered, self.received.octets.load(Ordering::Relaxed));
             }
             let tries = (messages > before || waiting.is_unwatched())
                 && !self.outbound.is_blocked()

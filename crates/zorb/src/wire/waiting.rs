@@ -47,6 +47,9 @@ const MOST_HASTY: u32 = 4;
 
 /// Reads in a row after whose messages nothing was said before what comes next may gather.
 const SILENT_READS: u32 = 4;
+/// Octets that come together already, of which no more have to gather: a client that writes so much at a time waits for
+/// room more often than for the time that a system call takes.
+const GATHERED: u64 = 16 << 10;
 /// For how long it may: a few messages of a client that does nothing else, and a call's time at most for a two-way call
 /// that comes behind them.
 const GATHERS: Duration = Duration::from_micros(10);
@@ -86,8 +89,9 @@ pub(crate) struct Waiting {
     is_near: bool,
     /// Whether others wanted the CPU when a try was given up last.
     is_crowded: bool,
-    /// Reads in a row whose messages nobody wanted an answer to.
+    /// Reads in a row whose messages nobody wanted an answer to, and how many octets had come by the last of them.
     silent: u32,
+    served: u64,
     /// Whether the reactor looks away.
     unwatched: bool,
 }
@@ -118,6 +122,7 @@ impl Waiting {
             is_near: false,
             is_crowded: false,
             silent: 0,
+            served: 0,
             unwatched: false,
         }
     }
@@ -143,9 +148,12 @@ impl Waiting {
         self.hits = 0;
     }
 
-    /// To be said when messages have been handled: whether anything was said to them.
-    pub(crate) fn has_served(&mut self, answered: bool) {
-        self.silent = match answered {
+    /// To be said when messages have been handled: whether anything was said to them, and how many octets have come on
+    /// the connection until now.
+    pub(crate) fn has_served(&mut self, answered: bool, octets: u64) {
+        let came = octets.wrapping_sub(self.served);
+        self.served = octets;
+        self.silent = match answered || came >= GATHERED {
             true => 0,
             false => self.silent.saturating_add(1),
         };
@@ -369,16 +377,22 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_wants_an_answer_to_gathers_until_somebody_wants_one() {
+    fn what_nobody_wants_an_answer_to_gathers_until_somebody_wants_one_or_enough_comes_together() {
         let mut waiting = Waiting::new(WaitPolicy::SHARED);
-        for _ in 1..SILENT_READS {
-            waiting.has_served(false);
+        let mut octets = 0;
+        for (answered, came) in [(true, 60), (false, GATHERED)] {
+            for _ in 1..SILENT_READS {
+                octets += 60;
+                waiting.has_served(false, octets);
+                assert!(!waiting.gathers());
+            }
+            octets += 60;
+            waiting.has_served(false, octets);
+            assert!(waiting.gathers());
+            octets += came;
+            waiting.has_served(answered, octets);
             assert!(!waiting.gathers());
         }
-        waiting.has_served(false);
-        assert!(waiting.gathers());
-        waiting.has_served(true);
-        assert!(!waiting.gathers());
     }
 
     #[test]
