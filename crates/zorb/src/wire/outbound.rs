@@ -353,14 +353,21 @@ impl Outbound {
         self.written.load(Ordering::Acquire) >= ticket.0
     }
 
-    /// Ready when everything queued is handed to the transport.
+    /// Ready when everything that was begun is handed to the transport.
     pub(crate) fn poll_empty(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut queue = self.queue();
         // The octets of a message count until its last one is out.
-        if self.queued_octets() == 0 {
+        if self.queued_octets() != 0 {
+            queue.park(cx);
+            return Poll::Pending;
+        }
+        drop(queue);
+        if self.written() == self.submitted.load(Ordering::Relaxed) {
             return Poll::Ready(());
         }
-        queue.park(cx);
+        // Somebody is writing a message that is alone: it counts nowhere, and who writes it looks at nobody that waits.
+        // It takes as long as one `writev` that does not block.
+        cx.waker().wake_by_ref();
         Poll::Pending
     }
 

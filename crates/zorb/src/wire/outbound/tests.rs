@@ -288,6 +288,46 @@ fn a_lone_message_that_overtakes_one_that_is_just_being_queued_is_written_before
     assert_eq!(outbound.written(), 2);
 }
 
+/// A socket that takes everything, and asks at each write whether everything is out.
+#[derive(Default)]
+struct Asking {
+    outbound: Outbound,
+    wakes: Arc<Wakes>,
+    was_empty: Mutex<Vec<bool>>,
+}
+
+impl core::fmt::Debug for Asking {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Asking").finish_non_exhaustive()
+    }
+}
+
+impl Asking {
+    fn is_empty(&self) -> bool {
+        let waker = Waker::from(Arc::clone(&self.wakes));
+        let mut cx = Context::from_waker(&waker);
+        self.outbound.poll_empty(&mut cx).is_ready()
+    }
+}
+
+impl Acts for Asking {
+    fn write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.was_empty.lock().unwrap().push(self.is_empty());
+        Ok(slices.iter().map(|slice| slice.len()).sum())
+    }
+}
+
+#[test]
+fn a_lone_message_that_is_just_being_written_is_not_out_and_who_waits_for_it_is_woken() {
+    let socket = Mock::new(Asking::default());
+    assert!(socket.is_empty());
+    let (_, flushed) = socket.outbound.send(message(), &socket);
+    assert_eq!(flushed.unwrap(), Flush::Done);
+    assert_eq!(*socket.was_empty.lock().unwrap(), [false]);
+    assert_eq!(socket.wakes.0.load(Ordering::Relaxed), 1);
+    assert!(socket.is_empty());
+}
+
 /// Messages that lack what their sender lends.
 mod lent {
     use crate::wire::mock::{Acts, Mock};
