@@ -1,6 +1,6 @@
 //! Requests that differ from earlier ones in nothing but their ids and arguments.
 
-use crate::header::{HEADER_LEN, Message, Version};
+use crate::header::{HEADER_LEN, Message, MessageHeader};
 use crate::request::{BODY_ALIGNMENT, FLAGS_AT, ID_POSITION, KEY_LENGTH_AT, RequestHeader};
 use zorb_cdr::{ByteOrder, Endian};
 
@@ -41,14 +41,20 @@ impl RequestHead {
     #[must_use]
     #[inline]
     pub fn begins(&self, message: &Message) -> Option<(u32, usize)> {
-        let header = &message.header;
-        if header.endian != self.endian
-            || header.version < Version::V1_2
-            || !message.frame.fragment_starts().is_empty()
-        {
+        match message.frame.fragment_starts() {
+            [] => self.begins_in(&message.header, message.frame.octets()),
+            _ => None,
+        }
+    }
+
+    /// The same of a request in one piece that is looked at where it was received
+    /// ([`Reader::lone`](crate::Reader::lone)), with its message's header.
+    #[must_use]
+    #[inline]
+    pub fn begins_in(&self, header: &MessageHeader, octets: &[u8]) -> Option<(u32, usize)> {
+        if header.endian != self.endian || !header.version.has_contexts_last() {
             return None;
         }
-        let octets = message.frame.octets();
         let (id, behind) = octets.get(ID_POSITION..)?.split_first_chunk()?;
         if !behind.starts_with(&self.octets) {
             return None;
@@ -64,13 +70,19 @@ impl RequestHead {
     #[must_use]
     #[inline]
     pub fn mark(message: &Message) -> Option<u64> {
-        if message.header.version < Version::V1_2 {
+        Self::mark_in(&message.header, message.frame.octets())
+    }
+
+    /// The same of a request that is looked at where it was received.
+    #[must_use]
+    #[inline]
+    pub fn mark_in(header: &MessageHeader, octets: &[u8]) -> Option<u64> {
+        if !header.version.has_contexts_last() {
             return None;
         }
-        let octets = message.frame.octets();
         let length = |at: usize| {
             let length = octets.get(at..)?.first_chunk()?;
-            usize::try_from(number(message.header.endian, *length)).ok()
+            usize::try_from(number(header.endian, *length)).ok()
         };
         let last = |end: usize| {
             let octets = octets.get(..end)?.last_chunk()?;
@@ -109,7 +121,7 @@ fn number(endian: Endian, octets: [u8; 4]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::header::MessageHeader;
+    use crate::header::Version;
     use crate::request::{RequestBuilder, ResponseFlags};
     use crate::{ServiceContext, ServiceContextId};
     use bytes::Bytes;

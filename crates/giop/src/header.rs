@@ -45,6 +45,13 @@ impl Version {
     pub fn is_supported(self) -> bool {
         self.major == 1 && self.minor <= Self::HIGHEST.minor
     }
+
+    /// Whether the service contexts of a request or reply stand behind what else its header says, as from GIOP 1.2 on,
+    /// and its body is aligned. Of a supported version, so that one octet says it.
+    #[inline]
+    pub(crate) const fn has_contexts_last(self) -> bool {
+        self.minor >= Self::V1_2.minor
+    }
 }
 
 impl fmt::Display for Version {

@@ -6,7 +6,12 @@ use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
 use crate::limits::Limits;
 use bytes::{Buf, Bytes, BytesMut};
 use std::sync::Arc;
+use usual::Usual;
 use zorb_cdr::{ByteOrder, Decoder, Endian, Frame, WireFormat};
+
+mod usual;
+
+pub use usual::Lone;
 
 /// Octets of a Fragment's own headers in GIOP 1.2: message header and request id.
 const FRAGMENT_1_2_PREFIX: usize = HEADER_LEN + 4;
@@ -51,6 +56,8 @@ pub struct Reader {
     skip: usize,
     /// Octets of the last message if it was a large one, since another one like it may follow; 0 otherwise.
     expected: usize,
+    /// The header of the last message that was not in fragments: the next one is mostly like it.
+    usual: Usual,
 }
 
 impl Reader {
@@ -85,6 +92,7 @@ impl Reader {
             skips_too_large: false,
             skip: 0,
             expected: 0,
+            usual: Usual::FIRST,
         }
     }
 
@@ -98,12 +106,14 @@ impl Reader {
     }
 
     /// Where the adapter appends what it receives.
+    #[inline]
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
     }
 
     /// Whether the buffer holds nothing, so that it can be lent to another connection.
     #[must_use]
+    #[inline]
     pub fn is_idle(&self) -> bool {
         self.buffer.is_empty()
     }
@@ -143,7 +153,15 @@ impl Reader {
     ///
     /// # Errors
     /// When the message that has begun breaks the protocol or a limit; nothing is allocated then.
+    #[inline]
     pub fn reserve(&mut self) -> Result<(), ProtocolError> {
+        if self.has_room() {
+            return Ok(());
+        }
+        self.make_room()
+    }
+
+    fn make_room(&mut self) -> Result<(), ProtocolError> {
         if self.buffer.is_empty() {
             if self.whole == 0 {
                 self.put(buffers::take_receive());
@@ -215,6 +233,7 @@ impl Reader {
         }
     }
 
+    #[inline]
     fn spare(&self) -> usize {
         self.buffer.capacity().saturating_sub(self.buffer.len())
     }
@@ -225,7 +244,10 @@ impl Reader {
         let Some(octets) = self.buffer.first_chunk::<HEADER_LEN>() else {
             return self.peek_short();
         };
-        let header = MessageHeader::parse(octets)?;
+        let header = match self.usual.read(octets) {
+            Some(header) => header,
+            None => MessageHeader::parse(octets)?,
+        };
         Ok(Some((header, self.wanted(header)?)))
     }
 
@@ -286,7 +308,22 @@ impl Reader {
     ///
     /// # Errors
     /// As [`next`](Self::next).
+    #[inline]
     pub fn next_seeing(
+        &mut self,
+        see: impl FnMut(&MessageHeader, &[u8]),
+    ) -> Result<Option<Message>, ProtocolError> {
+        let Some((header, octets)) = self.plain() else {
+            return self.next_of_any(see);
+        };
+        self.expected = 0;
+        Ok(Some(Message {
+            header,
+            frame: Frame::new(self.buffer.split_to(octets).freeze()),
+        }))
+    }
+
+    fn next_of_any(
         &mut self,
         mut see: impl FnMut(&MessageHeader, &[u8]),
     ) -> Result<Option<Message>, ProtocolError> {
@@ -309,6 +346,12 @@ impl Reader {
                 return Ok(None);
             }
             let octets = self.buffer.split_to(wanted);
+            if header.kind != MessageKind::Fragment
+                && !header.more_fragments
+                && let Some(first) = octets.first_chunk()
+            {
+                self.usual = Usual::of(first, header);
+            }
             self.expected = match wanted > Self::READ_OCTETS {
                 true => wanted.min(Self::MAX_EXPECTED),
                 false => 0,
@@ -498,6 +541,7 @@ impl Partial {
 }
 
 /// Octets of the whole message, header included.
+#[inline]
 fn total(header: MessageHeader) -> usize {
     usize::try_from(header.size)
         .unwrap_or(usize::MAX)

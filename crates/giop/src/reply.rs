@@ -5,7 +5,9 @@ use crate::error::ProtocolError;
 use crate::exception::SystemException;
 use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
 use crate::request::{BODY_ALIGNMENT, aligned_body, finish, seal, write_contexts, write_header};
-use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, Encoder, Gather};
+use zorb_cdr::{
+    BigEndian, ByteOrder, DecodeError, Decoder, EncodeError, Encoder, Endian, Gather, LittleEndian,
+};
 
 /// Octets before the body of a reply without service contexts: the message's header, the number of contexts, request
 /// id and status. As a multiple of 8 it is where a body of GIOP 1.2 begins.
@@ -83,14 +85,29 @@ impl<'a> ReplyHeader<'a> {
     /// As [`read`](Self::read).
     #[inline]
     pub fn head(message: &'a Message) -> Result<(u32, ReplyStatus, usize), ProtocolError> {
-        let usual = by_order!(message.header.endian, O => Self::read_usual::<O>(message));
+        let usual = match message.frame.fragment_starts() {
+            [] => Self::head_of(&message.header, message.frame.octets()),
+            _ => None,
+        };
         match usual {
-            Some(header) => Ok((header.request_id, header.status, header.body)),
+            Some(head) => Ok(head),
             None => {
                 let header = by_order!(message.header.endian, O => Self::read_in::<O>(message))?;
                 Ok((header.request_id, header.status, header.body))
             }
         }
+    }
+
+    /// The same of a reply that is looked at where it was received ([`Reader::lone`](crate::Reader::lone)), with its
+    /// message's header; `None` for one with service contexts, and for what only [`read`](Self::read) can say more of.
+    #[inline]
+    #[must_use]
+    pub fn head_of(header: &MessageHeader, octets: &[u8]) -> Option<(u32, ReplyStatus, usize)> {
+        let (id, status) = match header.endian {
+            Endian::Big => id_and_status::<BigEndian>(header.version, octets),
+            Endian::Little => id_and_status::<LittleEndian>(header.version, octets),
+        }?;
+        Some((id, ReplyStatus::from_u32(status).ok()?, HEADER_OCTETS))
     }
 
     /// The header of a reply in one piece without service contexts, which is of fixed size in every version; `None`
@@ -100,21 +117,15 @@ impl<'a> ReplyHeader<'a> {
         if !message.frame.fragment_starts().is_empty() {
             return None;
         }
-        let octets = message.frame.octets().get(HEADER_LEN..)?;
-        let words = octets.first_chunk::<{ HEADER_OCTETS - HEADER_LEN }>()?;
-        let [a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3] = *words;
-        let (a, b, c) = ([a0, a1, a2, a3], [b0, b1, b2, b3], [c0, c1, c2, c3]);
-        let (contexts, behind, id, status) = if message.header.version >= Version::V1_2 {
-            (c, HEADER_OCTETS, a, b)
-        } else {
-            (a, HEADER_LEN.saturating_add(a.len()), b, c)
+        let version = message.header.version;
+        let (request_id, status) = id_and_status::<O>(version, message.frame.octets())?;
+        let behind = match version.has_contexts_last() {
+            true => HEADER_OCTETS,
+            false => HEADER_LEN.saturating_add(4),
         };
-        if O::load_u32(contexts) != 0 {
-            return None;
-        }
         Some(Self {
-            request_id: O::load_u32(id),
-            status: ReplyStatus::from_u32(O::load_u32(status)).ok()?,
+            request_id,
+            status: ReplyStatus::from_u32(status).ok()?,
             contexts: ServiceContexts::none::<O>(message, behind),
             body: HEADER_OCTETS,
         })
@@ -146,6 +157,20 @@ impl<'a> ReplyHeader<'a> {
             })
         }
     }
+}
+
+/// What stands in the fixed places of a reply without service contexts; nothing of one that has any.
+#[inline]
+fn id_and_status<O: ByteOrder>(version: Version, octets: &[u8]) -> Option<(u32, u32)> {
+    let words = octets.first_chunk::<HEADER_OCTETS>()?;
+    let (_, words) = words.split_last_chunk::<{ HEADER_OCTETS - HEADER_LEN }>()?;
+    let [a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3] = *words;
+    let (a, b, c) = ([a0, a1, a2, a3], [b0, b1, b2, b3], [c0, c1, c2, c3]);
+    let (contexts, id, status) = match version.has_contexts_last() {
+        true => (c, a, b),
+        false => (a, b, c),
+    };
+    (O::load_u32(contexts) == 0).then(|| (O::load_u32(id), O::load_u32(status)))
 }
 
 /// What a Reply is made of, but for its body.
@@ -238,7 +263,7 @@ pub fn read_system_exception<O: ByteOrder>(
 mod tests {
     use super::*;
     use bytes::Bytes;
-    use zorb_cdr::{BigEndian, Frame, LittleEndian, WireFormat};
+    use zorb_cdr::{Frame, WireFormat};
 
     fn is_read_alike<O: ByteOrder>(octets: &[u8]) -> bool {
         let header = MessageHeader::parse(octets.first_chunk().unwrap()).unwrap();
