@@ -69,6 +69,7 @@ macro_rules! near {
                 typedef sequence<double, 3> Few;
                 typedef sequence<octet, 4> FewOctets;
                 typedef long Three[3];
+                typedef octet Large[1048576];
                 struct Person { string name; };
                 exception Refused { string why; };
 
@@ -89,6 +90,7 @@ macro_rules! near {
                     unsigned long long named(in Data mark, in Person n);
                     unsigned long long letter(in Data mark, in char c);
                     unsigned long long whatever(in Data mark, in any a);
+                    unsigned long long weigh(in Data mark, in Large l);
 
                     Point middle();
                     string no_text();
@@ -240,6 +242,11 @@ impl Thing for Servant {
     }
 
     async fn whatever(&self, mark: OctetsRef<'_>, _: &zorb::Any) -> Result<u64, SystemException> {
+        Ok(address(&mark))
+    }
+
+    async fn weigh(&self, mark: OctetsRef<'_>, l: &[u8; 1 << 20]) -> Result<u64, SystemException> {
+        assert!(l.iter().all(|octet| *octet == 3));
         Ok(address(&mark))
     }
 
@@ -454,6 +461,29 @@ async fn types_of_the_same_idl_that_are_others_travel_in_messages() {
     }
     // What the two have in common may be handed over.
     assert_eq!(in_time(near.at(&mark)).await.unwrap(), address(&mark));
+}
+
+#[test]
+fn an_array_of_a_megabyte_is_an_argument_on_a_thread_of_two() {
+    let large: Box<[u8; 1 << 20]> = vec![3; 1 << 20].try_into().unwrap();
+    let calls = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let home = home().await;
+            let mark = Bytes::from(vec![7; 4_000]);
+            for (thing, by_message) in [(&home.near, false), (&home.far, true)] {
+                for _ in 0..2 {
+                    let at = in_time(thing.weigh(&mark, &large)).await.unwrap();
+                    assert_eq!(at != address(&mark), by_message);
+                }
+            }
+        });
+    };
+    let small = std::thread::Builder::new().stack_size(2 << 20);
+    small.spawn(calls).unwrap().join().unwrap();
 }
 
 macro_rules! counter {

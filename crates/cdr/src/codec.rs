@@ -6,7 +6,7 @@ use crate::{
     text::count_units,
     traits::{decode_array, decode_run, encode_run, load_all, not_fixed, store_all},
 };
-use alloc::{borrow::Cow, string::String, vec::Vec};
+use alloc::{borrow::Cow, boxed::Box, string::String, vec::Vec};
 use bytes::Bytes;
 use core::{borrow::Borrow, fmt, marker::PhantomData};
 
@@ -390,6 +390,26 @@ impl<C: Codec, const N: usize> Codec for Array<C, N> {
     #[inline(always)]
     fn decode_fixed<O: ByteOrder>(window: &mut Window<'_>) -> Self::Value {
         C::decode_fixed_array::<O, N>(window)
+    }
+}
+
+impl<C: Codec, const N: usize> Array<C, N> {
+    /// As [`decode`](Codec::decode), of an array that is too large for the stack, on which it never is.
+    ///
+    /// # Errors
+    /// What is wrong with the octets. If they are too few nothing is allocated.
+    #[doc(hidden)]
+    pub fn decode_boxed<O: ByteOrder>(
+        decoder: &mut Decoder<'_, O>,
+    ) -> Result<Box<[C::Value; N]>, DecodeError> {
+        let (needed, left) = (Self::MIN_SIZE, decoder.unowed(0));
+        if needed > left {
+            return Err(decoder.error(DecodeErrorKind::Truncated { needed, left }));
+        }
+        let mut values = Vec::new();
+        C::decode_into(decoder, N, &mut values)?;
+        let values = values.into_boxed_slice().try_into();
+        values.map_err(|_| decoder.error(DecodeErrorKind::NoMemory { count: N }))
     }
 }
 

@@ -6,9 +6,9 @@ use bytes::{Bytes, BytesMut};
 use common::*;
 use std::borrow::Cow;
 use zorb_cdr::{
-    Array, BigEndian, BoundedSeq, BoundedStr, ByteOrder, Dec, Decode, DecodeError, DecodeErrorKind,
-    Decoder, Enc, EncodeErrorKind, Encoder, Frame, Gather, KEEP_SHARES_FROM, Limits, LittleEndian,
-    NativeEndian, Octets, OctetsRef, SHARE_FROM, Seq, cdr_struct,
+    Array, BigEndian, BoundedSeq, BoundedStr, ByteOrder, Codec, Dec, Decode, DecodeError,
+    DecodeErrorKind, Decoder, Enc, EncodeErrorKind, Encoder, Frame, Gather, KEEP_SHARES_FROM,
+    Limits, LittleEndian, NativeEndian, Octets, OctetsRef, SHARE_FROM, Seq, cdr_struct,
 };
 
 /// A struct that contains itself, as IDL allows through a sequence.
@@ -69,6 +69,35 @@ fn an_array_has_no_count() {
     assert!(decode::<BigEndian, [u64; 2]>(&[0; 15], modern()).is_err());
     assert!(decode::<BigEndian, [String; 2]>(&[0, 0, 0, 1, 0], modern()).is_err());
     assert_eq!(big(&[1_u32; 0]), []);
+}
+
+#[test]
+fn an_array_in_a_box_is_read_as_any_other_and_only_when_it_is_there() {
+    fn boxed<C: Codec, const N: usize>(octets: &[u8]) -> Result<Box<[C::Value; N]>, DecodeError> {
+        let mut d = Decoder::<BigEndian>::from_slice(octets, modern());
+        let read = Array::<C, N>::decode_boxed(&mut d)?;
+        assert_eq!(d.remaining(), 0);
+        Ok(read)
+    }
+    assert_eq!(*boxed::<u16, 2>(&[0, 1, 0, 2]).unwrap(), [1, 2]);
+    let pairs = boxed::<[u16; 2], 2>(&[0, 1, 0, 2, 0, 3, 0, 4]);
+    assert_eq!(*pairs.unwrap(), [[1, 2], [3, 4]]);
+    let names = [String::from("a"), String::from("b")];
+    assert_eq!(
+        *boxed::<BoundedStr<5>, 2>(&big(&names)[..14]).unwrap(),
+        names
+    );
+    // As many as there are, or the process would end here for want of memory.
+    let short = boxed::<u64, { 1 << 40 }>(&[0; 15]).unwrap_err();
+    assert!(matches!(
+        short.kind(),
+        DecodeErrorKind::Truncated { left: 15, .. }
+    ));
+    let long = boxed::<BoundedStr<0>, 2>(&big(&names)).unwrap_err();
+    assert!(matches!(
+        long.kind(),
+        DecodeErrorKind::BoundExceeded { bound: 0, .. }
+    ));
 }
 
 #[test]

@@ -6,8 +6,8 @@ pub use crate::local::LocalCodec;
 pub use crate::poa::InterfaceSkeleton;
 pub use crate::signature::{
     BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, Give,
-    GiveAll, Given, Group, Held, HeldOctets, Method, Parameter, Parameters, RecycledSeq, Results,
-    Returned, Settle, Taken, upcall,
+    GiveAll, Given, Group, Held, HeldOctets, LargeArray, Method, Parameter, Parameters,
+    RecycledSeq, Results, Returned, Settle, Taken, upcall,
 };
 pub use crate::value::{
     AbstractCodec, Behaviour, Caster, State, VALUE_BASE, ValueCodec, ValueInfo,

@@ -6,6 +6,10 @@ use quote::quote;
 use super::Generator;
 use crate::model::{Basic, DefKind, ScopeId, Type};
 
+/// Octets of an array from which on a skeleton has it in a box. On its way to the servant an argument is moved about ten
+/// times, and where nothing is optimised each time is another place on a stack, which may be of 2 MB.
+const LARGE_OCTETS: u64 = 16 << 10;
+
 /// How a value travels.
 pub(super) struct Codec {
     pub(super) tokens: TokenStream,
@@ -49,6 +53,26 @@ impl Generator<'_> {
                 Int8 | Short | UShort | Long | ULong | LongLong | ULongLong | Float | Double
             )
         )
+    }
+
+    /// Octets of a value in memory, about, and without those that it refers to.
+    fn octets_of(&self, ty: &Type) -> u64 {
+        use Basic::{
+            Boolean, Char, Double, Float, Int8, Long, LongDouble, LongLong, Octet, Short, ULong,
+            ULongLong, UShort, WideChar,
+        };
+        match self.model.unaliased(ty) {
+            Type::Basic(Boolean | Char | Octet | Int8) => 1,
+            Type::Basic(Short | UShort | WideChar) => 2,
+            Type::Basic(Long | ULong | Float) => 4,
+            Type::Basic(LongLong | ULongLong | Double) => 8,
+            Type::Basic(LongDouble) => 16,
+            Type::Array(element, length) => {
+                self.octets_of(element).saturating_mul(u64::from(*length))
+            }
+            // Text and sequences take so many. Structs may take more: theirs are large in large arrays.
+            _ => 24,
+        }
     }
 
     /// Types that are handed over as they are: small, and without anything behind them.
@@ -380,6 +404,11 @@ impl Generator<'_> {
                 let element = self.codec(from, element).tokens;
                 let bound = bound.map(Literal::u32_unsuffixed).into_iter();
                 quote!(#private::RecycledSeq<#element #(, #bound)*>)
+            }
+            Type::Array(element, length) if self.octets_of(ty) >= LARGE_OCTETS => {
+                let element = self.codec(from, element).tokens;
+                let length = Literal::u32_unsuffixed(*length);
+                quote!(#private::LargeArray<#element, #length>)
             }
             _ => {
                 let lent = self.lent(from, ty);

@@ -7,7 +7,7 @@
 
 use super::parameters::{
     BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue,
-    Parameter, Parameters, RecycledSeq, Taken,
+    LargeArray, Parameter, Parameters, RecycledSeq, Taken,
 };
 use super::results::Results;
 use super::{Held, HeldOctets};
@@ -172,6 +172,20 @@ where
     #[inline]
     fn give(&self, _: &Orb) -> Result<T, EncodeError> {
         Ok(T::clone(self))
+    }
+}
+
+impl<T, const N: usize> Give<LargeArray<T, N>> for &[T; N]
+where
+    T: Encode + for<'de> Decode<'de> + Clone + Send + 'static,
+{
+    #[inline]
+    fn give(&self, _: &Orb) -> Result<Box<[T; N]>, EncodeError> {
+        // Never on the stack.
+        let copied = self.to_vec().into_boxed_slice();
+        copied
+            .try_into()
+            .map_err(|_| EncodeErrorKind::TooLong { found: N }.into())
     }
 }
 

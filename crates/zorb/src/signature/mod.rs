@@ -20,7 +20,7 @@ pub use given::{Give, GiveAll, Returned, Settle};
 pub use held::{Held, HeldOctets};
 pub use parameters::{
     BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, Given,
-    Parameter, Parameters, RecycledSeq, Taken,
+    LargeArray, Parameter, Parameters, RecycledSeq, Taken,
 };
 pub use results::{Group, Results};
 pub use upcall::{Method, upcall};

@@ -5,7 +5,9 @@ use crate::context::Context;
 use core::borrow::Borrow;
 use core::marker::PhantomData;
 use std::borrow::Cow;
-use zorb_cdr::{BoundedOctets, ByteOrder, Codec, Decode, DecodeError, Decoder, Number, OctetsRef};
+use zorb_cdr::{
+    Array, BoundedOctets, ByteOrder, Codec, Decode, DecodeError, Decoder, Number, OctetsRef,
+};
 use zorb_poa::{Numbers, Recycled, RecycledText};
 
 /// One parameter of a servant's method. Those that implement it are names only, of which there are no values.
@@ -109,6 +111,36 @@ where
     #[inline(always)]
     fn lend(owned: &mut C::Value) -> &B {
         (*owned).borrow()
+    }
+}
+
+/// `C[N]` of so many octets that it must not be on the stack, where an argument is more than once on its way.
+#[derive(Debug)]
+pub struct LargeArray<C, const N: usize>(PhantomData<C>);
+
+impl<C, const N: usize> Parameter for LargeArray<C, N>
+where
+    C: Codec<Value: Send + 'static> + 'static,
+{
+    type Decoded<'m> = Box<[C::Value; N]>;
+    type Owned = Box<[C::Value; N]>;
+    type Passed<'a> = &'a [C::Value; N];
+
+    #[inline]
+    fn decode<'m, O: ByteOrder>(
+        decoder: &mut Decoder<'m, O>,
+    ) -> Result<Self::Decoded<'m>, DecodeError> {
+        Array::<C, N>::decode_boxed(decoder)
+    }
+
+    #[inline(always)]
+    fn pass<'a, 'm: 'a>(decoded: &'a mut Self::Decoded<'m>) -> Self::Passed<'a> {
+        decoded
+    }
+
+    #[inline(always)]
+    fn lend(owned: &mut Self::Owned) -> Self::Passed<'_> {
+        owned
     }
 }
 
