@@ -75,7 +75,7 @@ pub(crate) fn measure(
     let warning = if options.quick {
         None
     } else {
-        quiet::wait().err()
+        quiet::wait().warning
     };
     let mut results = Results {
         machine: Machine::here(),

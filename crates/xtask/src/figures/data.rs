@@ -1,7 +1,7 @@
 //! What an experiment measured, as it is kept: tidy, so that every picture can be drawn again without measuring.
 
 use crate::measure::machine::Machine;
-use crate::measure::statistics::quantile;
+use crate::measure::statistics::{quantile, three_digits};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -24,6 +24,9 @@ pub(crate) struct Point {
     /// The median over the rounds of what a hundredth of the calls took longer than.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) p99: Option<f64>,
+    /// Octets that a round sent, the median over the rounds, where it is told by what is sent and not by calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sent: Option<f64>,
     /// How many rounds there are a value of; 0 in data of before that was kept.
     #[serde(default)]
     pub(crate) rounds: usize,
@@ -40,10 +43,31 @@ pub(crate) struct Data {
     pub(crate) quick: bool,
     /// Who is missing, and why.
     pub(crate) missing: Vec<String>,
+    /// CPUs that others used right before this was measured; not known in data of before that was looked at. The load
+    /// average tells of our own programs of a minute ago.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) others: Option<f64>,
     /// What was not as it has to be when this was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<String>,
     pub(crate) points: Vec<Point>,
+}
+
+impl Point {
+    /// The median, and the quartiles behind it where they can be told from it: `15.4 (14.9–16.1)`.
+    pub(crate) fn told(&self) -> String {
+        self.told_times(1.0)
+    }
+
+    /// The same in a unit of which there are so many in one.
+    pub(crate) fn told_times(&self, times: f64) -> String {
+        let [value, low, high] =
+            [self.value, self.low, self.high].map(|value| three_digits(times * value));
+        match low == value && high == value {
+            true => value,
+            false => format!("{value} ({low}–{high})"),
+        }
+    }
 }
 
 impl Data {
@@ -60,10 +84,19 @@ impl Data {
 
     /// The median under a label.
     pub(crate) fn under(&self, panel: &str, series: &str, label: &str) -> Option<f64> {
-        let found = self
-            .of(panel)
-            .find(|p| p.series == series && p.label.as_deref() == Some(label));
-        found.map(|point| point.value)
+        self.point_under(panel, series, label)
+            .map(|point| point.value)
+    }
+
+    /// Everything that is known under a label.
+    pub(crate) fn point_under<'a>(
+        &'a self,
+        panel: &'a str,
+        series: &str,
+        label: &str,
+    ) -> Option<&'a Point> {
+        self.of(panel)
+            .find(|p| p.series == series && p.label.as_deref() == Some(label))
     }
 
     /// The medians of a series from left to right.
@@ -105,8 +138,12 @@ impl Data {
             }
             _ => String::new(),
         };
+        let before = match self.others {
+            Some(used) => format!("others used {used:.2} CPUs before the run"),
+            None => format!("load before the run {load}"),
+        };
         format!(
-            "{quick}{date} UTC, {commit}, {}. {cpu}, {cpus} CPUs, {kernel}, load before the run {load}.{omniorb}{missing}{warnings}",
+            "{quick}{date} UTC, {commit}, {}. {cpu}, {cpus} CPUs, {kernel}, {before}.{omniorb}{missing}{warnings}",
             self.told_rounds()
         )
     }
@@ -176,26 +213,56 @@ pub(crate) struct Place {
 /// Values of many rounds, until they are points.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
-    cells: Vec<(Place, Vec<f64>, Vec<f64>)>,
+    cells: Vec<Cell>,
+}
+
+/// What all rounds said of a place.
+#[derive(Debug)]
+struct Cell {
+    place: Place,
+    values: Vec<f64>,
+    p99s: Vec<f64>,
+    sent: Vec<f64>,
 }
 
 impl Collected {
     /// One round's value, and what a hundredth of its calls took longer than.
     pub(crate) fn add(&mut self, place: Place, value: f64, p99: Option<f64>) {
-        let found = self.cells.iter().position(|(at, ..)| *at == place);
-        let cell = found.unwrap_or_else(|| {
-            self.cells.push((place, Vec::new(), Vec::new()));
+        let cell = self.cell(place);
+        cell.values.push(value);
+        cell.p99s.extend(p99);
+    }
+
+    /// One round's rate, and the octets that it is of.
+    pub(crate) fn add_sent(&mut self, place: Place, rate: f64, octets: f64) {
+        let cell = self.cell(place);
+        cell.values.push(rate);
+        cell.sent.push(octets);
+    }
+
+    fn cell(&mut self, place: Place) -> &mut Cell {
+        let found = self.cells.iter().position(|cell| cell.place == place);
+        let at = found.unwrap_or_else(|| {
+            self.cells.push(Cell {
+                place,
+                values: Vec::new(),
+                p99s: Vec::new(),
+                sent: Vec::new(),
+            });
             self.cells.len() - 1
         });
-        if let Some((_, values, p99s)) = self.cells.get_mut(cell) {
-            values.push(value);
-            p99s.extend(p99);
-        }
+        &mut self.cells[at]
     }
 
     /// Medians and quartiles, in the order of panels, series and places.
     pub(crate) fn points(self) -> Vec<Point> {
-        let point = |(place, values, p99s): (Place, Vec<f64>, Vec<f64>)| {
+        let point = |cell: Cell| {
+            let Cell {
+                place,
+                values,
+                p99s,
+                sent,
+            } = cell;
             let at = |part| quantile(&values, part);
             Some(Point {
                 panel: place.panel,
@@ -206,6 +273,7 @@ impl Collected {
                 low: at(0.25)?,
                 high: at(0.75)?,
                 p99: quantile(&p99s, 0.5),
+                sent: quantile(&sent, 0.5),
                 rounds: values.len(),
                 unit: place.unit.to_owned(),
             })
@@ -236,6 +304,7 @@ pub(crate) mod tests {
                 low: value,
                 high: value,
                 p99: None,
+                sent: None,
                 rounds: 5,
                 unit: "µs".to_owned(),
             };
@@ -255,6 +324,7 @@ pub(crate) mod tests {
             rounds: 5,
             quick: false,
             missing: Vec::new(),
+            others: None,
             warnings: Vec::new(),
             points: points.iter().map(point).collect(),
         }
@@ -277,8 +347,12 @@ pub(crate) mod tests {
             collected.add(place(1.0), value, Some(10.0 * value));
         }
         collected.add(place(0.5), 7.0, None);
+        for octets in [3e6, 1e6, 2e6] {
+            collected.add_sent(place(9.0), 100.0, octets);
+        }
         let points = collected.points();
-        assert_eq!(points.len(), 2);
+        assert_eq!(points.len(), 3);
+        assert_eq!((points[2].sent, points[1].sent), (Some(2e6), None));
         assert_eq!(
             (points[0].x, points[0].value, points[0].p99),
             (0.5, 7.0, None)
@@ -292,6 +366,21 @@ pub(crate) mod tests {
         } = points[1];
         assert_eq!((low, value, high, p99), (2.0, 3.0, 4.0, Some(30.0)));
         assert_eq!((points[0].rounds, points[1].rounds), (1, 5));
+    }
+
+    #[test]
+    fn quartiles_are_told_where_they_are_others_than_the_median() {
+        let point = |low, high| Point {
+            low,
+            high,
+            ..data(&[("p", "zorb", 1.0, None, 0.0154)]).points.remove(0)
+        };
+        assert_eq!(
+            point(0.0149, 0.0161).told_times(1_000.0),
+            "15.4 (14.9–16.1)"
+        );
+        assert_eq!(point(0.01541, 0.01542).told_times(1_000.0), "15.4");
+        assert_eq!(point(0.0154, 0.0154).told(), "0.0154");
     }
 
     #[test]
@@ -326,6 +415,8 @@ pub(crate) mod tests {
         let mut data = data(&[]);
         let caption = data.caption();
         assert!(!caption.contains("issing") && !caption.contains("arning"));
+        assert!(caption.contains("load before the run 0.1"), "{caption}");
+        data.others = Some(0.034);
         data.warnings.push("others used 1.2 CPUs".to_owned());
         data.missing.push("omniORB (not installed)".to_owned());
         let caption = data.caption();
@@ -334,6 +425,7 @@ pub(crate) mod tests {
             "Warning: others used 1.2 CPUs.",
             "0123456789ab",
             "Some CPU, 2 CPUs",
+            "others used 0.03 CPUs before the run",
         ] {
             assert!(caption.contains(words), "{caption}");
         }

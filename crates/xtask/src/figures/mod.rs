@@ -66,10 +66,12 @@ const EXPERIMENTS: [Experiment; 8] = [
 
 /// What an experiment has on the page below its pictures: tables of its data.
 fn tables(experiment: &Experiment, data: &Data) -> String {
-    if experiment.name == profiles::EXPERIMENT.name {
-        return profiles::tables(data);
+    match experiment.name {
+        name if name == profiles::EXPERIMENT.name => profiles::tables(data),
+        name if name == white_box::EXPERIMENT.name => white_box::tables(data),
+        name if name == throughput::EXPERIMENT.name => throughput::tables(data),
+        _ => String::new(),
     }
-    String::new()
 }
 
 /// Rounds of a run for figures, all of which take some twenty minutes, and of a quick one.
@@ -219,8 +221,7 @@ fn ready(options: &Options) -> Result<Session, String> {
 
 fn one(session: &Session, out: &Out, experiment: &Experiment) -> Done {
     // A quick look is no measurement, and is had on machines that are never quiet.
-    let waited = session.pick(quiet::wait as fn() -> _, || Ok(()))();
-    let warnings = Vec::from_iter(waited.err());
+    let others = session.pick(quiet::wait as fn() -> _, quiet::look)();
     let machine = Machine::here();
     session.begin(experiment.name);
     let measured = (experiment.measure)(session);
@@ -231,7 +232,8 @@ fn one(session: &Session, out: &Out, experiment: &Experiment) -> Done {
         rounds: session.rounds,
         quick: session.quick,
         missing,
-        warnings,
+        others: others.used,
+        warnings: Vec::from_iter(others.warning),
         points: measured?,
     };
     data.write(&out.data(experiment.name))?;

@@ -102,6 +102,19 @@ impl Session {
         Ok(())
     }
 
+    /// Has everybody do once what is not measured.
+    ///
+    /// # Errors
+    /// The first one of `one`.
+    pub(crate) fn set_up<C>(
+        &self,
+        what: &str,
+        contenders: &mut [C],
+        mut one: impl FnMut(&mut C) -> Result<(), String>,
+    ) -> Result<(), String> {
+        self.once(what, &[()], contenders, |(), contender| one(contender))
+    }
+
     /// Asks everybody for every point, round by round, in another order each time: a machine that drifts does so for
     /// all of them. `one` is told the point and who is asked.
     ///

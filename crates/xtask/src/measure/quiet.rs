@@ -9,18 +9,26 @@ const QUIET: f64 = 0.1;
 /// What is called a while here, in which that is looked at; and how many in a row have to be quiet.
 const WHILE: Duration = Duration::from_secs(1);
 const IN_A_ROW: usize = 3;
+/// How long is looked where nobody waits.
+const MOMENT: Duration = Duration::from_millis(200);
 /// Whiles after which waiting is given up, five minutes together: a build is over by then, and what is not by then may
 /// never be.
 const PATIENCE: usize = 300;
+
+/// What was seen of others before a measurement.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Others {
+    /// CPUs that they used, on average of the last whiles; nothing where the kernel does not say.
+    pub(crate) used: Option<f64>,
+    /// That there was no quiet, for whoever reads what is measured.
+    pub(crate) warning: Option<String>,
+}
 
 /// Waits until others use hardly anything of the CPUs, and says so on the terminal if that takes longer than it takes to
 /// see it. What the load average of the last minute is does not matter: it tells of what was before.
 ///
 /// Blocks the thread for three seconds at least, for five minutes at most.
-///
-/// # Errors
-/// There was no quiet: a warning, for whoever reads what is measured.
-pub(crate) fn wait() -> Result<(), String> {
+pub(crate) fn wait() -> Others {
     let mut before = times();
     let mut told = false;
     let used = || {
@@ -28,9 +36,7 @@ pub(crate) fn wait() -> Result<(), String> {
         let after = times();
         let used = before.zip(after).map(|(before, after)| after.since(before));
         before = after;
-        // Where the kernel does not say, nothing can be waited for.
-        let used = used.unwrap_or(0.0);
-        if used > QUIET && !told {
+        if let Some(used) = used.filter(|used| *used > QUIET && !told) {
             told = true;
             eprintln!("waiting for others to be done: they use {used:.1} CPUs");
         }
@@ -39,21 +45,47 @@ pub(crate) fn wait() -> Result<(), String> {
     settled(used)
 }
 
+/// What others use for a moment, which is not waited to end: for a look, not for figures.
+///
+/// Blocks the thread for a fifth of a second.
+pub(crate) fn look() -> Others {
+    let before = times();
+    sleep(MOMENT);
+    let used = before.zip(times());
+    Others {
+        used: used.map(|(before, after)| after.since(before)),
+        warning: None,
+    }
+}
+
 /// Asks what is used until that is little for long enough, or for too long.
-fn settled(mut used: impl FnMut() -> f64) -> Result<(), String> {
-    let mut quiet = 0;
-    let mut last = 0.0;
+fn settled(mut used: impl FnMut() -> Option<f64>) -> Others {
+    let mut quiet = Vec::new();
+    let mut last = None;
     for _ in 0..PATIENCE {
         last = used();
-        quiet = if last > QUIET { 0 } else { quiet + 1 };
-        if quiet == IN_A_ROW {
-            return Ok(());
+        // Where the kernel does not say, nothing can be waited for.
+        match last.filter(|used| *used > QUIET) {
+            Some(_) => quiet.clear(),
+            None => quiet.push(last),
+        }
+        if quiet.len() == IN_A_ROW {
+            let sum: Option<f64> = quiet.into_iter().sum();
+            return Others {
+                used: sum.map(|sum| sum / IN_A_ROW as f64),
+                warning: None,
+            };
         }
     }
-    Err(format!(
-        "others did not let go of the CPUs within {} s, and used {last:.1} of them when measuring began",
-        PATIENCE as u64 * WHILE.as_secs()
-    ))
+    let warning = format!(
+        "others did not let go of the CPUs within {} s, and used {:.1} of them when measuring began",
+        PATIENCE as u64 * WHILE.as_secs(),
+        last.unwrap_or_default()
+    );
+    Others {
+        used: last,
+        warning: Some(warning),
+    }
 }
 
 /// Ticks of all CPUs, since the machine started.
@@ -100,8 +132,10 @@ mod tests {
 
     #[test]
     fn measuring_begins_when_it_has_been_quiet_for_long_enough() {
-        let mut used = [1.9, 0.0, 0.02, 0.4, 0.0, 0.05, 0.0, 9.0].into_iter();
-        assert_eq!(settled(|| used.next().unwrap()), Ok(()));
+        let mut used = [1.9, 0.0, 0.02, 0.4, 0.0, 0.06, 0.03, 9.0].into_iter();
+        let others = settled(|| used.next());
+        assert!((others.used.unwrap() - 0.03).abs() < 1e-9, "{others:?}");
+        assert_eq!(others.warning, None);
         // Three in a row, and no more was asked.
         assert_eq!(used.next(), Some(9.0));
     }
@@ -109,16 +143,21 @@ mod tests {
     #[test]
     fn waiting_is_given_up_with_a_warning() {
         let mut asked = 0;
-        let why = settled(|| {
+        let others = settled(|| {
             asked += 1;
-            1.25
+            Some(1.25)
         });
-        assert_eq!(asked, PATIENCE);
-        let why = why.unwrap_err();
+        assert_eq!((asked, others.used), (PATIENCE, Some(1.25)));
+        let why = others.warning.unwrap();
         assert!(
             why.contains("300 s") && why.contains("1.2 of them"),
             "{why}"
         );
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_say_is_not_waited_for() {
+        assert_eq!(settled(|| None), Others::default());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::figures::chart::axis::Side;
 use crate::figures::chart::legend::{self, Place};
 use crate::figures::chart::style::{self, Style};
-use crate::figures::chart::{Chart, Kind, Panel, panel};
+use crate::figures::chart::{Chart, Kind, Panel, Spread, panel};
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::{
@@ -131,7 +131,6 @@ fn signs(chart: &Chart) -> String {
             spread |= mark.low < mark.high;
             p99 |= mark.p99.is_some();
         }
-        spread |= panel.whole.iter().any(|mark| mark.low < mark.high);
         (panel.kind, spread, p99)
     };
     let all: Vec<_> = chart.panels.iter().map(marks).collect();
@@ -145,8 +144,14 @@ fn signs(chart: &Chart) -> String {
     if any(Kind::Lines, |panel| panel.2) {
         words.push("thin line: 99th percentile");
     }
-    if any(Kind::Stacked, |panel| panel.1) && chart.panels.iter().any(|p| !p.whole.is_empty()) {
+    let shows = |spread: Spread| chart.panels.iter().any(|p| p.shows_spread_of(&spread));
+    if shows(Spread::Whole(Vec::new())) {
         words.push("whisker: quartiles of the whole over the rounds");
+    }
+    if shows(Spread::Parts) {
+        words.push(
+            "parts: medians of the rounds; whisker at the upper end of a part: quartiles of that part",
+        );
     }
     if any(Kind::Bars, |panel| panel.1) {
         words.push("bar: median of the rounds; whisker: their quartiles");

@@ -32,8 +32,8 @@ pub(crate) struct Panel {
     pub(crate) y: Axis,
     pub(crate) kind: Kind,
     pub(crate) series: Vec<Series>,
-    /// What stacked bars are as a whole, where that has been measured too; its quartiles are shown.
-    pub(crate) whole: Vec<Mark>,
+    /// What of stacked bars is shown with its quartiles.
+    pub(crate) spread: Spread,
 }
 
 /// How a panel shows its series.
@@ -45,6 +45,17 @@ pub(crate) enum Kind {
     Bars,
     /// The series on top of each other, the first at the bottom.
     Stacked,
+}
+
+/// Whose quartiles are shown on stacked bars.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Spread {
+    /// Nobody's.
+    None,
+    /// Those of the bars as a whole, which have been measured too.
+    Whole(Vec<Mark>),
+    /// Those of each part, at its upper end: where the whole is the same for all.
+    Parts,
 }
 
 /// What belongs together, under one name in the legend.
@@ -147,8 +158,31 @@ impl Panel {
             let at = names.iter().position(|name| name == label)?;
             Some(Mark::of(point, at as f64 + 0.5))
         };
-        self.whole = points.iter().filter_map(mark).collect();
+        let whole: Vec<Mark> = points.iter().filter_map(mark).collect();
+        self.spread = match whole.is_empty() {
+            true => Spread::None,
+            false => Spread::Whole(whole),
+        };
         self
+    }
+
+    /// The same stack with the quartiles of each part.
+    pub(crate) fn with_parts(self) -> Self {
+        let spread = Spread::Parts;
+        Self { spread, ..self }
+    }
+
+    /// Whether quartiles are to be seen on stacked bars: they may all be the same.
+    fn shows_spread_of(&self, spread: &Spread) -> bool {
+        let differs = |mark: &Mark| mark.low < mark.high;
+        match (spread, &self.spread) {
+            (Spread::Whole(_), Spread::Whole(marks)) => marks.iter().any(differs),
+            (Spread::Parts, Spread::Parts) => {
+                let mut marks = self.series.iter().flat_map(|series| &series.marks);
+                marks.any(differs)
+            }
+            _ => false,
+        }
     }
 
     fn of(title: &str, x: Axis, y: Axis, kind: Kind, series: Vec<Series>) -> Option<Self> {
@@ -159,7 +193,7 @@ impl Panel {
             y,
             kind,
             series,
-            whole: Vec::new(),
+            spread: Spread::None,
         })
     }
 
@@ -174,8 +208,16 @@ impl Panel {
                     None => sums.push((mark.x, mark.value)),
                 }
             }
-            let whole = self.whole.iter().map(|mark| mark.high);
-            return sums.into_iter().map(|(_, sum)| sum).chain(whole).collect();
+            let sums = sums.into_iter().map(|(_, sum)| sum);
+            return match &self.spread {
+                Spread::Whole(whole) => sums.chain(whole.iter().map(|mark| mark.high)).collect(),
+                Spread::Parts => {
+                    let whiskers = panel::part_whiskers(&self.series);
+                    let tops = whiskers.into_iter().map(|(_, mark)| mark.high);
+                    sums.chain(tops).collect()
+                }
+                Spread::None => sums.collect(),
+            };
         }
         marks
             .flat_map(|mark| {
@@ -271,8 +313,11 @@ mod tests {
             ..data.points[0].clone()
         };
         let panel = panel.with_whole(&[("a".to_owned(), &whole), ("b".to_owned(), &whole)]);
-        assert_eq!(panel.whole.len(), 1);
         assert_eq!(panel.heights(), [2.0, 9.0]);
+        assert!(panel.shows_spread_of(&Spread::Whole(Vec::new())));
+        assert!(!panel.shows_spread_of(&Spread::Parts));
+        // Of before the whole was kept.
+        assert_eq!(panel.with_whole(&[]).spread, Spread::None);
     }
 
     #[test]
@@ -283,7 +328,7 @@ mod tests {
             y: Axis::log("y"),
             kind: Kind::Lines,
             series: Vec::new(),
-            whole: Vec::new(),
+            spread: Spread::None,
         };
         let grid = |panels: usize| {
             Chart {

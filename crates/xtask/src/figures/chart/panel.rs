@@ -4,7 +4,7 @@ use crate::figures::chart::axis::{Axis, Scale, Side, Span};
 use crate::figures::chart::draw::{FAINT, INK, failed, font, pixels};
 use crate::figures::chart::legend;
 use crate::figures::chart::style::{Hatch, Marker, Style};
-use crate::figures::chart::{Kind, Mark, Panel};
+use crate::figures::chart::{Kind, Mark, Panel, Series, Spread};
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
@@ -216,7 +216,16 @@ fn whisker<B: DrawingBackend>(
     let middle = f64::midpoint(left, right);
     let of = |stroke| PathElement::new(vec![(middle, mark.low), (middle, mark.high)], stroke);
     let edge = has_room.then(|| of(WHITE.stroke_width(3 * k)));
+    // And with ends, which show where it is before a hatching.
+    let half = 0.15 * (right - left);
+    let ends = has_room.then(|| {
+        [mark.low, mark.high].map(|y| {
+            let ends = vec![(middle - half, y), (middle + half, y)];
+            PathElement::new(ends, INK.stroke_width(k))
+        })
+    });
     let strokes = edge.into_iter().chain([of(INK.stroke_width(k))]);
+    let strokes = strokes.chain(ends.into_iter().flatten());
     chart.draw_series(strokes).map_err(failed).map(drop)
 }
 
@@ -251,10 +260,47 @@ fn stacked<B: DrawingBackend>(
             )?;
         }
     }
-    panel
-        .whole
-        .iter()
-        .try_for_each(|mark| whisker(chart, (mark.x - BARS / 2.0, mark.x + BARS / 2.0), mark, k))
+    match &panel.spread {
+        Spread::None => Ok(()),
+        Spread::Whole(whole) => whole.iter().try_for_each(|mark| {
+            whisker(chart, (mark.x - BARS / 2.0, mark.x + BARS / 2.0), mark, k)
+        }),
+        Spread::Parts => part_whiskers(&panel.series)
+            .iter()
+            .try_for_each(|(ends, mark)| whisker(chart, *ends, mark, k)),
+    }
+}
+
+/// The quartiles of every part of a stack, at its upper end; each part's at a place of its own from left to right, as
+/// those of thin parts would lie on each other. The medians of the parts need not add up, so that these may go beyond
+/// the whole.
+pub(crate) fn part_whiskers(all: &[Series]) -> Vec<((f64, f64), Mark)> {
+    let width = BARS / all.len().max(1) as f64;
+    let mut tops: Vec<(f64, f64)> = Vec::new();
+    let mut whiskers = Vec::new();
+    for (n, series) in all.iter().enumerate() {
+        for mark in &series.marks {
+            let top = match tops.iter_mut().find(|(x, _)| *x == mark.x) {
+                Some((_, top)) => {
+                    *top += mark.value;
+                    *top
+                }
+                None => {
+                    tops.push((mark.x, mark.value));
+                    mark.value
+                }
+            };
+            let left = mark.x - BARS / 2.0 + width * n as f64;
+            let moved = Mark {
+                value: top,
+                low: top + mark.low - mark.value,
+                high: top + mark.high - mark.value,
+                ..*mark
+            };
+            whiskers.push(((left, left + width), moved));
+        }
+    }
+    whiskers
 }
 
 fn bar<B: DrawingBackend>(
@@ -361,6 +407,26 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_whisker_of_a_part_is_where_that_part_ends() {
+        let part = |name: &str, value, low, high| Series {
+            name: name.to_owned(),
+            marks: vec![Mark {
+                x: 0.5,
+                value,
+                low,
+                high,
+                p99: None,
+            }],
+        };
+        let parts = [part("one", 60.0, 55.0, 62.0), part("two", 30.0, 29.0, 33.0)];
+        let whiskers = part_whiskers(&parts);
+        let ends = |n: usize| (whiskers[n].1.low, whiskers[n].1.high);
+        assert_eq!((ends(0), ends(1)), ((55.0, 62.0), (89.0, 93.0)));
+        // Beside each other.
+        assert!(whiskers[0].0.1 <= whiskers[1].0.0);
+    }
 
     #[test]
     fn a_hatching_stays_inside_of_its_bar() {

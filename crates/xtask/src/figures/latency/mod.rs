@@ -123,45 +123,48 @@ fn asked_at(session: &Session, servants: usize) -> Vec<Asked> {
     all
 }
 
-/// Servants only become more in a server's life, so a round is one: from few to many, in each step everything in
-/// another order.
+/// Servants only become more in a server's life, and take longer to make than to call: from few to many, and in each step
+/// all rounds, each of which asks for everything in another order.
 fn measure(session: &Session) -> Result<Vec<Point>, String> {
     let pairs = programs::pairs(session);
     let counts: &[usize] = session.pick(&SERVANTS, &QUICK_SERVANTS);
     let mut collected = Collected::default();
-    for round in 1..=session.rounds {
-        let mut contenders = Contender::start_all(session, &pairs, &PLACEMENTS)?;
-        for &servants in counts {
-            let asked = asked_at(session, servants);
-            // Growing is not measured.
-            for contender in &mut contenders {
-                if contender.series != programs::RAW {
-                    for of in ["noparams", "ops100"] {
-                        contender.ask(&format!("{of} 0 {servants} robin 1 0"))?;
-                    }
-                }
-            }
-            let what = format!("round {round} of {}, {servants} servants", session.rounds);
-            session.once(&what, &asked, &mut contenders, |asked, contender| {
-                if contender.series == programs::RAW && !asked.raw_too {
+    let mut contenders = Contender::start_all(session, &pairs, &PLACEMENTS)?;
+    for &servants in counts {
+        let asked = asked_at(session, servants);
+        // Growing is not measured.
+        session.set_up(
+            &format!("{servants} servants"),
+            &mut contenders,
+            |contender| {
+                if contender.series == programs::RAW {
                     return Ok(());
                 }
-                let answer = contender.ask(&asked.request)?;
-                let at = (asked.panel.as_str(), asked.x);
-                if asked.one_way {
-                    contender.keep_mean(&mut collected, at, &answer);
-                } else {
-                    contender.keep_latency(&mut collected, at, &answer);
-                }
-                if asked.panel == "noparams robin" && servants == FEW {
-                    let place = beside_sockets(contender);
-                    collected.add(place, answer.p50_us(), None);
-                }
-                Ok(())
-            })?;
-        }
-        Contender::end_all(contenders)?;
+                ["noparams", "ops100"].into_iter().try_for_each(|of| {
+                    let request = format!("{of} 0 {servants} robin 1 0");
+                    contender.ask(&request).map(drop)
+                })
+            },
+        )?;
+        session.rounds(&asked, &mut contenders, |asked, contender| {
+            if contender.series == programs::RAW && !asked.raw_too {
+                return Ok(());
+            }
+            let answer = contender.ask(&asked.request)?;
+            let at = (asked.panel.as_str(), asked.x);
+            if asked.one_way {
+                contender.keep_mean(&mut collected, at, &answer);
+            } else {
+                contender.keep_latency(&mut collected, at, &answer);
+            }
+            if asked.panel == "noparams robin" && servants == FEW {
+                let place = beside_sockets(contender);
+                collected.add(place, answer.p50_us(), None);
+            }
+            Ok(())
+        })?;
     }
+    Contender::end_all(contenders)?;
     Ok(collected.points())
 }
 

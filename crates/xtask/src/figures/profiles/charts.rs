@@ -115,7 +115,7 @@ fn stacked(
     let mut panel = Panel::bars(data, name, title, axes, Kind::Stacked)?;
     let place = |name: &str| order.iter().position(|one| *one == name);
     panel.series.sort_by_key(|series| place(&series.name));
-    Some(panel)
+    Some(panel.with_parts())
 }
 
 fn code(text: &str) -> String {
@@ -136,11 +136,7 @@ fn functions(data: &Data, end: &str, name: &str) -> String {
         } else {
             object
         };
-        format!(
-            "{} % {} ({where_from})",
-            three_digits(point.value),
-            code(function)
-        )
+        format!("{} % {} ({where_from})", point.told(), code(function))
     });
     each.collect::<Vec<_>>().join("<br>")
 }
@@ -153,7 +149,7 @@ fn calls(data: &Data, end: &str, name: &str) -> String {
     let each = numbers.iter().filter_map(|point| {
         let label = point.label.as_deref()?;
         let share = data.under(&panel, "share", label)?;
-        let number = three_digits(point.value);
+        let number = point.told();
         let time = if share > 0.0 {
             format!(", {} %", three_digits(share))
         } else {
@@ -187,6 +183,7 @@ pub(in crate::figures) fn tables(data: &Data) -> String {
             text += &format!("{}\n\n", lines.join("\n"));
         }
     }
+    text += &lookups::spread(data).unwrap_or_default();
     text
 }
 

@@ -1,12 +1,13 @@
 //! What of a server's instructions finds the object and the operation of a call.
 
-use crate::figures::data::Collected;
+use crate::figures::data::{Collected, Data};
 use crate::figures::profiles::place;
 use crate::figures::profiles::tool::{self, Share};
 use crate::figures::session::Session;
 use crate::measure::dialogue::{Dialogue, Pair};
 use crate::measure::place::Placement;
 use crate::measure::programs::{omniorb, ours};
+use crate::measure::statistics::three_digits;
 use crate::measure::tools;
 use std::path::Path;
 use std::process::Command;
@@ -14,6 +15,9 @@ use tempfile::TempDir;
 
 /// As many as in the paper's tables.
 const OBJECTS: usize = 500;
+
+/// Runs, of which every one counts what the ones before have counted, but for what a server does by the clock.
+const ROUNDS: usize = 3;
 
 /// Who serves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,26 +97,37 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
         return Ok(());
     }
     let ways: &[&str] = session.pick(&["oneway", "twoway"], &["twoway"]);
-    let mut at = 0.0;
-    for way in ways {
-        for orb in [Orb::Zorb, Orb::Omni] {
-            if orb == Orb::Omni && session.omniorb.is_err() {
-                continue;
-            }
-            session.expect(1);
-            session.step(format!("{}, look-ups, {way}", orb.name()));
-            let shares = shares(session, orb, way)?;
-            let label = format!("{}, {way}", orb.name());
-            for part in PARTS {
-                let of_it = shares.iter().filter(|share| orb.part(share) == part);
-                let sum: f64 = of_it.map(|share| share.percent).sum();
-                let place = place(PANEL.to_owned(), part, at, Some(label.clone()), "%");
-                collected.add(place, sum, None);
-            }
-            at += 1.0;
+    let orbs = [Orb::Zorb, Orb::Omni];
+    let there = |orb: &Orb| *orb == Orb::Zorb || session.omniorb.is_ok();
+    let each = ways
+        .iter()
+        .flat_map(|way| orbs.into_iter().filter(there).map(move |orb| (*way, orb)));
+    let each: Vec<_> = each.enumerate().collect();
+    let rounds = session.pick(session.rounds.min(ROUNDS), 1);
+    session.some_rounds(rounds, &each, &mut [()], |&(at, (way, orb)), ()| {
+        let shares = shares(session, orb, way)?;
+        let label = format!("{}, {way}", orb.name());
+        for part in PARTS {
+            let of_it = shares.iter().filter(|share| orb.part(share) == part);
+            let sum: f64 = of_it.map(|share| share.percent).sum();
+            let place = place(PANEL.to_owned(), part, at as f64, Some(label.clone()), "%");
+            collected.add(place, sum, None);
         }
-    }
-    Ok(())
+        Ok(())
+    })
+}
+
+/// How far the runs of look-ups are from each other, in a sentence; nothing of fewer than two.
+pub(super) fn spread(data: &Data) -> Option<String> {
+    let rounds = data.of(PANEL).map(|point| point.rounds).min()?;
+    let apart = data.of(PANEL).map(|point| point.high - point.low);
+    let most = apart.max_by(f64::total_cmp)?;
+    (rounds > 1).then(|| {
+        format!(
+            "Shares of look-ups are medians of {rounds} runs, in which the quartiles are at most {} % of the instructions apart.",
+            three_digits(most)
+        )
+    })
 }
 
 /// Counts from when the server has started and the connection is there.
@@ -150,6 +165,7 @@ fn instrument(server: u32, whether: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::data::tests::data;
 
     fn share(file: &str, function: &str) -> Share {
         Share {
@@ -158,6 +174,24 @@ mod tests {
             file: file.to_owned(),
             percent: 1.0,
         }
+    }
+
+    #[test]
+    fn runs_that_say_the_same_are_said_to() {
+        let mut data = data(&[
+            (PANEL, PARTS[0], 0.0, Some("zorb, oneway"), 2.0),
+            (PANEL, PARTS[1], 0.0, Some("zorb, oneway"), 1.0),
+        ]);
+        let said = spread(&data).unwrap();
+        assert!(
+            said.contains("of 5 runs") && said.contains("most 0.00 %"),
+            "{said}"
+        );
+        data.points[0].high += 0.25;
+        assert!(spread(&data).unwrap().contains("most 0.25 %"));
+        // One run says nothing of others.
+        data.points[0].rounds = 1;
+        assert_eq!(spread(&data), None);
     }
 
     #[test]

@@ -33,8 +33,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         for calls without parameters, to 500 objects in turns, is finding the object and the operation? Functions are sampled \
         by perf on the clock of the CPU, kernel included, in a run of its own each round. System calls are counted and timed by \
         strace, which makes them slower: a count is exact, but how many there are depends on when octets come, so that they are \
-        medians of three runs at most. Look-ups are instructions outside the kernel, counted by callgrind in one run: they are \
-        the same in every one, and on every CPU.",
+        medians of three runs at most. Look-ups are instructions outside the kernel, counted by callgrind, in three runs at most. \
+        Behind a median its quartiles over the runs stand in brackets, where they are others.",
     placed: Placed::Split,
     measure,
     charts: charts::charts,
@@ -48,7 +48,7 @@ const MOST: usize = 6;
 /// Runs in which system calls are counted, which differ little.
 const COUNTING_ROUNDS: usize = 3;
 /// What is flooded while functions are sampled: more than can be in so many milliseconds.
-const SAMPLED: (usize, usize) = (1 << 30, 400);
+const SAMPLED: (usize, usize) = (1 << 30, 250);
 const QUICK_SAMPLED: (usize, usize) = (64 << 20, 100);
 
 /// A flood that is looked into.

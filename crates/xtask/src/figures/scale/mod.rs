@@ -17,7 +17,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     sources: &[],
     question: "What becomes of a call when there are very many of something: 1 to 1,000,000 servants, called in random order; 1 to \
         10,000 connections, all but one idle or all in use one after the other; 1 to 256 callers together, tasks of a zorb client \
-        and threads of an omniORB one? The connections are a client's that is no ORB, the same for all servers. Callers begin \
+        and threads of an omniORB one? Servants and connections are made once, and all rounds are asked for at a number of them \
+        before there are more. The connections are a client's that is no ORB, the same for all servers. Callers begin \
         together when each has made some calls, and make 200 each at least. Those of zorb share its one connection; omniORB is \
         told that it may have a connection for each of 256 (`maxGIOPConnectionPerServer`, 5 unless told), and a thread for each in \
         its server (`maxServerThreadPoolSize`, 100 unless told), as a program with so many callers would tell it.",
@@ -31,9 +32,6 @@ const SERVANTS: [usize; 7] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000];
 const CONNECTIONS: [usize; 5] = [1, 10, 100, 1000, 10_000];
 const CALLERS: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, MOST_CALLERS];
 const MOST_CALLERS: usize = 256;
-
-/// Rounds of growing to a million servants, or to ten thousand connections, which takes seconds each.
-const LARGE_ROUNDS: usize = 3;
 
 /// Calls of all callers together, and of each at least: so few that a round is over soon, so many that a caller's last
 /// hundredth is more than its first call.
@@ -76,28 +74,26 @@ fn rate(panel: &str) -> String {
     format!("{} rate", panel.trim_end_matches(" latency"))
 }
 
-/// One pair after the other, as a million servants and their references want memory; and the same pair in both
-/// placements, as they want time.
+/// Servants only become more in a server's life, and a million of them and their references take seconds: everybody has
+/// them once, and at every number all rounds are asked for before there are more. The same programs in both placements.
 fn servants(session: &Session, collected: &mut Collected) -> Result<(), String> {
     let counts = session.pick(&SERVANTS[..], &SERVANTS[..4]);
     let iters = session.pick(2000, 100);
-    for round in 1..=session.rounds.min(LARGE_ROUNDS) {
-        for pair in pairs(session) {
-            let mut one = Contender::start_all(session, &[pair], &[Placement::Split])?;
-            for &count in counts {
-                let what = format!("round {round}, {count} servants");
-                session.once(&what, &PLACEMENTS, &mut one, |&placement, contender| {
-                    contender.move_to(session, placement)?;
-                    let answer =
-                        contender.ask(&format!("noparams 0 {count} random {iters} 100"))?;
-                    keep(contender, collected, ("servants", count), &answer);
-                    Ok(())
-                })?;
-            }
-            Contender::end_all(one)?;
-        }
+    let mut all = Contender::start_all(session, &pairs(session), &[Placement::Split])?;
+    for &count in counts {
+        session.set_up(&format!("{count} servants"), &mut all, |contender| {
+            contender
+                .ask(&format!("noparams 0 {count} robin 1 0"))
+                .map(drop)
+        })?;
+        session.rounds(&PLACEMENTS, &mut all, |&placement, contender| {
+            contender.move_to(session, placement)?;
+            let answer = contender.ask(&format!("noparams 0 {count} random {iters} 100"))?;
+            keep(contender, collected, ("servants", count), &answer);
+            Ok(())
+        })?;
     }
-    Ok(())
+    Contender::end_all(all)
 }
 
 /// A server that takes very many connections, and a client of ours that makes them without an ORB, whoever serves.
@@ -114,33 +110,30 @@ fn with_many_connections((series, pair): (&'static str, Pair)) -> (&'static str,
     (series, pair)
 }
 
-/// Connections only become more in a client's life, so a round is one.
+/// Connections only become more in a client's life, too.
 fn connections(session: &Session, collected: &mut Collected) -> Result<(), String> {
     let counts = session.pick(&CONNECTIONS[..], &CONNECTIONS[..3]);
     let iters = session.pick(1000, 100);
     let asked = PLACEMENTS.map(|placement| ["idle", "active"].map(|how| (placement, how)));
-    for round in 1..=session.rounds.min(LARGE_ROUNDS) {
-        for pair in pairs(session).into_iter().map(with_many_connections) {
-            let mut one = Contender::start_all(session, &[pair], &[Placement::Split])?;
-            for &count in counts {
-                let what = format!("round {round}, {count} connections");
-                session.once(&what, asked.as_flattened(), &mut one, |asked, contender| {
-                    let (placement, how) = *asked;
-                    contender.move_to(session, placement)?;
-                    let answer = contender.ask(&format!("crowd {count} {how} {iters} 50"))?;
-                    keep(
-                        contender,
-                        collected,
-                        (&format!("connections {how}"), count),
-                        &answer,
-                    );
-                    Ok(())
-                })?;
-            }
-            Contender::end_all(one)?;
-        }
+    let pairs: Vec<_> = pairs(session)
+        .into_iter()
+        .map(with_many_connections)
+        .collect();
+    let mut all = Contender::start_all(session, &pairs, &[Placement::Split])?;
+    for &count in counts {
+        session.set_up(&format!("{count} connections"), &mut all, |contender| {
+            contender.ask(&format!("crowd {count} idle 1 0")).map(drop)
+        })?;
+        session.rounds(asked.as_flattened(), &mut all, |asked, contender| {
+            let (placement, how) = *asked;
+            contender.move_to(session, placement)?;
+            let answer = contender.ask(&format!("crowd {count} {how} {iters} 50"))?;
+            let panel = format!("connections {how}");
+            keep(contender, collected, (&panel, count), &answer);
+            Ok(())
+        })?;
     }
-    Ok(())
+    Contender::end_all(all)
 }
 
 /// With a connection and a thread for each of the most callers, where that has to be told.

@@ -47,6 +47,15 @@ const SENDERS: [Sender; 4] = [
 const BURST: u32 = 2;
 const ADDRESSES: [&str; 2] = ["10.118.0.1", "10.118.0.2"];
 
+/// Octets that a link of so many megabits a second carries in a fifth of a second; at least some hundred thousand, so
+/// that there are a few of the largest buffers on the slowest.
+const fn carries(mbit: u32) -> u32 {
+    let octets = mbit * 1_000_000 / 8 / 5;
+    if octets < FEW { FEW } else { octets }
+}
+
+const FEW: u32 = 500_000;
+
 /// Two hosts and the cable between them. Dropping it takes all of it away.
 #[derive(Debug)]
 struct Link {
@@ -148,8 +157,7 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
             }
         };
         let sizes: &[usize] = session.pick(&[1 << 10, 8 << 10, 64 << 10, 128 << 10], &[8 << 10]);
-        // What a link carries in half a second, or all.
-        let shaped = speed.mbit.map(|mbit| mbit as usize * 1_000_000 / 16);
+        let shaped = speed.mbit.map(|mbit| carries(mbit) as usize);
         let full = shaped.unwrap_or(super::OCTETS);
         let works: Vec<Work> = sizes
             .iter()
@@ -184,8 +192,7 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
                     Placement::Split,
                 )?);
             }
-            let rounds = session.pick(session.rounds.min(super::ROUNDS), 1);
-            ask(session, rounds, &works, &mut floods, collected)?;
+            ask(session, session.rounds, &works, &mut floods, collected)?;
             Flood::end_all(floods)?;
         }
     }
@@ -195,6 +202,14 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_carries_several_of_the_largest_buffers() {
+        for mbit in SPEEDS.iter().filter_map(|speed| speed.mbit) {
+            assert!(carries(mbit) >= (3 * 128) << 10, "{mbit}");
+        }
+        assert_eq!(carries(155), 3_875_000);
+    }
 
     #[test]
     fn only_namespaces_of_dead_runs_are_swept_away() {

@@ -3,8 +3,8 @@
 use crate::figures::chart::{Axis, Chart, Kind, Panel, Series};
 use crate::figures::contender::{PLACEMENTS, place_title};
 use crate::figures::data::Data;
-use crate::figures::white_box::TRANSPORTS;
 use crate::figures::white_box::steps::SUM;
+use crate::figures::white_box::{TRANSPORTS, together};
 use crate::measure::place::Placement;
 
 pub(super) fn charts(data: &Data) -> Vec<Chart> {
@@ -12,7 +12,13 @@ pub(super) fn charts(data: &Data) -> Vec<Chart> {
         let name = format!("{of}, {transport}, {placement}");
         let title = format!("{transport}, {}", place_title(placement));
         let axes = ("argument", Axis::linear("time (µs)"));
-        Panel::bars(data, &name, &title, axes, Kind::Stacked)
+        let panel = Panel::bars(data, &name, &title, axes, Kind::Stacked)?;
+        let whole = format!("{}, {transport}, {placement}", together(of));
+        let points: Vec<_> = data
+            .of(&whole)
+            .filter_map(|point| Some((point.label.clone()?, point)))
+            .collect();
+        Some(panel.with_whole(&points))
     };
     let chart = |file: &str, title: &str, panels: Vec<Panel>| Chart {
         file: format!("white-box-{file}"),

@@ -4,6 +4,9 @@
 mod charts;
 mod findings;
 mod steps;
+mod table;
+
+pub(super) use table::tables;
 
 use crate::figures::Experiment;
 use crate::figures::contender::PLACEMENTS;
@@ -132,6 +135,13 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
     Ok(collected.points())
 }
 
+/// The panel of what the bars of another one are as a whole, and its only series.
+fn together(of: &str) -> String {
+    format!("{of} together")
+}
+
+const TOGETHER: &str = "together";
+
 /// Nanoseconds of a step in an answer; none if there is no such step in the call.
 fn step(answer: &Answer, end: &str, name: &str) -> f64 {
     let steps = answer.more.get(end);
@@ -160,6 +170,8 @@ fn keep(
         };
         collected.add(place, nanoseconds / 1_000.0, None);
     };
+    // What is stacked on one bar, so that the spread of the whole is known.
+    let mut stacks: Vec<(String, f64)> = Vec::new();
     for (end, steps) in [("client", &CLIENT[..]), ("server", &SERVER[..])] {
         let known = |name: &str| steps.iter().any(|(step, _)| *step == name);
         let found = answer.more.get(end).and_then(serde_json::Value::as_object);
@@ -167,18 +179,28 @@ fn keep(
         if let Some(unknown) = found.keys().find(|name| !known(name)) {
             return Err(format!("the {end} has a step {unknown} that is not drawn"));
         }
+        let mut all = 0.0;
         for (name, series) in steps {
             let took = step(answer, end, name);
             add(end, series, took);
-            if !NOT_OURS.contains(name) && !FOUND.contains(name) {
+            if NOT_OURS.contains(name) {
+                continue;
+            }
+            all += took;
+            if !FOUND.contains(name) {
                 add(&format!("{end} itself"), series, took);
             }
         }
+        stacks.push((format!("{end} itself"), all));
     }
+    let mut worked = 0.0;
     for (layer, steps) in LAYERS {
         let both = |name: &&str| step(answer, "client", name) + step(answer, "server", name);
-        add("layers", layer, steps.iter().map(both).sum());
+        let took = steps.iter().map(both).sum();
+        worked += took;
+        add("layers", layer, took);
     }
+    stacks.push(("layers".to_owned(), worked));
     let found = FOUND.map(|name| step(answer, "server", name));
     add("server itself", FOUND_TOGETHER, found.iter().sum());
     let told = |name: &str| answer.more.get(name).and_then(serde_json::Value::as_f64);
@@ -193,6 +215,10 @@ fn keep(
     let parts = [own, client("write"), waited, marks, whole - known - marks];
     for (series, took) in SUM.into_iter().zip(parts) {
         add("sum", series, took);
+    }
+    stacks.push(("sum".to_owned(), parts.iter().sum()));
+    for (of, took) in stacks {
+        add(&together(&of), TOGETHER, took);
     }
     for (at, (name, took)) in FOUND.into_iter().zip(found).enumerate() {
         let place = Place {
