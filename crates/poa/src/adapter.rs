@@ -427,15 +427,19 @@ impl Adapter {
     /// # Errors
     /// When the object is not active.
     pub fn deactivate(&self, id: &[u8]) -> Result<(), AdapterError> {
+        let count = || self.changes.count();
         let removed = match &self.objects {
-            Objects::Indexed(table) => Index::from_id(id).is_some_and(|index| table.remove(index)),
-            Objects::Named(names) => names.remove(id).is_some(),
+            // Nobody else ever has the same index and generation.
+            Objects::Indexed(table) => {
+                let removed = Index::from_id(id).is_some_and(|index| table.remove(index));
+                removed.then(count).is_some()
+            }
+            // Before another thread can activate another object in the place of this one.
+            Objects::Named(names) => names.remove_and(id, count).is_some(),
         };
-        if removed {
-            self.changes.count();
-            Ok(())
-        } else {
-            Err(AdapterError::ObjectNotActive)
+        match removed {
+            true => Ok(()),
+            false => Err(AdapterError::ObjectNotActive),
         }
     }
 

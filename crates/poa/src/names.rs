@@ -79,7 +79,16 @@ impl<V: Clone> Names<V> {
 
     /// Takes an entry out.
     pub fn remove(&self, name: &[u8]) -> Option<V> {
-        self.write(name).remove(name)
+        self.remove_and(name, || {})
+    }
+
+    /// The same; if there is one, does something before there can be another one of that name, or anybody else gets on
+    /// in that shard.
+    pub(crate) fn remove_and(&self, name: &[u8], then: impl FnOnce()) -> Option<V> {
+        let mut shard = self.write(name);
+        let removed = shard.remove(name)?;
+        then();
+        Some(removed)
     }
 
     /// Takes everything out. What is put in meanwhile may stay.
@@ -127,6 +136,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn what_follows_upon_a_removal_is_done_before_the_name_is_free() {
+        let names = Names::new();
+        assert_eq!(names.insert(b"one", 1), Ok(()));
+        let mut done = 0;
+        assert_eq!(names.remove_and(b"other", || done += 1), None);
+        let removed = names.remove_and(b"one", || {
+            assert!(names.shard(b"one").try_write().is_err());
+            done += 1;
+        });
+        assert_eq!((removed, done), (Some(1), 1));
+        assert_eq!(names.insert(b"one", 2), Ok(()));
+    }
 
     proptest! {
         #[test]
