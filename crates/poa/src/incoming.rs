@@ -1,5 +1,6 @@
 //! What a skeleton is called with: a message, or the values themselves.
 
+use crate::operations::Operations;
 use crate::request::{Receipt, Request};
 use crate::skeleton::Upcall;
 use core::any::{Any, TypeId};
@@ -38,6 +39,20 @@ impl Incoming<'_> {
             Self::Message(request) => request.operation(),
             Self::Typed(call) => call.operation.as_bytes(),
         }
+    }
+
+    /// The operation's number in `operations`, the table of the [skeleton](crate::Skeleton::operations) that this is
+    /// for. It is not looked up if it is known.
+    #[must_use]
+    #[inline]
+    pub fn find(&self, operations: &Operations) -> Option<u32> {
+        if let Self::Message(request) = self
+            && let Some(number) = request.number()
+        {
+            zorb_giop::probe!(OperationFound);
+            return Some(number);
+        }
+        operations.find(self.operation())
     }
 
     /// The message, for who takes nothing else; a call by values is none, and [untyped](Upcall::untyped) then.

@@ -143,6 +143,17 @@ impl ActiveObject {
         }
     }
 
+    /// The number of an operation in the servant's table, if it is one of those and not one that every object has.
+    #[must_use]
+    pub fn number_of(&self, operation: &[u8]) -> Option<u32> {
+        match &self.behind {
+            Behind::Servant(skeleton) if operation.first() != Some(&b'_') => {
+                skeleton.operations().find(operation)
+            }
+            _ => None,
+        }
+    }
+
     /// Begins the upcall of a call by values, of an operation that the IDL declares. It is
     /// [untyped](Upcall::untyped) unless there is a servant that takes them.
     pub fn start_typed(&self, call: Typed<'_>) -> Upcall {
@@ -160,6 +171,15 @@ impl ActiveObject {
     #[inline]
     pub fn start(&self, request: Request) -> Upcall {
         zorb_giop::probe!(Admitted);
+        if request.number().is_some()
+            && let Behind::Servant(skeleton) = &self.behind
+        {
+            return skeleton.start(Incoming::Message(request));
+        }
+        self.start_unknown(request)
+    }
+
+    fn start_unknown(&self, request: Request) -> Upcall {
         // Generated operation names never begin with an underscore but for attributes.
         if let Behind::Servant(skeleton) = &self.behind
             && request.operation().first() != Some(&b'_')

@@ -23,6 +23,9 @@ impl Operations {
     /// The number in slots that nobody has. Operations have others.
     pub const NOBODY: u32 = u32::MAX;
 
+    /// A table of no operations.
+    pub const NONE: Self = Self::new(0, &[1], 32, &[(b"", Self::NOBODY)]);
+
     /// A table as the IDL compiler has computed it.
     ///
     /// Panics (at compile time, if it is for a `static`) if a name would not be found where it is.

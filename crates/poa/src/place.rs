@@ -57,7 +57,40 @@ impl<F: Future<Output: Finish> + Send + 'static> Place for Option<F> {
 }
 
 /// The places of one type that are free.
-type Free<F> = Vec<Pin<Box<Option<F>>>>;
+struct Free<F> {
+    /// The one that was left last, as a rule the only one.
+    last: Option<Pin<Box<Option<F>>>>,
+    more: Vec<Pin<Box<Option<F>>>>,
+}
+
+impl<F> Free<F> {
+    fn new() -> Self {
+        Self {
+            last: None,
+            // The first of its type makes room for it to be kept: later ones allocate nothing then.
+            more: Vec::with_capacity(MAX_KEPT - 1),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self) -> Option<Pin<Box<Option<F>>>> {
+        match self.last.take() {
+            None => self.more.pop(),
+            last => last,
+        }
+    }
+
+    /// Gives back the one that is one too many.
+    #[inline]
+    fn keep(&mut self, place: Pin<Box<Option<F>>>) -> Option<Pin<Box<Option<F>>>> {
+        let before = self.last.replace(place)?;
+        if self.more.len() < MAX_KEPT - 1 {
+            self.more.push(before);
+            return None;
+        }
+        Some(before)
+    }
+}
 
 /// Types of upcalls whose places are found at once, a power of two. Others are looked for: rare is a server with as
 /// many operations that are called all the time.
@@ -66,25 +99,30 @@ const AT_ONCE: usize = 64;
 /// The free places of all types.
 struct AllFree {
     /// By the type's id, which is as good as hashed.
-    at_once: [Option<(TypeId, Box<dyn Any>)>; AT_ONCE],
+    at_once: [Option<Box<dyn Any>>; AT_ONCE],
     others: HashMap<TypeId, Box<dyn Any>, BuildHasherDefault<AsIs>>,
 }
 
 impl AllFree {
-    fn of<F: 'static>(&mut self) -> Option<&mut Free<F>> {
-        let id = TypeId::of::<F>();
+    /// Does something with the free places of a type.
+    #[inline]
+    fn of<F: 'static, T>(&mut self, run: impl FnOnce(&mut Free<F>) -> T) -> Option<T> {
         let mut hasher = AsIs::default();
-        id.hash(&mut hasher);
+        TypeId::of::<F>().hash(&mut hasher);
         let at = usize::try_from(hasher.finish() % AT_ONCE as u64).ok()?;
         let place = self.at_once.get_mut(at)?;
-        // The first of its type makes room for it to be kept: later ones allocate nothing then.
-        let new = || Box::new(Free::<F>::with_capacity(MAX_KEPT));
-        if place.is_none() {
-            *place = Some((id, new()));
+        if let Some(free) = place.as_mut().and_then(|free| free.downcast_mut()) {
+            return Some(run(free));
         }
-        let free = match place {
-            Some((owner, free)) if *owner == id => free,
-            _ => self.others.entry(id).or_insert_with(|| new()),
+        self.others_of(at).map(run)
+    }
+
+    #[cold]
+    fn others_of<F: 'static>(&mut self, at: usize) -> Option<&mut Free<F>> {
+        let new = || Box::new(Free::<F>::new());
+        let free = match self.at_once.get_mut(at)? {
+            place @ None => place.insert(new()),
+            Some(_) => (self.others.entry(TypeId::of::<F>())).or_insert_with(|| new()),
         };
         free.downcast_mut()
     }
@@ -113,16 +151,18 @@ impl Hasher for AsIs {
 }
 
 thread_local! {
-    static FREE: RefCell<AllFree> = RefCell::new(AllFree {
-        at_once: [const { None }; AT_ONCE],
-        others: HashMap::default(),
-    });
+    static FREE: RefCell<AllFree> = const {
+        RefCell::new(AllFree {
+            at_once: [const { None }; AT_ONCE],
+            others: HashMap::with_hasher(BuildHasherDefault::new()),
+        })
+    };
 }
 
 /// A place with `future` in it.
 #[inline]
 pub(crate) fn make<F: Future<Output: Finish> + Send + 'static>(future: F) -> Pin<Box<dyn Place>> {
-    let free = FREE.try_with(|free| free.try_borrow_mut().ok()?.of::<F>()?.pop());
+    let free = FREE.try_with(|free| free.try_borrow_mut().ok()?.of(Free::take)?);
     match free {
         Ok(Some(mut place)) => {
             place.set(Some(future));
@@ -134,14 +174,10 @@ pub(crate) fn make<F: Future<Output: Finish> + Send + 'static>(future: F) -> Pin
 
 #[inline]
 fn keep<F: Future<Output: Finish> + Send + 'static>(place: Pin<Box<Option<F>>>) {
-    // At thread exit there is nobody to keep it for.
+    // At thread exit there is nobody to keep it for. One that is not kept is freed when nothing is borrowed any more.
     let _ = FREE.try_with(|free| {
-        if let Ok(mut free) = free.try_borrow_mut()
-            && let Some(free) = free.of::<F>()
-            && free.len() < MAX_KEPT
-        {
-            free.push(place);
-        }
+        let mut free = free.try_borrow_mut().ok()?;
+        free.of(|free| free.keep(place))?
     });
 }
 

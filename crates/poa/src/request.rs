@@ -1,5 +1,6 @@
 //! A request on its way to a servant, and the reply on its way back.
 
+use crate::operations::Operations;
 use bytes::Bytes;
 use core::fmt;
 use std::sync::{Arc, OnceLock};
@@ -148,22 +149,82 @@ impl Receipt {
 pub struct Places {
     request_id: u32,
     response: ResponseFlags,
-    operation_at: usize,
-    operation_len: usize,
+    operation: Name,
     body: usize,
+}
+
+/// Where an operation's name is, and its number in the servant's table once that is known.
+#[derive(Debug, Clone, Copy)]
+struct Name {
+    at: u32,
+    len: u32,
+    /// [`Operations::NOBODY`] of one that has not been looked for.
+    number: u32,
+}
+
+impl Name {
+    #[inline]
+    fn of(header: &RequestHeader<'_>) -> Self {
+        let (at, len) = (
+            u32::try_from(header.operation_at),
+            u32::try_from(header.operation.len()),
+        );
+        // One that is farther behind than a message is long is nobody's.
+        let (at, len) = at.ok().zip(len.ok()).unwrap_or_default();
+        Self {
+            at,
+            len,
+            number: Operations::NOBODY,
+        }
+    }
+
+    #[inline]
+    fn octets(self, message: &Message) -> &[u8] {
+        let octets = message.frame.octets();
+        let behind = octets.get(self.at as usize..).unwrap_or_default();
+        behind.get(..self.len as usize).unwrap_or_default()
+    }
 }
 
 impl Places {
     /// Where the parts are that `header` tells of.
     #[must_use]
     #[inline]
-    pub const fn of(header: &RequestHeader<'_>) -> Self {
+    pub fn of(header: &RequestHeader<'_>) -> Self {
         Self {
             request_id: header.request_id,
             response: header.response,
-            operation_at: header.operation_at,
-            operation_len: header.operation.len(),
+            operation: Name::of(header),
             body: header.body,
+        }
+    }
+
+    /// The same, and the number of the operation in the table of the object's
+    /// [skeleton](crate::Skeleton::operations), if it has one.
+    #[must_use]
+    pub const fn with_number(mut self, number: Option<u32>) -> Self {
+        if let Some(number) = number {
+            self.operation.number = number;
+        }
+        self
+    }
+
+    /// Whether a reply is wanted, and when.
+    #[must_use]
+    #[inline]
+    pub const fn response(&self) -> ResponseFlags {
+        self.response
+    }
+
+    /// What has to be known to answer the request, which came in this version.
+    #[must_use]
+    #[inline]
+    pub const fn receipt(&self, version: Version, format: WireFormat) -> Receipt {
+        Receipt {
+            version,
+            request_id: self.request_id,
+            response: self.response,
+            format,
         }
     }
 
@@ -185,13 +246,18 @@ impl Places {
 pub struct Request {
     message: Message,
     receipt: Receipt,
-    operation_at: usize,
-    operation_len: usize,
+    operation: Name,
     body: usize,
     context: Arc<dyn Context>,
-    /// Takes cycles of values among the arguments apart that the servant did not keep.
-    cycles: OnceLock<Shared>,
+    /// Takes cycles of values among the arguments apart that the servant did not keep. Rare, so it is not to make
+    /// requests larger, which are handed on by value: up to [128 octets](SIZE) that is a few instructions.
+    cycles: OnceLock<Box<Shared>>,
 }
+
+/// Octets of a request at most: more than this a compiler moves by a call of `memcpy`.
+const SIZE: usize = 128;
+
+const _: () = assert!(size_of::<Request>() <= SIZE);
 
 impl Request {
     /// Takes over a message whose header has been read. `context` is what object references
@@ -218,14 +284,8 @@ impl Request {
         context: Arc<dyn Context>,
     ) -> Self {
         Self {
-            receipt: Receipt {
-                version: message.header.version,
-                request_id: places.request_id,
-                response: places.response,
-                format,
-            },
-            operation_at: places.operation_at,
-            operation_len: places.operation_len,
+            receipt: places.receipt(message.header.version, format),
+            operation: places.operation,
             body: places.body,
             message,
             context,
@@ -237,22 +297,28 @@ impl Request {
     #[must_use]
     #[inline]
     pub fn operation(&self) -> &[u8] {
-        let octets = self.message.frame.octets();
-        let end = self.operation_at.saturating_add(self.operation_len);
-        octets.get(self.operation_at..end).unwrap_or_default()
+        self.operation.octets(&self.message)
+    }
+
+    /// The operation's number in the servant's table, if that is known already.
+    #[must_use]
+    #[inline]
+    pub(crate) fn number(&self) -> Option<u32> {
+        (self.operation.number != Operations::NOBODY).then_some(self.operation.number)
     }
 
     /// Octets of the whole message.
     #[must_use]
     #[inline]
     pub fn octets(&self) -> usize {
-        self.message.frame.octets().len()
+        self.message.frame.len()
     }
 
     /// The key of the object that it is for, if its target has one. Reads the header again.
     #[must_use]
     pub fn object_key(&self) -> Option<Bytes> {
-        RequestHeader::read(&self.message).ok()?.target.object_key()
+        let header = RequestHeader::read(&self.message).ok()?;
+        header.target.object_key()
     }
 
     /// What has to be known to answer it.
@@ -276,6 +342,7 @@ impl Request {
         arguments
     }
 
+    #[inline]
     fn decode<'a, A: Decode<'a>, O: ByteOrder>(&'a self) -> Result<A, SystemException> {
         let read = || {
             let d = Decoder::<O>::at(&self.message.frame, self.body, self.receipt.format)?;
@@ -283,7 +350,7 @@ impl Request {
             let arguments = d.get()?;
             if let Some(cycles) = d.take_cycles() {
                 // Arguments are read once; what is left over would be dropped, which is fine, too.
-                let _ = self.cycles.set(cycles);
+                let _ = self.cycles.set(Box::new(cycles));
             }
             Ok(arguments)
         };
@@ -293,26 +360,26 @@ impl Request {
     /// Ends the upcall with a result.
     #[must_use]
     pub fn reply(&self, result: impl Encode) -> Outcome {
-        self.receipt.reply(&result)
+        self.receipt().reply(&result)
     }
 
     /// Ends the upcall with whichever exception the servant raised.
     #[must_use]
     pub fn exception(&self, error: &impl OperationError) -> Outcome {
-        self.receipt.exception(error)
+        self.receipt().exception(error)
     }
 
     /// Ends the upcall with a system exception of the ORB.
     #[must_use]
     pub fn system_exception(&self, exception: &SystemException) -> Outcome {
-        self.receipt.system_exception(exception)
+        self.receipt().system_exception(exception)
     }
 }
 
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
-            .field("receipt", &self.receipt)
+            .field("receipt", &self.receipt())
             .field("operation", &String::from_utf8_lossy(self.operation()))
             .finish_non_exhaustive()
     }

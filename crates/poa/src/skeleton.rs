@@ -1,6 +1,7 @@
 //! What generated skeletons are, seen from the adapter.
 
 use crate::incoming::Incoming;
+use crate::operations::Operations;
 use crate::place::{self, Place};
 use crate::request::Outcome;
 use core::any::Any;
@@ -20,6 +21,13 @@ pub trait Skeleton: Send + Sync + 'static {
 
     /// Finds the operation and begins the upcall; nothing of it has run when this returns.
     fn start(&self, call: Incoming<'_>) -> Upcall;
+
+    /// The table that [`start`](Self::start) looks operations up in ([`Incoming::find`]), so that who knows a call to be
+    /// like an earlier one need not have it looked up again. One without a table has an empty one.
+    fn operations(&self) -> &'static Operations {
+        static NONE: Operations = Operations::NONE;
+        &NONE
+    }
 }
 
 /// One operation on its way through a servant: a future of what goes back to the client.

@@ -20,7 +20,7 @@ impl Generator<'_> {
         let doc = format!(" Serves interface `{repository_id}` with a [`{contract}`].");
         let ids = [id].into_iter().chain(interface.ancestors.iter().copied());
         let ids = ids.map(|id| &self.model.def(id).repository_id);
-        let start = self.start(from, &servant, &self.lineage(id, interface));
+        let (start, operations) = self.start(from, &servant, &self.lineage(id, interface));
         quote! {
             #[doc = #doc]
             #[derive(Debug)]
@@ -53,6 +53,7 @@ impl Generator<'_> {
                 fn start(&self, call: #private::Incoming<'_>) -> #private::Upcall {
                     #start
                 }
+                #operations
             }
         }
     }
@@ -62,7 +63,7 @@ impl Generator<'_> {
         from: ScopeId,
         servant: &Ident,
         lineage: &[(DefId, &Interface)],
-    ) -> TokenStream {
+    ) -> (TokenStream, TokenStream) {
         let private = &self.private;
         let operations: Vec<_> = lineage
             .iter()
@@ -74,7 +75,7 @@ impl Generator<'_> {
             })
             .collect();
         if operations.is_empty() {
-            return quote!(call.unknown_operation());
+            return (quote!(call.unknown_operation()), TokenStream::new());
         }
         let names: Vec<String> = operations
             .iter()
@@ -90,13 +91,20 @@ impl Generator<'_> {
                 let upcall = self.upcall(from, servant, &contract, operation);
                 quote! { ::core::option::Option::Some(#index) => #upcall, }
             });
-        quote! {
-            static OPERATIONS: #private::Operations = #table;
-            match OPERATIONS.find(call.operation()) {
+        let start = quote! {
+            match call.find(#private::Skeleton::operations(self)) {
                 #(#arms)*
                 _ => call.unknown_operation(),
             }
-        }
+        };
+        let operations = quote! {
+            #[inline]
+            fn operations(&self) -> &'static #private::Operations {
+                static OPERATIONS: #private::Operations = #table;
+                &OPERATIONS
+            }
+        };
+        (start, operations)
     }
 
     /// The upcall of one operation: a function of the ORB with the servant's method, and types that say how arguments

@@ -181,13 +181,7 @@ pub mod bits {
             &self,
             call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[1],
-                32,
-                &[(b"swap", 0)],
-            );
-            match OPERATIONS.find(call.operation()) {
+            match call.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -216,6 +210,16 @@ pub mod bits {
                 }
                 _ => call.unknown_operation(),
             }
+        }
+        #[inline]
+        fn operations(&self) -> &'static ::zorb::__private::Operations {
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[1],
+                32,
+                &[(b"swap", 0)],
+            );
+            &OPERATIONS
         }
     }
     ::zorb::__private::type_code!(

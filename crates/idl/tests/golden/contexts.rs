@@ -99,13 +99,7 @@ impl<T: Shell> ::zorb::__private::Skeleton for ShellServant<T> {
         ::core::matches!(repository_id, "IDL:Shell:1.0")
     }
     fn start(&self, call: ::zorb::__private::Incoming<'_>) -> ::zorb::__private::Upcall {
-        static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-            0,
-            &[5],
-            31,
-            &[(b"note", 1), (b"run", 0)],
-        );
-        match OPERATIONS.find(call.operation()) {
+        match call.find(::zorb::__private::Skeleton::operations(self)) {
             ::core::option::Option::Some(0) => {
                 ::zorb::__private::upcall::<
                     (::zorb::__private::BorrowedText, ::zorb::Context),
@@ -126,6 +120,16 @@ impl<T: Shell> ::zorb::__private::Skeleton for ShellServant<T> {
             }
             _ => call.unknown_operation(),
         }
+    }
+    #[inline]
+    fn operations(&self) -> &'static ::zorb::__private::Operations {
+        static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+            0,
+            &[5],
+            31,
+            &[(b"note", 1), (b"run", 0)],
+        );
+        &OPERATIONS
     }
 }
 ::zorb::__private::type_code!(

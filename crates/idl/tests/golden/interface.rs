@@ -282,22 +282,7 @@ pub mod bank {
             &self,
             call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[7, 3, 7, 1],
-                29,
-                &[
-                    (b"store", 6),
-                    (b"peer", 5),
-                    (b"withdraw", 0),
-                    (b"_get_owner", 1),
-                    (b"_get_rank", 3),
-                    (b"nudge", 4),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"_set_owner", 2),
-                ],
-            );
-            match OPERATIONS.find(call.operation()) {
+            match call.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -379,6 +364,25 @@ pub mod bank {
                 }
                 _ => call.unknown_operation(),
             }
+        }
+        #[inline]
+        fn operations(&self) -> &'static ::zorb::__private::Operations {
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[7, 3, 7, 1],
+                29,
+                &[
+                    (b"store", 6),
+                    (b"peer", 5),
+                    (b"withdraw", 0),
+                    (b"_get_owner", 1),
+                    (b"_get_rank", 3),
+                    (b"nudge", 4),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"_set_owner", 2),
+                ],
+            );
+            &OPERATIONS
         }
     }
     ::zorb::__private::type_code!(
@@ -484,13 +488,7 @@ pub mod bank {
             &self,
             call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[1],
-                32,
-                &[(b"log", 0)],
-            );
-            match OPERATIONS.find(call.operation()) {
+            match call.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -506,6 +504,16 @@ pub mod bank {
                 }
                 _ => call.unknown_operation(),
             }
+        }
+        #[inline]
+        fn operations(&self) -> &'static ::zorb::__private::Operations {
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[1],
+                32,
+                &[(b"log", 0)],
+            );
+            &OPERATIONS
         }
     }
     ::zorb::__private::type_code!(
@@ -707,30 +715,7 @@ pub mod bank {
             &self,
             call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[1, 5, 1, 9],
-                28,
-                &[
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"_get_owner", 2),
-                    (b"_set_owner", 3),
-                    (b"withdraw", 1),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"peer", 6),
-                    (b"store", 7),
-                    (b"nudge", 5),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"_get_rank", 4),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"log", 0),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                ],
-            );
-            match OPERATIONS.find(call.operation()) {
+            match call.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -825,6 +810,33 @@ pub mod bank {
                 }
                 _ => call.unknown_operation(),
             }
+        }
+        #[inline]
+        fn operations(&self) -> &'static ::zorb::__private::Operations {
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[1, 5, 1, 9],
+                28,
+                &[
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"_get_owner", 2),
+                    (b"_set_owner", 3),
+                    (b"withdraw", 1),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"peer", 6),
+                    (b"store", 7),
+                    (b"nudge", 5),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"_get_rank", 4),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"log", 0),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                ],
+            );
+            &OPERATIONS
         }
     }
     ::zorb::__private::type_code!(

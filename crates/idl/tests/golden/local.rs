@@ -152,18 +152,7 @@ pub mod here {
             &self,
             call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[9],
-                30,
-                &[
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"ping", 0),
-                    (b"_get_name", 1),
-                    (b"_set_name", 2),
-                ],
-            );
-            match OPERATIONS.find(call.operation()) {
+            match call.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (),
@@ -193,6 +182,21 @@ pub mod here {
                 }
                 _ => call.unknown_operation(),
             }
+        }
+        #[inline]
+        fn operations(&self) -> &'static ::zorb::__private::Operations {
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[9],
+                30,
+                &[
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"ping", 0),
+                    (b"_get_name", 1),
+                    (b"_set_name", 2),
+                ],
+            );
+            &OPERATIONS
         }
     }
     ::zorb::__private::type_code!(

@@ -160,13 +160,7 @@ pub mod m2 {
             &self,
             call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[21],
-                31,
-                &[(b"ping", 0), (b"last", 1)],
-            );
-            match OPERATIONS.find(call.operation()) {
+            match call.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (),
@@ -187,6 +181,16 @@ pub mod m2 {
                 }
                 _ => call.unknown_operation(),
             }
+        }
+        #[inline]
+        fn operations(&self) -> &'static ::zorb::__private::Operations {
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[21],
+                31,
+                &[(b"ping", 0), (b"last", 1)],
+            );
+            &OPERATIONS
         }
     }
     ::zorb::__private::type_code!(

@@ -157,22 +157,7 @@ pub mod names {
             &self,
             call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[1, 5],
-                29,
-                &[
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"clone", 0),
-                    (b"_get_ref", 2),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"_set_ref", 3),
-                    (b"type", 1),
-                ],
-            );
-            match OPERATIONS.find(call.operation()) {
+            match call.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (),
@@ -214,6 +199,25 @@ pub mod names {
                 }
                 _ => call.unknown_operation(),
             }
+        }
+        #[inline]
+        fn operations(&self) -> &'static ::zorb::__private::Operations {
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[1, 5],
+                29,
+                &[
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"clone", 0),
+                    (b"_get_ref", 2),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"_set_ref", 3),
+                    (b"type", 1),
+                ],
+            );
+            &OPERATIONS
         }
     }
     ::zorb::__private::type_code!(
@@ -381,13 +385,7 @@ pub mod names {
             &self,
             call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[1],
-                31,
-                &[(b"getIt", 0), (b"get_it", 1)],
-            );
-            match OPERATIONS.find(call.operation()) {
+            match call.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (::zorb::__private::ByValue<i32>,),
@@ -408,6 +406,16 @@ pub mod names {
                 }
                 _ => call.unknown_operation(),
             }
+        }
+        #[inline]
+        fn operations(&self) -> &'static ::zorb::__private::Operations {
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[1],
+                31,
+                &[(b"getIt", 0), (b"get_it", 1)],
+            );
+            &OPERATIONS
         }
     }
     ::zorb::__private::type_code!(
@@ -524,13 +532,7 @@ pub mod names {
                 &self,
                 call: ::zorb::__private::Incoming<'_>,
             ) -> ::zorb::__private::Upcall {
-                static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                    0,
-                    &[1],
-                    32,
-                    &[(b"f", 0)],
-                );
-                match OPERATIONS.find(call.operation()) {
+                match call.find(::zorb::__private::Skeleton::operations(self)) {
                     ::core::option::Option::Some(0) => {
                         ::zorb::__private::upcall::<
                             (),
@@ -542,6 +544,16 @@ pub mod names {
                     }
                     _ => call.unknown_operation(),
                 }
+            }
+            #[inline]
+            fn operations(&self) -> &'static ::zorb::__private::Operations {
+                static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                    0,
+                    &[1],
+                    32,
+                    &[(b"f", 0)],
+                );
+                &OPERATIONS
             }
         }
         ::zorb::__private::type_code!(

@@ -219,18 +219,7 @@ pub mod numbers {
             &self,
             call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[3],
-                30,
-                &[
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"add", 0),
-                    (b"_set_balance", 2),
-                    (b"_get_balance", 1),
-                ],
-            );
-            match OPERATIONS.find(call.operation()) {
+            match call.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -266,6 +255,21 @@ pub mod numbers {
                 }
                 _ => call.unknown_operation(),
             }
+        }
+        #[inline]
+        fn operations(&self) -> &'static ::zorb::__private::Operations {
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[3],
+                30,
+                &[
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"add", 0),
+                    (b"_set_balance", 2),
+                    (b"_get_balance", 1),
+                ],
+            );
+            &OPERATIONS
         }
     }
     ::zorb::__private::type_code!(

@@ -415,22 +415,7 @@ pub mod parameters {
             &self,
             call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
-            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[1, 1],
-                29,
-                &[
-                    (b"inout_all", 3),
-                    (b"in_more", 1),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"out_all", 2),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"in_all", 0),
-                ],
-            );
-            match OPERATIONS.find(call.operation()) {
+            match call.find(::zorb::__private::Skeleton::operations(self)) {
                 ::core::option::Option::Some(0) => {
                     ::zorb::__private::upcall::<
                         (
@@ -526,6 +511,25 @@ pub mod parameters {
                 }
                 _ => call.unknown_operation(),
             }
+        }
+        #[inline]
+        fn operations(&self) -> &'static ::zorb::__private::Operations {
+            static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+                0,
+                &[1, 1],
+                29,
+                &[
+                    (b"inout_all", 3),
+                    (b"in_more", 1),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"out_all", 2),
+                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"in_all", 0),
+                ],
+            );
+            &OPERATIONS
         }
     }
     ::zorb::__private::type_code!(

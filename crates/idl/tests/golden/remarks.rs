@@ -225,13 +225,7 @@ impl<T: Store> ::zorb::__private::Skeleton for StoreServant<T> {
         ::core::matches!(repository_id, "IDL:Store:1.0")
     }
     fn start(&self, call: ::zorb::__private::Incoming<'_>) -> ::zorb::__private::Upcall {
-        static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-            0,
-            &[31],
-            31,
-            &[(b"put", 0), (b"_get_size", 1)],
-        );
-        match OPERATIONS.find(call.operation()) {
+        match call.find(::zorb::__private::Skeleton::operations(self)) {
             ::core::option::Option::Some(0) => {
                 ::zorb::__private::upcall::<
                     (
@@ -255,6 +249,16 @@ impl<T: Store> ::zorb::__private::Skeleton for StoreServant<T> {
             }
             _ => call.unknown_operation(),
         }
+    }
+    #[inline]
+    fn operations(&self) -> &'static ::zorb::__private::Operations {
+        static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
+            0,
+            &[31],
+            31,
+            &[(b"put", 0), (b"_get_size", 1)],
+        );
+        &OPERATIONS
     }
 }
 ::zorb::__private::type_code!(
