@@ -1,6 +1,7 @@
 //! The server's end of a connection: requests in, upcalls polled in place, replies out.
 
 mod known;
+mod lone;
 mod pending;
 mod room;
 mod thread;
@@ -16,7 +17,7 @@ use core::future::poll_fn;
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::task::{Context, Poll};
-use known::{Again, Known};
+use known::Known;
 use pending::Pending;
 use room::Room;
 use std::collections::HashMap;
@@ -312,22 +313,29 @@ impl ServerConnection {
     ) -> Result<(), ProtocolError> {
         // Counted before anything is looked for.
         let changes = self.orb.adapters().changes();
-        let mark = RequestHead::mark(&message).filter(|_| !message.is_cut_short());
-        let Some(again) = mark.and_then(|mark| known.find(mark, &message, changes)) else {
-            return self.unknown_request(known, mark, changes, message, behind);
-        };
-        let Again {
-            places,
-            format,
-            object,
-        } = again;
-        zorb_giop::probe!(HeaderRead);
-        zorb_giop::probe!(KeyParsed);
-        zorb_giop::probe!(AdapterFound);
-        zorb_giop::probe!(ServantFound);
-        let context = Arc::clone(&self.orb) as Arc<dyn zorb_cdr::Context>;
-        let request = Request::at(places, message, format, context);
-        self.found(object, request, behind);
+        if message.is_cut_short() {
+            return self.unknown_request(known, None, changes, message, behind);
+        }
+        if let Some(again) = known.like_last(&message, changes) {
+            self.again(again, message, behind);
+            return Ok(());
+        }
+        self.other_request(known, changes, message, behind)
+    }
+
+    /// A request that is not like the last one.
+    fn other_request(
+        self: &Arc<Self>,
+        known: &mut Known,
+        changes: u64,
+        message: Message,
+        behind: Behind,
+    ) -> Result<(), ProtocolError> {
+        let mark = RequestHead::mark(&message);
+        match mark.and_then(|mark| known.find(mark, &message, changes)) {
+            Some(again) => self.again(again, message, behind),
+            None => return self.unknown_request(known, mark, changes, message, behind),
+        }
         Ok(())
     }
 
@@ -567,7 +575,7 @@ impl ServerConnection {
         let octets = request.octets();
         // The first poll is in place, with nobody to wake: a future that is not ready then is
         // polled again at once by its own task.
-        let first = |request| run_in_place(&self.orb, object, request, &receipt);
+        let first = |request| run_in_place(&self.orb, || object.start(request), &receipt);
         let begun = match self.orb.lane().dispatch() {
             Dispatch::Pool(pool) => {
                 let upcall = begin(object, request);
@@ -592,14 +600,18 @@ impl ServerConnection {
                 (Some(pending), outcome) => pending.finish(outcome),
             },
             Begun::Waits(upcall) => {
-                // A task of its own; the connection goes on reading meanwhile.
                 let pending = pending.unwrap_or_else(|| Pending::new(self, receipt, octets));
-                self.orb.track(async move {
-                    let outcome = pending.connection.run(upcall, receipt).await;
-                    pending.finish(outcome);
-                });
+                self.run_on(upcall, receipt, pending);
             }
         }
+    }
+
+    /// Goes on with an upcall in a task of its own; the connection goes on reading meanwhile.
+    fn run_on(&self, upcall: Upcall, receipt: Receipt, pending: Pending) {
+        self.orb.track(async move {
+            let outcome = pending.connection.run(upcall, receipt).await;
+            pending.finish(outcome);
+        });
     }
 
     async fn run(&self, mut upcall: Upcall, receipt: Receipt) -> Outcome {

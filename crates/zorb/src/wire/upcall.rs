@@ -54,18 +54,17 @@ pub(crate) enum Begun {
     Waits(Upcall),
 }
 
-/// Begins an upcall and polls it once, with nobody to wake, where the request was read.
+/// Begins an upcall with `start` and polls it once, with nobody to wake, where the request was read.
 #[inline]
 pub(crate) fn run_in_place(
     orb: &OrbInner,
-    object: &ActiveObject,
-    request: Request,
+    start: impl FnOnce() -> Upcall,
     receipt: &Receipt,
 ) -> Begun {
     // Put where it is looked for: a reply that is passed on from call to call is copied by each.
     let mut begun = Begun::Over(Outcome::Silent);
     let entered = enter(orb, || {
-        let mut upcall = object.start(request);
+        let mut upcall = start();
         begun = match Pin::new(&mut upcall).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(outcome) => Begun::Over(outcome),
             Poll::Pending => Begun::Waits(upcall),
