@@ -1,13 +1,16 @@
 //! Looks for a wake-up that is lost once in a million calls: very many calls of the kinds that could lose one, and a
 //! watchdog.
 //!
-//! `cargo xtask soak [-- --calls N]`. Prints a line for each part and ends with status 0; or says which part stands
-//! still, and ends with status 1.
+//! `cargo xtask soak [-- --calls N --only TEXT]`. Prints a line for each part and ends with status 0; or says which part
+//! stands still, and ends with status 1. It takes as long as it takes, and says on stderr how far it is: what ends it is
+//! that nothing happens any more. A million calls of each kind take about half an hour.
 
 #![expect(clippy::print_stdout, reason = "its result is what it prints")]
 
 use clap::Parser;
+use std::fmt;
 use std::future::poll_fn;
+use std::io::{IsTerminal, stderr};
 use std::pin::pin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,13 +43,180 @@ struct Options {
     /// Seconds without a single call after which something hangs.
     #[arg(long, default_value_t = 60)]
     patience: u64,
+    /// Only the parts in whose names this is, such as `one-way` or `threads`.
+    #[arg(long, default_value = "")]
+    only: String,
 }
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Calls made so far, and what is being done.
+/// Calls made so far.
 static CALLS: AtomicU64 = AtomicU64::new(0);
+/// What is being done.
 static PART: Mutex<String> = Mutex::new(String::new());
+
+/// Who calls, and how.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// One task, with calls of 64 KiB that have no answer.
+    OneWays(SyncScope),
+    /// So many tasks; of so many of their calls one is dropped (0: none is).
+    Tasks(u64, u64),
+    /// Four threads that block.
+    Threads,
+}
+
+/// Where the tasks of a part are.
+#[derive(Debug, Clone, Copy)]
+enum Flavor {
+    Multi,
+    Current,
+}
+
+/// What is done at a time: all on one reference.
+#[derive(Debug, Clone)]
+struct Part {
+    kind: Kind,
+    flavor: Flavor,
+    policy: WaitPolicy,
+    endpoint: String,
+    calls: u64,
+}
+
+impl Part {
+    /// All of them.
+    fn all(calls: u64, endpoints: &[String]) -> Vec<Self> {
+        let kinds = [
+            Kind::OneWays(SyncScope::WithTransport),
+            Kind::OneWays(SyncScope::None),
+            Kind::Tasks(1, 0),
+            Kind::Tasks(4, 0),
+            Kind::Tasks(4, 5),
+            Kind::Tasks(1, 3),
+        ];
+        let policies = [
+            WaitPolicy::Adaptive,
+            WaitPolicy::Park,
+            WaitPolicy::Spin(WaitPolicy::DEDICATED),
+        ];
+        let mut all = Vec::new();
+        for policy in policies {
+            for endpoint in endpoints {
+                let mut add = |kind, flavor| {
+                    all.push(Self {
+                        kind,
+                        flavor,
+                        policy,
+                        endpoint: endpoint.clone(),
+                        calls: match kind {
+                            Kind::OneWays(_) => calls,
+                            Kind::Tasks(..) | Kind::Threads => calls / 8 * 4,
+                        },
+                    });
+                };
+                for flavor in [Flavor::Multi, Flavor::Current] {
+                    kinds.into_iter().for_each(|kind| add(kind, flavor));
+                }
+                add(Kind::Threads, Flavor::Current);
+            }
+        }
+        all
+    }
+
+    fn run(&self) -> Result<(), Failure> {
+        let runtime = match (self.kind, self.flavor) {
+            (Kind::Threads, _) => return self.in_threads(),
+            (_, Flavor::Multi) => tokio::runtime::Runtime::new()?,
+            (_, Flavor::Current) => tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?,
+        };
+        runtime.block_on(self.in_tasks())
+    }
+
+    /// Calls by tasks of this runtime.
+    async fn in_tasks(&self) -> Result<(), Failure> {
+        let (server, reference) = server(&self.endpoint, self.policy).await?;
+        let client = Orb::builder().wait_policy(self.policy).build().await?;
+        let sponge: SpongeRef = client
+            .string_to_object(&reference)
+            .await?
+            .unchecked_narrow();
+        match self.kind {
+            Kind::OneWays(scope) => one_ways(sponge.with_sync_scope(scope), self.calls).await?,
+            Kind::Tasks(tasks, drops) => {
+                let running: Vec<_> = (0..tasks)
+                    .map(|task| {
+                        tokio::spawn(calls(sponge.clone(), self.calls / tasks, task, drops))
+                    })
+                    .collect();
+                for task in running {
+                    task.await??;
+                }
+            }
+            Kind::Threads => {}
+        }
+        client.shutdown(true).await?;
+        server.shutdown(true).await?;
+        Ok(())
+    }
+
+    /// Calls by four threads that block.
+    fn in_threads(&self) -> Result<(), Failure> {
+        let server = Orb::builder()
+            .listen(&self.endpoint)
+            .wait_policy(self.policy)
+            .build_blocking()?;
+        let poa = server.root_poa();
+        let sponge: SpongeRef = poa.activate(SpongeServant::new(Servant::default()))?;
+        poa.the_poa_manager().activate()?;
+        let client = Orb::builder().wait_policy(self.policy).build_blocking()?;
+        let there = client.string_to_object(&server.object_to_string(&sponge))?;
+        let there: SpongeRef = there.unchecked_narrow();
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|thread| {
+                    let there = there.clone();
+                    scope.spawn(move || {
+                        (0..self.calls / 4).try_for_each(|n| {
+                            match counted(there.add(n, thread).wait())? == n + thread {
+                                true => Ok(()),
+                                false => Err(Failure::from("a wrong answer")),
+                            }
+                        })
+                    })
+                })
+                .collect();
+            (threads.into_iter()).try_for_each(|thread| thread.join().map_err(|_| "a panic")?)
+        })?;
+        client.shutdown(true)?;
+        server.shutdown(true)?;
+        Ok(())
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.calls)?;
+        match self.kind {
+            Kind::OneWays(scope) => write!(f, "one-way calls of 64 KiB, {scope:?}")?,
+            Kind::Tasks(1, 0) => f.write_str("calls in a row")?,
+            Kind::Tasks(1, drops) => write!(f, "calls by 1 task, one in {drops} dropped")?,
+            Kind::Tasks(tasks, 0) => write!(f, "calls by {tasks} tasks")?,
+            Kind::Tasks(tasks, drops) => {
+                write!(f, "calls by {tasks} tasks, one in {drops} dropped")?;
+            }
+            Kind::Threads => f.write_str("calls by 4 threads that block")?,
+        }
+        match (self.kind, self.flavor) {
+            (Kind::Threads, _) => {}
+            (_, Flavor::Multi) => f.write_str(", multi-thread")?,
+            (_, Flavor::Current) => f.write_str(", current-thread")?,
+        }
+        let (scheme, _) = self.endpoint.split_once(':').unwrap_or_default();
+        write!(f, ", {:?}, {scheme}", self.policy)
+    }
+}
 
 #[derive(Default)]
 struct Servant {
@@ -85,21 +255,40 @@ impl Random {
     }
 }
 
-fn watch(patience: Duration) {
-    let mut before = u64::MAX;
-    let mut since = Instant::now();
+/// Says how far the calls are, of `total`, and ends the process when there are no more for so long.
+fn watch(patience: Duration, total: u64) {
+    let (begun, is_shown) = (Instant::now(), stderr().is_terminal());
+    let (mut before, mut since, mut told) = (u64::MAX, begun, begun);
     loop {
         thread::sleep(Duration::from_secs(1));
         let now = CALLS.load(Ordering::Relaxed);
+        let part = || PART.lock().map(|part| part.clone()).unwrap_or_default();
         if now != before {
             (before, since) = (now, Instant::now());
         } else if since.elapsed() > patience {
-            let part = PART.lock().map(|part| part.clone()).unwrap_or_default();
-            println!("HANGS after {now} calls: {part}");
+            println!("HANGS after {now} calls: {}", part());
             std::process::exit(1);
+        }
+        if is_shown || told.elapsed() >= TELLS_EVERY {
+            told = Instant::now();
+            let seconds = begun.elapsed().as_secs();
+            let percent = now * 100 / total.max(1);
+            let line = format!(
+                "{seconds} s, {now} of {total} calls ({percent} %): {}",
+                part()
+            );
+            match is_shown {
+                true => eprint!("{CLEAR}{line}"),
+                false => eprintln!("{line}"),
+            }
         }
     }
 }
+
+/// How often it is told how far we are, where no terminal shows it.
+const TELLS_EVERY: Duration = Duration::from_secs(30);
+/// Clears the line of a terminal.
+const CLEAR: &str = "\r\x1b[K";
 
 fn counted<T, E>(result: Result<T, E>) -> Result<T, E> {
     CALLS.fetch_add(1, Ordering::Relaxed);
@@ -155,18 +344,6 @@ async fn calls(sponge: SpongeRef, calls: u64, seed: u64, drops: u64) -> Result<(
     Ok(())
 }
 
-fn begins(part: String) -> Instant {
-    if let Ok(mut now) = PART.lock() {
-        *now = part;
-    }
-    Instant::now()
-}
-
-fn ended(since: Instant) {
-    let part = PART.lock().map(|part| part.clone()).unwrap_or_default();
-    println!("{part}: well, in {:.1} s", since.elapsed().as_secs_f64());
-}
-
 async fn server(endpoint: &str, policy: WaitPolicy) -> Result<(Orb, String), Failure> {
     let orb = Orb::builder()
         .listen(endpoint)
@@ -180,111 +357,37 @@ async fn server(endpoint: &str, policy: WaitPolicy) -> Result<(Orb, String), Fai
     Ok((orb, reference))
 }
 
-/// Every kind of call, in tasks of this runtime.
-async fn in_tasks(
-    endpoint: &str,
-    flavor: &str,
-    policy: WaitPolicy,
-    number: u64,
-) -> Result<(), Failure> {
-    let (server, reference) = server(endpoint, policy).await?;
-    let client = Orb::builder().wait_policy(policy).build().await?;
-    let sponge: SpongeRef = client
-        .string_to_object(&reference)
-        .await?
-        .unchecked_narrow();
-    let name = |what: &str| format!("{what}, {flavor}, {policy:?}, {}", &endpoint[..4]);
-
-    for scope in [SyncScope::WithTransport, SyncScope::None] {
-        let since = begins(name(&format!(
-            "{number} one-way calls of 64 KiB, {scope:?}"
-        )));
-        one_ways(sponge.with_sync_scope(scope), number).await?;
-        ended(since);
-    }
-    for (what, tasks, drops) in [
-        ("calls in a row", 1, 0),
-        ("calls by four tasks", 4, 0),
-        ("calls by four tasks, one in five dropped", 4, 5),
-        ("calls by one task, one in three dropped", 1, 3),
-    ] {
-        let since = begins(name(&format!("{} {what}", number / 2)));
-        let running: Vec<_> = (0..tasks)
-            .map(|task| tokio::spawn(calls(sponge.clone(), number / 2 / tasks, task, drops)))
-            .collect();
-        for task in running {
-            task.await??;
-        }
-        ended(since);
-    }
-    client.shutdown(true).await?;
-    server.shutdown(true).await?;
-    Ok(())
-}
-
-/// Four threads that block on one reference.
-fn in_threads(endpoint: &str, policy: WaitPolicy, number: u64) -> Result<(), Failure> {
-    let server = Orb::builder()
-        .listen(endpoint)
-        .wait_policy(policy)
-        .build_blocking()?;
-    let poa = server.root_poa();
-    let sponge: SpongeRef = poa.activate(SpongeServant::new(Servant::default()))?;
-    poa.the_poa_manager().activate()?;
-    let client = Orb::builder().wait_policy(policy).build_blocking()?;
-    let there = client.string_to_object(&server.object_to_string(&sponge))?;
-    let there: SpongeRef = there.unchecked_narrow();
-    let since = begins(format!(
-        "{} calls by four threads that block, {policy:?}, {}",
-        number / 2,
-        &endpoint[..4]
-    ));
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..4)
-            .map(|thread| {
-                let there = there.clone();
-                scope.spawn(move || {
-                    (0..number / 8).try_for_each(|n| {
-                        match counted(there.add(n, thread).wait())? == n + thread {
-                            true => Ok(()),
-                            false => Err(Failure::from("a wrong answer")),
-                        }
-                    })
-                })
-            })
-            .collect();
-        (threads.into_iter()).try_for_each(|thread| thread.join().map_err(|_| "a panic")?)
-    })?;
-    ended(since);
-    client.shutdown(true)?;
-    server.shutdown(true)?;
-    Ok(())
-}
-
 fn main() -> Result<(), Failure> {
     let options = Options::parse();
     let patience = Duration::from_secs(options.patience);
-    thread::spawn(move || watch(patience));
     let socket = std::env::temp_dir().join(format!("zorb-soak-{}", std::process::id()));
-    let unix = format!("uiop://{}", socket.display());
-    for policy in [
-        WaitPolicy::Adaptive,
-        WaitPolicy::Park,
-        WaitPolicy::Spin(WaitPolicy::DEDICATED),
-    ] {
-        for endpoint in ["iiop://127.0.0.1:0", unix.as_str()] {
-            let multi = tokio::runtime::Runtime::new()?;
-            multi.block_on(in_tasks(endpoint, "multi-thread", policy, options.calls))?;
-            let current = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()?;
-            current.block_on(in_tasks(endpoint, "current-thread", policy, options.calls))?;
-            in_threads(endpoint, policy, options.calls)?;
+    let endpoints = [
+        "iiop://127.0.0.1:0".to_owned(),
+        format!("uiop://{}", socket.display()),
+    ];
+    let mut parts = Part::all(options.calls, &endpoints);
+    parts.retain(|part| part.to_string().contains(&options.only));
+    if parts.is_empty() {
+        return Err(format!("no part has `{}` in its name", options.only).into());
+    }
+    let total = parts.iter().map(|part| part.calls).sum();
+    thread::spawn(move || watch(patience, total));
+    let begun = Instant::now();
+    for (n, part) in parts.iter().enumerate() {
+        let since = Instant::now();
+        if let Ok(mut now) = PART.lock() {
+            *now = format!("part {} of {}, {part}", n + 1, parts.len());
         }
+        part.run().map_err(|why| format!("{part}: {why}"))?;
+        if stderr().is_terminal() {
+            eprint!("{CLEAR}");
+        }
+        println!("{part}: well, in {:.1} s", since.elapsed().as_secs_f64());
     }
     println!(
-        "{} calls, and nobody is left waiting",
-        CALLS.load(Ordering::Relaxed)
+        "{} calls in {} s, and nobody is left waiting",
+        CALLS.load(Ordering::Relaxed),
+        begun.elapsed().as_secs()
     );
     Ok(())
 }
