@@ -4,9 +4,7 @@
 //! The bounds are what there is, and are lowered when there is less. `cargo xtask claims speed allocations` counts the same
 //! in release builds over more calls, and says what is aimed at: nothing.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
-#[allow(dead_code, reason = "each test uses a part of it")]
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod support;
 
 use std::path::{Path, PathBuf};

@@ -3,8 +3,6 @@
 //! The arrows are those of the house: `zorb` on top of object adapter, transport and executor,
 //! these on the protocol, the protocol on the codec; the IDL compiler and its macros to one side.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -127,10 +127,13 @@ fn calling(policy: WaitPolicy, server: &Orb, desk: &DeskRef) -> (Orb, DeskRef) {
         .wait_policy(policy)
         .build_blocking()
         .unwrap();
-    let there = orb
-        .string_to_object(&server.object_to_string(desk))
-        .unwrap();
-    (orb, there.unchecked_narrow())
+    let there = seen_from(&orb, server, desk);
+    (orb, there)
+}
+
+fn seen_from(orb: &Orb, server: &Orb, desk: &DeskRef) -> DeskRef {
+    let reference = server.object_to_string(desk);
+    orb.string_to_object(&reference).unwrap().unchecked_narrow()
 }
 
 /// Runs a test on a thread, so that a hang is a failure.
@@ -403,10 +406,7 @@ fn a_servant_of_the_own_orb_is_woken_by_whoever_leads() {
     in_time(|| {
         let (server, desk) = serving(WaitPolicy::Park);
         let (here, near) = serving(WaitPolicy::Park);
-        let far = here
-            .string_to_object(&server.object_to_string(&desk))
-            .unwrap()
-            .unchecked_narrow::<DeskRef>();
+        let far = seen_from(&here, &server, &desk);
         std::thread::scope(|scope| {
             let leads = scope.spawn(|| far.wait_for_release().wait());
             std::thread::sleep(Duration::from_millis(100));
@@ -427,10 +427,7 @@ fn servants_of_the_own_orb_may_block_in_one_way_calls() {
     in_time(|| {
         let (server, desk) = serving(WaitPolicy::Park);
         let (here, near) = serving(WaitPolicy::Park);
-        let far = here
-            .string_to_object(&server.object_to_string(&desk))
-            .unwrap()
-            .unchecked_narrow::<DeskRef>();
+        let far = seen_from(&here, &server, &desk);
         near.note_there(&far).wait().unwrap();
         while near.noted().wait().unwrap() == 0 {
             std::thread::sleep(Duration::from_millis(5));

@@ -1,8 +1,6 @@
 //! Text between ORBs of every native code set, and with peers that state something else or
 //! nothing at all.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use zorb::{

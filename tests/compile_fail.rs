@@ -4,8 +4,6 @@
 //! `TRYBUILD=overwrite cargo test --test compile_fail` writes those of the inline cases anew: read
 //! them before they are committed. Those in `files` are changed by hand.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 use std::fs;
 use std::path::Path;
 

@@ -5,11 +5,9 @@
 //! `libomniorb4-dev` bring none of their own), what JacORB ships, and the legal half of the compiler's own rules. Without
 //! the first two these tests pass and say what they skipped.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 #[path = "support/rustc.rs"]
 mod compiler;
-#[allow(dead_code, reason = "each test uses a part of it")]
+#[expect(dead_code, reason = "each test uses a part of it")]
 mod support;
 
 use compiler::rustc;

@@ -3,8 +3,6 @@
 //!
 //! Without omniNames the test that needs it passes and says that it was skipped.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 mod support;
 
 use std::collections::HashMap;

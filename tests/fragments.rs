@@ -1,8 +1,6 @@
 //! Messages in fragments between two ORBs, with a recorder in between that sees what really goes
 //! over the wire.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

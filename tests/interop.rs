@@ -4,8 +4,6 @@
 //! Without the other ORBs' programs those tests pass and say what they skipped; the tests of our
 //! client on our own server always run.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 #[path = "interop/rust/big_endian.rs"]
 mod big_endian;
 #[path = "interop/rust/caller.rs"]

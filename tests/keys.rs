@@ -1,8 +1,7 @@
 //! Keys that people write by hand: the table of plain keys, and the locator that is asked about the
 //! others.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-#![allow(dead_code, reason = "other tests use more of the support")]
+#![expect(dead_code, reason = "other tests use more of the support")]
 
 #[path = "support/savings.rs"]
 mod savings;

@@ -1,7 +1,5 @@
 //! Requests that are like those before them: what a connection remembers of them holds no longer than it is true.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,8 +2,6 @@
 //!
 //! And JacORB's name server. Without omniORB and JacORB these tests pass and say what they skipped.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 #[path = "support/jacorb.rs"]
 mod jacorb_names;
 mod support;

@@ -3,11 +3,8 @@
 //!
 //! The pages are the only copy there is. As doc tests of `zorb` they are compiled, but not run.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 #[path = "support/rustc.rs"]
 mod compiler;
-#[allow(dead_code, reason = "each test uses a part of it")]
 mod support;
 
 use compiler::rustc;

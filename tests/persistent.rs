@@ -1,8 +1,7 @@
 //! References that outlive their server, objects that are somewhere else, and keys that an
 //! application chooses.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-#![allow(dead_code, reason = "other tests use more of the support")]
+#![expect(dead_code, reason = "other tests use more of the support")]
 
 #[path = "support/savings.rs"]
 mod savings;

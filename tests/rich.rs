@@ -4,8 +4,6 @@
 //! Without the other ORBs' programs those tests pass and say what they skipped; the tests of our
 //! client on our own server always run.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 #[path = "interop/rust/rich/anys.rs"]
 mod anys;
 #[path = "interop/rust/rich/big_endian.rs"]

@@ -3,8 +3,6 @@
 //! Everything runs on one thread, whose subscriber writes down what it is told. The events of a
 //! client name the server's address as their peer; those of the server name another.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

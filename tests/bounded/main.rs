@@ -8,7 +8,6 @@
 //! - [`changed`]: good messages with anys, TypeCodes and values, changed in one place;
 //! - [`mill`]: the server of these.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
 #![expect(
     unsafe_code,
     reason = "an allocator can only be replaced by an unsafe implementation"

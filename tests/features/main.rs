@@ -1,7 +1,5 @@
 //! What IDL has beyond structs and sequences, in calls between two ORBs over real sockets: one module for each.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 mod bits;
 mod contexts;
 mod factories;

@@ -20,8 +20,6 @@
 //! - [`share`]: clients that want more memory than their share;
 //! - [`values`]: values in cycles that are looked at before they are there.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 mod addressing;
 mod drops;
 mod endings;

@@ -6,8 +6,6 @@
 //! - [`threads`]: calls from servants, servants that block, several ORBs and runtimes;
 //! - [`stress`]: all of it at once, with everything counted.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 /// Runs tests on both flavours of runtime.
 macro_rules! on_both_flavours {
     ($($test:ident),* $(,)?) => {

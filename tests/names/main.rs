@@ -4,8 +4,6 @@
 //!
 //! Without omniORB and JacORB the tests that need them pass and say what they skipped.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 #[path = "../support/jacorb.rs"]
 mod jacorb_names;
 #[expect(dead_code, reason = "what other tests use of it")]

@@ -1,8 +1,6 @@
 //! References as people use them: several addresses of which some are dead, every form of URL,
 //! initial references, what servers publish, other network namespaces.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 mod failover;
 mod initial;
 mod namespaces;

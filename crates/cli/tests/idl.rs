@@ -3,8 +3,6 @@
 //! Beside each file in `tests/idl/` is what `zorb idl check` says of it. `UPDATE_GOLDEN=1` writes
 //! that anew; look at the difference.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

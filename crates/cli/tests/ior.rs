@@ -3,8 +3,6 @@
 //! Each file in `tests/ior/` has where its reference comes from in comments, the reference, and
 //! below it what is said of it. `UPDATE_GOLDEN=1` writes that anew; look at the difference.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 

@@ -2,9 +2,7 @@
 //!
 //! Without omniORB this passes and says that it was skipped.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
-#[allow(dead_code, reason = "each test uses a part of it")]
+#[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../../tests/support/mod.rs"]
 mod support;
 

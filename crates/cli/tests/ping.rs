@@ -1,8 +1,6 @@
 //! `zorb ping` against objects that are there, gone, elsewhere, or were never there.
 
-#![allow(missing_docs, reason = "nobody reads the documentation of a test")]
-
-#[allow(dead_code, reason = "each test uses a part of it")]
+#[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../../tests/support/mod.rs"]
 mod support;
 
