@@ -152,7 +152,10 @@ fn bar(panel: &str, step: usize, unit: &'static str) -> Place {
 
 /// Instructions of a call: the same in every round.
 fn instructions(session: &Session, collected: &mut Collected) -> Result<(), String> {
-    tools::ready(&["valgrind"])?;
+    if let Err(why) = tools::ready(&["valgrind"]) {
+        session.miss(format!("instructions ({why})"));
+        return Ok(());
+    }
     let steps: Vec<usize> = session.pick((0..STEPS.len()).collect(), vec![0, 8]);
     let units = session.pick(MOST, 64);
     let (few, many) = session.pick((4_u32, 12), (10, 60));
@@ -180,6 +183,10 @@ fn instructions(session: &Session, collected: &mut Collected) -> Result<(), Stri
 
 /// How much larger a program is that knows so many types.
 fn sizes(session: &Session, collected: &mut Collected) -> Result<(), String> {
+    if let Err(why) = tools::ready(&["size"]) {
+        session.miss(format!("sizes of programs ({why})"));
+        return Ok(());
+    }
     let types: &[usize] = session.pick(&TYPES, &[16]);
     session.expect(1 + 2 * types.len());
     session.step("a program of no types");

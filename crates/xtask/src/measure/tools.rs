@@ -4,13 +4,14 @@ use crate::peers::install;
 use crate::step::{Done, on_path};
 
 /// What is timed and pinned with, and counts: program and package.
-const TOOLS: [(&str, &str); 6] = [
+const TOOLS: [(&str, &str); 7] = [
     ("taskset", "util-linux"),
     ("prlimit", "util-linux"),
     ("valgrind", "valgrind"),
     ("strace", "strace"),
     ("perf", "linux-perf"),
     ("git", "git"),
+    ("size", "binutils"),
 ];
 
 /// Installs those of them that are missing.

@@ -51,9 +51,9 @@ struct Asked {
     raw_too: bool,
 }
 
-/// Calls of a measurement: some 10 to 40 milliseconds.
+/// Calls of a measurement: some 5 to 30 milliseconds.
 fn calls(session: &Session, one_way: bool) -> (usize, usize) {
-    let calls = if one_way { 2000 } else { 700 };
+    let calls = if one_way { 1500 } else { 500 };
     (session.pick(calls, 100), session.pick(100, 20))
 }
 
@@ -195,7 +195,7 @@ mod tests {
         for servants in SERVANTS {
             let asked = asked_at(&session, servants);
             for order in ["train", "robin", "random", "worst"] {
-                let request = format!("noparams 0 {servants} {order} 700 100");
+                let request = format!("noparams 0 {servants} {order} 500 100");
                 let panel = format!("noparams {order}");
                 let one = asked.iter().find(|one| one.panel == panel).unwrap();
                 assert_eq!((&one.request, one.x), (&request, servants as f64));
@@ -203,7 +203,7 @@ mod tests {
                 assert!(asked.iter().any(|one| one.panel == way && one.one_way));
             }
             let last = asked.iter().find(|one| one.panel == "hundred worst");
-            let request = format!("ops100 0 {servants} worst 700 100");
+            let request = format!("ops100 0 {servants} worst 500 100");
             assert_eq!(last.unwrap().request, request);
         }
     }

@@ -40,7 +40,8 @@ pub(super) fn pick() -> Result<Profiler, String> {
     if on_path("perf") && tried.is_ok_and(|output| output.status.success()) {
         return Ok(Profiler::Perf);
     }
-    tools::ready(&["valgrind"])?;
+    let callgrind = tools::ready(&["valgrind"]);
+    callgrind.map_err(|why| format!("perf is not there or may not look; {why}"))?;
     Ok(Profiler::Callgrind)
 }
 

@@ -116,16 +116,20 @@ fn ask(
         }
         let answer = flood.dialogue.ask(&work.request())?;
         let place = flood.place(work.kind, work.size);
-        collected.add_sent(place, 8.0 * answer.mbytes_per_s, octets_of(&answer)?);
+        collected.add_sent(
+            place,
+            8.0 * answer.mbytes_per_s,
+            octets_of(&answer, work.size)?,
+        );
         Ok(())
     })
 }
 
-/// What a flood sent: of how many buffers it is, and how large one was, structs counted as they are sent.
-fn octets_of(answer: &Answer) -> Result<f64, String> {
+/// What a flood of buffers of a size sent, which structs fill but for a part of one.
+fn octets_of(answer: &Answer, size: usize) -> Result<f64, String> {
     let buffers = answer.more.get("iters").and_then(serde_json::Value::as_f64);
     let buffers = buffers.ok_or("no number of buffers in the answer")?;
-    Ok((buffers * 1e6 * answer.mbytes_per_s / answer.calls_per_s).round())
+    Ok(buffers * size as f64)
 }
 
 /// Where all 64 MB are sent too: queues of 64 K, over TCP, a CPU for each program; the sizes of the paper that differ

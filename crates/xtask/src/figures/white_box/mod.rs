@@ -30,10 +30,10 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
                for this, which marks the end of each step in a ring of the thread's; without it there is nothing of that in it. \
                A step is what passes between two marks, less what a mark takes; of each the mean over the same calls is shown, the \
                middle half by how long they took, so that steps add up: to the call from outside, but for what is in no step. The steps \
-               are the papers', by their numbers there: C1 is the first of the client's (Table 1), S1 of the server's (Table 2). A \
+               are the papers', by their numbers there: C1 is the first of the client's (Table 1), S01 of the server's (Table 2). A \
                step of the papers that is not one here is said to be part of another. What the client waits for, the server's work \
                included, ends with the read that brings the reply (C6); what a server waits for is nobody's step. A server remembers what \
-               it found for the requests of a connection: S4 to S6 of one that says nothing new are a comparison of its header.",
+               it found for the requests of a connection: S04 to S06 of one that says nothing new are a comparison of its header.",
     placed: Placed::Split,
     measure,
     charts: charts::charts,
