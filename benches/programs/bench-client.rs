@@ -17,6 +17,7 @@ use clap::Parser;
 use client::operation::Operation;
 use client::options::Options;
 use client::{by_hand, crowd, measure};
+use common::idl::bench::BinStruct;
 use flavor::Failure;
 use zorb_floor::counting;
 use zorb_floor::report::Line;

@@ -1,6 +1,7 @@
-//! The structs that are sent, with the contents that every peer uses.
+//! The structs that are sent, with the contents that every peer uses. Of which IDL they are says who declares this
+//! module, beside it.
 
-use crate::common::idl::bench::BinStruct;
+use super::BinStruct;
 use zorb::Char;
 
 /// So many of them.

@@ -1,9 +1,12 @@
 //! What writes and reads an argument.
 
+#[path = "../../programs/structs.rs"]
+mod structs;
+
 use crate::idl::bench::BinStruct;
 use bytes::BytesMut;
 use std::hint::black_box;
-use zorb::Char;
+use structs::structs;
 use zorb_cdr::{
     Any, Decode, Decoder, Encode, Encoder, Frame, IdlValue, NativeEndian, TypeCode, WireFormat,
 };
@@ -23,17 +26,6 @@ pub(crate) trait Engine {
 
 fn octets(units: usize) -> Vec<u8> {
     (0..units).map(|i| i as u8).collect()
-}
-
-fn structs(units: usize) -> Vec<BinStruct> {
-    let one = |i: usize| BinStruct {
-        s: i as i16,
-        c: Char(b'a' + (i % 26) as u8),
-        l: i as i32,
-        o: i as u8,
-        d: i as f64,
-    };
-    (0..units).map(one).collect()
 }
 
 fn wire<T: Encode>(value: &T) -> Result<Vec<u8>, String> {

@@ -1,12 +1,15 @@
 //! The client.
 
+#[path = "../../programs/structs.rs"]
+mod structs;
+
 use crate::Failure;
 use crate::idl::papers::white_box::{BinStruct, BoxRef};
 use serde::Serialize;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::time::Instant;
-use zorb::{Char, Interface, Orb, SystemException};
+use zorb::{Interface, Orb, SystemException};
 use zorb_giop::probe;
 use zorb_papers::dialogue;
 use zorb_papers::steps::{self, Call, End, Steps};
@@ -35,17 +38,10 @@ enum Argument {
 
 impl Argument {
     fn of(kind: &str, units: usize) -> Result<Self, Failure> {
-        let one = |i: usize| BinStruct {
-            s: i as i16,
-            c: Char(b'a' + (i % 26) as u8),
-            l: i as i32,
-            o: i as u8,
-            d: i as f64,
-        };
         Ok(match kind {
             "noparams" => Self::None,
             "octets" => Self::Octets((0..units).map(|i| i as u8).collect()),
-            "structs" => Self::Structs((0..units).map(one).collect()),
+            "structs" => Self::Structs(structs::structs(units)),
             _ => return Err("noparams, octets or structs?".into()),
         })
     }
