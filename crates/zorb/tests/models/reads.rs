@@ -30,6 +30,17 @@ struct State {
     callers: [Caller; 2],
     armed: bool,
     leader: Option<usize>,
+    /// Nothing more will come.
+    end: bool,
+}
+
+/// How a turn of reading ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Nothing more is there, and the reactor listens.
+    Asleep,
+    /// There is a reason to look again.
+    Over,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -47,13 +58,17 @@ impl State {
     }
 
     /// `State::arm`.
-    fn arm(&mut self, me: Option<usize>) {
+    fn arm(&mut self, me: Option<usize>) -> bool {
+        if self.end {
+            return false;
+        }
         self.armed = true;
         self.leader = None;
         if let Some(me) = me.filter(|me| self.callers[*me].calls) {
             self.callers[me].waits = true;
             self.leader = self.is_alone(me).then_some(me);
         }
+        true
     }
 
     fn complete(&mut self, whose: usize) {
@@ -94,7 +109,7 @@ impl Reads {
         match leader {
             Some(leader) => self.bells[leader].notify(),
             // It runs some time, which may be now.
-            None => self.read(None),
+            None => self.read(),
         }
     }
 
@@ -105,56 +120,70 @@ impl Reads {
             if state.callers[me].has {
                 return true;
             }
-            if state.armed {
+            if state.armed && !state.end {
                 state.callers[me].waits = true;
                 state.leader = state.is_alone(me).then_some(me);
                 return false;
             }
-            let right = match state.is_alone(me) {
+            let right = match state.is_alone(me) && !state.end {
                 true => self.right.claim(),
                 false => None,
             };
             if right.is_some() {
-                state.arm(Some(me));
+                assert!(state.arm(Some(me)));
             }
             right
         };
-        if let Some(right) = armed {
-            self.read_by(right, Some(me), true);
+        let turn = if let Some(right) = armed {
+            self.read_by(right, Some(me), true)
         } else if let Some(right) = self.right.claim() {
-            self.read_by(right, Some(me), false);
+            self.read_by(right, Some(me), false)
         } else {
-            {
-                let mut state = self.state.lock().unwrap();
-                if state.callers[me].has {
-                    return true;
-                }
-                state.callers[me].waits = true;
+            if self.is_answered(me) {
+                return true;
             }
-            self.read(Some(me));
+            match self.right.claim() {
+                Some(right) => self.read_by(right, Some(me), false),
+                None => return false,
+            }
+        };
+        match turn {
+            // Nobody looks for the end here: who has announced that it sleeps is woken by it.
+            Turn::Asleep => self.state.lock().unwrap().callers[me].has,
+            Turn::Over => self.is_answered(me),
         }
-        self.state.lock().unwrap().callers[me].has
     }
 
-    fn read(&self, me: Option<usize>) {
+    /// Whether there is a reply, or the end; else its waker is written down.
+    fn is_answered(&self, me: usize) -> bool {
+        let mut state = self.state.lock().unwrap();
+        let is_answered = state.callers[me].has || state.end;
+        state.callers[me].waits = !is_answered;
+        is_answered
+    }
+
+    /// The driver.
+    fn read(&self) {
         if let Some(right) = self.right.claim() {
-            self.read_by(right, me, false);
+            self.read_by(right, None, false);
         }
     }
 
     /// `armed`: it has been announced already that the reactor will listen.
-    fn read_by(&self, right: Held<'_, ()>, me: Option<usize>, mut armed: bool) {
-        let mut held = Some(right);
-        while let Some(mut right) = held {
-            right.with(|()| self.read_a_turn(me, std::mem::take(&mut armed)));
-            held = right.give_back();
+    fn read_by(&self, mut right: Held<'_, ()>, me: Option<usize>, mut armed: bool) -> Turn {
+        loop {
+            let turn = right.with(|()| self.read_a_turn(me, std::mem::take(&mut armed)));
+            match right.give_back() {
+                Some(again) => right = again,
+                None => return turn,
+            }
         }
     }
 
     /// Reads what is there; then the reactor listens.
-    fn read_a_turn(&self, me: Option<usize>, armed: bool) {
+    fn read_a_turn(&self, me: Option<usize>, armed: bool) -> Turn {
         if armed && self.listens() {
-            return;
+            return Turn::Asleep;
         }
         loop {
             let arrived = std::mem::take(&mut self.socket.lock().unwrap().arrived);
@@ -167,9 +196,11 @@ impl Reads {
                 }
             }
             // Before the reactor is asked: what it tells of at once must not be taken for news of before.
-            self.state.lock().unwrap().arm(me);
+            if !self.state.lock().unwrap().arm(me) {
+                return Turn::Over;
+            }
             if self.listens() {
-                return;
+                return Turn::Asleep;
             }
         }
     }
@@ -185,6 +216,30 @@ impl Reads {
         while !self.poll(me) {
             self.bells[me].wait();
         }
+    }
+
+    /// `ClientConnection::end`: nothing more will come, which everybody who waits is told.
+    fn end(&self) {
+        let waiting = {
+            let mut state = self.state.lock().unwrap();
+            state.end = true;
+            state.armed = false;
+            state.leader = None;
+            [0, 1].map(|whose| std::mem::take(&mut state.callers[whose].waits))
+        };
+        for (bell, waits) in self.bells.iter().zip(waiting) {
+            if waits {
+                bell.notify();
+            }
+        }
+    }
+
+    /// A call to which no reply comes. If the end was there before it, it finds that at its first poll at the latest.
+    fn call_until_the_end(&self, me: usize) {
+        if self.begin(me) {
+            self.bells[me].wait();
+        }
+        self.call(me);
     }
 
     /// Says that a request will be sent. Whether its caller may sleep then: the reactor listens, and knows whom to wake.
@@ -233,7 +288,7 @@ impl Reads {
         };
         if others {
             // The driver.
-            self.read(None);
+            self.read();
         }
     }
 
@@ -303,7 +358,7 @@ fn a_caller_that_finds_the_reactor_listening_may_sleep_without_asking_it() {
     model(3, || {
         let reads = Arc::new(Reads::new());
         // As after the call before.
-        reads.read(None);
+        reads.read();
         reads.begin(0);
         let peer = {
             let reads = Arc::clone(&reads);
@@ -322,7 +377,7 @@ fn a_caller_that_finds_the_reactor_listening_may_sleep_without_asking_it() {
 fn nobody_depends_on_a_caller_that_was_alone_and_is_polled_no_more() {
     model(3, || {
         let reads = Arc::new(Reads::new());
-        reads.read(None);
+        reads.read();
         reads.begin(0);
         assert!(!reads.poll(0), "it leads, and is never polled again");
         reads.begin(1);
@@ -343,7 +398,7 @@ fn a_caller_that_sleeps_from_its_beginning_is_woken_although_another_one_blocks_
     model(3, || {
         let reads = Arc::new(Reads::new());
         // As after the call before.
-        reads.read(None);
+        reads.read();
         let other = {
             let reads = Arc::clone(&reads);
             thread::spawn(move || reads.exchange(1))
@@ -357,7 +412,7 @@ fn a_caller_that_sleeps_from_its_beginning_is_woken_although_another_one_blocks_
 fn two_that_begin_while_the_reactor_listens_both_get_their_replies() {
     model(3, || {
         let reads = Arc::new(Reads::new());
-        reads.read(None);
+        reads.read();
         let other = {
             let reads = Arc::clone(&reads);
             thread::spawn(move || reads.call_at_once(1))
@@ -365,6 +420,25 @@ fn two_that_begin_while_the_reactor_listens_both_get_their_replies() {
         reads.call_at_once(0);
         other.join().unwrap();
     });
+}
+
+#[test]
+fn who_begins_or_sleeps_or_reads_while_a_connection_ends_finds_the_end() {
+    for listens in [false, true] {
+        model(2, move || {
+            let reads = Arc::new(Reads::new());
+            if listens {
+                // As after the call before.
+                reads.read();
+            }
+            let callers = [0, 1].map(|me| {
+                let reads = Arc::clone(&reads);
+                thread::spawn(move || reads.call_until_the_end(me))
+            });
+            reads.end();
+            callers.map(|caller| caller.join().unwrap());
+        });
+    }
 }
 
 #[test]
