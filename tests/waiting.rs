@@ -393,3 +393,87 @@ async fn an_end_that_comes_while_a_caller_tries_is_found_by_it() {
         in_time(call).await.unwrap().unwrap_err();
     }
 }
+
+/// Calls from threads of their own, each on a connection of its own, until `more` says that it was enough.
+fn crowd(
+    reference: &str,
+    more: impl Fn(i32) -> bool + Clone + Send + 'static,
+) -> Vec<std::thread::JoinHandle<Result<i32, SystemException>>> {
+    (0..4)
+        .map(|caller| {
+            let (reference, more) = (reference.to_owned(), more.clone());
+            std::thread::spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()
+                    .unwrap();
+                runtime.block_on(async {
+                    let orb = Orb::builder().build().await.unwrap();
+                    let there = orb.string_to_object(&reference).await?;
+                    let echo: EchoRef = there.unchecked_narrow();
+                    let mut calls = 0;
+                    while more(calls) {
+                        match (calls + caller) % 500 {
+                            // More than goes into a socket at once, and an idle while behind it.
+                            400 => {
+                                let filled = in_time(echo.fill(4 << 20)).await?;
+                                assert_eq!(filled.len(), 4 << 20);
+                                tokio::time::sleep(Duration::from_millis(20)).await;
+                            }
+                            // Now and then a servant that is not ready at once.
+                            200..210 => assert_eq!(in_time(echo.add(calls, 3)).await?, calls + 3),
+                            _ => assert_eq!(in_time(echo.add(calls, 0)).await?, calls),
+                        }
+                        calls += 1;
+                    }
+                    Ok(calls)
+                })
+            })
+        })
+        .collect()
+}
+
+async fn server_for_a_crowd() -> (Orb, String) {
+    let server = Orb::builder()
+        .listen("iiop://127.0.0.1:0")
+        .build()
+        .await
+        .unwrap();
+    let poa = server.root_poa();
+    let echo: EchoRef = poa.activate(EchoServant::new(Servant::default())).unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let reference = server.object_to_string(&echo);
+    (server, reference)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_call_of_several_busy_connections_is_answered_however_they_are_read() {
+    let (server, reference) = server_for_a_crowd().await;
+    for caller in crowd(&reference, |calls| calls < 2_000) {
+        let called = tokio::task::spawn_blocking(|| caller.join().unwrap());
+        assert_eq!(in_time(called).await.unwrap().unwrap(), 2_000);
+    }
+    in_time(server.shutdown(true)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shutdown_ends_connections_that_are_busy_however_they_are_read() {
+    let (server, reference) = server_for_a_crowd().await;
+    let goes_on = Arc::new(Notify::new());
+    let warm = {
+        let goes_on = Arc::clone(&goes_on);
+        move |calls| {
+            if calls == 1_000 {
+                goes_on.notify_one();
+            }
+            true
+        }
+    };
+    let callers = crowd(&reference, warm);
+    in_time(goes_on.notified()).await;
+    in_time(server.shutdown(true)).await.unwrap();
+    for caller in callers {
+        let called = tokio::task::spawn_blocking(|| caller.join().unwrap());
+        in_time(called).await.unwrap().unwrap_err();
+    }
+}

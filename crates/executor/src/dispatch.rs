@@ -7,6 +7,8 @@ use crate::WorkerPool;
 #[non_exhaustive]
 pub enum Dispatch {
     /// The thread that read the request: no queue, no hand-over. For upcalls that neither block nor compute for long.
+    /// On a multi-thread runtime that is a worker of it, or a thread that one of several busy connections has for as long
+    /// as they are, if they are waited for [adaptively](crate::WaitPolicy::Adaptive).
     #[default]
     InPlace,
     /// The thread that read the request, once it has passed its other duties to another one (tokio's

@@ -24,6 +24,9 @@ pub enum WaitPolicy {
     /// and took no longer than two who sleep take to wake each other (150 µs) it tries for [`DEDICATED`](Self::DEDICATED)
     /// anywhere, and again as long as that hits: of two ends that both sleep neither would find the other one otherwise.
     /// Other tasks of the runtime wait no longer for it: they have their turn after 640 µs of tries.
+    ///
+    /// Of several busy connections that a multi-thread runtime serves each may have a thread meanwhile, which sleeps at
+    /// once: two for each worker at most, until 5 ms pass without a request.
     #[default]
     Adaptive,
     /// Tries for this long, whatever came of it before; more than [`LONGEST`](Self::LONGEST) counts as that.

@@ -14,6 +14,11 @@ pub(crate) trait Acts: Debug + Send + Sync + 'static {
         Err(io::ErrorKind::WouldBlock.into())
     }
 
+    /// The same, for those that have something to say.
+    fn read_into(&self, _: &mut BytesMut) -> io::Result<usize> {
+        self.read()
+    }
+
     fn write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
         Err(io::ErrorKind::WouldBlock.into())
     }
@@ -21,6 +26,8 @@ pub(crate) trait Acts: Debug + Send + Sync + 'static {
     fn poll_room(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Pending
     }
+
+    fn close(&self) {}
 }
 
 #[derive(Debug)]
@@ -47,19 +54,19 @@ impl<A> Deref for Mock<A> {
 }
 
 impl<A: Acts> Connection for Mock<A> {
-    fn poll_read(&self, _: &mut Context<'_>, _: &mut BytesMut) -> Poll<io::Result<usize>> {
-        match self.acts.read() {
+    fn poll_read(&self, _: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
+        match self.acts.read_into(buf) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
             read => Poll::Ready(read),
         }
     }
 
-    fn try_read(&self, _: &mut BytesMut) -> io::Result<usize> {
-        self.acts.read()
+    fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {
+        self.acts.read_into(buf)
     }
 
-    fn read_blocking(&self, _: &mut BytesMut, _: Option<Duration>) -> io::Result<usize> {
-        self.acts.read()
+    fn read_blocking(&self, buf: &mut BytesMut, _: Option<Duration>) -> io::Result<usize> {
+        self.acts.read_into(buf)
     }
 
     fn unwatch(&self) {}
@@ -76,7 +83,9 @@ impl<A: Acts> Connection for Mock<A> {
         Ok(())
     }
 
-    fn close(&self) {}
+    fn close(&self) {
+        self.acts.close();
+    }
 
     fn peer(&self) -> &Address {
         &self.address

@@ -1,5 +1,6 @@
 //! The server's end of a connection: requests in, upcalls polled in place, replies out.
 
+mod apart;
 mod known;
 mod lone;
 mod pending;
@@ -12,6 +13,7 @@ use super::upcall::{Begun, begin, enter, released, run_in_place, run_upcall_in_p
 use super::waiting::{self, Waiting};
 use crate::keys::Found;
 use crate::orb::{OrbInner, Served};
+use apart::Driven;
 use bytes::Bytes;
 use core::future::poll_fn;
 use core::pin::pin;
@@ -135,51 +137,21 @@ impl ServerConnection {
     }
 
     /// Goes on with a connection as it is, or ends it as it has `ended`.
-    async fn drive_on(self: Arc<Self>, serving: Served, mut reading: Reading, ended: Option<End>) {
-        let (policy, this) = (self.orb.wait_policy(), Arc::as_ptr(&self).addr());
-        let idle_timeout = self.orb.settings().idle_timeout;
-        let mut known = Known::default();
-        let serve = poll_fn(|cx| {
-            self.link.outbound.driver.register(cx.waker());
-            if let Some(end) = &ended {
-                return Poll::Ready(end.clone());
+    async fn drive_on(
+        self: Arc<Self>,
+        serving: Served,
+        mut reading: Reading,
+        mut ended: Option<End>,
+    ) {
+        let end = loop {
+            match self.drive_a_while(&mut reading, ended).await {
+                Driven::Over(end) => break end,
+                Driven::CrowdedOut(leave) => {
+                    (reading, ended) = self.serve_apart(reading).await;
+                    drop(leave);
+                }
             }
-            if self.orb.is_stopping() {
-                return self.poll_drained(cx);
-            }
-            self.link.poll_messages(
-                &mut reading,
-                policy,
-                cx,
-                // A client that sends and does not read gets no further than this.
-                |cx| self.link.outbound.poll_room(cx).is_ready(),
-                // What is pending has something better to do with the thread.
-                |waiting| {
-                    self.pending.load(Ordering::Acquire) == 0
-                        && waiting.is_alone(self.orb.busy(), this)
-                },
-                |message, behind| self.handle(&mut known, message, behind),
-            )
-        });
-        let mut serve = pin!(serve);
-        let mut failed = pin!(self.link.failed());
-        let is_unused = |_| self.pending.load(Ordering::Acquire) == 0;
-        let mut idle = pin!(self.link.idle(idle_timeout, is_unused));
-        let end = poll_fn(|cx| {
-            if let Poll::Ready(end) = serve.as_mut().poll(cx) {
-                return Poll::Ready(end);
-            }
-            if self.link.outbound.failure().is_some()
-                && let Poll::Ready(end) = failed.as_mut().poll(cx)
-            {
-                return Poll::Ready(end);
-            }
-            match idle_timeout {
-                None => Poll::Pending,
-                Some(_) => idle.as_mut().poll(cx),
-            }
-        })
-        .await;
+        };
         trace::ended(&*self.link.stream, &self.link.endpoint, &end);
         if let End::Broken(error) = &end {
             trace::refused(&*self.link.stream, error);
@@ -190,6 +162,71 @@ impl ServerConnection {
         }
         self.link.finish(&end).await;
         drop(serving);
+    }
+
+    /// Reads and serves until the connection or the ORB ends, or a thread may do so better; at once if it has `ended`.
+    async fn drive_a_while(
+        self: &Arc<Self>,
+        reading: &mut Reading,
+        ended: Option<End>,
+    ) -> Driven<'_> {
+        let (policy, this) = (self.orb.wait_policy(), Arc::as_ptr(self).addr());
+        let idle_timeout = self.orb.settings().idle_timeout;
+        let workers = self.workers();
+        let mut known = Known::default();
+        let serve = poll_fn(|cx| {
+            self.link.outbound.driver.register(cx.waker());
+            if let Some(end) = &ended {
+                return Poll::Ready(Driven::Over(end.clone()));
+            }
+            if self.orb.is_stopping() {
+                return self.poll_drained(cx).map(Driven::Over);
+            }
+            let served = self.link.poll_messages(
+                reading,
+                policy,
+                cx,
+                // A client that sends and does not read gets no further than this.
+                |cx| self.link.outbound.poll_room(cx).is_ready(),
+                // What is pending has something better to do with the thread.
+                |waiting| {
+                    if self.pending.load(Ordering::Acquire) > 0 {
+                        return false;
+                    }
+                    let alone = waiting.is_alone(self.orb.busy(), this);
+                    waiting.has_company(alone);
+                    alone
+                },
+                |message, behind| self.handle(&mut known, message, behind),
+            );
+            if served.is_pending()
+                && reading.waiting.is_crowded_out()
+                && self.may_have_a_thread()
+                && let Some(leave) = self.orb.busy().leave_for_a_thread(workers)
+            {
+                return Poll::Ready(Driven::CrowdedOut(leave));
+            }
+            served.map(Driven::Over)
+        });
+        let mut serve = pin!(serve);
+        let mut failed = pin!(self.link.failed());
+        let is_unused = |_| self.pending.load(Ordering::Acquire) == 0;
+        let mut idle = pin!(self.link.idle(idle_timeout, is_unused));
+        poll_fn(|cx| {
+            if let Poll::Ready(driven) = serve.as_mut().poll(cx) {
+                return Poll::Ready(driven);
+            }
+            if self.link.outbound.failure().is_some()
+                && let Poll::Ready(end) = failed.as_mut().poll(cx)
+            {
+                return Poll::Ready(Driven::Over(end));
+            }
+            match idle_timeout {
+                None => Poll::Pending,
+                Some(_) => idle.as_mut().poll(cx).map(Driven::Over),
+            }
+        })
+        .await
     }
 
     /// Reads no more; over when every upcall is done. The replies that are not out by then have

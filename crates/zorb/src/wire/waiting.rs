@@ -45,6 +45,13 @@ const RAN_IN_VAIN: u32 = 1;
 /// How often in a row a sleeper that came late tries at once, before it waits again until its turn comes.
 const MOST_HASTY: u32 = 4;
 
+/// Reads of a connection in a row, one of several busy ones each time, after which a thread of its own may be worth it,
+const CROWDED_READS: u32 = 64;
+/// if they came within this time: each as soon as others are waited for at most.
+const CROWDED_WITHIN: Duration = WITHIN_REACH.saturating_mul(CROWDED_READS);
+/// Threads for connections at most for each worker of a runtime: one that waits for its client, and one that runs.
+const THREADS_PER_WORKER: usize = 2;
+
 /// Reads in a row after whose messages nothing was said before what comes next may gather.
 const SILENT_READS: u32 = 4;
 /// Octets that come together already, of which no more have to gather: a client that writes so much at a time waits for
@@ -54,10 +61,37 @@ const GATHERED: u64 = 16 << 10;
 /// that comes behind them.
 const GATHERS: Duration = Duration::from_micros(10);
 
-/// Which connection of an ORB was busy last. Read at every wait, and written only when another one
-/// is.
+/// The connections of an ORB that have something to do.
 #[derive(Debug, Default)]
-pub(crate) struct Busy(AtomicUsize);
+pub(crate) struct Busy {
+    /// Which one had last. Read at every wait, and written only when another one has.
+    last: AtomicUsize,
+    /// How many of them have a thread for the time being.
+    threads: AtomicUsize,
+}
+
+/// Leave for a connection to have a thread, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Leave<'a>(&'a Busy);
+
+impl Busy {
+    /// Leave to have a thread beside so many workers, if not too many have one.
+    pub(crate) fn leave_for_a_thread(&self, workers: usize) -> Option<Leave<'_>> {
+        let most = workers.saturating_mul(THREADS_PER_WORKER);
+        let one_more = |threads| (threads < most).then_some(threads + 1);
+        // It guards nothing but the number.
+        (self.threads)
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
+            .is_ok()
+            .then_some(Leave(self))
+    }
+}
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.0.threads.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// How long waits on connections of `lane` may try, when they adapt themselves.
 pub(crate) fn limit(lane: &Lane, home: tokio::runtime::Id) -> Duration {
@@ -92,6 +126,9 @@ pub(crate) struct Waiting {
     /// Reads in a row whose messages nobody wanted an answer to, and how many octets had come by the last of them.
     silent: u32,
     served: u64,
+    /// Reads in a row that were one connection's of several busy ones, and when the first of them was.
+    crowded: u32,
+    crowded_since: Option<Instant>,
     /// Whether the reactor looks away.
     unwatched: bool,
 }
@@ -123,19 +160,44 @@ impl Waiting {
             is_crowded: false,
             silent: 0,
             served: 0,
+            crowded: 0,
+            crowded_since: None,
             unwatched: false,
         }
     }
 
     /// Counts that `connection` has something to do, and says whether no other one had lately.
     pub(crate) fn is_alone(&mut self, busy: &Busy, connection: usize) -> bool {
-        if busy.0.load(Ordering::Relaxed) == connection {
+        if busy.last.load(Ordering::Relaxed) == connection {
             self.alone = self.alone.saturating_add(1);
         } else {
-            busy.0.store(connection, Ordering::Relaxed);
+            busy.last.store(connection, Ordering::Relaxed);
             self.alone = 0;
         }
         self.alone >= ALONE_AFTER
+    }
+
+    /// To be said when messages have been handled: whether the connection [is alone](Self::is_alone).
+    pub(crate) fn has_company(&mut self, alone: bool) {
+        match alone {
+            true => self.crowded = 0,
+            false => {
+                if self.crowded == 0 {
+                    self.crowded_since = Some(Instant::now());
+                }
+                self.crowded = self.crowded.saturating_add(1);
+            }
+        }
+    }
+
+    /// Whether the connection is one of several that are so busy that each is served sooner by a thread that blocks. Counts
+    /// anew after each time that there have been enough reads to tell.
+    pub(crate) fn is_crowded_out(&mut self) -> bool {
+        if self.crowded < CROWDED_READS {
+            return false;
+        }
+        self.crowded = 0;
+        (self.crowded_since).is_some_and(|since| since.elapsed() <= CROWDED_WITHIN)
     }
 
     /// Whether the reactor looks away from the connection.
@@ -393,6 +455,32 @@ mod tests {
             waiting.has_served(answered, octets);
             assert!(!waiting.gathers());
         }
+    }
+
+    #[test]
+    fn a_connection_is_crowded_out_by_many_reads_in_a_row_that_came_soon_after_each_other() {
+        let mut waiting = Waiting::new(WaitPolicy::SHARED);
+        for _ in 1..CROWDED_READS {
+            waiting.has_company(false);
+        }
+        assert!(!waiting.is_crowded_out());
+        // Once alone, it counts anew.
+        waiting.has_company(true);
+        for _ in 1..CROWDED_READS {
+            waiting.has_company(false);
+        }
+        assert!(!waiting.is_crowded_out());
+        // As if they had taken their time.
+        waiting.has_company(false);
+        waiting.crowded_since = Instant::now().checked_sub(2 * CROWDED_WITHIN);
+        assert!(!waiting.is_crowded_out());
+        assert_eq!(waiting.crowded, 0);
+        for _ in 0..CROWDED_READS {
+            waiting.has_company(false);
+        }
+        waiting.crowded_since = Some(Instant::now());
+        assert!(waiting.is_crowded_out());
+        assert!(!waiting.is_crowded_out());
     }
 
     #[test]

@@ -16,6 +16,8 @@ use std::time::Instant;
 /// How often a thread that waits for requests looks whether the ORB is shutting down, or whether
 /// nothing has happened for too long.
 const LOOK_UP: Duration = Duration::from_millis(250);
+/// Reads in a row without a whole message after which such a thread lets go: who sends an octet at a time is not busy.
+const PIECES: u32 = 64;
 
 impl ServerConnection {
     /// Serves the connection on a new thread, until it or the ORB ends. What there is to say then
@@ -44,18 +46,24 @@ impl ServerConnection {
         let _runtime = orb.lane().handle().enter();
         let mut reading = self.reading();
         let thread = self.room.serve();
-        let ended = self.serve_until_told(&mut reading);
+        let ended = self.serve_until_told(&mut reading, None);
         drop(thread);
         orb.track(self.drive_on(serving, reading, ended));
     }
 
-    /// Reads and serves; `None` when a task has to go on with it, since the ORB is stopping.
-    fn serve_until_told(self: &Arc<Self>, reading: &mut Reading) -> Option<End> {
+    /// Reads and serves; `None` when a task has to go on with it, since the ORB is stopping, or nothing has come for the
+    /// time that it `stays`.
+    pub(super) fn serve_until_told(
+        self: &Arc<Self>,
+        reading: &mut Reading,
+        stays: Option<Duration>,
+    ) -> Option<End> {
         let link = &self.link;
         let (policy, this) = (self.orb.wait_policy(), Arc::as_ptr(self).addr());
         let idle_timeout = self.orb.settings().idle_timeout;
         let mut before = (link.progress(), Instant::now());
         let mut known = Known::default();
+        let mut pieces = 0;
         loop {
             let mut messages = 0;
             let taken = link.take(
@@ -87,8 +95,11 @@ impl ServerConnection {
                     Tried::Yield | Tried::Sleep => {}
                 }
             }
-            match link.read_blocking(reading, Some(LOOK_UP)) {
-                Ok(Blocked::Read) if messages > 0 => {}
+            match link.read_blocking(reading, Some(stays.unwrap_or(LOOK_UP))) {
+                Ok(Blocked::Read) if messages > 0 => pieces = 0,
+                Ok(Blocked::InVain) if stays.is_some() => return None,
+                Ok(Blocked::Read) if stays.is_some() && pieces < PIECES => pieces += 1,
+                Ok(Blocked::Read) if stays.is_some() => return None,
                 // A peer that sends an octet now and then is as idle as one that sends none.
                 Ok(Blocked::Read | Blocked::InVain) => {
                     if link.outbound.failure().is_some() {
