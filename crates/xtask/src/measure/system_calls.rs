@@ -6,6 +6,8 @@ use crate::measure::run::{Server, Work};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How often each was made, by its name; those that failed too.
@@ -47,8 +49,12 @@ pub(crate) fn list(counts: &Counts) -> String {
     all.join(", ")
 }
 
+/// How long a server is let alone once, to see what it does by the clock.
+const PAUSE: Duration = Duration::from_millis(500);
+
 /// Counts by what a run with more calls takes more than one with fewer; both programs are told `args` beside. Both programs are on one CPU: so an end waits
-/// once for what has not come.
+/// once for what has not come. What a server does by the clock and not by calls, a look at something every few milliseconds,
+/// is not counted: under strace a call takes many times as long, and would seem to have as many more of it.
 ///
 /// # Errors
 /// A program fails, or strace does.
@@ -61,12 +67,15 @@ pub(crate) fn of_a_call(
         iters: work.iters / 5,
         ..work
     };
-    let less = totals(peer, &few, args)?;
-    let more = totals(peer, &work, args)?;
+    let (less, short) = totals(peer, &few, args, Duration::ZERO)?;
+    let (more, long) = totals(peer, &work, args, Duration::ZERO)?;
+    let (paused, _) = totals(peer, &few, args, PAUSE)?;
     let calls = (work.iters - few.iters) as f64;
+    let pauses = long.saturating_sub(short).as_secs_f64() / PAUSE.as_secs_f64();
+    let by_the_clock = scaled(&each(&paused.server, &less.server, 1.0), pauses);
     Ok(SystemCalls {
         client: each(&more.client, &less.client, calls),
-        server: each(&more.server, &less.server, calls),
+        server: each(&more.server, &sum_of(&less.server, &by_the_clock), calls),
     })
 }
 
@@ -78,17 +87,40 @@ fn each(more: &Counts, less: &Counts, calls: f64) -> Counts {
     differences.filter(|(_, count)| *count > 0.0).collect()
 }
 
-fn totals(peer: &'static Peer, work: &Work, args: &[&str]) -> Result<SystemCalls, String> {
+fn scaled(counts: &Counts, by: f64) -> Counts {
+    let scaled = |(name, count): (&String, &f64)| (name.clone(), count * by);
+    counts.iter().map(scaled).collect()
+}
+
+fn sum_of(some: &Counts, others: &Counts) -> Counts {
+    let mut sum = some.clone();
+    for (name, count) in others {
+        *sum.entry(name.clone()).or_default() += count;
+    }
+    sum
+}
+
+/// All system calls of both ends, the server let alone for `pause` behind the calls, and how long the calls took.
+fn totals(
+    peer: &'static Peer,
+    work: &Work,
+    args: &[&str],
+    pause: Duration,
+) -> Result<(SystemCalls, Duration), String> {
     let folder = TempDir::new().map_err(|e| e.to_string())?;
     let [client_out, server_out] = ["client", "server"].map(|name| folder.path().join(name));
     let under = strace(&server_out);
     let mut server = Server::start(peer, Placement::Same, Cpus::pick()?, &under, args)?;
+    let begin = Instant::now();
     server.measure(work, &strace(&client_out), args)?;
+    let took = begin.elapsed();
+    thread::sleep(pause);
     server.end()?;
-    Ok(SystemCalls {
+    let counted = SystemCalls {
         client: counts(&client_out)?,
         server: counts(&server_out)?,
-    })
+    };
+    Ok((counted, took))
 }
 
 fn strace(out: &Path) -> Vec<String> {
@@ -146,6 +178,18 @@ mod tests {
         let more = Counts::from([("sendto".to_owned(), 120.0), ("open".to_owned(), 7.0)]);
         let one = each(&more, &less, 100.0);
         assert_eq!(one, Counts::from([("sendto".to_owned(), 1.0)]));
+    }
+
+    #[test]
+    fn what_is_done_by_the_clock_counts_for_the_time_that_the_calls_took() {
+        let [less, paused, more] = [100.0, 200.0, 130.0].map(|futex| {
+            let counts = [("futex".to_owned(), futex), ("sendto".to_owned(), 7.0)];
+            Counts::from(counts)
+        });
+        let by_the_clock = scaled(&each(&paused, &less, 1.0), 0.25);
+        assert_eq!(by_the_clock, Counts::from([("futex".to_owned(), 25.0)]));
+        let one = each(&more, &sum_of(&less, &by_the_clock), 10.0);
+        assert_eq!(one, Counts::from([("futex".to_owned(), 0.5)]));
     }
 
     #[test]
