@@ -436,7 +436,9 @@ fn who_begins_or_sleeps_or_reads_while_a_connection_ends_finds_the_end() {
                 thread::spawn(move || reads.call_until_the_end(me))
             });
             reads.end();
-            callers.map(|caller| caller.join().unwrap());
+            for caller in callers {
+                caller.join().unwrap();
+            }
         });
     }
 }
