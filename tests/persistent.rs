@@ -17,7 +17,17 @@ use zorb::{
     ObjectRef, Orb, Poa, Policies, SystemException, SystemExceptionKind as Kind, minor,
 };
 
-const ANYWHERE: &str = "iiop://127.0.0.1:0";
+/// Any port of an address that no other process of tests has: one that is free for a moment, between two lives of a
+/// server, is not taken there by somebody else.
+fn anywhere() -> String {
+    let [_, high, middle, low] = std::process::id().to_be_bytes();
+    // 127.0.0.1 is everybody's; the last number may be neither 0 nor 255.
+    format!(
+        "iiop://127.{}.{middle}.{}:0",
+        high | 0x40,
+        low.clamp(1, 254)
+    )
+}
 
 /// An ORB that serves.
 async fn server_at(endpoint: &str) -> Orb {
@@ -32,7 +42,7 @@ async fn server_at(endpoint: &str) -> Orb {
 }
 
 async fn server() -> Orb {
-    server_at(ANYWHERE).await
+    server_at(&anywhere()).await
 }
 
 /// A client, whose references lead to no object of its own.
@@ -131,7 +141,7 @@ fn start_server(endpoint: &str) -> Running {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_goes_on_with_what_it_has_when_the_server_s_process_is_another() {
-    let mut first = start_server(ANYWHERE);
+    let mut first = start_server(&anywhere());
     let endpoint = first
         .find(|line| Some(line.split_once("endpoint ")?.1.to_owned()))
         .expect("it listens");
@@ -680,7 +690,7 @@ mod a_manager_that_nobody_has_activated {
     async fn is_told_of_once_when_a_request_waits_for_it() {
         let warnings = Warnings::default();
         let _listening = tracing::subscriber::set_default(warnings.clone());
-        let orb = Orb::builder().listen(ANYWHERE).build().await.unwrap();
+        let orb = Orb::builder().listen(&anywhere()).build().await.unwrap();
         let ada = orb.root_poa().activate(account("Ada")).unwrap();
         let client = client().await;
         let mut calls = Vec::new();
