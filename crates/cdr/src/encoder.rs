@@ -317,6 +317,33 @@ impl<O: ByteOrder> Encoder<O> {
         self.out
     }
 
+    /// What was written, if it is in one piece: see [`Gather::as_single`].
+    #[inline]
+    #[must_use]
+    pub fn as_single(&self) -> Option<&[u8]> {
+        self.out.as_single()
+    }
+
+    /// Whether it [lends](Self::lending), and octets are missing from what was written: see [`Gather::is_lent`].
+    #[inline]
+    #[must_use]
+    pub const fn is_lent(&self) -> bool {
+        self.out.is_lent()
+    }
+
+    /// What was written, as by [`finish`](Self::finish); the encoder is used up with that.
+    #[must_use]
+    pub fn take(&mut self) -> Gather {
+        core::mem::take(&mut self.out)
+    }
+
+    /// The buffer that was written to, to be used again; the encoder is used up with that.
+    #[inline]
+    #[must_use]
+    pub fn take_buffer(&mut self) -> BytesMut {
+        core::mem::take(self.out.own())
+    }
+
     fn patch(&mut self, position: usize, octets: &[u8]) {
         let place = self.out.place(position, octets.len());
         debug_assert!(place.is_some(), "nothing to patch at octet {position}");

@@ -17,7 +17,7 @@ use zorb_cdr::{CharSet, DecodeError, Decoder, Endian, Frame, WCharSet, WireForma
 
 /// Octets of a message header.
 pub const HEADER_LEN: usize = 12;
-const MAGIC: [u8; 4] = *b"GIOP";
+pub(crate) const MAGIC: [u8; 4] = *b"GIOP";
 const FLAG_LITTLE_ENDIAN: u8 = 0x01;
 const FLAG_MORE_FRAGMENTS: u8 = 0x02;
 

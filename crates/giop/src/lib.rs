@@ -77,6 +77,7 @@ pub mod probe;
 mod reader;
 mod reply;
 mod request;
+mod small;
 mod table;
 pub mod url;
 mod user;
@@ -101,5 +102,6 @@ pub use request::{
     AddressingDisposition, RequestBuilder, RequestHeader, RequestTemplate, ResponseFlags,
     TargetAddress,
 };
+pub use small::SmallReply;
 pub use table::{RequestId, RequestTable, TableFull};
 pub use user::{OperationError, UserException};

@@ -4,6 +4,7 @@ use crate::buffers::{self, Receive};
 use crate::error::ProtocolError;
 use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
 use crate::limits::Limits;
+use crate::small::SmallReply;
 use bytes::{Buf, Bytes, BytesMut};
 use std::sync::Arc;
 use usual::Usual;
@@ -383,6 +384,25 @@ impl Reader {
                 }));
             }
         }
+    }
+
+    /// All that has come, if it may be one small message.
+    #[inline]
+    pub(crate) fn small_candidate(&self) -> Option<&[u8]> {
+        let octets = &*self.buffer;
+        let most = SmallReply::MAX_OCTETS.min(self.limits.max_message_octets);
+        let is_one = octets.len() <= most
+            && self.skip == 0
+            && self.partial.is_empty()
+            && self.whole <= buffers::MAX_RECEIVE_CAPACITY;
+        is_one.then_some(octets)
+    }
+
+    /// Forgets what has come, which was one small message.
+    #[inline]
+    pub(crate) fn forget_all(&mut self) {
+        self.buffer.clear();
+        self.expected = 0;
     }
 
     /// A 1.1 Fragment carries no id, so nothing that could be fragmented may come in between.

@@ -11,7 +11,7 @@ use zorb_cdr::{
 
 /// Octets before the body of a reply without service contexts: the message's header, the number of contexts, request
 /// id and status. As a multiple of 8 it is where a body of GIOP 1.2 begins.
-const HEADER_OCTETS: usize = HEADER_LEN + 12;
+pub(crate) const HEADER_OCTETS: usize = HEADER_LEN + 12;
 
 const _: () = assert!(HEADER_OCTETS.is_multiple_of(BODY_ALIGNMENT));
 

@@ -242,6 +242,11 @@ pub(crate) fn may_block() -> bool {
     WAITS.try_with(Cell::get).unwrap_or(false)
 }
 
+/// The same, for as long as it takes.
+pub(crate) fn may_block_for_ever() -> bool {
+    may_block() && until().is_none()
+}
+
 /// The same future, whose calls block no longer than `until`.
 pub(crate) async fn no_longer_than<F: Future>(until: Option<Instant>, future: F) -> F::Output {
     let mut future = pin!(future);

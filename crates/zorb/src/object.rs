@@ -4,7 +4,7 @@ use crate::interface::Interface;
 use crate::invoke::SyncScope;
 use crate::orb::Orb;
 use crate::wire::{Candidate, ClientConnection, candidates, describe_unusable, first_that_works};
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -64,6 +64,22 @@ impl Bound {
     }
 }
 
+/// A binding that is there, for the time of one call.
+pub(crate) struct Lent(Guard<Option<Arc<Binding>>>);
+
+impl Lent {
+    /// What is lent.
+    #[inline]
+    pub(crate) fn get(&self) -> Option<&Binding> {
+        self.0.as_deref()
+    }
+
+    /// Its owner's share of it.
+    pub(crate) fn keep(self) -> Option<Arc<Binding>> {
+        Guard::into_inner(self.0)
+    }
+}
+
 /// Where calls go, found out once.
 #[derive(Debug, Clone)]
 pub(crate) struct Binding {
@@ -109,6 +125,15 @@ impl Binding {
                 selected: u32::try_from(self.profile).unwrap_or(u32::MAX),
                 ior: Box::new(self.reference.clone()),
             },
+        }
+    }
+
+    /// Itself and the way to the object, if that is somewhere else.
+    #[inline]
+    pub(crate) fn remote(&self) -> Option<(&Self, &Remote)> {
+        match &self.target {
+            Target::Remote(remote) => Some((self, remote)),
+            Target::Local => None,
         }
     }
 
@@ -327,20 +352,37 @@ impl ObjectRef {
         crate::invoke::locate(self).await
     }
 
-    /// The binding to use for a call made now, if there is one already.
-    pub(crate) fn bound(&self) -> Result<Option<Arc<Binding>>, SystemException> {
+    /// The binding to use for a call made now, if there is one already. It is lent, so that nothing is counted for it.
+    #[inline]
+    pub(crate) fn bound(&self) -> Result<Option<Lent>, SystemException> {
         self.0.orb.inner().check_not_down()?;
         let home = Handle::try_current().map_or_else(
             |_| self.0.orb.inner().lane().handle().id(),
             |current| current.id(),
         );
-        let binding = self.0.binding.binding.load_full();
-        Ok(binding.filter(|binding| binding.is_usable(home)))
+        Ok(self.lent_in(home))
+    }
+
+    /// The same for a thread that blocks: only one of the ORB's own lane, which somebody drives whatever the thread does.
+    #[inline]
+    pub(crate) fn bound_in_lane(&self) -> Option<Lent> {
+        let orb = self.0.orb.inner();
+        orb.check_not_down().ok()?;
+        self.lent_in(orb.lane().handle().id())
+    }
+
+    #[inline]
+    fn lent_in(&self, home: Id) -> Option<Lent> {
+        let binding = self.0.binding.binding.load();
+        match &*binding {
+            Some(found) if found.is_usable(home) => Some(Lent(binding)),
+            _ => None,
+        }
     }
 
     /// The binding to use for a call made now: the one there is, or a new one.
     pub(crate) async fn binding(&self) -> Result<Arc<Binding>, SystemException> {
-        if let Some(binding) = self.bound()? {
+        if let Some(binding) = self.bound()?.and_then(Lent::keep) {
             return Ok(binding);
         }
         let home = self.home();

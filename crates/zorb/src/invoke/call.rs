@@ -5,27 +5,96 @@ use super::local::call_local;
 use super::reply::{Answer, Reply, explain_size};
 use super::scope::{SyncScope, sayable};
 use crate::object::{Binding, ObjectRef, Target};
-use crate::wire::{Answered, Arrived, CallError, EncodeArguments, How, Started};
+use crate::wire::{Answered, Arrived, CallError, Called, EncodeArguments, How, Started};
 use core::future::poll_fn;
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-use zorb_giop::{CompletionStatus, Fault, ResponseFlags, SystemException, SystemExceptionKind};
+use zorb_cdr::WireFormat;
+use zorb_giop::{
+    CompletionStatus, Fault, ResponseFlags, SmallReply, SystemException, SystemExceptionKind,
+};
+
+/// What a call that blocks has come to in one go.
+pub(super) enum Exchanged {
+    /// It has not begun: it has to be made as any other.
+    Not,
+    /// A small reply, which is in its place, and whose text is to be read so.
+    Small(WireFormat),
+    /// Another reply.
+    Reply(Reply),
+    /// What is to be gone on with.
+    Begun(Begun),
+}
+
+/// How a call went at first, and where.
+pub(super) type Begun = (Arc<Binding>, Result<Answered, CallError>);
+
+/// A reply that has come.
+pub(super) enum Fetched {
+    /// In its place; its text is to be read so.
+    Small(WireFormat),
+    /// Here.
+    Reply(Reply),
+}
 
 impl ObjectRef {
+    /// Calls and blocks, if this thread may do so for as long as it likes, and the way is known.
+    pub(super) fn exchange(
+        &self,
+        operation: &str,
+        arguments: &dyn EncodeArguments,
+        small: &mut SmallReply,
+    ) -> Exchanged {
+        let Some(lent) = self.bound_in_lane() else {
+            return Exchanged::Not;
+        };
+        let Some((binding, remote)) = lent.get().and_then(Binding::remote) else {
+            return Exchanged::Not;
+        };
+        if !remote.connection.has_room() {
+            return Exchanged::Not;
+        }
+        zorb_giop::probe!(Bound);
+        let how = How {
+            response: ResponseFlags::WithTarget,
+            wait: self.wait_policy(),
+        };
+        let called =
+            match remote
+                .connection
+                .exchange(&remote.requests, operation, arguments, &how, small)
+            {
+                None => return Exchanged::Not,
+                Some(Called::Small) => return Exchanged::Small(self.format(binding)),
+                Some(Called::Answered(answered)) => match self.plain_reply(answered, binding) {
+                    Ok(reply) => return Exchanged::Reply(reply),
+                    Err(answered) => Ok(answered),
+                },
+                Some(Called::Failed(error)) => Err(error),
+            };
+        match lent.keep() {
+            Some(binding) => Exchanged::Begun((binding, called)),
+            // There was one.
+            None => Exchanged::Not,
+        }
+    }
+
+    /// `begun`: what has become of it until now, if it has begun.
     pub(super) async fn request(
         &self,
         operation: &str,
         arguments: &dyn EncodeArguments,
-    ) -> Result<Reply, SystemException> {
-        zorb_giop::probe!(Initialised);
+        small: &mut SmallReply,
+        mut begun: Option<Begun>,
+    ) -> Result<Fetched, SystemException> {
         let sent = AtomicBool::new(false);
         let response = ResponseFlags::WithTarget;
-        let mut begun = None;
         // Most calls are no more than this, and should not pay for what others need.
-        if self.round_trip_timeout().is_none()
-            && let Some(binding) = self.bound()?
-            && let Target::Remote(remote) = &binding.target
+        if begun.is_none()
+            && self.round_trip_timeout().is_none()
+            && let Some(lent) = self.bound()?
+            && let Some((binding, remote)) = lent.get().and_then(Binding::remote)
             && remote.connection.has_room()
         {
             zorb_giop::probe!(Bound);
@@ -34,27 +103,28 @@ impl ObjectRef {
                 wait: self.wait_policy(),
             };
             let called = {
-                let requests = &remote.requests;
+                let request = (&remote.requests, operation, arguments);
                 let connection = &remote.connection;
                 let mut begun = None;
                 poll_fn(|cx| match &mut begun {
-                    Some(call) => Started::poll(call, cx),
-                    begun => {
-                        connection.start(requests, operation, arguments, &sent, &how, begun, cx)
-                    }
+                    Some(call) => Started::poll(call, small, cx),
+                    begun => connection.start(request, &sent, &how, begun, small, cx),
                 })
                 .await
             };
-            begun = match called {
-                Ok(answered) => match self.plain_reply(answered, &binding) {
-                    Ok(reply) => return Ok(reply),
-                    Err(answered) => Some((binding, Ok(answered))),
+            let called = match called {
+                Called::Small => return Ok(Fetched::Small(self.format(binding))),
+                Called::Answered(answered) => match self.plain_reply(answered, binding) {
+                    Ok(reply) => return Ok(Fetched::Reply(reply)),
+                    Err(answered) => Ok(answered),
                 },
-                Err(error) => Some((binding, Err(error))),
+                Called::Failed(error) => Err(error),
             };
+            begun = lent.keep().map(|binding| (binding, called));
         }
         // Large, and made where it stays.
-        let calling = pin!(self.request_until_done(operation, arguments, response, &sent, begun));
+        let calling =
+            pin!(self.request_until_done(operation, arguments, response, &sent, small, begun));
         self.within_limit(&sent, calling).await
     }
 
@@ -64,8 +134,9 @@ impl ObjectRef {
         arguments: &dyn EncodeArguments,
         response: ResponseFlags,
         sent: &AtomicBool,
-        begun: Option<(Arc<Binding>, Result<Answered, CallError>)>,
-    ) -> Result<Reply, SystemException> {
+        small: &mut SmallReply,
+        begun: Option<Begun>,
+    ) -> Result<Fetched, SystemException> {
         let (mut binding, mut begun) = match begun {
             Some((binding, called)) => (binding, Some(called)),
             None => {
@@ -81,19 +152,16 @@ impl ObjectRef {
             let called = match &binding.target {
                 _ if let Some(called) = begun.take() => called,
                 Target::Remote(remote) => {
-                    remote
-                        .connection
-                        .call(
-                            &remote.requests,
-                            operation,
-                            arguments,
-                            sent,
-                            How {
-                                response: sayable(response, binding.version),
-                                wait: self.wait_policy(),
-                            },
-                        )
-                        .await
+                    let how = How {
+                        response: sayable(response, binding.version),
+                        wait: self.wait_policy(),
+                    };
+                    let request = (&remote.requests, operation, arguments);
+                    match remote.connection.call(request, sent, how, small).await {
+                        Called::Small => return Ok(Fetched::Small(self.format(&binding))),
+                        Called::Answered(answered) => Ok(answered),
+                        Called::Failed(error) => Err(error),
+                    }
                 }
                 Target::Local => {
                     let orb = self.orb().inner();
@@ -116,7 +184,7 @@ impl ObjectRef {
             sent.store(false, Ordering::Relaxed);
             let failed = match called {
                 Ok(answered) => match self.read_reply(answered.arrived, &binding)? {
-                    Answer::Reply(reply) => return Ok(reply),
+                    Answer::Reply(reply) => return Ok(Fetched::Reply(reply)),
                     Answer::Forward(ior) => {
                         detours.forward()?;
                         match self.bind_forward(&ior).await {
@@ -174,8 +242,10 @@ impl ObjectRef {
     ) -> Result<(), SystemException> {
         let sent = AtomicBool::new(false);
         if let Some(response) = self.sync_scope().response() {
+            let mut small = SmallReply::new();
+            let small = &mut small;
             let calling =
-                pin!(self.request_until_done(operation, arguments, response, &sent, None));
+                pin!(self.request_until_done(operation, arguments, response, &sent, small, None));
             return self.within_limit(&sent, calling).await.map(drop);
         }
         let calling = pin!(self.request_one_way_until_sent(operation, arguments, &sent));

@@ -18,6 +18,7 @@ pub(crate) use locate::locate;
 
 pub use scope::SyncScope;
 
+use call::{Exchanged, Fetched};
 use reply::Reply;
 use values::{ByValues, Near};
 
@@ -28,8 +29,11 @@ use crate::wire::{CallError, EncodeArguments};
 use core::sync::atomic::{AtomicBool, Ordering};
 use zorb_cdr::{
     BigEndian, ByteOrder, Encode, EncodeError, Encoder, Endian, LittleEndian, NativeEndian,
+    WireFormat,
 };
-use zorb_giop::{CompletionStatus, Fault, OperationError, SystemException, SystemExceptionKind};
+use zorb_giop::{
+    CompletionStatus, Fault, OperationError, SmallReply, SystemException, SystemExceptionKind,
+};
 
 /// Forwards that one call follows. Servers that send a client in circles exist.
 const MAX_FORWARDS: usize = 10;
@@ -112,8 +116,8 @@ impl ObjectRef {
     {
         async move {
             zorb_giop::probe!(Called);
-            let called = self.request(operation, &self.encoding(&arguments)).await;
-            self.end::<R, E>(called)
+            self.two_way::<R, E>(operation, &self.encoding(&arguments))
+                .await
         }
     }
 
@@ -146,8 +150,9 @@ impl ObjectRef {
             let mut values = ByValues::<P, R, A>::new(self.orb(), &arguments);
             let called = match self.call_near(operation, &mut values) {
                 Near::Away => {
-                    let called = self.request(operation, &self.encoding(&arguments)).await;
-                    return self.end::<R, E>(called);
+                    return self
+                        .two_way::<R, E>(operation, &self.encoding(&arguments))
+                        .await;
                 }
                 Near::Over(called) => called,
                 Near::Begun(rest) => rest.await,
@@ -173,6 +178,49 @@ impl ObjectRef {
             object: self,
             arguments,
         }
+    }
+
+    /// Sends a request, waits, and decodes the result.
+    #[inline]
+    async fn two_way<R: Results, E: OperationError>(
+        &self,
+        operation: &str,
+        arguments: &dyn EncodeArguments,
+    ) -> Result<R::Values, E> {
+        zorb_giop::probe!(Initialised);
+        let mut small = SmallReply::new();
+        let exchanged = match blocking::may_block_for_ever() && self.round_trip_timeout().is_none()
+        {
+            true => self.exchange(operation, arguments, &mut small),
+            false => Exchanged::Not,
+        };
+        let begun = match exchanged {
+            Exchanged::Small(format) => return self.end_small::<R, E>(&small, format),
+            Exchanged::Reply(reply) => return self.end::<R, E>(Ok(reply)),
+            Exchanged::Not => None,
+            Exchanged::Begun(begun) => Some(begun),
+        };
+        match self.request(operation, arguments, &mut small, begun).await {
+            Ok(Fetched::Small(format)) => self.end_small::<R, E>(&small, format),
+            Ok(Fetched::Reply(reply)) => self.end::<R, E>(Ok(reply)),
+            Err(exception) => self.end::<R, E>(Err(exception)),
+        }
+    }
+
+    /// What a small reply says.
+    #[inline]
+    fn end_small<R: Results, E: OperationError>(
+        &self,
+        reply: &SmallReply,
+        format: WireFormat,
+    ) -> Result<R::Values, E> {
+        zorb_giop::probe!(Matched);
+        let result = match reply.endian() {
+            Endian::Big => self.small_result::<BigEndian, R, E>(reply, format),
+            Endian::Little => self.small_result::<LittleEndian, R, E>(reply, format),
+        };
+        zorb_giop::probe!(Returned);
+        result
     }
 
     /// What a reply says.

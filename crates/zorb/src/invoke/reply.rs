@@ -9,7 +9,8 @@ use zorb_cdr::{
 };
 use zorb_giop::{
     CompletionStatus, Fault, Ior, Message, MessageKind, OperationError, ProtocolError, ReplyHeader,
-    ReplyStatus, ServiceContextId, SystemException, SystemExceptionKind, exception_detail, minor,
+    ReplyStatus, ServiceContextId, SmallReply, SystemException, SystemExceptionKind,
+    exception_detail, minor,
 };
 
 /// A reply that has come: the message and how its text is to be read.
@@ -39,23 +40,46 @@ impl Reply {
 }
 
 impl ObjectRef {
+    /// The result in a reply, or the exception.
+    #[inline]
     pub(super) fn result<O: ByteOrder, R, E>(&self, reply: &Reply) -> Result<R::Values, E>
     where
         R: Results,
         E: OperationError,
     {
-        // A status has been read, so the operation was carried out.
-        let marshal = |error: DecodeError| {
-            let fault = match error.kind() {
-                DecodeErrorKind::WideInGiop1_0 => Fault::WideResultInGiop1_0,
-                _ => Fault::Decode(error),
-            };
-            E::from(fault.raise(CompletionStatus::Yes).received())
-        };
-        let mut d = Decoder::<O>::at(&reply.message.frame, reply.body, reply.format)
-            .map_err(marshal)?
-            .with_context(&**self.orb().inner());
-        match reply.status {
+        let frame = &reply.message.frame;
+        let d = Decoder::<O>::at(frame, reply.body, reply.format).map_err(malformed)?;
+        self.read_result::<O, R, E>(d, reply.status)
+    }
+
+    /// The same of a small reply.
+    #[inline]
+    pub(super) fn small_result<O: ByteOrder, R, E>(
+        &self,
+        reply: &SmallReply,
+        format: WireFormat,
+    ) -> Result<R::Values, E>
+    where
+        R: Results,
+        E: OperationError,
+    {
+        let d = reply.body::<O>(format).map_err(malformed)?;
+        self.read_result::<O, R, E>(d, reply.status())
+    }
+
+    #[inline]
+    fn read_result<O: ByteOrder, R, E>(
+        &self,
+        d: Decoder<'_, O>,
+        status: ReplyStatus,
+    ) -> Result<R::Values, E>
+    where
+        R: Results,
+        E: OperationError,
+    {
+        let mut d = d.with_context(&**self.orb().inner());
+        let marshal = malformed::<E>;
+        match status {
             ReplyStatus::NoException => R::decode(&mut d).map_err(marshal),
             ReplyStatus::UserException => {
                 let id = d.read_raw_string().map_err(marshal)?;
@@ -104,6 +128,20 @@ impl ObjectRef {
         }
     }
 
+    /// How the text of replies is to be read.
+    #[inline]
+    pub(super) fn format(&self, binding: &Binding) -> WireFormat {
+        self.format_in(binding.format())
+    }
+
+    #[inline]
+    fn format_in(&self, format: WireFormat) -> WireFormat {
+        match self.char_code_set() {
+            Some(char_set) => WireFormat { char_set, ..format },
+            None => format,
+        }
+    }
+
     fn reply(
         &self,
         message: Message,
@@ -112,10 +150,7 @@ impl ObjectRef {
         body: usize,
     ) -> Reply {
         Reply {
-            format: match self.char_code_set() {
-                Some(char_set) => WireFormat { char_set, ..format },
-                None => format,
-            },
+            format: self.format_in(format),
             status,
             body,
             message,
@@ -189,6 +224,16 @@ impl ObjectRef {
             }
         })
     }
+}
+
+/// A result that cannot be read. A status has been, so the operation was carried out.
+#[cold]
+fn malformed<E: OperationError>(error: DecodeError) -> E {
+    let fault = match error.kind() {
+        DecodeErrorKind::WideInGiop1_0 => Fault::WideResultInGiop1_0,
+        _ => Fault::Decode(error),
+    };
+    E::from(fault.raise(CompletionStatus::Yes).received())
 }
 
 /// Adds to an exception that says that a message was too large what is known of that: how large the

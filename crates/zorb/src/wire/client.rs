@@ -2,14 +2,16 @@
 //!
 //! - here: its state, what is told when it ends, and what becomes of a message;
 //! - `calls`: the calls;
+//! - `lone`: the usual one, in one piece;
 //! - `reading`: who reads, within its poll or blocking;
 //! - `driver`: the task that looks after it.
 
 mod calls;
 mod driver;
+mod lone;
 mod reading;
 
-pub(crate) use calls::{Started, refused_by_omniorb};
+pub(crate) use calls::{Called, Started, refused_by_omniorb};
 
 use super::cache::Connecting;
 use super::link::{End, Handled, Link, Reading};

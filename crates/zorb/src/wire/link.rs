@@ -12,7 +12,10 @@ use core::time::Duration;
 use std::io;
 use zorb_cdr::{Frame, Gather};
 use zorb_executor::WaitPolicy;
-use zorb_giop::{Message, MessageKind, ProtocolError, Reader, Version, buffers, empty_message};
+use zorb_giop::{
+    Message, MessageKind, ProtocolError, Reader, RequestId, SmallReply, Version, buffers,
+    empty_message,
+};
 use zorb_transport::{Connection, Endpoint};
 
 /// Messages after which a driver lets others have a turn: a few hundred microseconds of our own
@@ -405,6 +408,22 @@ impl Link {
         }
     }
 
+    /// Takes a small reply to `id`, if that is all that has been read: see [`Reader::take_small`].
+    #[inline]
+    pub(crate) fn take_small(
+        &self,
+        reader: &mut Reader,
+        id: RequestId,
+        small: &mut SmallReply,
+    ) -> bool {
+        let taken = reader.take_small(id, small);
+        if taken {
+            zorb_giop::probe!(Framed);
+            Received::count(&self.received.messages, 1);
+        }
+        taken
+    }
+
     /// Messages that have come so far.
     pub(crate) fn messages_received(&self) -> u64 {
         self.received.messages.load(Ordering::Relaxed)
@@ -494,7 +513,9 @@ impl Link {
         limit: Option<Duration>,
     ) -> Result<Blocked, End> {
         let Reading { reader, waiting } = reading;
-        self.reserve(reader)?;
+        if !reader.has_room() {
+            self.reserve(reader)?;
+        }
         waiting.looks_away(&*self.stream);
         match self.stream.read_blocking(reader.buffer(), limit) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Blocked::InVain),

@@ -11,7 +11,7 @@ mod right;
 mod mock;
 
 #[expect(dead_code, reason = "the models do not count octets, nor cut messages")]
-#[path = "../../src/wire/outbound.rs"]
+#[path = "../../src/wire/outbound/mod.rs"]
 mod outbound;
 
 mod reads;

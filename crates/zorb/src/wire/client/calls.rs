@@ -14,8 +14,8 @@ use std::io;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, NativeEndian, WireFormat};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
-    Fault, LocateRequestHeader, Message, RequestId, RequestTemplate, ResponseFlags, TargetAddress,
-    Version, buffers, cancel_request,
+    Fault, LocateRequestHeader, Message, RequestId, RequestTemplate, ResponseFlags, SmallReply,
+    TargetAddress, Version, buffers, cancel_request,
 };
 
 /// What omniORB takes unless told otherwise.
@@ -37,24 +37,23 @@ fn too_large_for(whoever: &str, octets: usize) -> String {
 }
 
 impl ClientConnection {
-    /// Sends a request and waits for its reply.
+    /// Sends a request and waits for its reply, which is in `small` if it is a small one.
     ///
     /// Dropping the future at any point is safe for the connection: what was begun is finished,
     /// the id stays out of use until its reply has come, and the server is told. `sent` is set
     /// once the request is on its way, whatever becomes of the future.
     pub(crate) async fn call(
         &self,
-        requests: &RequestTemplate<NativeEndian>,
-        operation: &str,
-        arguments: &dyn EncodeArguments,
+        request: Request<'_>,
         sent: &AtomicBool,
         how: How,
-    ) -> Result<Answered, CallError> {
+        small: &mut SmallReply,
+    ) -> Called {
         self.room().await;
         let mut begun = None;
         poll_fn(|cx| match &mut begun {
-            Some(call) => Started::poll(call, cx),
-            begun => self.start(requests, operation, arguments, sent, &how, begun, cx),
+            Some(call) => Started::poll(call, small, cx),
+            begun => self.start(request, sent, &how, begun, small, cx),
         })
         .await
     }
@@ -66,49 +65,33 @@ impl ClientConnection {
 
     /// Sends a request; there has to be [room](Self::has_room) for it. Then as [`call`](Self::call): if it is not ready,
     /// what is to be polled from then on is in `begun`.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "nothing of it is kept, so nothing is put together"
-    )]
     pub(crate) fn start<'a>(
         &'a self,
-        requests: &RequestTemplate<NativeEndian>,
-        operation: &str,
-        arguments: &dyn EncodeArguments,
+        (requests, operation, arguments): Request<'_>,
         sent: &AtomicBool,
         how: &How,
         begun: &mut Option<Started<'a>>,
+        small: &mut SmallReply,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Answered, CallError>> {
+    ) -> Poll<Called> {
         let blocks = blocking::may_block();
         let waker = (!blocks).then(|| cx.waker());
         let mut call = match self.begin(requests.version(), how.wait, waker) {
             Ok(call) => call,
-            Err(error) => return Poll::Ready(Err(error)),
+            Err(error) => return Poll::Ready(Called::Failed(error)),
         };
-        let message = match self.request(requests, call.id.0, how.response, operation, arguments) {
-            Ok(message) => message,
-            Err(error) => return Poll::Ready(Err(error)),
-        };
+        let mut e = self.encoder(requests.version()).lending();
+        if let Err(error) = self.encode(&mut e, requests, &call, how, operation, arguments) {
+            return Poll::Ready(Called::Failed(error));
+        }
         zorb_giop::probe!(RequestSealed);
         sent.store(true, Ordering::Relaxed);
-        let request_octets = message.len();
-        // Before the request is out: nobody else can find the reply then.
-        let right = match blocks && blocking::until().is_none() {
-            true => self.reading.claim(),
-            false => None,
-        };
-        match self.write_with(message, arguments) {
+        let request_octets = e.position();
+        match self.write_from(&mut e, arguments) {
             Ok(ticket) => call.ticket = Some(ticket),
-            Err(error) => return Poll::Ready(Err(self.suspect_size(error, request_octets))),
-        }
-        if let Some(right) = right
-            && let Some(arrived) = call.exchange(right)
-        {
-            return Poll::Ready(Ok(Answered {
-                arrived,
-                request_octets,
-            }));
+            Err(error) => {
+                return Poll::Ready(Called::Failed(self.suspect_size(error, request_octets)));
+            }
         }
         let sleeps = call.heard;
         let started = begun.insert(Started {
@@ -118,14 +101,14 @@ impl ClientConnection {
         if sleeps {
             return Poll::Pending;
         }
-        started.poll(cx)
+        started.poll(small, cx)
     }
 
     /// Adds to the loss of a connection to what is, or may be, omniORB what may have been the
     /// reason: it resets the connection over a request beyond its limit, and says MessageError in
     /// the middle of a reply.
     #[cold]
-    fn suspect_size(&self, error: CallError, octets: usize) -> CallError {
+    pub(super) fn suspect_size(&self, error: CallError, octets: usize) -> CallError {
         let whoever = match self.omniorb {
             OmniOrb::Yes => "omniORB",
             OmniOrb::Perhaps => "if the server is omniORB, it",
@@ -189,15 +172,18 @@ impl ClientConnection {
             self.check(&state)?;
             state.table.insert(Waiter::default()).map_err(full)?
         };
-        let message = self.request(requests, id.0, ResponseFlags::None, operation, arguments);
-        let queued = message.and_then(|mut message| {
+        let mut e = self.encoder(requests.version()).lending();
+        let request = (requests, operation, arguments);
+        let encoded = self.encode_as(&mut e, id, ResponseFlags::None, request);
+        let queued = encoded.and_then(|()| {
             sent.store(true, Ordering::Relaxed);
             if joined {
+                let mut message = e.finish();
                 settle(&mut message, arguments)?;
                 self.link.join(message);
                 return Ok(None);
             }
-            self.write_with(message, arguments).map(Some)
+            self.write_from(&mut e, arguments).map(Some)
         });
         self.state().forget(id);
         let Some(ticket) = queued? else {
@@ -229,7 +215,7 @@ impl ClientConnection {
 
     /// `waker`: whom to wake when the reactor says something, if it listens already; nobody for who blocks.
     #[inline]
-    fn begin(
+    pub(super) fn begin(
         &self,
         version: Version,
         wait: Option<WaitPolicy>,
@@ -313,31 +299,43 @@ impl ClientConnection {
         }
     }
 
-    fn encoder(&self, version: Version) -> Encoder<NativeEndian> {
+    #[inline]
+    pub(super) fn encoder(&self, version: Version) -> Encoder<NativeEndian> {
         if version >= Version::V1_2 && !self.spoke_1_2.load(Ordering::Relaxed) {
             self.spoke_1_2.store(true, Ordering::Relaxed);
         }
         Encoder::with_buffer(buffers::take(), self.format(version))
     }
 
-    /// The message may lack what `arguments` lend.
-    fn request(
+    /// Writes a request into `e`. It may lack what `arguments` lend.
+    #[inline]
+    pub(super) fn encode(
         &self,
+        e: &mut Encoder<NativeEndian>,
         requests: &RequestTemplate<NativeEndian>,
-        request_id: u32,
-        response: ResponseFlags,
+        call: &Call<'_>,
+        how: &How,
         operation: &str,
         arguments: &dyn EncodeArguments,
-    ) -> Result<zorb_cdr::Gather, CallError> {
+    ) -> Result<(), CallError> {
+        self.encode_as(e, call.id, how.response, (requests, operation, arguments))
+    }
+
+    #[inline]
+    fn encode_as(
+        &self,
+        e: &mut Encoder<NativeEndian>,
+        id: RequestId,
+        response: ResponseFlags,
+        (requests, operation, arguments): Request<'_>,
+    ) -> Result<(), CallError> {
         // Told with every request until the first reply shows that one has arrived.
         let announced = self.contexts.is_empty() || self.announced.load(Ordering::Relaxed);
         let contexts = if announced { &[] } else { &*self.contexts };
-        let mut e = self.encoder(requests.version()).lending();
         let arguments = |e: &mut Encoder<NativeEndian>| arguments.encode(e);
-        match requests.encode_in(&mut e, request_id, response, operation, contexts, arguments) {
-            Ok(()) => Ok(e.finish()),
-            Err(error) => Err(self.unsayable(error)),
-        }
+        requests
+            .encode_in(e, id.0, response, operation, contexts, arguments)
+            .map_err(|error| self.unsayable(error))
     }
 
     /// What cannot be put into a request, and whose fault that is.
@@ -356,7 +354,20 @@ impl ClientConnection {
         self.is_sent(self.link.send(message))
     }
 
-    /// The same, of a request that may lack what its arguments lend.
+    /// The same, of a request that `e` has written, and that may lack what its arguments lend. The encoder is used up then.
+    #[inline]
+    pub(super) fn write_from(
+        &self,
+        e: &mut Encoder<NativeEndian>,
+        arguments: &dyn EncodeArguments,
+    ) -> Result<Ticket, CallError> {
+        match trace::is_on() || e.is_lent() {
+            true => self.write_with(e.take(), arguments),
+            false => self.is_sent(self.link.outbound.send_from(e, &*self.link.stream)),
+        }
+    }
+
+    #[cold]
     fn write_with(
         &self,
         message: zorb_cdr::Gather,
@@ -389,13 +400,20 @@ impl ClientConnection {
         self.write(message)
     }
 
+    #[inline]
     fn is_sent(&self, (ticket, flushed): (Ticket, io::Result<Flush>)) -> Result<Ticket, CallError> {
-        if let Err(error) = flushed {
-            // Our message may have been whole before another's failed. The driver finds out what
-            // becomes of those who wait.
-            if self.link.outbound.is_surely_unsent(ticket) {
-                return Err(CallError::NotSent(self.lost(&error.to_string())));
-            }
+        match flushed {
+            Ok(_) => Ok(ticket),
+            Err(error) => self.is_sent_after(ticket, &error),
+        }
+    }
+
+    #[cold]
+    fn is_sent_after(&self, ticket: Ticket, error: &io::Error) -> Result<Ticket, CallError> {
+        // Our message may have been whole before another's failed. The driver finds out what
+        // becomes of those who wait.
+        if self.link.outbound.is_surely_unsent(ticket) {
+            return Err(CallError::NotSent(self.lost(&error.to_string())));
         }
         Ok(ticket)
     }
@@ -432,7 +450,7 @@ pub(super) struct Call<'a> {
     pub(super) id: RequestId,
     version: Version,
     pub(super) wait: WaitPolicy,
-    ticket: Option<Ticket>,
+    pub(super) ticket: Option<Ticket>,
     /// Whether nobody else was waiting when it began.
     pub(super) alone: bool,
     /// Whether the reactor listened when it began, and knows whom to wake.
@@ -446,16 +464,39 @@ pub(crate) struct Started<'a> {
     request_octets: usize,
 }
 
+/// What a request is made of: the beginning of all to its object, the operation, the arguments.
+pub(crate) type Request<'a> = (
+    &'a RequestTemplate<NativeEndian>,
+    &'a str,
+    &'a dyn EncodeArguments,
+);
+
+/// What a call has come to.
+pub(crate) enum Called {
+    /// A small reply, which is in its place.
+    Small,
+    /// Any other reply.
+    Answered(Answered),
+    /// No reply.
+    Failed(CallError),
+}
+
 impl Started<'_> {
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Answered, CallError>> {
-        let request_octets = self.request_octets;
-        self.call.poll_reply(cx).map(|answered| match answered {
-            Ok(arrived) => Ok(Answered {
+    pub(crate) fn poll(&mut self, small: &mut SmallReply, cx: &mut Context<'_>) -> Poll<Called> {
+        match self.call.poll_heard(small, cx) {
+            Poll::Ready(None) => Poll::Ready(Called::Small),
+            Poll::Ready(Some(Ok(arrived))) => Poll::Ready(Called::Answered(Answered {
                 arrived,
-                request_octets,
-            }),
-            Err(error) => Err(self.call.connection.suspect_size(error, request_octets)),
-        })
+                request_octets: self.request_octets,
+            })),
+            Poll::Ready(Some(Err(error))) => {
+                let connection = self.call.connection;
+                Poll::Ready(Called::Failed(
+                    connection.suspect_size(error, self.request_octets),
+                ))
+            }
+            Poll::Pending => Poll::Pending,
+        }
     }
 }
 

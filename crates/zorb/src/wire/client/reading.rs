@@ -1,6 +1,7 @@
 //! Who reads a connection: whoever waits, within its own poll or blocking, else the driver.
 
 use super::calls::Call;
+use super::lone::Heard;
 use super::{Arrived, CallError, ClientConnection, Mine, State, Waiter};
 use crate::blocking;
 use crate::wire::link::{Blocked, End, READS_PER_TURN, Reading, Taken, let_others_run};
@@ -11,6 +12,7 @@ use core::task::{Context, Poll, Waker};
 use std::sync::MutexGuard;
 use std::time::Instant;
 use zorb_executor::WaitPolicy;
+use zorb_giop::{RequestId, SmallReply};
 
 /// How often whoever reads looks again for others before it leaves that to the driver.
 const ROUNDS: usize = 8;
@@ -250,7 +252,7 @@ impl ClientConnection {
     }
 
     /// Reads what the reactor knows of, or has it listen, which has been [announced](State::arm).
-    fn poll_read(&self, reading: &mut Reading) -> Result<Poll<()>, End> {
+    pub(super) fn poll_read(&self, reading: &mut Reading) -> Result<Poll<()>, End> {
         // First: a driver that is woken by what comes is to read, and not to think that somebody else looks.
         self.unwatched.store(false, Ordering::Release);
         let read = (self.link).poll_read(reading, &mut Context::from_waker(&self.listener));
@@ -261,37 +263,28 @@ impl ClientConnection {
     }
 
     /// The reactor looks away: the driver looks after the connection when nobody else does.
-    fn is_unwatched(&self) {
+    pub(super) fn is_unwatched(&self) {
         if !self.unwatched.load(Ordering::Relaxed) && !self.unwatched.swap(true, Ordering::AcqRel) {
             self.link.outbound.driver.ring();
         }
     }
 
     /// There is more to read: the driver does so at once, whether or not the reactor looks away.
-    fn leave_to_the_driver(&self) {
+    pub(super) fn leave_to_the_driver(&self) {
         self.unwatched.store(false, Ordering::Release);
         self.link.outbound.driver.ring();
     }
 
     /// Whether nothing else of this ORB had anything to do lately.
-    fn is_alone(&self, reading: &mut Reading) -> bool {
+    pub(super) fn is_alone(&self, reading: &mut Reading) -> bool {
         (reading.waiting).is_alone(&self.busy, core::ptr::from_ref(self).addr())
     }
 
     /// Reads for everybody, blocking this thread, until the reply to `mine` is here, or `until`. If
     /// the connection comes to its end, everybody is told.
-    ///
-    /// `alone`: when it is known that the reply is not here yet, since the right is held from before the request was sent:
-    /// whether nobody else was waiting.
-    fn lead(
-        &self,
-        mut right: Held<'_, Reading>,
-        mine: &mut Mine,
-        until: Option<Instant>,
-        mut alone: Option<bool>,
-    ) -> Led {
+    fn lead(&self, mut right: Held<'_, Reading>, mine: &mut Mine, until: Option<Instant>) -> Led {
         loop {
-            let led = right.with(|reading| self.lead_a_while(reading, mine, until, alone.take()));
+            let led = right.with(|reading| self.lead_a_while(reading, mine, until));
             let led = match led {
                 Ok(led) => led,
                 Err(end) => {
@@ -313,7 +306,6 @@ impl ClientConnection {
         reading: &mut Reading,
         mine: &mut Mine,
         until: Option<Instant>,
-        mut alone: Option<bool>,
     ) -> Result<Led, End> {
         loop {
             let mut taken = Taken::All;
@@ -327,19 +319,15 @@ impl ClientConnection {
                     return Ok(Led::Done);
                 }
             }
-            // Nobody wakes who is about to block and has said so nowhere: the end may have come since.
-            let alone = match alone.take().filter(|_| !self.is_over()) {
-                Some(alone) => alone,
-                None => {
-                    let mut state = self.state();
-                    let (waits, others) = state.look_for(Some(mine));
-                    if !waits || state.end.is_some() {
-                        return Ok(Led::Done);
-                    }
-                    // Nobody is to rely on a reactor that looks away.
-                    state.armed = false;
-                    others == 0
+            let alone = {
+                let mut state = self.state();
+                let (waits, others) = state.look_for(Some(mine));
+                if !waits || state.end.is_some() {
+                    return Ok(Led::Done);
                 }
+                // Nobody is to rely on a reactor that looks away.
+                state.armed = false;
+                others == 0
             };
             let left = || until.map(|until| until.saturating_duration_since(Instant::now()));
             // Also while the peer goes on talking of something else.
@@ -385,6 +373,23 @@ impl ClientConnection {
         }
     }
 
+    /// Reads what others may be waiting for, in the place of the driver, by who has what it wanted.
+    #[cold]
+    pub(super) fn read_for_others(&self, right: Held<'_, Reading>, cx: &mut Context<'_>) {
+        self.read_by(right, None, false, cx);
+    }
+
+    /// As [`pass_on`](Self::pass_on), of a call that has read its reply, of which the table does not know yet.
+    #[inline]
+    pub(super) fn pass_on_behind(&self, id: RequestId) {
+        let mut state = self.state();
+        state.armed = false;
+        state.table.finish(id);
+        if !state.table.is_empty() && state.end.is_none() {
+            self.pass_on_to(state);
+        }
+    }
+
     /// Somebody who blocks needs the connection no more: another one reads from now on, if one
     /// waits.
     fn pass_on(&self, mine: Option<&mut Mine>) {
@@ -423,12 +428,53 @@ impl ClientConnection {
 }
 
 impl<'a> Call<'a> {
+    /// Ready with a reply; with nothing when it is in `small`.
+    pub(super) fn poll_heard(
+        &mut self,
+        small: &mut SmallReply,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Arrived, CallError>>> {
+        if blocking::may_block() {
+            return self.block(cx).map(Some);
+        }
+        let mut right = match self.poll_asleep(cx) {
+            Asleep::Reads(right) => right,
+            asleep => return self.poll_further(asleep, cx).map(Some),
+        };
+        match self.hear(&mut right, small) {
+            Ok(Heard::Reply) => {
+                self.leave(right, cx);
+                Poll::Ready(None)
+            }
+            Ok(Heard::Nothing) => match right.give_back() {
+                None => Poll::Pending,
+                Some(right) => self.read_with(right, false, cx).map(Some),
+            },
+            Ok(Heard::Other { armed }) => self.read_with(right, armed, cx).map(Some),
+            Err(end) => {
+                // Before the right is let go, as everywhere.
+                self.connection.over(end);
+                drop(right);
+                self.poll_answered(cx, false).map(Some)
+            }
+        }
+    }
+
     pub(super) fn poll_reply(&mut self, cx: &mut Context<'_>) -> Poll<Result<Arrived, CallError>> {
         if blocking::may_block() {
             return self.block(cx);
         }
+        let asleep = self.poll_asleep(cx);
+        self.poll_further(asleep, cx)
+    }
+
+    fn poll_further(
+        &mut self,
+        asleep: Asleep<'a>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Arrived, CallError>> {
         let connection = self.connection;
-        let (right, armed) = match self.poll_asleep(cx) {
+        let (right, armed) = match asleep {
             Asleep::Yes => return Poll::Pending,
             Asleep::Answered(arrived) => return Poll::Ready(Ok(arrived)),
             Asleep::Reads(right) => (Some(right), true),
@@ -447,8 +493,17 @@ impl<'a> Call<'a> {
                 }
             }
         };
+        self.read_with(right, armed, cx)
+    }
+
+    fn read_with(
+        &mut self,
+        right: Held<'_, Reading>,
+        armed: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Arrived, CallError>> {
         let mut mine = self.mine();
-        let turn = connection.read_by(right, Some(&mut mine), armed, cx);
+        let turn = self.connection.read_by(right, Some(&mut mine), armed, cx);
         let got = self.got(&mut mine);
         if got.is_ready() {
             return got;
@@ -461,17 +516,28 @@ impl<'a> Call<'a> {
 
     /// Blocks this thread for the reply, by who has the right to read since before the request was sent. Nothing when it
     /// has to be waited for as others do.
-    #[inline]
-    pub(super) fn exchange(&mut self, right: Held<'_, Reading>) -> Option<Arrived> {
+    #[cold]
+    pub(super) fn lead(&mut self, right: Held<'_, Reading>) -> Option<Arrived> {
         let mut mine = self.mine();
-        self.connection
-            .lead(right, &mut mine, None, Some(self.alone));
+        self.connection.lead(right, &mut mine, None);
         let got = mine.got.is_some();
         if got {
             self.done = true;
             self.connection.pass_on(Some(&mut mine));
         }
         mine.got
+    }
+
+    /// Blocks this thread until the reply is here, or the end, however long that takes.
+    #[cold]
+    pub(super) fn block_for_ever(&mut self) -> Result<Arrived, CallError> {
+        let waker = blocking::waker();
+        let mut cx = Context::from_waker(&waker);
+        loop {
+            if let Poll::Ready(answered) = self.block(&mut cx) {
+                return answered;
+            }
+        }
     }
 
     fn mine(&self) -> Mine {
@@ -557,7 +623,7 @@ impl<'a> Call<'a> {
                 right = connection.reading.claim();
             }
             let led = match right {
-                Some(right) => connection.lead(right, &mut mine, until, None),
+                Some(right) => connection.lead(right, &mut mine, until),
                 None => Led::Asleep,
             };
             if let Led::Asleep = led {
