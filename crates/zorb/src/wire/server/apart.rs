@@ -104,8 +104,10 @@ mod tests {
     use crate::wire::mock::{Acts, Mock};
     use crate::wire::waiting::Waiting;
     use bytes::BytesMut;
+    use core::sync::atomic::AtomicBool;
     use std::io;
     use std::sync::Mutex;
+    use std::time::Instant;
     use zorb_cdr::WireFormat;
     use zorb_giop::{Version, cancel_request};
 
@@ -134,24 +136,27 @@ mod tests {
     }
 
     /// Has a message at every read of a worker's, while another connection is busy, too. A thread finds nothing to read
-    /// the first time that it comes, and the end of the stream the second time.
+    /// until a worker has read again, and the end of the stream then.
     #[derive(Debug)]
     struct Crowd {
         orb: crate::Orb,
         other: Mutex<Waiting>,
         apart: mpsc::Sender<()>,
-        is_last: std::sync::atomic::AtomicBool,
+        was_apart: AtomicBool,
+        is_back: AtomicBool,
     }
 
     impl Acts for Crowd {
         fn read_into(&self, buffer: &mut BytesMut) -> io::Result<usize> {
             if is_apart() {
                 let _ = self.apart.send(());
-                return match self.is_last.swap(true, Ordering::Relaxed) {
+                self.was_apart.store(true, Ordering::Relaxed);
+                return match self.is_back.load(Ordering::Relaxed) {
                     true => Ok(0),
                     false => Err(io::ErrorKind::WouldBlock.into()),
                 };
             }
+            (self.is_back).store(self.was_apart.load(Ordering::Relaxed), Ordering::Relaxed);
             self.other
                 .lock()
                 .unwrap()
@@ -173,7 +178,8 @@ mod tests {
                 orb: orb.clone(),
                 other: Mutex::new(Waiting::new(WaitPolicy::SHARED)),
                 apart,
-                is_last: false.into(),
+                was_apart: false.into(),
+                is_back: false.into(),
             },
         );
         in_time(connection.drive()).await;
@@ -255,7 +261,9 @@ mod tests {
         is_reading.recv_timeout(PATIENCE).unwrap();
         drop(runtime);
         // The thread has it until it has heard of the end.
+        let begin = Instant::now();
         while weak.strong_count() > 0 {
+            assert!(begin.elapsed() < PATIENCE, "the thread goes on");
             thread::yield_now();
         }
         drop(orb);
