@@ -9,8 +9,8 @@ use zorb_cdr::{
     Shared, WireFormat,
 };
 use zorb_giop::{
-    CompletionStatus, Fault, Ior, Message, OperationError, ProtocolError, ReplyBuilder,
-    ReplyStatus, RequestHeader, ResponseFlags, SystemException, Version, buffers,
+    CompletionStatus, Fault, Ior, Message, MessageHeader, OperationError, ProtocolError,
+    ReplyBuilder, ReplyStatus, RequestHeader, ResponseFlags, SystemException, Version, buffers,
 };
 
 /// What has to be known of a request to answer it.
@@ -209,6 +209,13 @@ impl Places {
         self
     }
 
+    /// Where the arguments begin.
+    #[must_use]
+    #[inline]
+    pub const fn body(&self) -> usize {
+        self.body
+    }
+
     /// Whether a reply is wanted, and when.
     #[must_use]
     #[inline]
@@ -244,7 +251,7 @@ impl Places {
 ///
 /// Arguments are borrowed from the message, which lives as long as this does.
 pub struct Request {
-    message: Message,
+    octets: Octets,
     receipt: Receipt,
     operation: Name,
     body: usize,
@@ -254,12 +261,28 @@ pub struct Request {
     cycles: OnceLock<Box<Shared>>,
 }
 
+/// Where the arguments are.
+enum Octets {
+    /// Where they were received, with the rest of the message.
+    Message(Message),
+    /// By themselves, behind what is known of the message otherwise.
+    Few {
+        octets: [u8; Request::FEW],
+        len: u8,
+        endian: Endian,
+    },
+}
+
 /// Octets of a request at most: more than this a compiler moves by a call of `memcpy`.
 const SIZE: usize = 128;
 
 const _: () = assert!(size_of::<Request>() <= SIZE);
 
 impl Request {
+    /// Octets of arguments that are [copied](Self::of_few) rather than shared: some numbers, a short string. As many as
+    /// take no more room here than a message does.
+    pub const FEW: usize = 48;
+
     /// Takes over a message whose header has been read. `context` is what object references
     /// among the arguments are decoded against.
     ///
@@ -287,17 +310,55 @@ impl Request {
             receipt: places.receipt(message.header.version, format),
             operation: places.operation,
             body: places.body,
-            message,
+            octets: Octets::Message(message),
             context,
             cycles: OnceLock::new(),
         }
     }
 
-    /// The operation's name on the wire.
+    /// A request of an operation whose [number](Places::with_number) is known, with few octets of arguments, which are
+    /// copied: the buffer that they were received in is free for the next message. `None` if there are more than
+    /// [`FEW`](Self::FEW), or there is no number.
+    ///
+    /// `header` is the message's, and `body` what there is from [where the arguments begin](Places::body).
+    #[must_use]
+    #[inline]
+    pub fn of_few(
+        places: Places,
+        header: &MessageHeader,
+        body: &[u8],
+        format: WireFormat,
+        context: Arc<dyn Context>,
+    ) -> Option<Self> {
+        if places.operation.number == Operations::NOBODY {
+            return None;
+        }
+        let mut octets = [0; Self::FEW];
+        if !body.is_empty() {
+            octets.get_mut(..body.len())?.copy_from_slice(body);
+        }
+        Some(Self {
+            receipt: places.receipt(header.version, format),
+            operation: places.operation,
+            body: places.body,
+            octets: Octets::Few {
+                octets,
+                len: u8::try_from(body.len()).ok()?,
+                endian: header.endian,
+            },
+            context,
+            cycles: OnceLock::new(),
+        })
+    }
+
+    /// The operation's name on the wire; nothing if only its number is known.
     #[must_use]
     #[inline]
     pub fn operation(&self) -> &[u8] {
-        self.operation.octets(&self.message)
+        match &self.octets {
+            Octets::Message(message) => self.operation.octets(message),
+            Octets::Few { .. } => &[],
+        }
     }
 
     /// The operation's number in the servant's table, if that is known already.
@@ -307,17 +368,23 @@ impl Request {
         (self.operation.number != Operations::NOBODY).then_some(self.operation.number)
     }
 
-    /// Octets of the whole message.
+    /// Octets of the whole message, or of what is there of it.
     #[must_use]
     #[inline]
     pub fn octets(&self) -> usize {
-        self.message.frame.len()
+        match &self.octets {
+            Octets::Message(message) => message.frame.len(),
+            Octets::Few { len, .. } => usize::from(*len),
+        }
     }
 
-    /// The key of the object that it is for, if its target has one. Reads the header again.
+    /// The key of the object that it is for, if its target has one and the header is there. Reads that again.
     #[must_use]
     pub fn object_key(&self) -> Option<Bytes> {
-        let header = RequestHeader::read(&self.message).ok()?;
+        let Octets::Message(message) = &self.octets else {
+            return None;
+        };
+        let header = RequestHeader::read(message).ok()?;
         header.target.object_key()
     }
 
@@ -334,7 +401,11 @@ impl Request {
     /// MARSHAL or DATA_CONVERSION when they are not what the interface says; COMPLETED_NO, since
     /// the servant has not been entered.
     pub fn arguments<'a, A: Decode<'a>>(&'a self) -> Result<A, SystemException> {
-        let arguments = match self.message.header.endian {
+        let endian = match &self.octets {
+            Octets::Message(message) => message.header.endian,
+            Octets::Few { endian, .. } => *endian,
+        };
+        let arguments = match endian {
             Endian::Big => self.decode::<A, zorb_cdr::BigEndian>(),
             Endian::Little => self.decode::<A, zorb_cdr::LittleEndian>(),
         };
@@ -345,7 +416,14 @@ impl Request {
     #[inline]
     fn decode<'a, A: Decode<'a>, O: ByteOrder>(&'a self) -> Result<A, SystemException> {
         let read = || {
-            let d = Decoder::<O>::at(&self.message.frame, self.body, self.receipt.format)?;
+            let format = self.receipt.format;
+            let d = match &self.octets {
+                Octets::Message(message) => Decoder::<O>::at(&message.frame, self.body, format)?,
+                Octets::Few { octets, len, .. } => {
+                    let octets = octets.get(..usize::from(*len)).unwrap_or_default();
+                    Decoder::from_slice(octets, format).taken_at(self.body)
+                }
+            };
             let mut d = d.with_context(&*self.context);
             let arguments = d.get()?;
             if let Some(cycles) = d.take_cycles() {
@@ -382,5 +460,99 @@ impl fmt::Debug for Request {
             .field("receipt", &self.receipt())
             .field("operation", &String::from_utf8_lossy(self.operation()))
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zorb_giop::RequestBuilder;
+
+    struct Nothing;
+
+    impl Context for Nothing {
+        fn as_any(&self) -> &(dyn core::any::Any + Send + Sync) {
+            self
+        }
+    }
+
+    fn context() -> Arc<dyn Context> {
+        Arc::new(Nothing)
+    }
+
+    fn message<O: ByteOrder>(arguments: &[u8]) -> Message {
+        let request = RequestBuilder {
+            version: Version::V1_2,
+            request_id: 7,
+            response: ResponseFlags::WithTarget,
+            key: b"key",
+            operation: "an_operation",
+            contexts: &[],
+        };
+        let octets = request.encode(Encoder::<O>::new(WireFormat::default()), |e| {
+            arguments.iter().for_each(|octet| e.write_u8(*octet));
+            Ok(())
+        });
+        let octets = octets.unwrap().into_bytes();
+        let header = MessageHeader::parse(octets.first_chunk().unwrap()).unwrap();
+        Message {
+            header,
+            frame: zorb_cdr::Frame::new(octets),
+        }
+    }
+
+    /// What a request says, made with a message and of few octets.
+    fn both<O: ByteOrder>(arguments: &[u8]) -> (Request, Option<Request>) {
+        let message = message::<O>(arguments);
+        let format = WireFormat::default();
+        let places = Places::of(&RequestHeader::read(&message).unwrap()).with_number(Some(3));
+        let octets = message.frame.octets();
+        let body = octets.get(places.body()..).unwrap_or_default();
+        let few = Request::of_few(places, &message.header, body, format, context());
+        (Request::at(places, message, format, context()), few)
+    }
+
+    fn read<'a, A: Decode<'a> + fmt::Debug>(request: &'a Request) -> String {
+        format!("{:?}", request.arguments::<A>())
+    }
+
+    fn check<O: ByteOrder>() {
+        for count in 0..=Request::FEW + 1 {
+            let arguments: Vec<u8> = (0..).map(|n| n & 3).take(count).collect();
+            let (whole, few) = both::<O>(&arguments);
+            assert_eq!(few.is_some(), count <= Request::FEW, "{count}");
+            let Some(few) = few else { continue };
+            assert_eq!((whole.number(), few.number()), (Some(3), Some(3)));
+            assert_eq!(
+                format!("{:?}", whole.receipt()),
+                format!("{:?}", few.receipt())
+            );
+            assert_eq!(few.octets(), count);
+            // Aligned as they were, and wrong at the same octet.
+            assert_eq!(read::<u8>(&whole), read::<u8>(&few), "{count}");
+            assert_eq!(read::<u64>(&whole), read::<u64>(&few), "{count}");
+            assert_eq!(read::<(u8, f64)>(&whole), read::<(u8, f64)>(&few));
+            assert_eq!(read::<(bool, String)>(&whole), read::<(bool, String)>(&few));
+            assert_eq!(read::<Vec<u16>>(&whole), read::<Vec<u16>>(&few));
+        }
+    }
+
+    #[test]
+    fn few_arguments_are_read_by_themselves_as_in_their_message() {
+        check::<zorb_cdr::BigEndian>();
+        check::<zorb_cdr::LittleEndian>();
+    }
+
+    #[test]
+    fn an_operation_without_a_number_needs_its_name_and_the_message_with_it() {
+        let message = message::<NativeEndian>(b"");
+        let places = Places::of(&RequestHeader::read(&message).unwrap());
+        let format = WireFormat::default();
+        assert!(Request::of_few(places, &message.header, b"", format, context()).is_none());
+        let request = Request::at(places, message, format, context());
+        assert_eq!(
+            (request.number(), request.operation()),
+            (None, &b"an_operation"[..])
+        );
     }
 }

@@ -288,15 +288,22 @@ impl Link {
     /// For the driver of a server's connection: finishes writes that were blocked, reads, and
     /// hands every message to `handle`, until the connection ends. `may_handle` is asked before
     /// each message, and sees to being woken when it says no. `may_try` is asked before it sleeps
-    /// behind messages: whether to try for more first.
-    pub(crate) fn poll_messages(
+    /// behind messages: whether to try for more first. `serve_lone` may take a message in `reader` that is alone there, and
+    /// says whether it has; both it and `handle` get `state`.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is asked for something else"
+    )]
+    pub(crate) fn poll_messages<S>(
         &self,
         reading: &mut Reading,
         policy: WaitPolicy,
         cx: &mut Context<'_>,
         may_handle: impl Fn(&mut Context<'_>) -> bool,
         mut may_try: impl FnMut(&mut Waiting) -> bool,
-        mut handle: impl FnMut(Message, Behind) -> Handled,
+        state: &mut S,
+        mut serve_lone: impl FnMut(&mut S, &mut Reader) -> bool,
+        mut handle: impl FnMut(&mut S, Message, Behind) -> Handled,
     ) -> Poll<End> {
         if let Err(end) = self.unblock(cx) {
             return Poll::Ready(end);
@@ -304,12 +311,22 @@ impl Link {
         let mut messages = 0;
         for _ in 0..READS_PER_TURN {
             let (before, said) = (messages, self.outbound.written_octets());
-            let taken = self.take(
-                &mut reading.reader,
-                &mut messages,
-                || self.has_room(cx, &may_handle),
-                &mut handle,
-            );
+            let reader = &mut reading.reader;
+            let is_free = may_handle(cx);
+            let taken = if is_free && reader.is_idle() {
+                // Whoever has just been woken has read nothing yet.
+                Ok(Taken::All)
+            } else if is_free && serve_lone(state, reader) {
+                messages += 1;
+                Ok(Taken::All)
+            } else {
+                self.take(
+                    reader,
+                    &mut messages,
+                    || self.has_room(cx, &may_handle),
+                    |message, behind| handle(state, message, behind),
+                )
+            };
             if let Ok(Taken::Stopped) = taken {
                 return Poll::Pending;
             }
@@ -422,6 +439,12 @@ impl Link {
             Received::count(&self.received.messages, 1);
         }
         taken
+    }
+
+    /// Counts a message that has come.
+    #[inline]
+    pub(crate) fn has_received_one(&self) {
+        Received::count(&self.received.messages, 1);
     }
 
     /// Messages that have come so far.

@@ -197,7 +197,9 @@ impl ServerConnection {
                     waiting.has_company(alone);
                     alone
                 },
-                |message, behind| self.handle(&mut known, message, behind),
+                &mut known,
+                |known, reader| self.serve_lone(known, reader),
+                |known, message, behind| self.handle(known, message, behind),
             );
             if served.is_pending()
                 && reading.waiting.is_crowded_out()
@@ -618,7 +620,7 @@ impl ServerConnection {
                 let upcall = begin(object, request);
                 let pending = pending.unwrap_or_else(|| Pending::new(self, receipt, octets));
                 let job = async move {
-                    let outcome = pending.connection.run(upcall, receipt).await;
+                    let outcome = pending.connection.poll_on(upcall, receipt).await;
                     pending.finish(outcome);
                 };
                 if pool.try_submit(Priority::default(), Box::pin(job)).is_err() {
@@ -646,12 +648,12 @@ impl ServerConnection {
     /// Goes on with an upcall in a task of its own; the connection goes on reading meanwhile.
     fn run_on(&self, upcall: Upcall, receipt: Receipt, pending: Pending) {
         self.orb.track(async move {
-            let outcome = pending.connection.run(upcall, receipt).await;
+            let outcome = pending.connection.poll_on(upcall, receipt).await;
             pending.finish(outcome);
         });
     }
 
-    async fn run(&self, mut upcall: Upcall, receipt: Receipt) -> Outcome {
+    async fn poll_on(&self, mut upcall: Upcall, receipt: Receipt) -> Outcome {
         poll_fn(|cx| run_upcall_in_place(&self.orb, &mut upcall, cx, &receipt)).await
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Weak};
 use zorb_cdr::WireFormat;
-use zorb_giop::{Message, RequestHead};
+use zorb_giop::{Message, MessageHeader, RequestHead};
 use zorb_poa::{ActiveObject, Places};
 
 /// Sets of operations of objects that are remembered for a connection, a power of two: few, since each costs its memory,
@@ -50,7 +50,16 @@ impl One {
     /// What is known of a request if it is like this one.
     #[inline]
     fn again(&self, message: &Message, changes: u64) -> Option<Again> {
-        let (id, body) = self.head.begins(message)?;
+        match message.frame.fragment_starts() {
+            [] => self.again_in(&message.header, message.frame.octets(), changes),
+            _ => None,
+        }
+    }
+
+    /// The same of one in one piece.
+    #[inline]
+    fn again_in(&self, header: &MessageHeader, octets: &[u8], changes: u64) -> Option<Again> {
+        let (id, body) = self.head.begins_in(header, octets)?;
         if self.changes != changes {
             return None;
         }
@@ -72,9 +81,24 @@ impl Known {
     /// now.
     #[inline]
     pub(super) fn like_last(&self, message: &Message, changes: u64) -> Option<Again> {
+        self.last()?.again(message, changes)
+    }
+
+    /// The same of a request in one piece, that lies where it was received.
+    #[inline]
+    pub(super) fn like_last_in(
+        &self,
+        header: &MessageHeader,
+        octets: &[u8],
+        changes: u64,
+    ) -> Option<Again> {
+        self.last()?.again_in(header, octets, changes)
+    }
+
+    #[inline]
+    fn last(&self) -> Option<&One> {
         let (set, way) = self.last;
-        let one = self.sets.get(set)?.known.get(way)?.as_ref()?;
-        one.again(message, changes)
+        self.sets.get(set)?.known.get(way)?.as_deref()
     }
 
     /// The same of a request of this mark that is like another one.
@@ -146,7 +170,7 @@ mod tests {
     use super::*;
     use crate::keys::Found;
     use zorb_cdr::{Encoder, Frame, NativeEndian};
-    use zorb_giop::{MessageHeader, RequestBuilder, ResponseFlags, Version};
+    use zorb_giop::{RequestBuilder, ResponseFlags, Version};
     use zorb_poa::Forward;
 
     fn request(key: &[u8], operation: &str) -> Message {

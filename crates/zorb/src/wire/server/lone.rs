@@ -1,18 +1,62 @@
-//! The way of most requests: like one that came before, to a servant whose manager lets them through, with nothing else
-//! that waits on the connection. Nothing is looked for, and nothing noted that only who waits has need of.
+//! The way of most requests: like the one before, to a servant whose manager lets them through, with nothing else that
+//! waits on the connection. Nothing is looked for, and nothing noted that only who waits has need of. One that is small
+//! and alone besides is read where it lies, and no message is made of it.
 
 use super::super::link::Behind;
+use super::super::trace;
 use super::super::upcall::{Begun, run_in_place};
 use super::ServerConnection;
-use super::known::Again;
+use super::known::{Again, Known};
 use super::pending::Pending;
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
 use zorb_executor::Dispatch;
-use zorb_giop::{Message, ResponseFlags};
-use zorb_poa::{Outcome, Request, State};
+use zorb_giop::{Message, MessageKind, Reader, ResponseFlags};
+use zorb_poa::{ActiveObject, Outcome, Receipt, Request, State, Upcall};
 
 impl ServerConnection {
+    /// Serves what has been read if it is a small request, alone, and like the last one that was known; says whether it
+    /// was. If not, nothing has happened.
+    #[inline]
+    pub(super) fn serve_lone(self: &Arc<Self>, known: &Known, reader: &mut Reader) -> bool {
+        let Some(lone) = reader.lone() else {
+            return false;
+        };
+        let (header, octets) = (lone.header(), lone.octets());
+        if header.kind != MessageKind::Request || trace::is_on() {
+            return false;
+        }
+        // Counted before anything is looked for.
+        let changes = self.orb.adapters().changes();
+        let Some(again) = known.like_last_in(header, octets, changes) else {
+            return false;
+        };
+        let Again {
+            places,
+            format,
+            object,
+        } = again;
+        let body = octets.get(places.body()..).unwrap_or_default();
+        if body.len() > Request::FEW || !self.is_usual(&object, places.response()) {
+            return false;
+        }
+        let context = Arc::clone(&self.orb) as Arc<dyn zorb_cdr::Context>;
+        let Some(request) = Request::of_few(places, header, body, format, context) else {
+            return false;
+        };
+        zorb_giop::probe!(Framed);
+        zorb_giop::probe!(HeaderRead);
+        zorb_giop::probe!(KeyParsed);
+        zorb_giop::probe!(AdapterFound);
+        zorb_giop::probe!(ServantFound);
+        let receipt = places.receipt(header.version, format);
+        let octets = octets.len();
+        lone.done();
+        self.link.has_received_one();
+        self.run(|| object.start(request), receipt, octets, Behind::Nothing);
+        true
+    }
+
     /// Serves a request that is like one that is known.
     #[inline]
     pub(super) fn again(self: &Arc<Self>, again: Again, message: Message, behind: Behind) {
@@ -26,20 +70,37 @@ impl ServerConnection {
         zorb_giop::probe!(AdapterFound);
         zorb_giop::probe!(ServantFound);
         let context = Arc::clone(&self.orb) as Arc<dyn zorb_cdr::Context>;
-        // Whoever waits until it has arrived is told so before the servant is called.
-        let is_usual = object.manager().state() == State::Active
-            && places.response() != ResponseFlags::WithServer
-            && self.pending.load(Ordering::Acquire) == 0
-            && matches!(self.orb.lane().dispatch(), Dispatch::InPlace);
-        if !is_usual {
+        if !self.is_usual(&object, places.response()) {
             let request = Request::at(places, message, format, context);
             return self.found(object, request, behind);
         }
         let receipt = places.receipt(message.header.version, format);
         let octets = message.frame.len();
+        let start = || object.start(Request::at(places, message, format, context));
+        self.run(start, receipt, octets, behind);
+    }
+
+    /// Whether a request for this object, of which this is to be answered, needs nothing but its servant.
+    #[inline]
+    fn is_usual(&self, object: &ActiveObject, response: ResponseFlags) -> bool {
+        object.manager().state() == State::Active
+            // Whoever waits until it has arrived is told so before the servant is called.
+            && response != ResponseFlags::WithServer
+            && self.pending.load(Ordering::Acquire) == 0
+            && matches!(self.orb.lane().dispatch(), Dispatch::InPlace)
+    }
+
+    /// Runs the upcall of a request of so many octets that needs nothing else.
+    #[inline]
+    fn run(
+        self: &Arc<Self>,
+        start: impl FnOnce() -> Upcall,
+        receipt: Receipt,
+        octets: usize,
+        behind: Behind,
+    ) {
         // The first poll is in place, with nobody to wake: a future that is not ready then is polled again at once by
         // its own task.
-        let start = || object.start(Request::at(places, message, format, context));
         match run_in_place(&self.orb, start, &receipt) {
             Begun::Over(Outcome::Reply(reply)) => self.link.reply(reply, behind),
             Begun::Over(Outcome::Silent) => {}

@@ -66,12 +66,19 @@ impl ServerConnection {
         let mut pieces = 0;
         loop {
             let mut messages = 0;
-            let taken = link.take(
-                &mut reading.reader,
-                &mut messages,
-                || Ok(!self.orb.is_stopping() && self.makes_room()?),
-                |message, behind| self.handle(&mut known, message, behind),
-            );
+            let reader = &mut reading.reader;
+            let may_serve = !self.orb.is_stopping() && link.outbound.has_room();
+            let taken = if may_serve && self.serve_lone(&known, reader) {
+                messages = 1;
+                Ok(Taken::All)
+            } else {
+                link.take(
+                    reader,
+                    &mut messages,
+                    || Ok(!self.orb.is_stopping() && self.makes_room()?),
+                    |message, behind| self.handle(&mut known, message, behind),
+                )
+            };
             self.flush();
             match taken {
                 Ok(Taken::All) => {}
@@ -189,7 +196,7 @@ mod tests {
     use crate::wire::mock::{Acts, Mock};
     use bytes::BytesMut;
     use core::sync::atomic::AtomicBool;
-    use core::task::Context;
+    use core::task::{Context, Waker};
     use std::io::{self, IoSlice};
     use std::sync::{Mutex, mpsc};
     use zorb_poa::Outcome;
@@ -280,6 +287,92 @@ mod tests {
         connection.flush();
         assert_eq!(is_written.recv_timeout(PATIENCE), Ok(7));
         drop((says, connection));
+        serving.join().unwrap();
+        orb.shutdown(true).unwrap();
+    }
+
+    /// A connection whose peer asks something when it is told to, and whose socket is full until it is told otherwise.
+    #[derive(Debug)]
+    struct Unread {
+        reads: mpsc::Sender<()>,
+        asks: Mutex<mpsc::Receiver<&'static [u8]>>,
+        is_full: AtomicBool,
+        waits: mpsc::Sender<()>,
+        waker: Mutex<Option<Waker>>,
+        written: mpsc::Sender<usize>,
+    }
+
+    impl Acts for Arc<Unread> {
+        fn read_into(&self, buf: &mut BytesMut) -> io::Result<usize> {
+            let _ = self.reads.send(());
+            let asked = self.asks.lock().unwrap().recv().unwrap_or_default();
+            buf.extend_from_slice(asked);
+            Ok(asked.len())
+        }
+
+        fn write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
+            if self.is_full.load(Ordering::Acquire) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let octets = chunks.iter().map(|chunk| chunk.len()).sum();
+            let _ = self.written.send(octets);
+            Ok(octets)
+        }
+
+        fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            *self.waker.lock().unwrap() = Some(cx.waker().clone());
+            let _ = self.waits.send(());
+            match self.is_full.load(Ordering::Acquire) {
+                true => Poll::Pending,
+                false => Poll::Ready(Ok(())),
+            }
+        }
+    }
+
+    /// A LocateRequest of GIOP 1.0 for a key of no octets.
+    const ASKED: &[u8] = b"GIOP\x01\x00\x00\x03\x00\x00\x00\x08\x00\x00\x00\x07\x00\x00\x00\x00";
+    /// Octets of its reply, a LocateReply without a body.
+    const ANSWERED: usize = 12 + 8;
+
+    #[test]
+    fn a_client_that_reads_nothing_is_not_answered_before_there_is_room_for_it() {
+        let orb = crate::Orb::builder().build_blocking().unwrap();
+        let inner = Arc::clone(orb.inner());
+        let permit = inner.admit_connection().unwrap();
+        let (reads, is_reading) = mpsc::channel();
+        let (asks, hears) = mpsc::channel();
+        let (waits, is_waiting) = mpsc::channel();
+        let (written, is_written) = mpsc::channel();
+        let acts = Arc::new(Unread {
+            reads,
+            asks: Mutex::new(hears),
+            is_full: AtomicBool::new(true),
+            waits,
+            waker: Mutex::default(),
+            written,
+        });
+        let endpoint = "uiop:///nowhere".parse().unwrap();
+        let stream = Box::new(Mock::new(Arc::clone(&acts)));
+        let connection = Arc::new(ServerConnection::new(stream, endpoint, &inner, permit));
+        let serving = {
+            let connection = Arc::clone(&connection);
+            thread::spawn(move || connection.serve_here())
+        };
+        is_reading.recv_timeout(PATIENCE).unwrap();
+        // More than may wait, so that the next request has to.
+        let unread = BytesMut::zeroed(2 << 20);
+        let octets = unread.len();
+        connection.send(Outcome::Reply(unread.into()));
+        asks.send(ASKED).unwrap();
+        is_waiting.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(connection.link.messages_received(), 0);
+        acts.is_full.store(false, Ordering::Release);
+        acts.waker.lock().unwrap().take().unwrap().wake();
+        assert_eq!(is_written.recv_timeout(PATIENCE), Ok(octets));
+        assert_eq!(is_written.recv_timeout(PATIENCE), Ok(ANSWERED));
+        is_reading.recv_timeout(PATIENCE).unwrap();
+        assert_eq!(connection.link.messages_received(), 1);
+        drop((asks, connection));
         serving.join().unwrap();
         orb.shutdown(true).unwrap();
     }
