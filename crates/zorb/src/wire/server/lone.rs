@@ -41,9 +41,11 @@ impl ServerConnection {
             return false;
         }
         let context = Arc::clone(&self.orb) as Arc<dyn zorb_cdr::Context>;
-        let Some(request) = Request::of_few(places, header, body, format, context) else {
+        // Where it stays until it is started: closures that own it would be moved with it.
+        let mut request = Request::of_few(places, header, body, format, context);
+        if request.is_none() {
             return false;
-        };
+        }
         zorb_giop::probe!(Framed);
         zorb_giop::probe!(HeaderRead);
         zorb_giop::probe!(KeyParsed);
@@ -53,7 +55,11 @@ impl ServerConnection {
         let octets = octets.len();
         lone.done();
         self.link.has_received_one();
-        self.run(|| object.start(request), receipt, octets, Behind::Nothing);
+        let start = || match request.take() {
+            Some(request) => object.start(request),
+            None => Upcall::ready(Outcome::Silent),
+        };
+        self.run(start, receipt, octets, Behind::Nothing);
         true
     }
 

@@ -12,6 +12,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
+use zorb_executor::WaitPolicy;
 
 /// How often a thread that waits for requests looks whether the ORB is shutting down, or whether
 /// nothing has happened for too long.
@@ -92,7 +93,8 @@ impl ServerConnection {
                 Err(end) => return Some(end),
             }
             let waiting = &mut reading.waiting;
-            if messages > 0 && waiting.is_alone(self.orb.busy(), this) {
+            if messages > 0 && waiting.is_alone(self.orb.busy(), this) && policy != WaitPolicy::Park
+            {
                 match link.try_read(reading, policy) {
                     Tried::Read(read) => match link.has_come(read) {
                         Ok(()) => continue,
