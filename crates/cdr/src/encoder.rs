@@ -70,6 +70,7 @@ impl<O: ByteOrder> Encoder<O> {
     }
 
     /// An encoder at position 0, with a buffer that was used before and is cleared.
+    #[inline]
     #[must_use]
     pub fn with_buffer(mut buffer: BytesMut, format: WireFormat) -> Self {
         buffer.clear();
@@ -89,6 +90,7 @@ impl<O: ByteOrder> Encoder<O> {
 
     /// The same encoder, but [`put_lent`](Self::put_lent) may leave out a large borrowed argument, which whoever sends what
     /// is [finished](Self::finish) still has: see [`Gather::is_lent`].
+    #[inline]
     #[must_use]
     pub const fn lending(mut self) -> Self {
         self.may_lend = true;
@@ -172,7 +174,7 @@ impl<O: ByteOrder> Encoder<O> {
     pub fn align(&mut self, n: usize) {
         let pad = padding(self.index(), n);
         if pad != 0 {
-            self.run_mut(pad);
+            self.pad(pad);
         }
     }
 
@@ -294,17 +296,20 @@ impl<O: ByteOrder> Encoder<O> {
 
     /// Overwrites an unsigned long at `position`, which must have been written before and not be shared; otherwise
     /// nothing happens (and debug builds panic).
+    #[inline]
     pub fn patch_u32(&mut self, position: usize, value: u32) {
-        self.patch(position, &O::store_u32(value));
+        self.patch(position, O::store_u32(value));
     }
 
     /// Overwrites an octet, as [`patch_u32`](Self::patch_u32) does.
+    #[inline]
     pub fn patch_u8(&mut self, position: usize, value: u8) {
-        self.patch(position, &[value]);
+        self.patch(position, [value]);
     }
 
     /// Takes back what was written behind `position`, which must not be shared octets: the padding before a body that
     /// turned out to be empty, say.
+    #[inline]
     pub fn truncate(&mut self, position: usize) {
         let back = self.position().saturating_sub(position);
         let own = self.out.own();
@@ -312,6 +317,7 @@ impl<O: ByteOrder> Encoder<O> {
     }
 
     /// What was written.
+    #[inline]
     #[must_use]
     pub fn finish(self) -> Gather {
         self.out
@@ -327,7 +333,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// Whether it [lends](Self::lending), and octets are missing from what was written: see [`Gather::is_lent`].
     #[inline]
     #[must_use]
-    pub const fn is_lent(&self) -> bool {
+    pub fn is_lent(&self) -> bool {
         self.out.is_lent()
     }
 
@@ -344,11 +350,12 @@ impl<O: ByteOrder> Encoder<O> {
         core::mem::take(self.out.own())
     }
 
-    fn patch(&mut self, position: usize, octets: &[u8]) {
-        let place = self.out.place(position, octets.len());
+    #[inline]
+    fn patch<const N: usize>(&mut self, position: usize, octets: [u8; N]) {
+        let place = self.out.place(position, N).and_then(<[u8]>::as_mut_array);
         debug_assert!(place.is_some(), "nothing to patch at octet {position}");
         if let Some(place) = place {
-            place.copy_from_slice(octets);
+            *place = octets;
         }
     }
 

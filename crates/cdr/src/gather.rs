@@ -1,8 +1,8 @@
 //! What goes out.
 
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
 use bytes::{Bytes, BytesMut};
-use core::{fmt, ops::Range};
+use core::{fmt, num::NonZero, ops::Range, ptr::NonNull};
 
 /// Octets in the order in which they go out, some of them shared rather than copied.
 ///
@@ -12,47 +12,72 @@ use core::{fmt, ops::Range};
 /// If the encoder was one that [lends](crate::Encoder::lending), octets may be missing that are still where the caller
 /// has them ([`is_lent`](Self::is_lent)): then [`chunks_with`](Self::chunks_with) is to be used, until
 /// [`settle`](Self::settle) has copied them.
+///
+/// Small, since a message is passed on many times before it is out: what is more than octets in one piece, with one
+/// other piece between them at most, is behind a pointer.
 #[derive(Default)]
 pub struct Gather {
     /// All octets that are not shared, one behind the other.
     own: BytesMut,
-    /// Shared octets and the index in `own` before which they go. The first has a place of its own, since a message
-    /// rarely has more and should not need a `Vec` then.
-    first: Option<(usize, Bytes)>,
-    more: Vec<(usize, Bytes)>,
-    /// Octets in `first` and `more`, and those that are lent.
-    shared: usize,
-    /// The octets that are lent; their place is that of the one piece that has none.
-    lent: Option<Lent>,
+    /// Octets that are elsewhere, and the index in `own` before which they go. The first have a place of their own, since
+    /// a message rarely has more and should not need an allocation then.
+    first: Option<(usize, Piece)>,
+    /// Nothing for nearly every message.
+    rest: Option<Box<Rest>>,
+}
+
+/// Octets that are not in the buffer.
+enum Piece {
+    Shared(Bytes),
+    /// At most one of a message.
+    Lent(Lent),
+}
+
+/// What few messages have.
+#[derive(Default)]
+struct Rest {
+    /// Pieces behind the first.
+    more: Vec<(usize, Piece)>,
+    /// Octets in these.
+    octets: usize,
     /// See [`Encoder::remember_runs`](crate::Encoder::remember_runs).
     runs: Vec<Range<usize>>,
 }
 
+const _: () = assert!(size_of::<Gather>() <= 11 * size_of::<usize>());
+
 /// Which octets are lent, without holding on to them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lent {
-    address: usize,
+    address: NonZero<usize>,
     len: usize,
 }
 
 impl Lent {
     pub(crate) fn of(octets: &[u8]) -> Self {
         Self {
-            address: octets.as_ptr().addr(),
+            address: NonNull::from(octets).addr(),
             len: octets.len(),
         }
     }
 }
 
+impl Piece {
+    fn len(&self) -> usize {
+        match self {
+            Self::Shared(octets) => octets.len(),
+            Self::Lent(lent) => lent.len,
+        }
+    }
+}
+
 impl Gather {
+    #[inline]
     pub(crate) const fn new(own: BytesMut) -> Self {
         Self {
             own,
             first: None,
-            more: Vec::new(),
-            shared: 0,
-            lent: None,
-            runs: Vec::new(),
+            rest: None,
         }
     }
 
@@ -60,7 +85,16 @@ impl Gather {
     #[inline(always)]
     #[must_use]
     pub fn len(&self) -> usize {
-        self.own.len().wrapping_add(self.shared)
+        match &self.first {
+            None => self.own.len(),
+            Some(_) => self.len_with_pieces(),
+        }
+    }
+
+    fn len_with_pieces(&self) -> usize {
+        let first = self.first.as_ref().map_or(0, |(_, piece)| piece.len());
+        let more = self.rest.as_ref().map_or(0, |rest| rest.octets);
+        self.own.len().wrapping_add(first).wrapping_add(more)
     }
 
     /// Whether there are none.
@@ -85,65 +119,74 @@ impl Gather {
     /// Whether these are the octets that are missing: as many, and where the encoder left them.
     #[must_use]
     pub fn lacks(&self, lent: &[u8]) -> bool {
-        self.lent == Some(Lent::of(lent))
+        let lent = Lent::of(lent);
+        self.pieces()
+            .any(|(_, piece)| matches!(piece, Piece::Lent(missing) if *missing == lent))
     }
 
     /// Whether octets are missing, which the encoder left where they were.
     #[inline(always)]
     #[must_use]
-    pub const fn is_lent(&self) -> bool {
-        self.lent.is_some()
+    pub fn is_lent(&self) -> bool {
+        self.first.is_some() && self.has_lent_piece()
+    }
+
+    fn has_lent_piece(&self) -> bool {
+        self.pieces()
+            .any(|(_, piece)| matches!(piece, Piece::Lent(_)))
     }
 
     /// Puts a copy of what was lent in its place: all octets are here then. False, and nothing happens, if `lent` is not
     /// what was lent.
     pub fn settle(&mut self, lent: &[u8]) -> bool {
-        if !self.lacks(lent) {
-            return false;
+        let missing = Lent::of(lent);
+        let more = self.rest.iter_mut().flat_map(|rest| &mut rest.more);
+        for (_, piece) in self.first.iter_mut().chain(more) {
+            if matches!(piece, Piece::Lent(lent) if *lent == missing) {
+                *piece = Piece::Shared(Bytes::copy_from_slice(lent));
+                return true;
+            }
         }
-        self.lent = None;
-        let mut pieces = self.first.iter_mut().chain(&mut self.more);
-        if let Some((_, place)) = pieces.find(|(_, bytes)| bytes.is_empty()) {
-            *place = Bytes::copy_from_slice(lent);
-        }
-        true
+        false
     }
 
     /// The octets in pieces, with `lent` where a piece has none.
     fn chunks_or<'a>(&'a self, lent: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-        let pieces = self.first.iter().chain(&self.more);
         let starts = core::iter::once(0).chain(self.pieces().map(|(at, _)| *at));
         let ends = self
             .pieces()
             .map(|(at, _)| *at)
             .chain(core::iter::once(self.own.len()));
-        let shared = pieces
-            .map(move |(_, bytes)| match bytes.as_ref() {
-                [] => lent,
-                octets => octets,
+        let elsewhere = self
+            .pieces()
+            .map(move |(_, piece)| match piece {
+                Piece::Shared(octets) => octets.as_ref(),
+                Piece::Lent(_) => lent,
             })
             .chain(core::iter::once(&[] as &[u8]));
         starts
             .zip(ends)
-            .zip(shared)
-            .flat_map(|((start, end), shared)| {
-                [self.own.get(start..end).unwrap_or_default(), shared]
-            })
+            .zip(elsewhere)
+            .flat_map(|((start, end), piece)| [self.own.get(start..end).unwrap_or_default(), piece])
             .filter(|chunk| !chunk.is_empty())
     }
 
     /// All octets in one piece if they are in one, so that a plain `write` does.
+    #[inline]
     #[must_use]
     pub fn as_single(&self) -> Option<&[u8]> {
-        if self.shared == 0 {
-            return Some(&self.own);
-        }
         match &self.first {
-            Some((_, bytes)) if self.own.is_empty() && self.more.is_empty() && !self.is_lent() => {
-                Some(bytes)
+            None => Some(&self.own),
+            Some((_, Piece::Shared(octets))) if self.own.is_empty() && !self.has_more() => {
+                Some(octets)
             }
-            _ => None,
+            Some(_) => None,
         }
+    }
+
+    /// Whether there are pieces behind the first.
+    fn has_more(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| !rest.more.is_empty())
     }
 
     /// A copy of all octets.
@@ -160,14 +203,14 @@ impl Gather {
     #[must_use]
     pub fn into_bytes(mut self) -> Bytes {
         debug_assert!(!self.is_lent(), "octets that are lent are not here");
-        if self.shared == 0 {
+        if self.first.is_none() {
             return self.own.freeze();
         }
         if self.own.is_empty()
-            && self.more.is_empty()
-            && let Some((_, bytes)) = self.first.take()
+            && !self.has_more()
+            && let Some((_, Piece::Shared(octets))) = self.first.take()
         {
-            return bytes;
+            return octets;
         }
         self.to_vec().into()
     }
@@ -177,13 +220,16 @@ impl Gather {
     pub fn into_pieces(self) -> Vec<Bytes> {
         debug_assert!(!self.is_lent(), "octets that are lent are not here");
         let mut own = self.own.freeze();
-        let mut pieces = Vec::with_capacity(self.more.len().saturating_add(3));
+        let more = self.rest.map(|rest| rest.more).unwrap_or_default();
+        let mut pieces = Vec::with_capacity(more.len().saturating_add(3));
         let mut taken = 0_usize;
-        for (at, bytes) in self.first.into_iter().chain(self.more) {
+        for (at, piece) in self.first.into_iter().chain(more) {
             let before = at.saturating_sub(taken).min(own.len());
             taken = at;
             pieces.push(own.split_to(before));
-            pieces.push(bytes);
+            if let Piece::Shared(octets) = piece {
+                pieces.push(octets);
+            }
         }
         pieces.push(own);
         pieces.retain(|piece| !piece.is_empty());
@@ -201,23 +247,25 @@ impl Gather {
     /// [remember](crate::Encoder::remember_runs). In order, by position in the whole.
     #[must_use]
     pub fn runs(&self) -> &[Range<usize>] {
-        &self.runs
+        self.rest.as_ref().map_or(&[], |rest| &rest.runs)
     }
 
     pub(crate) fn note_run(&mut self, run: Range<usize>) {
-        self.runs.push(run);
+        self.rest.get_or_insert_default().runs.push(run);
     }
 
     /// The buffer of the octets that were not shared, to be used again
     /// ([`Encoder::with_buffer`](crate::Encoder::with_buffer)).
+    #[inline]
     #[must_use]
     pub fn into_buffer(self) -> BytesMut {
         self.own
     }
 
-    /// The shared octets, and before which octet of our own they go.
-    fn pieces(&self) -> impl Iterator<Item = &(usize, Bytes)> {
-        self.first.iter().chain(&self.more)
+    /// What is not in the buffer, and before which octet of our own it goes.
+    fn pieces(&self) -> impl Iterator<Item = &(usize, Piece)> {
+        let more = self.rest.iter().flat_map(|rest| &rest.more);
+        self.first.iter().chain(more)
     }
 
     #[inline(always)]
@@ -225,44 +273,49 @@ impl Gather {
         &mut self.own
     }
 
-    pub(crate) fn share(&mut self, bytes: Bytes) {
-        self.shared = self.shared.wrapping_add(bytes.len());
-        let piece = (self.own.len(), bytes);
-        if self.first.is_none() {
-            self.first = Some(piece);
-        } else {
-            self.more.push(piece);
-        }
+    pub(crate) fn share(&mut self, octets: Bytes) {
+        self.put_in(Piece::Shared(octets));
     }
 
     /// Leaves out octets that are added when it is sent. There may be none yet.
     pub(crate) fn lend(&mut self, octets: &[u8]) {
-        self.share(Bytes::new());
-        self.shared = self.shared.wrapping_add(octets.len());
-        self.lent = Some(Lent::of(octets));
+        self.put_in(Piece::Lent(Lent::of(octets)));
     }
 
-    /// Octets of a piece.
-    fn len_of(&self, piece: &Bytes) -> usize {
-        match (piece.len(), self.lent) {
-            (0, Some(lent)) => lent.len,
-            (len, _) => len,
+    fn put_in(&mut self, piece: Piece) {
+        let at = self.own.len();
+        if self.first.is_none() {
+            self.first = Some((at, piece));
+            return;
         }
+        let rest = self.rest.get_or_insert_default();
+        rest.octets = rest.octets.wrapping_add(piece.len());
+        rest.more.push((at, piece));
     }
 
     /// The place of `len` octets of our own that were written at `position` of the whole.
+    #[inline]
     pub(crate) fn place(&mut self, position: usize, len: usize) -> Option<&mut [u8]> {
+        let index = match &self.first {
+            None => position,
+            Some(_) => self.own_index(position)?,
+        };
+        self.own.get_mut(index..index.checked_add(len)?)
+    }
+
+    /// Which octet of our own is at `position` of the whole; nothing inside another piece.
+    fn own_index(&self, position: usize) -> Option<usize> {
         let mut index = position;
-        for (at, bytes) in self.first.iter().chain(&self.more) {
+        for (at, piece) in self.pieces() {
             if index < *at {
                 break;
             }
-            index = index.checked_sub(self.len_of(bytes))?;
+            index = index.checked_sub(piece.len())?;
             if index < *at {
-                return None; // inside the shared octets
+                return None;
             }
         }
-        self.own.get_mut(index..index.checked_add(len)?)
+        Some(index)
     }
 }
 
@@ -284,7 +337,7 @@ impl fmt::Debug for Gather {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gather")
             .field("len", &self.len())
-            .field("shared", &self.shared)
+            .field("pieces", &self.pieces().count())
             .finish_non_exhaustive()
     }
 }

@@ -4,7 +4,7 @@
 //! back, so nothing is allocated; a buffer that travels to another thread is kept there.
 
 use bytes::BytesMut;
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 
 /// Buffers kept per thread; beyond it they are freed. A lane's thread uses one to receive and a
 /// few for messages not yet written.
@@ -15,8 +15,21 @@ const MAX_KEPT_CAPACITY: usize = 256 << 10;
 const INITIAL_CAPACITY: usize = 1 << 10;
 
 thread_local! {
-    static KEPT: RefCell<Vec<BytesMut>> = const { RefCell::new(Vec::new()) };
+    static KEPT: Kept = const {
+        Kept {
+            last: Cell::new(None),
+            more: RefCell::new(Vec::new()),
+        }
+    };
     static RECEIVE: RefCell<Vec<Receive>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Buffers that are not in use.
+struct Kept {
+    /// The one that was given back last, which a call takes and gives back, and another one hardly ever in between.
+    last: Cell<Option<BytesMut>>,
+    /// Those before it, the last one last.
+    more: RefCell<Vec<BytesMut>>,
 }
 
 /// Receive buffers kept per thread: connections that are in the middle of a message keep theirs,
@@ -102,10 +115,13 @@ pub(crate) fn give_receive(mut buffer: Receive) {
 #[inline]
 #[must_use]
 pub fn take() -> BytesMut {
-    KEPT.try_with(|kept| kept.borrow_mut().pop())
-        .ok()
-        .flatten()
-        .unwrap_or_else(|| BytesMut::with_capacity(INITIAL_CAPACITY))
+    KEPT.try_with(|kept| match kept.last.take() {
+        None => kept.more.borrow_mut().pop(),
+        last => last,
+    })
+    .ok()
+    .flatten()
+    .unwrap_or_else(|| BytesMut::with_capacity(INITIAL_CAPACITY))
 }
 
 /// Gives a buffer back for the next [`take`] on this thread.
@@ -118,9 +134,18 @@ pub fn give(mut buffer: BytesMut) {
     }
     // At thread exit there is nobody to keep it for.
     let _ = KEPT.try_with(|kept| {
-        let mut kept = kept.borrow_mut();
-        if kept.len() < MAX_KEPT {
-            kept.push(buffer);
+        if let Some(before) = kept.last.replace(Some(buffer)) {
+            kept.keep(before);
         }
     });
+}
+
+impl Kept {
+    fn keep(&self, buffer: BytesMut) {
+        let mut more = self.more.borrow_mut();
+        // One more is the last.
+        if more.len().saturating_add(1) < MAX_KEPT {
+            more.push(buffer);
+        }
+    }
 }

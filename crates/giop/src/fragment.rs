@@ -62,10 +62,6 @@ impl Fragments {
     /// # Errors
     /// The message, as it was, when it is not longer than that or may not be cut: messages of GIOP 1.0, messages
     /// that cannot have fragments, and those of GIOP 1.1 without a safe place.
-    #[expect(
-        clippy::result_large_err,
-        reason = "both are what goes on to be written, and neither is rare"
-    )]
     pub fn new(message: Gather, most: usize) -> Result<Self, Gather> {
         let most = most.max(Self::MIN_OCTETS);
         let len = message.len();

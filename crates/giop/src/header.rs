@@ -169,6 +169,7 @@ impl MessageHeader {
     }
 
     /// Writes the twelve octets.
+    #[inline]
     #[must_use]
     pub fn to_octets(self) -> [u8; HEADER_LEN] {
         let [m0, m1, m2, m3] = MAGIC;

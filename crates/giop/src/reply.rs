@@ -11,7 +11,10 @@ use zorb_cdr::{
 
 /// Octets before the body of a reply without service contexts: the message's header, the number of contexts, request
 /// id and status. As a multiple of 8 it is where a body of GIOP 1.2 begins.
-pub(crate) const HEADER_OCTETS: usize = HEADER_LEN + 12;
+pub(crate) const HEADER_OCTETS: usize = HEADER_LEN + BEHIND_MESSAGE_HEADER as usize;
+
+/// Those behind the message's header.
+const BEHIND_MESSAGE_HEADER: u32 = 12;
 
 const _: () = assert!(HEADER_OCTETS.is_multiple_of(BODY_ALIGNMENT));
 
@@ -206,33 +209,16 @@ impl ReplyBuilder<'_> {
             status => status,
         };
         if self.contexts.is_empty() {
-            let header = MessageHeader {
-                version: self.version,
-                endian: O::ENDIAN,
-                more_fragments: false,
-                kind: MessageKind::Reply,
-                size: 0,
-            };
-            let id = O::store_u32(self.request_id);
-            let status = O::store_u32(status as u32);
-            let none = O::store_u32(0);
-            let words = if self.version >= Version::V1_2 {
-                [id, status, none]
-            } else {
-                [none, id, status]
-            };
-            let mut octets = [0; HEADER_OCTETS];
-            let (message, reply) = octets.split_at_mut(HEADER_LEN);
-            message.copy_from_slice(&header.to_octets());
-            reply.copy_from_slice(words.as_flattened());
-            e.append(&octets);
+            e.append(&self.header_without_contexts::<O>(status));
             if self.version == Version::V1_1 {
                 // It may be cut there later: see `Fragments`.
                 e.remember_runs();
             }
             // A body of 1.2 begins here as well, so there is nothing to pad, whether it is empty or not.
             body(&mut e)?;
-            seal(&mut e)?;
+            if e.position() != HEADER_OCTETS {
+                seal(&mut e)?;
+            }
             return Ok(e.finish());
         }
         write_header(&mut e, self.version, MessageKind::Reply);
@@ -246,6 +232,32 @@ impl ReplyBuilder<'_> {
             e.write_u32(status as u32);
         }
         finish(e, self.version, body)
+    }
+
+    /// All of a reply without a body.
+    #[inline]
+    fn header_without_contexts<O: ByteOrder>(&self, status: ReplyStatus) -> [u8; HEADER_OCTETS] {
+        let header = MessageHeader {
+            version: self.version,
+            endian: O::ENDIAN,
+            more_fragments: false,
+            kind: MessageKind::Reply,
+            size: BEHIND_MESSAGE_HEADER,
+        };
+        let (id, status, none) = (
+            O::store_u32(self.request_id),
+            O::store_u32(status as u32),
+            O::store_u32(0),
+        );
+        let words = match self.version.has_contexts_last() {
+            true => [id, status, none],
+            false => [none, id, status],
+        };
+        let mut octets = [0; HEADER_OCTETS];
+        let (message, reply) = octets.split_at_mut(HEADER_LEN);
+        message.copy_from_slice(&header.to_octets());
+        reply.copy_from_slice(words.as_flattened());
+        octets
     }
 }
 
