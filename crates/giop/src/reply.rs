@@ -165,15 +165,16 @@ impl<'a> ReplyHeader<'a> {
 /// What stands in the fixed places of a reply without service contexts; nothing of one that has any.
 #[inline]
 fn id_and_status<O: ByteOrder>(version: Version, octets: &[u8]) -> Option<(u32, u32)> {
-    let words = octets.first_chunk::<HEADER_OCTETS>()?;
-    let (_, words) = words.split_last_chunk::<{ HEADER_OCTETS - HEADER_LEN }>()?;
-    let [a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3] = *words;
-    let (a, b, c) = ([a0, a1, a2, a3], [b0, b1, b2, b3], [c0, c1, c2, c3]);
+    let (words, _) = octets.first_chunk::<HEADER_OCTETS>()?.as_chunks();
+    let [_, _, _, a, b, c] = *words else {
+        return None;
+    };
+    let (a, b, c) = (O::load_u32(a), O::load_u32(b), O::load_u32(c));
     let (contexts, id, status) = match version.has_contexts_last() {
         true => (c, a, b),
         false => (a, b, c),
     };
-    (O::load_u32(contexts) == 0).then(|| (O::load_u32(id), O::load_u32(status)))
+    (contexts == 0).then_some((id, status))
 }
 
 /// What a Reply is made of, but for its body.

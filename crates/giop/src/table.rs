@@ -28,6 +28,10 @@ impl RequestId {
         (self.0 >> 1 & SLOT_MASK) as usize
     }
 
+    fn slot_of_16_bits(self) -> u16 {
+        (self.0 >> 1 & SLOT_MASK) as u16
+    }
+
     fn generation(self) -> u32 {
         self.0 >> (SLOT_BITS + 1)
     }
@@ -100,23 +104,17 @@ impl<T> RequestTable<T> {
     ///
     /// # Errors
     /// When as many are in flight as the limit allows.
+    #[inline]
     pub fn insert(&mut self, waiter: T) -> Result<RequestId, TableFull> {
         if self.waiting >= self.limit {
             return Err(TableFull { limit: self.limit });
         }
-        if self.quarantine.len() > Self::MAX_QUARANTINED
-            && let Some((slot, generation)) = self.quarantine.pop_front()
-        {
-            self.release(slot, generation);
+        if self.quarantine.len() > Self::MAX_QUARANTINED {
+            self.release_oldest();
         }
         let slot = match self.free.pop() {
             Some(slot) => slot,
-            None => {
-                let slot =
-                    u16::try_from(self.slots.len()).map_err(|_| TableFull { limit: self.limit })?;
-                self.slots.push((0, Slot::Free));
-                slot
-            }
+            None => self.widen()?,
         };
         let (generation, entry) = self
             .slots
@@ -127,15 +125,30 @@ impl<T> RequestTable<T> {
         Ok(RequestId::new(u32::from(slot), *generation, self.parity))
     }
 
+    /// A slot that there was not yet.
+    #[cold]
+    fn widen(&mut self) -> Result<u16, TableFull> {
+        let slot = u16::try_from(self.slots.len()).map_err(|_| TableFull { limit: self.limit })?;
+        self.slots.push((0, Slot::Free));
+        Ok(slot)
+    }
+
+    /// The slot of an id, and its generation.
+    #[inline]
+    fn place(&mut self, id: RequestId) -> Option<&mut (u32, Slot<T>)> {
+        let place = self.slots.get_mut(id.slot())?;
+        // One comparison for generation and parity.
+        let same = (place.0 & GENERATION_MASK) << (SLOT_BITS + 1) | self.parity;
+        (id.0 & !(SLOT_MASK << 1) == same).then_some(place)
+    }
+
+    #[inline]
     fn entry(&mut self, id: RequestId) -> Option<&mut Slot<T>> {
-        if id.0 & 1 != self.parity {
-            return None;
-        }
-        let (generation, entry) = self.slots.get_mut(id.slot())?;
-        (*generation & GENERATION_MASK == id.generation()).then_some(entry)
+        self.place(id).map(|(_, entry)| entry)
     }
 
     /// Who waits for `id`, if anybody does.
+    #[inline]
     pub fn get_mut(&mut self, id: RequestId) -> Option<&mut T> {
         match self.entry(id)? {
             Slot::Waiting(waiter) => Some(waiter),
@@ -166,16 +179,18 @@ impl<T> RequestTable<T> {
 
     /// As [`complete`](Self::complete), for who wants nothing of the waiter, which is dropped where it is. Says whether
     /// there was one.
+    #[inline]
     pub fn finish(&mut self, id: RequestId) -> bool {
-        match self.entry(id) {
-            Some(entry @ Slot::Waiting(_)) => *entry = Slot::Free,
-            Some(Slot::Abandoned) => return self.complete(id).is_some(),
-            Some(Slot::Free) | None => return false,
+        match self.place(id) {
+            Some((generation, entry @ Slot::Waiting(_))) => {
+                *entry = Slot::Free;
+                *generation = generation.wrapping_add(1);
+            }
+            Some((_, Slot::Abandoned)) => return self.complete(id).is_some(),
+            Some((_, Slot::Free)) | None => return false,
         }
         self.waiting = self.waiting.saturating_sub(1);
-        if let Ok(slot) = u16::try_from(id.slot()) {
-            self.recycle(slot);
-        }
+        self.free.push(id.slot_of_16_bits());
         true
     }
 
@@ -201,6 +216,13 @@ impl<T> RequestTable<T> {
     /// Frees an id whose request was never sent.
     pub fn forget(&mut self, id: RequestId) -> Option<T> {
         self.complete(id)
+    }
+
+    #[cold]
+    fn release_oldest(&mut self) {
+        if let Some((slot, generation)) = self.quarantine.pop_front() {
+            self.release(slot, generation);
+        }
     }
 
     fn release(&mut self, slot: u16, generation: u32) {

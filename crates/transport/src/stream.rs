@@ -203,7 +203,8 @@ impl Connection for StreamConnection {
             return sys::receive(&self.socket, buf, true);
         };
         // Zero would mean no limit, and less than a microsecond is zero to the kernel.
-        let most = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX).max(1);
+        let whole = limit.as_secs().saturating_mul(1_000_000);
+        let most = whole.saturating_add(limit.subsec_micros().into()).max(1);
         // The limits of one call after the other are hardly ever the same, and hardly ever passed. So what the kernel
         // was told stays while it is about right, and is a little less than was asked for at first.
         let told = self.limit.load(Ordering::Relaxed);

@@ -71,11 +71,11 @@ fn receive_with(socket: &Socket, buf: &mut BytesMut, flags: libc::c_int) -> io::
 ///
 /// A Rust program ignores SIGPIPE, but a library that a C program loads does not get to say so.
 pub(crate) fn send(socket: &Socket, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
+    if let [chunk] = chunks {
+        return uninterrupted(|| socket.send_with_flags(chunk, SEND_FLAGS));
+    }
     let chunks = chunks.get(..MAX_CHUNKS).unwrap_or(chunks);
-    uninterrupted(|| match chunks {
-        [chunk] => socket.send_with_flags(chunk, SEND_FLAGS),
-        chunks => socket.send_vectored_with_flags(chunks, SEND_FLAGS),
-    })
+    uninterrupted(|| socket.send_vectored_with_flags(chunks, SEND_FLAGS))
 }
 
 /// From how many octets on that nobody has received a socket counts as readable (`SO_RCVLOWAT`): nobody who polls is woken

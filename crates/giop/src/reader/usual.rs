@@ -280,4 +280,30 @@ mod tests {
             assert!(reader.is_idle() && reader.next().unwrap().is_none());
         }
     }
+
+    #[test]
+    fn small_messages_lie_aligned_one_behind_the_other_and_begin_at_the_front_again() {
+        let mut reader = Reader::new(Limits::default());
+        let octets = message(REPLY, 13, 7);
+        let (mut places, mut held) = (Vec::new(), None);
+        for _ in 0..2000 {
+            reader.reserve().unwrap();
+            reader.buffer().extend_from_slice(&octets);
+            let at = reader.buffer().as_ptr().addr();
+            assert_eq!(at % 8, 0);
+            places.push(at);
+            let message = reader.next().unwrap().unwrap();
+            assert_eq!(message.frame.octets(), octets);
+            // One is alive while the next one is received.
+            held = Some(message);
+        }
+        assert!(held.is_some());
+        places.sort_unstable();
+        places.dedup();
+        let (first, last) = (places[0], places[places.len() - 1]);
+        assert!(
+            last - first < 2 * Reader::READ_OCTETS,
+            "in one buffer or two"
+        );
+    }
 }
