@@ -78,12 +78,11 @@ impl Busy {
     /// Leave to have a thread beside so many workers, if not too many have one.
     pub(crate) fn leave_for_a_thread(&self, workers: usize) -> Option<Leave<'_>> {
         let most = workers.saturating_mul(THREADS_PER_WORKER);
-        let one_more = |threads| (threads < most).then_some(threads + 1);
+        let one_more = |threads: usize| (threads < most).then(|| threads + 1);
         // It guards nothing but the number.
-        (self.threads)
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
-            .is_ok()
-            .then_some(Leave(self))
+        let counted = (self.threads).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        // Made only if it was counted: it counts down when it is dropped.
+        counted.is_ok().then(|| Leave(self))
     }
 }
 
@@ -374,6 +373,20 @@ impl Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_leave_that_was_not_given_is_not_given_back() {
+        let busy = Busy::default();
+        assert!(busy.leave_for_a_thread(0).is_none());
+        let leaves: Vec<_> = (0..THREADS_PER_WORKER)
+            .map(|_| busy.leave_for_a_thread(1).unwrap())
+            .collect();
+        for _ in 0..3 {
+            assert!(busy.leave_for_a_thread(1).is_none());
+        }
+        drop(leaves);
+        assert!(busy.leave_for_a_thread(1).is_some());
+    }
 
     #[test]
     fn an_answer_that_somebody_else_s_time_slice_held_up_is_no_hit() {
