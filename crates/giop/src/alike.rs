@@ -76,7 +76,7 @@ impl RequestHead {
     /// The same of a request that is looked at where it was received.
     #[must_use]
     #[inline]
-    pub fn mark_in(header: &MessageHeader, octets: &[u8]) -> Option<u64> {
+    fn mark_in(header: &MessageHeader, octets: &[u8]) -> Option<u64> {
         if !header.version.has_contexts_last() {
             return None;
         }

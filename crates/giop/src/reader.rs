@@ -131,16 +131,6 @@ impl Reader {
         }
     }
 
-    /// Whether a read may follow without [`reserve`](Self::reserve): most of the buffer is room, in which the next message
-    /// would lie aligned.
-    #[inline]
-    #[must_use]
-    pub fn has_room(&self) -> bool {
-        let is_aligned = self.buffer.as_ptr().addr().is_multiple_of(8);
-        let has_most = self.spare() >= Self::READ_OCTETS / 2;
-        self.buffer.is_empty() && self.expected == 0 && is_aligned && has_most
-    }
-
     fn take(&mut self) -> Receive {
         Receive {
             octets: core::mem::take(&mut self.buffer),

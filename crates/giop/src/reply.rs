@@ -105,7 +105,7 @@ impl<'a> ReplyHeader<'a> {
     /// message's header; `None` for one with service contexts, and for what only [`read`](Self::read) can say more of.
     #[inline]
     #[must_use]
-    pub fn head_of(header: &MessageHeader, octets: &[u8]) -> Option<(u32, ReplyStatus, usize)> {
+    fn head_of(header: &MessageHeader, octets: &[u8]) -> Option<(u32, ReplyStatus, usize)> {
         let (id, status) = match header.endian {
             Endian::Big => id_and_status::<BigEndian>(header.version, octets),
             Endian::Little => id_and_status::<LittleEndian>(header.version, octets),

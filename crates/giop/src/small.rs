@@ -11,7 +11,7 @@ use zorb_cdr::{ByteOrder, Decoder, Endian, WireFormat};
 ///
 /// Made once a call, and filled in place by [`Reader::take_small`].
 #[derive(Debug, Clone)]
-#[repr(align(8))]
+#[repr(C, align(8))]
 pub struct SmallReply {
     octets: [u8; Self::MAX_OCTETS],
     len: usize,

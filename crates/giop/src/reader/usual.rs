@@ -305,5 +305,20 @@ mod tests {
             last - first < 2 * Reader::READ_OCTETS,
             "in one buffer or two"
         );
+        drop(held);
+        // Also where nothing has to be left out for the next one to lie aligned.
+        for size in [13, 20] {
+            let octets = message(REPLY, size, 7);
+            let mut places = Vec::new();
+            for _ in 0..2000 {
+                reader.reserve().unwrap();
+                reader.buffer().extend_from_slice(&octets);
+                places.push(reader.buffer().as_ptr().addr());
+                assert!(reader.next().unwrap().is_some());
+            }
+            let last = places.split_off(100);
+            let (low, high) = (last.iter().min().unwrap(), last.iter().max().unwrap());
+            assert!(high - low <= Reader::NEAR_FRONT + 40, "nobody holds a part");
+        }
     }
 }

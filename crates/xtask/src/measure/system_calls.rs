@@ -72,7 +72,7 @@ pub(crate) fn of_a_call(
     let (paused, _) = totals(peer, &few, args, PAUSE)?;
     let calls = (work.iters - few.iters) as f64;
     let pauses = long.saturating_sub(short).as_secs_f64() / PAUSE.as_secs_f64();
-    let by_the_clock = scaled(&each(&paused.server, &less.server, 1.0), pauses);
+    let by_the_clock = scaled(&differences(&paused.server, &less.server), pauses);
     Ok(SystemCalls {
         client: each(&more.client, &less.client, calls),
         server: each(&more.server, &sum_of(&less.server, &by_the_clock), calls),
@@ -80,11 +80,14 @@ pub(crate) fn of_a_call(
 }
 
 fn each(more: &Counts, less: &Counts, calls: f64) -> Counts {
-    let of = |name: &String| less.get(name).copied().unwrap_or_default();
-    let differences = more
-        .iter()
-        .map(|(name, count)| (name.clone(), (count - of(name)) / calls));
-    differences.filter(|(_, count)| *count > 0.0).collect()
+    let mut each = scaled(&differences(more, less), 1.0 / calls);
+    each.retain(|_, count| *count > 0.0);
+    each
+}
+
+/// More than nothing or less: what differs by chance does so either way.
+fn differences(more: &Counts, less: &Counts) -> Counts {
+    sum_of(more, &scaled(less, -1.0))
 }
 
 fn scaled(counts: &Counts, by: f64) -> Counts {
@@ -186,8 +189,10 @@ mod tests {
             let counts = [("futex".to_owned(), futex), ("sendto".to_owned(), 7.0)];
             Counts::from(counts)
         });
-        let by_the_clock = scaled(&each(&paused, &less, 1.0), 0.25);
-        assert_eq!(by_the_clock, Counts::from([("futex".to_owned(), 25.0)]));
+        let by_the_clock = scaled(&differences(&paused, &less), 0.25);
+        let expected =
+            [("futex", 25.0), ("sendto", 0.0)].map(|(name, count)| (name.to_owned(), count));
+        assert_eq!(by_the_clock, Counts::from(expected));
         let one = each(&more, &sum_of(&less, &by_the_clock), 10.0);
         assert_eq!(one, Counts::from([("futex".to_owned(), 0.5)]));
     }

@@ -536,9 +536,7 @@ impl Link {
         limit: Option<Duration>,
     ) -> Result<Blocked, End> {
         let Reading { reader, waiting } = reading;
-        if !reader.has_room() {
-            self.reserve(reader)?;
-        }
+        self.reserve(reader)?;
         waiting.looks_away(&*self.stream);
         match self.stream.read_blocking(reader.buffer(), limit) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Blocked::InVain),
@@ -558,10 +556,7 @@ impl Link {
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), End>> {
         let reader = &mut reading.reader;
-        // Mostly to be told that nothing is there, behind a message that has just come.
-        if !reader.has_room()
-            && let Err(end) = self.reserve(reader)
-        {
+        if let Err(end) = self.reserve(reader) {
             return Poll::Ready(Err(end));
         }
         reading.waiting.watched();

@@ -48,6 +48,8 @@ pub(crate) struct ServerConnection {
     pending: AtomicUsize,
     /// Octets of the requests of these.
     pending_octets: AtomicUsize,
+    /// Its transport has no reads that block, as a thread has found out.
+    cannot_block: AtomicBool,
     /// Pending upcalls by request id, and whether their client has given them up.
     given_up: Mutex<HashMap<u32, bool>>,
     /// What the client chose, once it has.
@@ -111,6 +113,7 @@ impl ServerConnection {
             orb: Arc::clone(orb),
             pending: AtomicUsize::new(0),
             pending_octets: AtomicUsize::new(0),
+            cannot_block: AtomicBool::new(false),
             given_up: Mutex::new(HashMap::new()),
             code_sets: Mutex::new(None),
             told_too_large: AtomicBool::new(false),

@@ -87,8 +87,9 @@ impl ClientConnection {
         } else {
             watch.stop();
         }
-        // Otherwise somebody reads, and goes on looking away perhaps.
-        if !self.read(cx) && self.unwatched.load(Ordering::Acquire) {
+        // Otherwise somebody reads, and goes on looking away perhaps; or it blocks, and has all it wants and looks no
+        // further when the reactor has told us, and nobody else, of what it takes.
+        if !self.read(cx) {
             watch.later(self.link.messages_received(), cx);
         }
         None

@@ -37,11 +37,12 @@ impl ServerConnection {
         }
     }
 
-    /// Whether there is nothing about the connection that a task has to do.
+    /// Whether there is nothing about the connection that a task has to do, or only a task can.
     pub(super) fn may_have_a_thread(&self) -> bool {
         self.pending.load(Ordering::Acquire) == 0
             && !self.link.outbound.is_blocked()
             && self.link.outbound.failure().is_none()
+            && !self.cannot_block.load(Ordering::Relaxed)
     }
 
     /// Has a thread serve the connection as long as it is busy: it sleeps in `recv`, and the kernel runs it where and when
@@ -109,7 +110,7 @@ mod tests {
     use std::sync::Mutex;
     use std::time::Instant;
     use zorb_cdr::WireFormat;
-    use zorb_giop::{Version, cancel_request};
+    use zorb_giop::{LocateRequestHeader, TargetAddress, Version, cancel_request};
 
     /// Long enough for anything that happens at all.
     const PATIENCE: Duration = Duration::from_secs(60);
@@ -217,6 +218,57 @@ mod tests {
         let (orb, connection) = connection(Breaks).await;
         let (_, ended) = in_time(connection.serve_apart(connection.reading())).await;
         assert!(matches!(ended, Some(End::Lost(_))));
+        drop(connection);
+        in_time(orb.shutdown(true)).await.unwrap();
+    }
+
+    /// Asks once, and has no room for the answer.
+    #[derive(Debug, Default)]
+    struct Deaf {
+        has_asked: AtomicBool,
+    }
+
+    impl Acts for Deaf {
+        fn read_into(&self, buffer: &mut BytesMut) -> io::Result<usize> {
+            if self.has_asked.swap(true, Ordering::Relaxed) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let encoder = zorb_cdr::Encoder::<zorb_cdr::NativeEndian>::new(WireFormat::default());
+            let target = TargetAddress::Key(b"nobody");
+            let asked =
+                LocateRequestHeader::encode_for(encoder, Version::V1_2, 7, b"nobody", &target);
+            let asked = asked.unwrap().to_vec();
+            buffer.extend_from_slice(&asked);
+            Ok(asked.len())
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_thread_that_has_no_room_to_answer_gives_its_connection_back() {
+        let (orb, connection) = connection(Deaf::default()).await;
+        let (_, ended) = in_time(connection.serve_apart(connection.reading())).await;
+        assert!(ended.is_none());
+        assert!(connection.link.outbound.is_blocked() && !connection.may_have_a_thread());
+        drop(connection);
+        in_time(orb.shutdown(true)).await.unwrap();
+    }
+
+    /// Has no reads that block.
+    #[derive(Debug)]
+    struct Unsupported;
+
+    impl Acts for Unsupported {
+        fn read(&self) -> io::Result<usize> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_connection_without_reads_that_block_gets_no_thread_again() {
+        let (orb, connection) = connection(Unsupported).await;
+        assert!(connection.may_have_a_thread());
+        let (_, ended) = in_time(connection.serve_apart(connection.reading())).await;
+        assert!(ended.is_none() && !connection.may_have_a_thread());
         drop(connection);
         in_time(orb.shutdown(true)).await.unwrap();
     }

@@ -53,7 +53,7 @@ impl ServerConnection {
     }
 
     /// Reads and serves; `None` when a task has to go on with it, since the ORB is stopping, or nothing has come for the
-    /// time that it `stays`.
+    /// time that it `stays`, or there is no room for an answer meanwhile.
     pub(super) fn serve_until_told(
         self: &Arc<Self>,
         reading: &mut Reading,
@@ -76,7 +76,7 @@ impl ServerConnection {
                 link.take(
                     reader,
                     &mut messages,
-                    || Ok(!self.orb.is_stopping() && self.makes_room()?),
+                    || Ok(!self.orb.is_stopping() && self.makes_room(stays)?),
                     |message, behind| self.handle(&mut known, message, behind),
                 )
             };
@@ -87,7 +87,7 @@ impl ServerConnection {
                 Ok(Taken::Stopped) => return None,
                 Err(end) => return Some(end),
             }
-            match self.writes_on() {
+            match self.writes_on(stays) {
                 Ok(true) => {}
                 Ok(false) => return None,
                 Err(end) => return Some(end),
@@ -126,19 +126,24 @@ impl ServerConnection {
                         before = (now, Instant::now());
                     }
                 }
-                Ok(Blocked::Cannot) => return None,
+                Ok(Blocked::Cannot) => {
+                    self.cannot_block.store(true, Ordering::Relaxed);
+                    return None;
+                }
                 Err(end) => return Some(end),
             }
         }
     }
 
-    /// Blocks until a client has read so much that it may ask for more; not when the ORB stops.
+    /// Blocks until a client has read so much that it may ask for more; not when the ORB stops, nor if the thread `stays`
+    /// for some time only: a task waits as well, and ends with its runtime.
     #[inline]
-    fn makes_room(self: &Arc<Self>) -> Result<bool, End> {
-        if self.link.outbound.has_room() {
-            return Ok(true);
+    fn makes_room(self: &Arc<Self>, stays: Option<Duration>) -> Result<bool, End> {
+        match self.link.outbound.has_room() {
+            true => Ok(true),
+            false if stays.is_some() => Ok(false),
+            false => self.waits_for_room(),
         }
-        self.waits_for_room()
     }
 
     #[cold]
@@ -151,12 +156,13 @@ impl ServerConnection {
     }
 
     /// Blocks until what did not fit into the socket is written; not when the ORB stops, nor for a
-    /// client that reads nothing for too long.
-    fn writes_on(self: &Arc<Self>) -> Result<bool, End> {
-        if !self.link.outbound.is_blocked() {
-            return Ok(true);
+    /// client that reads nothing for too long, nor if the thread `stays` for some time only.
+    fn writes_on(self: &Arc<Self>, stays: Option<Duration>) -> Result<bool, End> {
+        match self.link.outbound.is_blocked() {
+            false => Ok(true),
+            true if stays.is_some() => Ok(false),
+            true => self.waits_until(|_| !self.link.outbound.is_blocked()),
         }
-        self.waits_until(|_| !self.link.outbound.is_blocked())
     }
 
     fn waits_until(
