@@ -686,7 +686,7 @@ mod a_manager_that_nobody_has_activated {
     async fn is_told_of_once_when_a_request_waits_for_it() {
         let warnings = Warnings::default();
         let _listening = tracing::subscriber::set_default(warnings.clone());
-        let orb = Orb::builder().listen(&anywhere()).build().await.unwrap();
+        let orb = Orb::builder().listen(anywhere()).build().await.unwrap();
         let ada = orb.root_poa().activate(account("Ada")).unwrap();
         let client = client().await;
         let mut calls = Vec::new();
