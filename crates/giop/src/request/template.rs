@@ -15,7 +15,7 @@ const ID_POSITION_BEFORE_1_2: usize = HEADER_LEN + 4;
 /// The beginning of all requests of one version to one object, up to the operation's name: written once, copied into
 /// each of them as one block.
 ///
-/// What it makes is octet by octet what [`RequestBuilder`] makes.
+/// What it makes is octet by octet what [`RequestBuilder`](crate::RequestBuilder) makes.
 ///
 /// ```
 /// use zorb_cdr::{Encoder, NativeEndian, WireFormat};

@@ -33,7 +33,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
                are the papers', by their numbers there: C1 is the first of the client's (Table 1), S01 of the server's (Table 2). A \
                step of the papers that is not one here is said to be part of another. What the client waits for, the server's work \
                included, ends with the read that brings the reply (C6); what a server waits for is nobody's step. A server remembers what \
-               it found for the requests of a connection: S04 to S06 of one that says nothing new are a comparison of its header.",
+               it found for the requests of a connection: S04 to S06 of one that says nothing new are a comparison of its header. \
+               What is below nothing takes less than two marks differ by.",
     placed: Placed::Split,
     measure,
     charts: charts::charts,
