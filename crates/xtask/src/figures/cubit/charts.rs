@@ -36,7 +36,7 @@ fn bars(data: &Data) -> Chart {
     }
     Chart {
         file: "cubit-calls".to_owned(),
-        title: "IDL Cubit: calls a second over every protocol".to_owned(),
+        title: "IDL Cubit: calls a second over every protocol (Figure 5)".to_owned(),
         panels,
     }
 }
@@ -91,7 +91,7 @@ fn increase(data: &Data) -> Chart {
     }
     Chart {
         file: "cubit-increase".to_owned(),
-        title: "IDL Cubit: how many more calls over UNIX sockets than over TCP, by the median time of a call".to_owned(),
+        title: "IDL Cubit: how many more calls over UNIX sockets than over TCP, by the median time of a call (Figure 5)".to_owned(),
         panels,
     }
 }
@@ -172,7 +172,7 @@ fn overhead(data: &Data) -> Chart {
     }
     Chart {
         file: "cubit-overhead".to_owned(),
-        title: "IDL Cubit: what of a call without parameters is the ORB's".to_owned(),
+        title: "IDL Cubit: what of a call without parameters is the ORB's (Figure 7)".to_owned(),
         panels,
     }
 }
@@ -210,7 +210,7 @@ fn by_length(data: &Data) -> Chart {
     }
     Chart {
         file: "cubit-lengths".to_owned(),
-        title: "IDL Cubit: what of a call is the ORB's, by the length of its argument and result; a CPU for each program"
+        title: "IDL Cubit: what of a call is the ORB's, by the length of its argument and result (Figure 8); a CPU for each program"
             .to_owned(),
         panels,
     }

@@ -80,7 +80,7 @@ fn parts(data: &Data, (size, place): (usize, &str), file: &str, title: &str) -> 
     }
     Chart {
         file: format!("profiles-parts-{file}"),
-        title: format!("Where the time of a flood goes, buffers of {size} K{title}"),
+        title: format!("Where the time of a flood goes (Figure 7), buffers of {size} K{title}"),
         panels,
     }
 }
@@ -99,7 +99,7 @@ fn found(data: &Data) -> Chart {
     let panel = stacked(data, lookups::PANEL, title, axes, &lookups::PARTS);
     Chart {
         file: "profiles-lookups".to_owned(),
-        title: "What of a server's instructions is finding object and operation".to_owned(),
+        title: "What of a server's instructions is finding object and operation (latency paper, Tables 1 and 2)".to_owned(),
         panels: panel.into_iter().collect(),
     }
 }

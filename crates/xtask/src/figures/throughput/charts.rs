@@ -55,7 +55,7 @@ fn smallest(data: &Data) -> Chart {
     }
     Chart {
         file: "throughput-octet".to_owned(),
-        title: "Floods of buffers of one octet".to_owned(),
+        title: "Floods of buffers of one octet (beyond Figure 2)".to_owned(),
         panels,
     }
 }
@@ -91,7 +91,7 @@ fn roads(data: &Data, road: Road) -> Chart {
     };
     Chart {
         file: format!("throughput-{ending}"),
-        title: format!("Floods over {what}"),
+        title: format!("Floods over {what}, default queues (Figure 2)"),
         panels,
     }
 }
@@ -109,7 +109,8 @@ fn queues(data: &Data) -> Chart {
     }
     Chart {
         file: "throughput-queues".to_owned(),
-        title: "Floods of octets over TCP, by the length of the socket queues".to_owned(),
+        title: "Floods of octets over TCP, by the length of the socket queues (Figure 3)"
+            .to_owned(),
         panels,
     }
 }
@@ -142,7 +143,8 @@ fn types(data: &Data) -> Chart {
     }
     Chart {
         file: "throughput-types".to_owned(),
-        title: "Floods over TCP, by the type of the buffers; a CPU for each program".to_owned(),
+        title: "Floods over TCP, by the type of the buffers (Figure 6); a CPU for each program"
+            .to_owned(),
         panels,
     }
 }
@@ -161,7 +163,7 @@ fn link(data: &Data, speed: Speed) -> Chart {
         .map_or_else(|| "unlimited".to_owned(), |mbit| mbit.to_string());
     Chart {
         file: format!("throughput-link-{ending}"),
-        title: format!("Floods of octets over a link: {}", speed.name),
+        title: format!("Floods of octets over a link (Figure 3): {}", speed.name),
         panels,
     }
 }
