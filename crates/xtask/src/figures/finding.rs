@@ -12,6 +12,8 @@ pub(crate) enum Holds {
     InPart,
     /// What it needs has not been measured, or does not exist here.
     Unknown,
+    /// The rounds are too far apart to tell.
+    Untold,
 }
 
 impl Holds {
@@ -29,12 +31,22 @@ impl Holds {
         }
     }
 
+    /// What two that were judged each for itself are together.
+    pub(crate) fn together(first: Self, second: Self) -> Self {
+        match (first, second) {
+            (first, second) if first == second => first,
+            (Self::Untold, _) | (_, Self::Untold) => Self::Untold,
+            _ => Self::InPart,
+        }
+    }
+
     const fn word(self) -> &'static str {
         match self {
             Self::Yes => "yes",
             Self::No => "no",
             Self::InPart => "in part",
             Self::Unknown => "not measured",
+            Self::Untold => "not to be told",
         }
     }
 }

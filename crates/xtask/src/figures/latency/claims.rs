@@ -29,6 +29,98 @@ pub(super) fn is_equal(ratio: f64) -> bool {
     (1.0 / EQUAL..=EQUAL).contains(&ratio)
 }
 
+/// How many times one point is another, both programs on one CPU: by the medians, and at least and at most by the quartiles
+/// of both.
+#[derive(Clone, Copy)]
+struct Times {
+    median: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Times {
+    /// Of a panel and a number each, for zorb and for omniORB, one behind the other.
+    fn both(data: &Data, to: (&str, usize), from: (&str, usize)) -> [Option<f64>; 6] {
+        let of = |series: &str, (panel, x): (&str, usize)| {
+            let panel = format!("{panel}, same");
+            let mut found = data
+                .of(&panel)
+                .filter(|point| point.series == series && point.x == x as f64);
+            found
+                .next()
+                .map(|point| [point.value, point.low, point.high])
+        };
+        let times = |series| {
+            let [value, low, high] = of(series, to)?;
+            let [from, from_low, from_high] = of(series, from)?;
+            Some([value / from, low / from_high, high / from_low])
+        };
+        let [ours, theirs] = [ZORB, OMNIORB].map(times);
+        let each = |one: Option<[f64; 3]>, at: usize| one.map(|times| times[at]);
+        [
+            each(ours, 0),
+            each(ours, 1),
+            each(ours, 2),
+            each(theirs, 0),
+            each(theirs, 1),
+            each(theirs, 2),
+        ]
+    }
+
+    /// What [`both`](Self::both) has put one behind the other.
+    const fn of([median, least, most, b_median, b_least, b_most]: [f64; 6]) -> [Self; 2] {
+        [
+            Self {
+                median,
+                least,
+                most,
+            },
+            Self {
+                median: b_median,
+                least: b_least,
+                most: b_most,
+            },
+        ]
+    }
+
+    fn told(self) -> String {
+        let Self {
+            median,
+            least,
+            most,
+        } = self;
+        let [median, least, most] = [median, least, most].map(times);
+        format!("{median} ({least} to {most})")
+    }
+
+    /// Whether it is no more than that.
+    fn at_most(self, limit: f64) -> Holds {
+        match (self.most <= limit, self.least > limit) {
+            (true, _) => Holds::Yes,
+            (_, true) => Holds::No,
+            _ => Holds::Untold,
+        }
+    }
+
+    /// Whether it is more than that.
+    fn more_than(self, limit: f64) -> Holds {
+        match self.at_most(limit) {
+            Holds::Yes => Holds::No,
+            Holds::No => Holds::Yes,
+            other => other,
+        }
+    }
+
+    /// Whether it is as good as one.
+    fn is_one(self) -> Holds {
+        match (is_equal(self.least), is_equal(self.most)) {
+            (true, true) => Holds::Yes,
+            _ if self.least > EQUAL || self.most < 1.0 / EQUAL => Holds::No,
+            _ => Holds::Untold,
+        }
+    }
+}
+
 pub(super) fn all(data: &Data) -> Vec<Finding> {
     [
         without_parameters(data),
@@ -42,15 +134,10 @@ pub(super) fn all(data: &Data) -> Vec<Finding> {
 
 /// Section 4.1.2.
 fn without_parameters(data: &Data) -> Vec<Finding> {
-    let order = |series| {
-        ratio(
-            at(data, "noparams robin", series, MANY),
-            at(data, "noparams train", series, MANY),
-        )
-    };
-    let cached = [order(ZORB), order(OMNIORB)];
-    let one_way = grows(data, "oneway_noparams robin", FEW, MANY);
-    let two_way = grows(data, "noparams robin", FEW, MANY);
+    let grown = |of: &'static str| Times::both(data, (of, MANY), (of, FEW));
+    let cached = Times::both(data, ("noparams robin", MANY), ("noparams train", MANY));
+    let one_way = grown("oneway_noparams robin");
+    let two_way = grown("noparams robin");
     let far = grows(data, "noparams random", FEW, 100_000);
     let ways = |series| {
         let one = at(data, "oneway_noparams robin", series, MANY);
@@ -70,17 +157,19 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
         Finding::new(
             "A train of requests to one servant is not faster than going round: no ORB remembers whom it called last (4.1.2; Figures 6 to 9)",
             cached,
-            |[ours, theirs]| {
-                let seen = format!("going round 500 servants takes zorb {} of what trains take, omniORB {}", times(ours), times(theirs));
-                (seen, Holds::both(is_equal(ours), is_equal(theirs)))
+            |all| {
+                let [ours, theirs] = Times::of(all);
+                let seen = format!("going round 500 servants takes zorb {} of what trains take, omniORB {}", ours.told(), theirs.told());
+                (seen, Holds::together(ours.is_one(), theirs.is_one()))
             },
         ),
         Finding::new(
             "One-way calls take the same on 1 servant and on 500 where servants are hashed, and ever longer where each reference has a connection (4.1.2; Figures 6 to 9)",
             one_way,
-            |[ours, theirs]| {
-                let seen = format!("from 1 to 500 servants: zorb {}, omniORB {}; neither has a connection a reference", times(ours), times(theirs));
-                (seen, Holds::both(ours <= EQUAL, theirs <= EQUAL))
+            |all| {
+                let [ours, theirs] = Times::of(all);
+                let seen = format!("from 1 to 500 servants: zorb {}, omniORB {}; neither has a connection a reference", ours.told(), theirs.told());
+                (seen, Holds::together(ours.at_most(EQUAL), theirs.at_most(EQUAL)))
             },
         ),
         Finding::new(
@@ -94,19 +183,20 @@ fn without_parameters(data: &Data) -> Vec<Finding> {
         Finding::new(
             "Two-way calls take the same on 1 servant and on 500 where servants are hashed and share a connection (4.1.2; Figures 7 and 9)",
             two_way,
-            |[ours, theirs]| {
-                let seen = format!("from 1 to 500 servants: zorb {}, omniORB {}", times(ours), times(theirs));
-                (seen, Holds::both(ours <= EQUAL, theirs <= EQUAL))
+            |all| {
+                let [ours, theirs] = Times::of(all);
+                let seen = format!("from 1 to 500 servants: zorb {}, omniORB {}", ours.told(), theirs.told());
+                (seen, Holds::together(ours.at_most(EQUAL), theirs.at_most(EQUAL)))
             },
         )
         .with_number("two-way-500-servants-over-1", two_way[0], Aim::AtMost(EQUAL)),
         Finding::new(
             "Where each reference has a connection, two-way calls take 1.12 times as long with every hundred servants more (4.1.2; Figures 6 and 8)",
             two_way,
-            |[ours, theirs]| {
-                let each = |growth: f64| growth.powf(1.0 / 5.0);
-                let seen = format!("every hundred servants: zorb {}, omniORB {}", times(each(ours)), times(each(theirs)));
-                (seen, Holds::both(each(ours) >= 1.06, each(theirs) >= 1.06))
+            |all| {
+                let [ours, theirs] = Times::of(all.map(|growth| growth.powf(1.0 / 5.0)));
+                let seen = format!("every hundred servants: zorb {}, omniORB {}", ours.told(), theirs.told());
+                (seen, Holds::together(ours.more_than(1.06), theirs.more_than(1.06)))
             },
         ),
         Finding::new(
@@ -156,14 +246,9 @@ fn with_parameters(data: &Data) -> Vec<Finding> {
             at(data, &format!("{of} {FEW}"), series, 1),
         )
     };
-    let servants = |series| {
-        let of = |count: usize| at(data, &format!("struct {count}"), series, 1024);
-        ratio(of(MANY), of(FEW))
-    };
-    let operations = [ZORB, OMNIORB].map(|series| {
-        let of = |count| at(data, "operations worst", series, count);
-        ratio(of(100), of(1))
-    });
+    let [many, few] = [MANY, FEW].map(|count| format!("struct {count}"));
+    let servants = Times::both(data, (&many, 1024), (&few, 1024));
+    let operations = Times::both(data, ("operations worst", 100), ("operations worst", 1));
     vec![
         Finding::new(
             "Latency grows in step with the size of the request (4.2.2; Figures 11 to 26)",
@@ -178,18 +263,20 @@ fn with_parameters(data: &Data) -> Vec<Finding> {
         ),
         Finding::new(
             "With parameters too, the number of servants does not matter where they are hashed, and matters where they are searched (4.2.2; Figures 19 to 26)",
-            [servants(ZORB), servants(OMNIORB)],
-            |[ours, theirs]| {
-                let seen = format!("1,024 structs to one of 500 servants beside the only one: zorb {}, omniORB {}", times(ours), times(theirs));
-                (seen, Holds::both(ours <= EQUAL, theirs <= EQUAL))
+            servants,
+            |all| {
+                let [ours, theirs] = Times::of(all);
+                let seen = format!("1,024 structs to one of 500 servants beside the only one: zorb {}, omniORB {}", ours.told(), theirs.told());
+                (seen, Holds::together(ours.at_most(EQUAL), theirs.at_most(EQUAL)))
             },
         ),
         Finding::new(
             "Latency grows with the number of operations in the interface where their names are compared one by one (4.2.2)",
             operations,
-            |[ours, theirs]| {
-                let seen = format!("the last of 100 operations beside the only one: zorb {}, omniORB {}", times(ours), times(theirs));
-                (seen, Holds::both(ours > EQUAL, theirs > EQUAL))
+            |all| {
+                let [ours, theirs] = Times::of(all);
+                let seen = format!("the last of 100 operations beside the only one: zorb {}, omniORB {}", ours.told(), theirs.told());
+                (seen, Holds::together(ours.more_than(EQUAL), theirs.more_than(EQUAL)))
             },
         )
         .with_number("100-operations-over-1", operations[0], Aim::AtMost(EQUAL)),
@@ -202,34 +289,39 @@ fn with_parameters(data: &Data) -> Vec<Finding> {
 
 /// Section 5.3, from outside: what the demultiplexing experiment looks at within one process.
 fn worst_case(data: &Data) -> Vec<Finding> {
-    let beside = |series, servants| {
-        let of = |order: &str| at(data, &format!("hundred {order}"), series, servants);
-        ratio(of("worst"), of("random"))
-    };
-    let far = grows(data, "hundred worst", FEW, 100_000);
+    let beside = Times::both(data, ("hundred worst", MANY), ("hundred random", MANY));
+    let far = Times::both(data, ("hundred worst", 100_000), ("hundred worst", FEW));
     vec![
         Finding::new(
             "With 500 servants and 100 operations the last operation of the last servant takes 1.87 times as long as any of any where both are searched from the first, and no longer where they are hashed or indexed (5.3.2; Figures 31 and 32)",
-            [beside(ZORB, MANY), beside(OMNIORB, MANY)],
-            |[ours, theirs]| {
+            beside,
+            |all| {
+                let [ours, theirs] = Times::of(all);
                 let seen = format!(
                     "the last of the last beside any of any, whole calls: zorb {}, omniORB {}",
-                    times(ours),
-                    times(theirs)
+                    ours.told(),
+                    theirs.told()
                 );
-                (seen, Holds::both(ours <= EQUAL, theirs <= EQUAL))
+                (
+                    seen,
+                    Holds::together(ours.at_most(EQUAL), theirs.at_most(EQUAL)),
+                )
             },
         ),
         Finding::new(
             "In the worst case, too, the number of servants does not matter where they are hashed or indexed (5.3.2; Figure 32)",
             far,
-            |[ours, theirs]| {
+            |all| {
+                let [ours, theirs] = Times::of(all);
                 let seen = format!(
                     "the last operation of the last of 100,000 servants beside that of the only one: zorb {}, omniORB {}",
-                    times(ours),
-                    times(theirs)
+                    ours.told(),
+                    theirs.told()
                 );
-                (seen, Holds::both(ours <= EQUAL, theirs <= EQUAL))
+                (
+                    seen,
+                    Holds::together(ours.at_most(EQUAL), theirs.at_most(EQUAL)),
+                )
             },
         ),
     ]
@@ -315,6 +407,31 @@ mod tests {
     use crate::figures::data::tests::data;
 
     #[test]
+    fn what_the_rounds_are_too_far_apart_for_is_not_told() {
+        let of = |median, least, most| Times {
+            median,
+            least,
+            most,
+        };
+        for (times, at_most, is_one) in [
+            (of(1.0, 0.95, 1.1), Holds::Yes, Holds::Yes),
+            (of(1.0, 0.8, 1.1), Holds::Yes, Holds::Untold),
+            (of(1.1, 0.95, 1.3), Holds::Untold, Holds::Untold),
+            (of(1.3, 1.2, 1.4), Holds::No, Holds::No),
+            (of(0.5, 0.4, 0.6), Holds::Yes, Holds::No),
+        ] {
+            assert_eq!(times.at_most(EQUAL), at_most, "{}", times.told());
+            assert_eq!(times.is_one(), is_one, "{}", times.told());
+            let more = Holds::together(times.more_than(EQUAL), at_most);
+            let opposite = match at_most {
+                Holds::Untold => Holds::Untold,
+                _ => Holds::InPart,
+            };
+            assert_eq!(more, opposite, "{}", times.told());
+        }
+    }
+
+    #[test]
     fn claims_are_judged_by_the_data() {
         let flat = data(&[
             ("noparams robin, same", ZORB, 1.0, None, 10.0),
@@ -327,7 +444,9 @@ mod tests {
         let servants = of("on 1 servant and on 500 where servants are hashed and share");
         assert_eq!(servants.holds, Holds::InPart);
         assert!(
-            servants.seen.contains("zorb ×1.05, omniORB ×2.00"),
+            servants
+                .seen
+                .contains("zorb ×1.05 (×1.05 to ×1.05), omniORB ×2.00 (×2.00 to ×2.00)"),
             "{}",
             servants.seen
         );
@@ -343,7 +462,8 @@ mod tests {
         let last = of("the last operation of the last servant takes 1.87");
         assert_eq!(last.holds, Holds::InPart);
         assert!(
-            last.seen.contains("zorb ×0.90, omniORB ×1.50"),
+            last.seen
+                .contains("zorb ×0.90 (×0.90 to ×0.90), omniORB ×1.50 (×1.50"),
             "{}",
             last.seen
         );
