@@ -132,7 +132,7 @@ impl Finding {
 /// The table of a page, of findings whose programs are placed so unless they say otherwise, by a paper or by us.
 pub(crate) fn table(findings: &[Finding], placed: Placed, ours: bool) -> String {
     let heads = match ours {
-        true => "| what one would wish | programs on | what we see | so today? |",
+        true => "| what one would wish | programs on | what we see | so with zorb today? |",
         false => "| the paper's claim | programs on | what we see | holds today? |",
     };
     let mut lines = vec![heads.to_owned(), "|---|---|---|---|".to_owned()];

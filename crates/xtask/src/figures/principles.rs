@@ -430,15 +430,20 @@ fn findings(data: &Data) -> Vec<Finding> {
             [
                 data.at("sizes", "compiled", 16.0),
                 data.at("sizes", "interpreted", 16.0),
+                data.at("sizes", "compiled", 1.0),
+                data.at("sizes", "interpreted", 1.0),
             ],
-            |[compiled, interpreted]| {
+            |[compiled, interpreted, one_compiled, one_interpreted]| {
                 let kib = |value| with_unit(value, "KiB");
                 let seen = format!(
-                    "a program grows by {} for 16 structs and sequences of them compiled, by {} interpreted, the interpreter itself included",
+                    "a program grows by {} for 16 structs and sequences of them compiled, by {} interpreted, the interpreter itself included; for one by {} and {}",
                     kib(compiled),
-                    kib(interpreted)
+                    kib(interpreted),
+                    kib(one_compiled),
+                    kib(one_interpreted)
                 );
-                (seen, Holds::when(compiled > interpreted))
+                let holds = Holds::both(compiled > interpreted, one_compiled > one_interpreted);
+                (seen, holds)
             },
         ),
     ]);

@@ -33,14 +33,14 @@ fn very_many(data: &Data) -> Vec<Finding> {
         (
             "connections idle",
             10_000,
-            "10,000 connections, one of them in use",
+            "10,000 connections, one of them in use,",
             "idle-connections-10000-over-1",
             1.5,
         ),
         (
             "connections active",
             10_000,
-            "10,000 connections, all in use in turn",
+            "10,000 connections, all in use in turn,",
             "active-connections-10000-over-1",
             4.0,
         ),
