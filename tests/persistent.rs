@@ -27,12 +27,25 @@ fn anywhere() -> String {
 
 /// An ORB that serves.
 async fn server_at(endpoint: &str) -> Orb {
-    let orb = Orb::builder()
-        .listen(endpoint)
-        .server_id("bank")
-        .build()
-        .await
-        .unwrap();
+    let orb = in_time(async {
+        loop {
+            match Orb::builder()
+                .listen(endpoint)
+                .server_id("bank")
+                .build()
+                .await
+            {
+                Ok(orb) => break orb,
+                // A process that another test is just starting has all our descriptors, of an earlier life's listener too,
+                // until it runs its program.
+                Err(error) if error.to_string().contains("Address already in use") => {
+                    tokio::task::yield_now().await;
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    })
+    .await;
     orb.root_poa().the_poa_manager().activate().unwrap();
     orb
 }
