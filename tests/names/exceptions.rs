@@ -234,3 +234,29 @@ async fn contexts_that_lead_in_circles_or_nowhere_are_given_up() {
         assert!(error.to_string().ends_with(expected), "{error}");
     }
 }
+
+#[tokio::test]
+async fn what_another_bound_at_the_same_time_is_bound_already() {
+    let orb = orb().await;
+    let greeter = greeter(&orb, "");
+    // As one name: it is bound, whoever did it.
+    for binds in 0..3 {
+        let odd = Odd::raising(&orb, Raises::Overtaken);
+        let error = match binds {
+            0 => odd.bind("a", &greeter).await.unwrap_err(),
+            1 => odd.bind_context("a", &odd).await.unwrap_err(),
+            _ => odd.bind_new_context("a").await.unwrap_err(),
+        };
+        assert_eq!(error.to_string(), "\"a\" is bound already");
+        // Only where nothing is bound, the service is believed.
+        let stuck = Odd::raising(&orb, Raises::CannotProceed(None, 0));
+        let error = stuck.bind("a", &greeter).await.unwrap_err();
+        let expected = "it names no context to go on from";
+        assert!(error.to_string().ends_with(expected), "{error}");
+    }
+    // As a context on the way, which is all the same to whoever wants to go through it.
+    let odd = Odd::raising(&orb, Raises::Overtaken);
+    odd.bind("a/b", &greeter).await.unwrap();
+    let odd = Odd::raising(&orb, Raises::Overtaken);
+    assert_eq!(odd.make_contexts("a").await.unwrap(), odd);
+}

@@ -1,6 +1,6 @@
 //! Contexts with more bindings than fit into a reply.
 
-use crate::odd::{Odd, Raises};
+use crate::odd::{Odd, Overtaken, Raises};
 use crate::support::HANG;
 use crate::world::{World, orb, with_each_service};
 use std::collections::BTreeSet;
@@ -73,6 +73,7 @@ async fn listed(bindings: u32, calls_let_pass: usize) -> Listed {
         bindings,
         calls: calls_to,
         gate: Arc::clone(&gate),
+        overtaken: Overtaken::default(),
     };
     Listed {
         names: odd.serve(),

@@ -1,7 +1,8 @@
 //! A naming context of our own: what a server may do, and omniNames and JacORB's do not.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
 use zorb::naming::cos_naming::naming_context::{
@@ -14,7 +15,7 @@ use zorb::naming::cos_naming::{
     NameComponent, NamingContext, NamingContextRef, NamingContextServant,
 };
 use zorb::naming::{Name, NamingClient};
-use zorb::{CompletionStatus, ObjectRef, Orb, SystemException, SystemExceptionKind};
+use zorb::{CompletionStatus, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
 
 /// What every operation with a name raises.
 #[derive(Clone)]
@@ -27,6 +28,10 @@ pub(crate) enum Raises {
     InvalidName,
     AlreadyBound,
     System(SystemException),
+    /// Nothing is bound, until somebody makes a context or binds an object: then that is bound, and
+    /// CannotProceed is raised with this context and the whole name. JacORB's service does so when
+    /// two calls bind one name at the same time.
+    Overtaken,
 }
 
 /// A context that raises the same whatever is asked, and lists as many bindings as it is told.
@@ -38,6 +43,14 @@ pub(crate) struct Odd {
     pub(crate) calls: UnboundedSender<(&'static str, usize)>,
     /// Where calls to list and its iterators wait until they may go on.
     pub(crate) gate: Arc<Semaphore>,
+    /// The context itself, and whether somebody was overtaken in it.
+    pub(crate) overtaken: Overtaken,
+}
+
+#[derive(Default)]
+pub(crate) struct Overtaken {
+    me: Arc<OnceLock<NamingContextRef>>,
+    bound: AtomicBool,
 }
 
 impl Odd {
@@ -48,22 +61,43 @@ impl Odd {
             bindings: 0,
             calls: tokio::sync::mpsc::unbounded_channel().0,
             gate: Arc::new(Semaphore::new(0)),
+            overtaken: Overtaken::default(),
         };
         odd.serve()
     }
 
     pub(crate) fn serve(self) -> NamingClient {
         let poa = self.orb.root_poa();
+        let me = self.overtaken.me.clone();
         let context: NamingContextRef = poa
             .activate(NamingContextServant::new(self))
             .expect("the ORB listens");
+        me.set(context.clone()).expect("served once");
         NamingClient::new(context)
+    }
+
+    /// Where a name leads, where somebody was overtaken: each component to this context again.
+    fn bound(&self) -> Option<ObjectRef> {
+        let bound = self.overtaken.bound.load(Ordering::Relaxed);
+        bound.then(|| self.overtaken.me.get().expect("served").as_object().clone())
+    }
+
+    /// What is raised of `n`: what was told, or what somebody hears who is overtaken now.
+    fn raises(&self, n: &[NameComponent]) -> Raises {
+        match &self.raises {
+            Raises::Overtaken if n.len() == 1 => {
+                self.overtaken.bound.store(true, Ordering::Relaxed);
+                Raises::CannotProceed(self.overtaken.me.get().cloned(), 0)
+            }
+            Raises::Overtaken => Raises::NotFound(NotFoundReason::MissingNode, n.to_vec()),
+            raises => raises.clone(),
+        }
     }
 }
 
 macro_rules! raise {
     ($self:ident, $n:ident, $error:ident $(, $bound:ident)?) => {
-        match $self.raises.clone() {
+        match $self.raises($n) {
             Raises::NotFound(why, rest_of_name) => NotFound { why, rest_of_name }.into(),
             Raises::CannotProceed(cxt, less) => {
                 let rest_of_name = $n[less..].to_vec();
@@ -77,7 +111,7 @@ macro_rules! raise {
             $(Raises::AlreadyBound => $bound {}.into(),)?
             Raises::System(exception) => exception.into(),
             #[allow(unreachable_patterns, reason = "not every operation raises it")]
-            Raises::AlreadyBound => unlisted().into(),
+            Raises::AlreadyBound | Raises::Overtaken => unlisted().into(),
         }
     };
 }
@@ -88,6 +122,9 @@ fn unlisted() -> SystemException {
 
 impl NamingContext for Odd {
     async fn bind(&self, n: &[NameComponent], _: Option<ObjectRef>) -> Result<(), BindError> {
+        if n.len() > 1 && self.bound().is_some() {
+            return Ok(());
+        }
         Err(raise!(self, n, BindError, AlreadyBound))
     }
 
@@ -112,7 +149,10 @@ impl NamingContext for Odd {
     }
 
     async fn resolve(&self, n: &[NameComponent]) -> Result<Option<ObjectRef>, ResolveError> {
-        Err(raise!(self, n, ResolveError))
+        match self.bound() {
+            Some(bound) => Ok(Some(bound)),
+            None => Err(raise!(self, n, ResolveError)),
+        }
     }
 
     async fn unbind(&self, n: &[NameComponent]) -> Result<(), UnbindError> {

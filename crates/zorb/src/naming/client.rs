@@ -345,7 +345,11 @@ impl NamingClient {
             };
             match done {
                 Ok(()) => return Ok(()),
-                Err(refusal) => way.go_on(refusal)?,
+                Err(refusal) => match (way.go_on(refusal), when) {
+                    (Ok(()), _) => {}
+                    (Err(error), If::Unbound) => return Err(self.overtaken(name, error).await),
+                    (Err(error), If::Either) => return Err(error),
+                },
             }
         }
     }
@@ -357,9 +361,23 @@ impl NamingClient {
             match way.context.bind_new_context(&way.rest).await {
                 Ok(Some(context)) => return Ok(Self { context }),
                 Ok(None) => return Err(NamingError::Nil { name: name.clone() }),
-                Err(error) => way.go_on(error)?,
+                Err(error) => {
+                    if let Err(error) = way.go_on(error) {
+                        return Err(self.overtaken(name, error).await);
+                    }
+                }
             }
         }
+    }
+
+    /// What it means that nothing could be bound: JacORB's service looks whether a name is free, and
+    /// binds it, in two steps, and says that it cannot proceed when another call came between them.
+    async fn overtaken(&self, name: &Name, error: NamingError) -> NamingError {
+        let stuck = matches!(error, NamingError::CannotProceed { .. });
+        if stuck && self.resolve_object(name).await.is_ok() {
+            return NamingError::AlreadyBound { name: name.clone() };
+        }
+        error
     }
 
     /// Makes the contexts that all but the last component name, from the first one on that `error`
