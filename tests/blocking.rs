@@ -536,3 +536,36 @@ fn a_client_that_reads_no_replies_is_idle_in_the_end() {
         orb.shutdown(true).unwrap();
     });
 }
+
+#[test]
+fn a_task_may_wait_again_and_again_in_one_poll() {
+    // A task has a budget of operations of tokio's, 128 at a poll, which nobody fills again while it blocks.
+    in_time(|| {
+        let (server, desk) = serving(WaitPolicy::Park);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let reference = server.object_to_string(&desk);
+        let calls = async move {
+            let orb = zorb::Orb::builder().build().await.unwrap();
+            let there = orb.string_to_object(&reference).await.unwrap();
+            let there: DeskRef = there.unchecked_narrow();
+            let limited = there.with_round_trip_timeout(Duration::from_secs(60));
+            // Whoever connects needs a worker that is not waited on.
+            assert_eq!(limited.add(1, 1).await.unwrap(), 2);
+            assert_eq!(there.noted().await.unwrap(), 0);
+            for n in 0..200 {
+                there.note().wait().unwrap();
+                assert_eq!(limited.add(n, 1).wait().unwrap(), n + 1);
+            }
+            there.noted().wait().unwrap()
+        };
+        let (done, noted) = mpsc::channel();
+        runtime.spawn(async move { done.send(calls.await) });
+        let noted = noted.recv_timeout(Duration::from_secs(60));
+        runtime.shutdown_background();
+        assert_eq!(noted, Ok(200));
+    });
+}

@@ -1,6 +1,12 @@
 //! Calls between two ORBs in one process, over real sockets: callbacks, dropped and timed-out
 //! calls, blocking servants, shutdown, both flavours of runtime.
 
+#[path = "support/anew.rs"]
+mod anew;
+#[expect(dead_code, reason = "other tests use more of the support")]
+mod support;
+
+use anew::{anywhere, listening};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -137,12 +143,7 @@ impl Peer for Servant {
 
 /// A server at `endpoint`, and its servant.
 async fn server_at(endpoint: &str, dispatch: Dispatch) -> (Orb, Arc<Servant>, PeerRef) {
-    let orb = Orb::builder()
-        .listen(endpoint)
-        .dispatch(dispatch)
-        .build()
-        .await
-        .unwrap();
+    let orb = listening(|| Orb::builder().listen(endpoint).dispatch(dispatch.clone())).await;
     let servant = Servant::new(&orb);
     let poa = orb.root_poa();
     let peer = poa
@@ -243,6 +244,8 @@ async fn a_late_reply_finds_nobody() {
     let (_server, servant, peer) = server().await;
     let client = client().await;
     let peer = from_afar(&client, &peer).await;
+    // The connection is there from now on: a request is sent within the first poll, and no time passes before it.
+    assert_eq!(in_time(peer.echo("first")).await.unwrap(), "first");
     for n in 0..20 {
         let hasty = peer.with_round_trip_timeout(Duration::from_millis(1));
         let error = hasty.wait(n).await.unwrap_err();
@@ -430,7 +433,7 @@ async fn a_servant_may_end_its_orb_but_not_wait_for_that() {
 
 #[tokio::test]
 async fn a_server_that_comes_back_is_found_again_but_not_its_earlier_objects() {
-    let (first, _, peer) = server().await;
+    let (first, _, peer) = server_at(&anywhere(), Dispatch::InPlace).await;
     let endpoint = first.endpoints()[0].to_string();
     let client = client().await;
     let stale = from_afar(&client, &peer).await;

@@ -3,9 +3,13 @@
 
 #![expect(dead_code, reason = "other tests use more of the support")]
 
+#[path = "support/anew.rs"]
+mod anew;
 #[path = "support/savings.rs"]
 mod savings;
 mod support;
+
+use anew::{anywhere, listening};
 
 use savings::{Account, AccountRef, AccountServant, account, in_time};
 use std::process::Command;
@@ -17,35 +21,9 @@ use zorb::{
     ObjectRef, Orb, Poa, Policies, SystemException, SystemExceptionKind as Kind, minor,
 };
 
-/// Any port of an address that no other process of tests has: one that is free for a moment, between two lives of a
-/// server, is not taken there by somebody else.
-fn anywhere() -> String {
-    let [_, high, middle, low] = std::process::id().to_be_bytes();
-    // 127.0.0.1 is everybody's.
-    format!("iiop://127.{}.{middle}.{low}:0", high | 0x40)
-}
-
 /// An ORB that serves.
 async fn server_at(endpoint: &str) -> Orb {
-    let orb = in_time(async {
-        loop {
-            match Orb::builder()
-                .listen(endpoint)
-                .server_id("bank")
-                .build()
-                .await
-            {
-                Ok(orb) => break orb,
-                // A process that another test is just starting has all our descriptors, of an earlier life's listener too,
-                // until it runs its program.
-                Err(error) if error.to_string().contains("Address already in use") => {
-                    tokio::task::yield_now().await;
-                }
-                Err(error) => panic!("{error}"),
-            }
-        }
-    })
-    .await;
+    let orb = listening(|| Orb::builder().listen(endpoint).server_id("bank")).await;
     orb.root_poa().the_poa_manager().activate().unwrap();
     orb
 }

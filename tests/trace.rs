@@ -252,7 +252,8 @@ async fn a_one_way_call_has_no_reply() {
     world.safe.knock().await.unwrap();
     world.signal.notified().await;
     let (client, server) = world.told();
-    let request = "Request request_id=0 response=\"none\" operation=\"knock\"";
+    // An id that is not among those that replies come to.
+    let request = "Request request_id=131070 response=\"none\" operation=\"knock\"";
     check(&client, &[&format!("sending {request}")]);
     check(&server, &["accepted", &format!("received {request}")]);
 }

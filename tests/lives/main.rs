@@ -24,6 +24,12 @@ macro_rules! on_both_flavours {
     };
 }
 
+#[path = "../support/anew.rs"]
+mod anew;
+#[expect(dead_code, reason = "other tests use more of the support")]
+#[path = "../support/mod.rs"]
+mod support;
+
 mod dropped;
 mod reconnect;
 mod shutdown;

@@ -1,5 +1,6 @@
 //! Servers that come back: what their clients notice.
 
+use crate::anew::{anywhere, listening};
 use crate::world::{CellRef, CellServant, Servant, client, from_afar, in_time, seen, server};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
@@ -12,7 +13,7 @@ on_both_flavours!(
 
 /// An ORB at `endpoint` that has nothing yet.
 async fn listen(endpoint: &str) -> Orb {
-    Orb::builder().listen(endpoint).build().await.unwrap()
+    listening(|| Orb::builder().listen(endpoint)).await
 }
 
 /// A persistent object, the same in every life, of a manager that is HOLDING.
@@ -32,7 +33,7 @@ fn open(orb: &Orb) {
 }
 
 async fn a_persistent_object_is_called_on_over_restarts_in_order() {
-    let mut server = listen("iiop://127.0.0.1:0").await;
+    let mut server = listen(&anywhere()).await;
     let endpoint = server.endpoints()[0].to_string();
     let (_, cell) = set_up(&server);
     open(&server);
@@ -63,7 +64,7 @@ async fn a_persistent_object_is_called_on_over_restarts_in_order() {
 }
 
 async fn nothing_is_gone_for_good_while_its_server_is_starting() {
-    let first = listen("iiop://127.0.0.1:0").await;
+    let first = listen(&anywhere()).await;
     let endpoint = first.endpoints()[0].to_string();
     let (_, cell) = set_up(&first);
     let passing = {
@@ -117,7 +118,7 @@ fn a_server_that_crashed_between_calls_is_called_on_and_one_in_mid_call_is_not_a
         });
         (runtime, server)
     };
-    let (mut runtime, (mut orb, mut servant, cell)) = start("iiop://127.0.0.1:0");
+    let (mut runtime, (mut orb, mut servant, cell)) = start(&anywhere());
     let endpoint = orb.endpoints()[0].to_string();
     let calling = Runtime::new().unwrap();
     let (_client, cell) = calling.block_on(async {

@@ -1,6 +1,7 @@
 //! ORBs that end: once, twice, from everywhere, during calls, or without a word.
 
-use crate::world::{CellRef, client, from_afar, in_time, seen, server, server_at};
+use crate::anew::{anywhere, listening};
+use crate::world::{CellRef, client, from_afar, in_time, one_cell, seen, server};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::io::AsyncReadExt;
@@ -239,20 +240,10 @@ async fn an_orb_that_is_dropped_closes_its_connections_and_its_port() {
     let mut reader = Reader::new(Limits::default());
     assert_eq!(kinds(&mut stream, &mut reader, 9).await, expected);
 
-    let server = Orb::builder().listen("iiop://127.0.0.1:0");
-    let server = server.build().await.unwrap();
+    let server = listening(|| Orb::builder().listen(anywhere())).await;
     let endpoint = server.endpoints()[0].to_string();
     drop(server);
-    // Its acceptor is a task, which ends when it has its turn.
-    let again = in_time(async {
-        loop {
-            if let Ok(orb) = Orb::builder().listen(&endpoint).build().await {
-                return orb;
-            }
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    let again = in_time(listening(|| Orb::builder().listen(&endpoint))).await;
     assert_eq!(again.endpoints()[0].to_string(), endpoint);
 }
 
@@ -358,7 +349,8 @@ async fn a_port_is_free_again_when_the_shutdown_is_over() {
     let mut endpoint = first.endpoints()[0].to_string();
     in_time(first.shutdown(true)).await.unwrap();
     for _ in 0..5 {
-        let (next, _, cell) = server_at(&endpoint).await;
+        let next = Orb::builder().listen(&endpoint).build().await.unwrap();
+        let (next, _, cell) = one_cell(next);
         let client = client().await;
         let cell = from_afar(&client, &cell).await;
         assert_eq!(in_time(cell.add(1, 1)).await, Ok(2));

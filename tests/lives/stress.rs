@@ -6,6 +6,7 @@
 //! a result means that the call ran once, COMPLETED_NO that it did not run, and COMPLETED_MAYBE, or
 //! a future that was dropped, that it ran at most once.
 
+use crate::anew::{anywhere, listening};
 use crate::world::in_time;
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -79,7 +80,7 @@ impl Random {
 
 /// A server of persistent objects: the same reference for every life.
 async fn serve(endpoint: &str, counts: &Counts) -> (Orb, OnceRef) {
-    let orb = Orb::builder().listen(endpoint).build().await.unwrap();
+    let orb = listening(|| Orb::builder().listen(endpoint)).await;
     let root = orb.root_poa();
     let poa = root.create_poa_with("stress", Policies::PERSISTENT, None);
     let poa = poa.unwrap();
@@ -203,7 +204,7 @@ const LIFE: u64 = 250;
 
 async fn everything_at_once(seed: u64) {
     let counts = Counts::default();
-    let (mut server, once) = serve("iiop://127.0.0.1:0", &counts).await;
+    let (mut server, once) = serve(&anywhere(), &counts).await;
     let endpoint = server.endpoints()[0].to_string();
     let address = endpoint.strip_prefix("iiop://").unwrap().parse().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -214,6 +215,7 @@ async fn everything_at_once(seed: u64) {
     let proxied = {
         let mut ior = once.as_object().ior().clone();
         let mut body = zorb_giop::ior::IiopProfile::from_tagged(&ior.profiles[0]).unwrap();
+        body.address.host = by_proxy.ip().to_string();
         body.address.port = by_proxy.port();
         ior.profiles = vec![body.to_tagged().unwrap()];
         ior.to_ior_string().unwrap()

@@ -1,5 +1,6 @@
 //! A servant that waits, blocks, panics, calls others and ends its ORB.
 
+use crate::anew::{anywhere, listening};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -117,11 +118,15 @@ impl Cell for Servant {
 
 /// An ORB with one cell.
 pub(crate) async fn server() -> (Orb, Arc<Servant>, CellRef) {
-    server_at("iiop://127.0.0.1:0").await
+    server_at(&anywhere()).await
 }
 
 pub(crate) async fn server_at(endpoint: &str) -> (Orb, Arc<Servant>, CellRef) {
-    let orb = Orb::builder().listen(endpoint).build().await.unwrap();
+    one_cell(listening(|| Orb::builder().listen(endpoint)).await)
+}
+
+/// The same of an ORB that listens.
+pub(crate) fn one_cell(orb: Orb) -> (Orb, Arc<Servant>, CellRef) {
     let servant = Servant::new(&orb);
     let poa = orb.root_poa();
     let cell = poa.activate(CellServant::from_arc(Arc::clone(&servant)));

@@ -4,6 +4,8 @@
 //!
 //! Without omniORB and JacORB the tests that need them pass and say what they skipped.
 
+#[path = "../support/anew.rs"]
+mod anew;
 #[path = "../support/jacorb.rs"]
 mod jacorb_names;
 #[expect(dead_code, reason = "what other tests use of it")]

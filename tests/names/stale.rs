@@ -1,5 +1,6 @@
 //! Bindings that outlive what they lead to.
 
+use crate::anew::{anywhere, listening};
 use crate::world::{
     GreeterRef, GreeterServant, Greets, World, activate, greeter, greeting, with_each_service,
 };
@@ -7,8 +8,7 @@ use zorb::naming::NamingError;
 use zorb::{Interface, Ior, ObjectRef, Orb, Policies, SystemExceptionKind};
 
 async fn server(endpoint: &str) -> Orb {
-    let orb = Orb::builder().listen(endpoint).build().await;
-    let orb = orb.expect("the port is free");
+    let orb = listening(|| Orb::builder().listen(endpoint)).await;
     activate(&orb);
     orb
 }
@@ -20,7 +20,7 @@ with_each_service! {
 
 async fn a_binding_of_an_earlier_life_leads_to_nothing_and_to_no_other(w: World) {
     let names = &w.names;
-    let first = server("iiop://127.0.0.1:0").await;
+    let first = server(&anywhere()).await;
     let endpoint = first.endpoints()[0].to_string();
     let bound = greeter(&first, "of the first life");
     names.bind("bank", &bound).await.unwrap();
@@ -70,7 +70,7 @@ async fn a_binding_of_an_earlier_life_leads_to_nothing_and_to_no_other(w: World)
 
 async fn a_binding_of_a_persistent_object_outlives_its_server(w: World) {
     let names = &w.names;
-    let mut endpoint = "iiop://127.0.0.1:0".to_owned();
+    let mut endpoint = anywhere();
     for life in ["first", "second", "third"] {
         let orb = server(&endpoint).await;
         endpoint = orb.endpoints()[0].to_string();

@@ -32,14 +32,14 @@ async fn one_by_one(
     let mut latencies = Vec::with_capacity(if one_way { 0 } else { calls });
     let start = Instant::now();
     let mut before = start;
-    for _ in 0..calls {
-        operation.call(server).await?;
+    let after = || {
         if !one_way {
             let now = Instant::now();
             latencies.push(nanoseconds(now - before));
             before = now;
         }
-    }
+    };
+    operation.repeat(server, calls, after).await?;
     if one_way {
         server.sync().await?;
     }
@@ -78,9 +78,9 @@ async fn timed(
     builder: Builder,
 ) -> Result<Outcome, Failure> {
     let (orb, server) = server(&options, builder).await?;
-    for _ in 0..options.warmup {
-        operation.call(&server).await?;
-    }
+    // Until something has been answered each request says in which code sets it is.
+    server.sync().await?;
+    operation.repeat(&server, options.warmup, || ()).await?;
     // Twice, since a server remembers an operation when it sees it again, and the end of the steady state is told by this.
     for _ in 0..2 {
         server.sync().await?;

@@ -82,21 +82,36 @@ impl Operation {
         }
     }
 
-    pub(crate) async fn call(&self, server: &TtcpRef) -> Result<(), SystemException> {
+    /// Calls so many times, and `after` each time. What is called is found out once, so that it costs no call anything.
+    pub(crate) async fn repeat(
+        &self,
+        server: &TtcpRef,
+        calls: usize,
+        mut after: impl FnMut(),
+    ) -> Result<(), SystemException> {
+        macro_rules! each {
+            ($call:expr) => {
+                for _ in 0..calls {
+                    $call.await?;
+                    after();
+                }
+            };
+        }
         let payload = &self.payload;
         match (self.kind, &self.shared) {
-            (Kind::NoParams, _) => server.send_no_params_2way().await,
-            (Kind::Octet, None) => server.send_octet_seq_2way(&payload.octets).await,
-            (Kind::Octet, Some(shared)) => server.send_octet_seq_2way(shared.clone()).await,
-            (Kind::Long, _) => server.send_long_seq_2way(&payload.longs).await,
-            (Kind::Struct, _) => server.send_struct_seq_2way(&payload.structs).await,
-            (Kind::EchoString, _) => server.echo_string(&payload.string).await.map(drop),
-            (Kind::EchoStruct, _) => server.echo_struct_seq(&payload.structs).await.map(drop),
-            (Kind::EchoOctet, _) => server.echo_octet_seq(&payload.octets).await.map(drop),
-            (Kind::OneWayNoParams, _) => server.send_no_params_1way().await,
-            (Kind::OneWayOctet, None) => server.send_octet_seq_1way(&payload.octets).await,
-            (Kind::OneWayOctet, Some(shared)) => server.send_octet_seq_1way(shared.clone()).await,
-            (Kind::OneWayStruct, _) => server.send_struct_seq_1way(&payload.structs).await,
+            (Kind::NoParams, _) => each!(server.send_no_params_2way()),
+            (Kind::Octet, None) => each!(server.send_octet_seq_2way(&payload.octets)),
+            (Kind::Octet, Some(shared)) => each!(server.send_octet_seq_2way(shared.clone())),
+            (Kind::Long, _) => each!(server.send_long_seq_2way(&payload.longs)),
+            (Kind::Struct, _) => each!(server.send_struct_seq_2way(&payload.structs)),
+            (Kind::EchoString, _) => each!(server.echo_string(&payload.string)),
+            (Kind::EchoStruct, _) => each!(server.echo_struct_seq(&payload.structs)),
+            (Kind::EchoOctet, _) => each!(server.echo_octet_seq(&payload.octets)),
+            (Kind::OneWayNoParams, _) => each!(server.send_no_params_1way()),
+            (Kind::OneWayOctet, None) => each!(server.send_octet_seq_1way(&payload.octets)),
+            (Kind::OneWayOctet, Some(shared)) => each!(server.send_octet_seq_1way(shared.clone())),
+            (Kind::OneWayStruct, _) => each!(server.send_struct_seq_1way(&payload.structs)),
         }
+        Ok(())
     }
 }

@@ -57,6 +57,7 @@ pub struct Decoder<'de, O> {
     limits: Limits,
     format: WireFormat,
     /// What is known of the values read so far; nothing before the first.
+    // Not a `Rare`, whose drop would keep what is read from borrowed until the decoder's scope ends.
     values: Option<Box<ValueReader<'de>>>,
     order: PhantomData<O>,
 }

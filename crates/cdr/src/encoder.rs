@@ -10,6 +10,7 @@ use core::{fmt, marker::PhantomData};
 
 mod value;
 
+use crate::rare::Rare;
 pub use value::ValueMark;
 use value::ValueWriter;
 
@@ -56,9 +57,9 @@ pub struct Encoder<O> {
     lends: Option<Lent>,
     /// What is written is for an any, which has to hold what is noted.
     holds: bool,
-    held: Option<Box<Held>>,
+    held: Rare<Held>,
     /// What is known of the values written so far; nothing before the first.
-    values: Option<Box<ValueWriter>>,
+    values: Rare<ValueWriter>,
     order: PhantomData<O>,
 }
 
@@ -82,8 +83,8 @@ impl<O: ByteOrder> Encoder<O> {
             may_lend: false,
             lends: None,
             holds: false,
-            held: None,
-            values: None,
+            held: Rare::NONE,
+            values: Rare::NONE,
             order: PhantomData,
         }
     }
@@ -93,8 +94,15 @@ impl<O: ByteOrder> Encoder<O> {
     #[inline]
     #[must_use]
     pub const fn lending(mut self) -> Self {
-        self.may_lend = true;
+        self.set_lending();
         self
+    }
+
+    /// As [`lending`](Self::lending), of an encoder that stays where it is: to move one costs as much as to write a few
+    /// numbers.
+    #[inline]
+    pub const fn set_lending(&mut self) {
+        self.may_lend = true;
     }
 
     /// From here on, remembers where it writes long runs ([`LONG_RUN`] octets and more) of octets, characters and
@@ -112,7 +120,7 @@ impl<O: ByteOrder> Encoder<O> {
     }
 
     /// What was noted.
-    pub(crate) const fn take_held(&mut self) -> Option<Box<Held>> {
+    pub(crate) fn take_held(&mut self) -> Option<Box<Held>> {
         self.held.take()
     }
 
@@ -284,7 +292,7 @@ impl<O: ByteOrder> Encoder<O> {
         let values = self.values.take();
         self.write_bool(O::ENDIAN.is_little());
         f(self)?;
-        self.values = values;
+        *self.values = values;
         let len = self.position().wrapping_sub(start);
         // Shared octets inside have moved the bias of the inside; the outside moves by as much.
         let moved = self.bias.wrapping_add(own);

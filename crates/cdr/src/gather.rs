@@ -1,6 +1,7 @@
 //! What goes out.
 
-use alloc::{boxed::Box, vec::Vec};
+use crate::rare::Rare;
+use alloc::vec::Vec;
 use bytes::{Bytes, BytesMut};
 use core::{fmt, num::NonZero, ops::Range, ptr::NonNull};
 
@@ -23,7 +24,7 @@ pub struct Gather {
     /// a message rarely has more and should not need an allocation then.
     first: Option<(usize, Piece)>,
     /// Nothing for nearly every message.
-    rest: Option<Box<Rest>>,
+    rest: Rare<Rest>,
 }
 
 /// Octets that are not in the buffer.
@@ -77,7 +78,7 @@ impl Gather {
         Self {
             own,
             first: None,
-            rest: None,
+            rest: Rare::NONE,
         }
     }
 
@@ -217,10 +218,10 @@ impl Gather {
 
     /// All octets in the pieces in which they lie in memory, none of them empty, to be cut further without copying.
     #[must_use]
-    pub fn into_pieces(self) -> Vec<Bytes> {
+    pub fn into_pieces(mut self) -> Vec<Bytes> {
         debug_assert!(!self.is_lent(), "octets that are lent are not here");
         let mut own = self.own.freeze();
-        let more = self.rest.map(|rest| rest.more).unwrap_or_default();
+        let more = self.rest.take().map(|rest| rest.more).unwrap_or_default();
         let mut pieces = Vec::with_capacity(more.len().saturating_add(3));
         let mut taken = 0_usize;
         for (at, piece) in self.first.into_iter().chain(more) {

@@ -77,6 +77,7 @@ mod map;
 mod octets;
 mod order;
 mod principal;
+mod rare;
 #[cfg(feature = "serde")]
 pub mod serde;
 mod stack;
@@ -114,7 +115,7 @@ pub use layout::Layout;
 pub use limits::Limits;
 pub use long_double::{LongDouble, NotALongDouble};
 #[doc(hidden)]
-pub use macros::{__least, __stride};
+pub use macros::{__group, __least, __stride};
 pub use map::{BoundedMap, Map};
 pub use octets::{KEEP_PINS_AT_MOST, KEEP_SHARES_FROM, Octets, OctetsRef};
 pub use order::{BigEndian, ByteOrder, Endian, LittleEndian, NativeEndian};
@@ -122,7 +123,7 @@ pub use principal::Principal;
 #[cfg(feature = "serde")]
 pub use serde::{from_bytes, to_bytes};
 #[doc(hidden)]
-pub use traits::__load_all;
+pub use traits::{__load_all, __store_all};
 pub use traits::{Decode, Encode};
 #[doc(hidden)]
 pub use typecode::data::StaticType;

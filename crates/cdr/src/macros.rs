@@ -38,6 +38,8 @@ macro_rules! cdr_struct {
                 ::core::result::Result::Ok(())
             }
 
+            $crate::__encode_settled!($name);
+
             #[inline(always)]
             fn encode_fixed<__O: $crate::ByteOrder>(
                 &self,
@@ -68,19 +70,7 @@ macro_rules! cdr_struct {
                 })
             }
 
-            #[inline(always)]
-            fn decode_settled<__O: $crate::ByteOrder>(
-                octets: &[u8],
-                format: $crate::WireFormat,
-                values: &mut $crate::__Vec<Self>,
-            ) -> bool {
-                $crate::__load_all::<
-                    Self,
-                    __O,
-                    { $crate::__stride::<$name>() },
-                    { <$name as $crate::Decode<'static>>::LAYOUT.settled() },
-                >(octets, format, values)
-            }
+            $crate::__decode_settled!($name);
 
             #[inline(always)]
             fn decode_fixed<__O: $crate::ByteOrder>(
@@ -147,6 +137,8 @@ macro_rules! cdr_enum {
                     ::core::result::Result::Ok(())
                 }
 
+                $crate::__encode_settled!($name);
+
                 #[inline(always)]
                 fn encode_fixed<__O: $crate::ByteOrder>(
                     &self,
@@ -174,19 +166,7 @@ macro_rules! cdr_enum {
                     ::core::result::Result::Err(decoder.error_behind(4, kind))
                 }
 
-                #[inline(always)]
-                fn decode_settled<__O: $crate::ByteOrder>(
-                    octets: &[u8],
-                    format: $crate::WireFormat,
-                    values: &mut $crate::__Vec<Self>,
-                ) -> bool {
-                    $crate::__load_all::<
-                        Self,
-                        __O,
-                        { $crate::__stride::<$name>() },
-                        { <$name as $crate::Decode<'static>>::LAYOUT.settled() },
-                    >(octets, format, values)
-                }
+                $crate::__decode_settled!($name);
 
                 #[inline(always)]
                 fn decode_fixed<__O: $crate::ByteOrder>(
@@ -347,6 +327,8 @@ macro_rules! cdr_union {
                     }
                 }
 
+                $crate::__encode_settled!($name);
+
                 #[inline(always)]
                 fn encode_fixed<__O: $crate::ByteOrder>(
                     &self,
@@ -406,19 +388,7 @@ macro_rules! cdr_union {
                     })
                 }
 
-                #[inline(always)]
-                fn decode_settled<__O: $crate::ByteOrder>(
-                    octets: &[u8],
-                    format: $crate::WireFormat,
-                    values: &mut $crate::__Vec<Self>,
-                ) -> bool {
-                    $crate::__load_all::<
-                        Self,
-                        __O,
-                        { $crate::__stride::<$name>() },
-                        { <$name as $crate::Decode<'static>>::LAYOUT.settled() },
-                    >(octets, format, values)
-                }
+                $crate::__decode_settled!($name);
 
                 #[inline(always)]
                 fn decode_fixed<__O: $crate::ByteOrder>(
@@ -446,6 +416,50 @@ macro_rules! cdr_union {
     };
 }
 
+/// The settled elements of a sequence, written: the same for all that has a name and a fixed layout.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __encode_settled {
+    ($name:ty) => {
+        #[inline]
+        fn encode_settled<__O: $crate::ByteOrder>(
+            values: &[Self],
+            octets: &mut [u8],
+            format: $crate::WireFormat,
+        ) -> ::core::result::Result<bool, $crate::EncodeError> {
+            $crate::__store_all::<
+                Self,
+                __O,
+                { $crate::__stride::<$name>() },
+                { <$name as $crate::Decode<'static>>::LAYOUT.settled() },
+                { $crate::__group::<$name>() },
+            >(values, octets, format)
+        }
+    };
+}
+
+/// The same, read.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __decode_settled {
+    ($name:ty) => {
+        #[inline(always)]
+        fn decode_settled<__O: $crate::ByteOrder>(
+            octets: &[u8],
+            format: $crate::WireFormat,
+            values: &mut $crate::__Vec<Self>,
+        ) -> bool {
+            $crate::__load_all::<
+                Self,
+                __O,
+                { $crate::__stride::<$name>() },
+                { <$name as $crate::Decode<'static>>::LAYOUT.settled() },
+                { $crate::__group::<$name>() },
+            >(octets, format, values)
+        }
+    };
+}
+
 /// The octets of a value of fixed layout that begins where another ended; 1 where there is no such number, as nobody
 /// asks then.
 #[doc(hidden)]
@@ -455,6 +469,13 @@ pub const fn __stride<T: crate::Decode<'static>>() -> usize {
         0 => 1,
         stride => stride,
     }
+}
+
+/// How many values are stored or loaded between two looks at how many are left.
+#[doc(hidden)]
+#[must_use]
+pub const fn __group<T: crate::Decode<'static>>() -> usize {
+    crate::traits::group(T::LAYOUT.stride())
 }
 
 /// The least of some sizes, or 0 if there are none.

@@ -63,14 +63,15 @@ pub trait Encode {
         )
     }
 
-    /// Stores values into windows one behind the other, the first of which begins where another value ended.
+    /// Stores values into windows one behind the other, the first of which begins where another value ended. False if
+    /// one of them cannot be expressed.
     #[doc(hidden)]
     #[inline]
     fn encode_settled<O: ByteOrder>(
-        values: &[[Self; GROUP]],
+        values: &[Self],
         octets: &mut [u8],
         format: WireFormat,
-    ) -> Result<(), EncodeError>
+    ) -> Result<bool, EncodeError>
     where
         Self: Sized,
     {
@@ -99,6 +100,8 @@ pub trait Encode {
     }
 
     /// Stores the value into a window of its layout. Only called where [`ENCODED`](Self::ENCODED) is fixed.
+    ///
+    /// A character that cannot be expressed is noted, and stored all the same.
     #[doc(hidden)]
     #[inline(always)]
     fn encode_fixed<O: ByteOrder>(&self, _window: &mut WindowMut<'_>) -> Result<(), EncodeError> {
@@ -323,7 +326,14 @@ pub(crate) fn load_all<T>(
 /// early, so that there is one check for room and none for each value.
 #[doc(hidden)]
 #[inline(always)]
-pub fn __load_all<'de, T: Decode<'de>, O: ByteOrder, const STRIDE: usize, const PHASE: usize>(
+pub fn __load_all<
+    'de,
+    T: Decode<'de>,
+    O: ByteOrder,
+    const STRIDE: usize,
+    const PHASE: usize,
+    const GROUP: usize,
+>(
     octets: &[u8],
     format: WireFormat,
     values: &mut Vec<T>,
@@ -372,7 +382,7 @@ pub(crate) fn encode_run<O: ByteOrder, T>(
     encoder: &mut Encoder<O>,
     layout: Layout,
     one: impl Fn(&T, &mut Encoder<O>) -> Result<(), EncodeError>,
-    settled: impl Fn(&[[T; GROUP]], &mut [u8], WireFormat) -> Result<(), EncodeError>,
+    settled: impl Fn(&[T], &mut [u8], WireFormat) -> Result<bool, EncodeError>,
 ) -> Result<(), EncodeError> {
     let stride = layout.stride();
     let mut rest = values;
@@ -388,37 +398,100 @@ pub(crate) fn encode_run<O: ByteOrder, T>(
     }
     let format = encoder.format();
     encoder.reserve(rest.len().saturating_mul(stride));
-    let (groups, rest) = rest.as_chunks::<GROUP>();
-    let long = stride.saturating_mul(GROUP);
-    for groups in groups.chunks(BLOCK.checked_div(long).unwrap_or_default().max(1)) {
-        let octets = encoder.run_mut(groups.len().saturating_mul(long));
-        settled(groups, octets, format)?;
+    let most = block(stride);
+    while !rest.is_empty() {
+        let (values, others) = rest.split_at(rest.len().min(most));
+        let octets = encoder.run_mut(values.len().saturating_mul(stride));
+        if !settled(values, octets, format)? {
+            break;
+        }
+        rest = others;
     }
-    // Another place to store from would double the code.
+    // Those that are left are written again, to find out which it is that cannot be expressed.
     rest.iter().try_for_each(|value| one(value, encoder))
 }
 
-/// What [`Encode::encode_settled`] does.
+/// What [`Encode::encode_settled`] does for any type.
 #[inline(always)]
 pub(crate) fn store_all<T>(
-    groups: &[[T; GROUP]],
+    values: &[T],
     octets: &mut [u8],
     layout: Layout,
     format: WireFormat,
     fixed: impl Fn(&T, &mut WindowMut<'_>) -> Result<(), EncodeError>,
-) -> Result<(), EncodeError> {
-    let stride = layout.stride().max(1);
-    let windows = octets.chunks_exact_mut(stride.saturating_mul(GROUP));
-    for (values, octets) in groups.iter().zip(windows) {
-        for (value, window) in values.iter().zip(octets.chunks_exact_mut(stride)) {
-            fixed(value, &mut WindowMut::new(window, layout.settled(), format))?;
-        }
+) -> Result<bool, EncodeError> {
+    let mut faults = Faults::default();
+    for (value, window) in values
+        .iter()
+        .zip(octets.chunks_exact_mut(layout.stride().max(1)))
+    {
+        let mut window = WindowMut::new(window, layout.settled(), format);
+        fixed(value, &mut window)?;
+        faults.add(window.faults());
     }
-    Ok(())
+    Ok(!faults.are_in(format))
 }
 
-/// Values that are stored or loaded between two looks at how many are left: the looks cost a fifth of a small struct.
-pub(crate) const GROUP: usize = 4;
+/// What [`Encode::encode_settled`] does for a type whose stride and phase the macros can name, as [`__load_all`] does.
+#[doc(hidden)]
+#[inline(always)]
+pub fn __store_all<
+    T: Encode,
+    O: ByteOrder,
+    const STRIDE: usize,
+    const PHASE: usize,
+    const GROUP: usize,
+>(
+    values: &[T],
+    octets: &mut [u8],
+    format: WireFormat,
+) -> Result<bool, EncodeError> {
+    let mut faults = Faults::default();
+    let mut store = |(value, octets): (&T, &mut [u8; STRIDE])| {
+        let mut window = WindowMut::new(octets, PHASE, format);
+        value.encode_fixed::<O>(&mut window)?;
+        faults.add(window.faults());
+        Ok::<(), EncodeError>(())
+    };
+    let (windows, _) = octets.as_chunks_mut::<STRIDE>();
+    let (groups, rest) = values.as_chunks::<GROUP>();
+    let (places, places_of_rest) = windows.as_chunks_mut::<GROUP>();
+    for (values, octets) in groups.iter().zip(places) {
+        values.iter().zip(octets).try_for_each(&mut store)?;
+    }
+    rest.iter().zip(places_of_rest).try_for_each(store)?;
+    Ok(!faults.are_in(format))
+}
+
+/// How many values of a stride are stored or loaded between two looks at how many are left: the looks cost a fifth of
+/// a small struct, and the code for many large ones would leave no room for any other.
+pub(crate) const fn group(stride: usize) -> usize {
+    let most = match GROUP.checked_div(stride) {
+        Some(most) => most,
+        None => 1,
+    };
+    match most {
+        16.. => 16,
+        8.. => 8,
+        4.. => 4,
+        2.. => 2,
+        _ => 1,
+    }
+}
+
+/// Octets of values that are in one group at most.
+const GROUP: usize = 256;
+
+/// How many values are stored between two times that places for them are zeroed: whole groups.
+const fn block(stride: usize) -> usize {
+    match BLOCK.checked_div(stride) {
+        None | Some(0) => 1,
+        Some(most) => {
+            // Which is a power of two, and fits into a block five times.
+            most & !group(stride).saturating_sub(1)
+        }
+    }
+}
 
 /// Octets that are zeroed at a time, before values are stored into them: in the first cache then, and a little fewer
 /// than the 2 KiB from which on glibc leaves zeroing to `rep stosb`, which takes its time to begin.

@@ -151,6 +151,7 @@ pub struct WindowMut<'a> {
     at: usize,
     phase: usize,
     format: WireFormat,
+    faults: Faults,
 }
 
 impl<'a> WindowMut<'a> {
@@ -161,7 +162,23 @@ impl<'a> WindowMut<'a> {
             at: 0,
             phase,
             format,
+            faults: Faults {
+                bits: 0,
+                characters: 0,
+            },
         }
+    }
+
+    /// Notes a character, which is one octet.
+    #[inline(always)]
+    pub(crate) const fn note_character(&mut self, octet: u8) {
+        self.faults.characters |= octet;
+    }
+
+    /// The faults that were noted.
+    #[inline(always)]
+    pub(crate) const fn faults(&self) -> Faults {
+        self.faults
     }
 
     /// What was agreed on about text.
@@ -181,9 +198,11 @@ impl<'a> WindowMut<'a> {
             .at
             .wrapping_add(padding(self.phase.wrapping_add(self.at), N));
         let end = start.wrapping_add(N);
-        match self.octets.get_mut(start..end) {
+        // As an array: a slice is copied by a call, if the compiler does not come to know how long it is.
+        let place = self.octets.get_mut(start..);
+        match place.and_then(<[u8]>::first_chunk_mut::<N>) {
             Some(place) => {
-                place.copy_from_slice(&value);
+                *place = value;
                 self.at = end;
                 Ok(())
             }

@@ -244,6 +244,25 @@ fn characters_that_utf_8_has_not_in_one_octet() {
 }
 
 #[test]
+fn a_character_that_cannot_be_expressed_is_found_wherever_it_stands() {
+    fn order<O: ByteOrder>(values: &[BinStruct]) {
+        let slow = values.iter().cloned().map(OneByOne).collect::<Vec<_>>();
+        for format in [modern(), latin1()] {
+            let fast = encode_at::<O>(values, 0, format);
+            assert_eq!(fast, encode_at::<O>(&slow, 0, format));
+            assert_eq!(fast.is_err(), format == modern());
+        }
+    }
+    // In a group, behind the last one, at the ends of a block, in the next one.
+    for place in [0, 5, 7, 8, 78, 79, 80, 81, 160, 162] {
+        let mut values = (0..163).map(part).collect::<Vec<_>>();
+        values[place].c = Char(0xe4);
+        order::<BigEndian>(&values);
+        order::<LittleEndian>(&values);
+    }
+}
+
+#[test]
 fn enums_masks_and_unions() {
     check([Color::Red, Color::Blue, Color::Green]);
     check([Permissions::READ, Permissions::WRITE, Permissions::all()]);

@@ -164,7 +164,7 @@ impl Lane {
     /// Costs two atomic operations, and a system call after a second without any. Does nothing on current-thread
     /// runtimes, which have no other worker.
     pub fn hold(&self) -> Held<'_> {
-        self.sentinel.as_ref().map_or(Held(None), Sentinel::hold)
+        self.sentinel.as_ref().map_or(Held::NOT, Sentinel::hold)
     }
 
     /// Starts a task in the lane; it goes on if the result is dropped. One allocation.

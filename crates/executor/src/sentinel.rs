@@ -5,7 +5,8 @@
 //! else wakes a worker, although others are idle: every connection stands still. So while code
 //! that may block runs on a worker, a thread looks from time to time whether it is still at it,
 //! and then gives the runtime an empty task: an idle worker takes it, and goes to the reactor
-//! when it finds nothing more to do.
+//! when it finds nothing more to do. A piece of code that has ended by the next look held nobody: for one short piece
+//! after the other the runtime is given nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -13,17 +14,36 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// How often a held worker is looked for: what a blocking task costs everybody else, once.
+/// How often a held worker is looked for: twice this at most is what a blocking task costs everybody else, once.
 const TICK: Duration = Duration::from_millis(5);
 /// Ticks without a held worker after which the thread sleeps until it is woken. Waking it is a
 /// system call, so this keeps that to one a second.
 const TICKS_BEFORE_SLEEP: u32 = 200;
 
+/// Pieces of code that hold a worker are counted by when they began, in turn in the two halves of a word, so that each is
+/// counted by one step of a processor.
+const HALF: u32 = usize::BITS / 2;
+
+/// What one piece of code is in the half of its `age`, 0 or 1.
+const fn one(age: usize) -> usize {
+    1 << (HALF * (age as u32 & 1))
+}
+
+/// How many pieces of an age there are.
+const fn of_age(held: usize, age: usize) -> usize {
+    match age & 1 {
+        0 => held << HALF >> HALF,
+        _ => held >> HALF,
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Sentinel {
     handle: Handle,
-    /// Pieces of code that hold a worker right now.
+    /// Pieces of code that hold a worker, in two [halves](HALF).
     held: AtomicUsize,
+    /// In which half those are counted that begin. Told by the thread.
+    age: AtomicUsize,
     /// Whether the thread looks.
     awake: AtomicBool,
     thread: OnceLock<Option<Thread>>,
@@ -32,26 +52,34 @@ pub(crate) struct Sentinel {
 /// Code that may block is running, until this is dropped. See [`Lane::hold`](crate::Lane::hold).
 #[derive(Debug)]
 #[must_use = "the worker counts as held until this is dropped"]
-pub struct Held<'a>(pub(crate) Option<&'a Sentinel>);
+pub struct Held<'a>(Option<(&'a Sentinel, usize)>);
+
+impl Held<'_> {
+    /// Of who need not be counted.
+    pub(crate) const NOT: Self = Self(None);
+}
 
 impl Sentinel {
     pub(crate) fn new(handle: Handle) -> Arc<Self> {
         Arc::new(Self {
             handle,
             held: AtomicUsize::new(0),
+            age: AtomicUsize::new(0),
             awake: AtomicBool::new(false),
             thread: OnceLock::new(),
         })
     }
 
     pub(crate) fn hold(self: &Arc<Self>) -> Held<'_> {
+        // One that has become old by the next line is taken for older than it is: an empty task too many.
+        let one = one(self.age.load(Ordering::Relaxed));
         // Either we see that the thread has gone to sleep, or it sees us: both orders are
         // sequentially consistent, here and in `sleep`.
-        self.held.fetch_add(1, Ordering::SeqCst);
+        self.held.fetch_add(one, Ordering::SeqCst);
         if !self.awake.load(Ordering::SeqCst) {
             self.wake();
         }
-        Held(Some(self))
+        Held(Some((self, one)))
     }
 
     #[cold]
@@ -80,22 +108,34 @@ impl Sentinel {
         self.awake.store(true, Ordering::SeqCst);
         false
     }
+
+    /// Whether a worker is held by what held it at the look before, whatever else has come and gone since. Only the thread
+    /// looks.
+    fn is_stuck(&self) -> bool {
+        let age = self.age.load(Ordering::Relaxed);
+        let is_stuck = of_age(self.held.load(Ordering::Relaxed), age ^ 1) > 0;
+        if !is_stuck {
+            // Those that are there are old from now on.
+            self.age.store(age ^ 1, Ordering::Relaxed);
+        }
+        is_stuck
+    }
 }
 
 fn watch(sentinel: &Weak<Sentinel>) {
     let mut idle = 0;
-    let mut was_held = false;
     loop {
         {
             let Some(sentinel) = sentinel.upgrade() else {
                 return;
             };
-            let held = sentinel.held.load(Ordering::Relaxed) > 0;
-            if held && was_held {
+            if sentinel.is_stuck() {
                 drop(sentinel.handle.spawn(async {}));
             }
-            was_held = held;
-            idle = if held { 0 } else { idle + 1 };
+            idle = match sentinel.held.load(Ordering::Relaxed) {
+                0 => idle + 1,
+                _ => 0,
+            };
             if idle >= TICKS_BEFORE_SLEEP && sentinel.sleep() {
                 idle = 0;
                 drop(sentinel);
@@ -110,8 +150,8 @@ fn watch(sentinel: &Weak<Sentinel>) {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        if let Some(sentinel) = self.0 {
-            sentinel.held.fetch_sub(1, Ordering::Release);
+        if let Some((sentinel, one)) = self.0 {
+            sentinel.held.fetch_sub(one, Ordering::Release);
         }
     }
 }
@@ -121,5 +161,44 @@ impl Drop for Sentinel {
         if let Some(Some(thread)) = self.thread.get() {
             thread.unpark();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_worker_is_stuck_with_one_piece_of_code_and_not_with_one_after_the_other() {
+        // Looked at by this test alone.
+        let sentinel = Arc::new(Sentinel {
+            handle: Handle::current(),
+            held: AtomicUsize::new(0),
+            age: AtomicUsize::new(0),
+            awake: AtomicBool::new(true),
+            thread: OnceLock::new(),
+        });
+        for _ in 0..3 {
+            assert!(!sentinel.is_stuck());
+            let short = sentinel.hold();
+            assert!(!sentinel.is_stuck(), "it has just begun");
+            drop(short);
+        }
+        let long = sentinel.hold();
+        assert!(!sentinel.is_stuck());
+        for _ in 0..3 {
+            // Whoever gets on beside it, perhaps on another thread, or within it.
+            let short = sentinel.hold();
+            assert!(sentinel.is_stuck());
+            drop(short);
+            assert!(sentinel.is_stuck());
+        }
+        let other = sentinel.hold();
+        drop(long);
+        assert!(!sentinel.is_stuck());
+        assert!(sentinel.is_stuck(), "it has been there for a look as well");
+        drop(other);
+        assert!(!sentinel.is_stuck());
+        assert_eq!(sentinel.held.load(Ordering::Relaxed), 0);
     }
 }

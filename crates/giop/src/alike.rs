@@ -48,7 +48,7 @@ impl RequestHead {
     }
 
     /// The same of a request in one piece that is looked at where it was received
-    /// ([`Reader::lone`](crate::Reader::lone)), with its message's header.
+    /// ([`Reader::front`](crate::Reader::front)), with its message's header.
     #[must_use]
     #[inline]
     pub fn begins_in(&self, header: &MessageHeader, octets: &[u8]) -> Option<(u32, usize)> {

@@ -21,7 +21,12 @@ thread_local! {
             more: RefCell::new(Vec::new()),
         }
     };
-    static RECEIVE: RefCell<Vec<Receive>> = const { RefCell::new(Vec::new()) };
+    static RECEIVE: KeptReceive = const {
+        KeptReceive {
+            last: Cell::new(None),
+            more: RefCell::new(Vec::new()),
+        }
+    };
 }
 
 /// Buffers that are not in use.
@@ -30,6 +35,14 @@ struct Kept {
     last: Cell<Option<BytesMut>>,
     /// Those before it, the last one last.
     more: RefCell<Vec<BytesMut>>,
+}
+
+/// The same of buffers to receive into.
+struct KeptReceive {
+    /// The one that was given back last: a connection that sleeps gives it, and one that is woken takes it, mostly the same.
+    last: Cell<Option<Receive>>,
+    /// Those before it, the last one last.
+    more: RefCell<Vec<Receive>>,
 }
 
 /// Receive buffers kept per thread: connections that are in the middle of a message keep theirs,
@@ -64,51 +77,70 @@ impl Receive {
     }
 }
 
-/// The receive buffer that was given back last.
-pub(crate) fn take_receive() -> Receive {
-    RECEIVE
-        .try_with(|kept| kept.borrow_mut().pop())
-        .ok()
-        .flatten()
-        .unwrap_or_default()
+/// The receive buffer that was given back last, if any is kept.
+#[inline]
+pub(crate) fn take_receive() -> Option<Receive> {
+    let kept = RECEIVE.try_with(|kept| match kept.last.take() {
+        None => kept.more.borrow_mut().pop(),
+        last => last,
+    });
+    kept.ok().flatten()
 }
 
 /// An empty receive buffer of `least` octets or more, though not of more than `most`: the largest
 /// that is kept, if one will do.
 pub(crate) fn take_receive_of(least: usize, most: usize) -> Receive {
     let kept = RECEIVE.try_with(|kept| {
-        let mut kept = kept.borrow_mut();
+        let mut more = kept.more.borrow_mut();
+        more.extend(kept.last.take());
         let fits =
             |buffer: &mut Receive| (least..=most).contains(&buffer.whole) && buffer.reclaim();
-        let all = kept.iter_mut().enumerate();
+        let all = more.iter_mut().enumerate();
         let fitting = all.filter_map(|(at, buffer)| fits(buffer).then_some((buffer.whole, at)));
-        let (_, at) = fitting.max()?;
-        Some(kept.remove(at))
+        let found = fitting.max().map(|(_, at)| more.remove(at));
+        // In its place again: too many are found by there being one when another is given back.
+        kept.last.set(more.pop());
+        found
     });
     kept.ok().flatten().unwrap_or_else(|| Receive::new(least))
 }
 
 /// Keeps a receive buffer for the next connection on this thread; what is in it is forgotten.
 /// Messages cut from it may still be alive; its memory is used again when they are gone.
+#[inline]
 pub(crate) fn give_receive(mut buffer: Receive) {
-    if buffer.whole == 0 || buffer.whole > MAX_RECEIVE_CAPACITY {
+    let whole = buffer.whole;
+    if whole == 0 || whole > MAX_RECEIVE_CAPACITY {
         return;
     }
     buffer.octets.clear();
     // At thread exit there is nobody to keep it for.
     let _ = RECEIVE.try_with(|kept| {
-        let mut kept = kept.borrow_mut();
-        if !kept.is_empty() {
-            let octets = |kept: &[Receive]| {
-                kept.iter()
-                    .fold(buffer.whole, |sum, kept| sum.saturating_add(kept.whole))
-            };
-            while kept.len() >= MAX_RECEIVE_KEPT || octets(&kept) > MAX_RECEIVE_OCTETS {
-                kept.remove(0);
-            }
+        if let Some(before) = kept.last.replace(Some(buffer)) {
+            kept.keep(before, whole);
         }
-        kept.push(buffer);
     });
+}
+
+impl KeptReceive {
+    /// `last`: octets of the one that has been given back since.
+    #[cold]
+    fn keep(&self, before: Receive, last: usize) {
+        let mut more = self.more.borrow_mut();
+        let all = last.saturating_add(before.whole);
+        let octets = |more: &[Receive]| {
+            more.iter()
+                .fold(all, |sum, kept| sum.saturating_add(kept.whole))
+        };
+        // One more is the last.
+        while !more.is_empty()
+            && (more.len().saturating_add(1) >= MAX_RECEIVE_KEPT
+                || octets(&more) > MAX_RECEIVE_OCTETS)
+        {
+            more.remove(0);
+        }
+        more.push(before);
+    }
 }
 
 /// An empty buffer.
@@ -146,6 +178,31 @@ impl Kept {
         // One more is the last.
         if more.len().saturating_add(1) < MAX_KEPT {
             more.push(buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn receive_buffers_are_few_also_where_each_is_asked_for_by_a_size_that_nobody_has() {
+        let kept = || {
+            RECEIVE.with(|kept| {
+                let last = kept.last.take();
+                let count = kept.more.borrow().len() + usize::from(last.is_some());
+                kept.last.set(last);
+                count
+            })
+        };
+        for octets in [1 << 10, 200 << 10] {
+            for _ in 0..100 {
+                give_receive(Receive::new(octets));
+                let another = take_receive_of(300 << 10, 400 << 10);
+                assert!(another.whole >= 300 << 10);
+                assert!(kept() <= MAX_RECEIVE_KEPT, "{}", kept());
+            }
         }
     }
 }

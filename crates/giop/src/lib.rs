@@ -96,7 +96,7 @@ pub use header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version, empty
 pub use ior::Ior;
 pub use limits::Limits;
 pub use locate::{LocateReply, LocateRequestHeader, LocateStatus, cancel_request};
-pub use reader::{Lone, Reader};
+pub use reader::{Front, Reader};
 pub use reply::{ReplyBuilder, ReplyHeader, ReplyStatus, read_system_exception};
 pub use request::{
     AddressingDisposition, RequestBuilder, RequestHeader, RequestTemplate, ResponseFlags,

@@ -12,7 +12,7 @@ use zorb_cdr::{ByteOrder, Decoder, Endian, Frame, WireFormat};
 
 mod usual;
 
-pub use usual::Lone;
+pub use usual::Front;
 
 /// Octets of a Fragment's own headers in GIOP 1.2: message header and request id.
 const FRAGMENT_1_2_PREFIX: usize = HEADER_LEN + 4;
@@ -150,9 +150,16 @@ impl Reader {
     /// When the message that has begun breaks the protocol or a limit; nothing is allocated then.
     #[inline]
     pub fn reserve(&mut self) -> Result<(), ProtocolError> {
-        if self.buffer.is_empty() && self.expected == 0 && self.is_near_front() {
-            self.align();
-            return Ok(());
+        if self.buffer.is_empty() {
+            if self.whole == 0
+                && let Some(kept) = buffers::take_receive()
+            {
+                self.put(kept);
+            }
+            if self.expected == 0 && self.is_near_front() {
+                self.align();
+                return Ok(());
+            }
         }
         self.make_room()
     }
@@ -177,9 +184,6 @@ impl Reader {
 
     fn make_room(&mut self) -> Result<(), ProtocolError> {
         if self.buffer.is_empty() {
-            if self.whole == 0 {
-                self.put(buffers::take_receive());
-            }
             // Back to the front when all earlier messages are gone: aligned data is read in place.
             if self.whole > 0 {
                 let _ = self.buffer.try_reclaim(self.whole);

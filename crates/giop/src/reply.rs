@@ -101,7 +101,7 @@ impl<'a> ReplyHeader<'a> {
         }
     }
 
-    /// The same of a reply that is looked at where it was received ([`Reader::lone`](crate::Reader::lone)), with its
+    /// The same of a reply that is looked at where it was received ([`Reader::front`](crate::Reader::front)), with its
     /// message's header; `None` for one with service contexts, and for what only [`read`](Self::read) can say more of.
     #[inline]
     #[must_use]

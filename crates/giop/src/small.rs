@@ -96,7 +96,14 @@ impl SmallReply {
             1 => ReplyStatus::UserException,
             _ => return None,
         };
-        self.octets.get_mut(..octets.len())?.copy_from_slice(octets);
+        let (place, behind) = self.octets.split_first_chunk_mut::<HEADER_OCTETS>()?;
+        let body = octets.get(HEADER_OCTETS..)?;
+        let behind = behind.get_mut(..body.len())?;
+        *place = *head;
+        // Nothing is there to copy of most operations without results.
+        if !body.is_empty() {
+            behind.copy_from_slice(body);
+        }
         self.len = octets.len();
         self.endian = Endian::from_flag(is_little);
         Some(())

@@ -23,6 +23,14 @@ impl RequestId {
         Self((generation & GENERATION_MASK) << (SLOT_BITS + 1) | (slot & SLOT_MASK) << 1 | parity)
     }
 
+    /// An id for a request without a reply, of the side that opened the connection (even ids) or accepted it (odd ids):
+    /// one that no [`RequestTable`] gives out. Of so many, the lower 15 bits tell them apart.
+    #[must_use]
+    #[inline]
+    pub const fn unanswered(number: u32, opened_here: bool) -> Self {
+        Self((number & GENERATION_MASK) << (SLOT_BITS + 1) | SLOT_MASK << 1 | !opened_here as u32)
+    }
+
     fn slot(self) -> usize {
         // 16 bits fit everywhere.
         (self.0 >> 1 & SLOT_MASK) as usize
@@ -34,6 +42,15 @@ impl RequestId {
 
     fn generation(self) -> u32 {
         self.0 >> (SLOT_BITS + 1)
+    }
+
+    /// The id that follows upon one that was [reserved](RequestTable::reserve), or upon one that follows upon that: of the
+    /// same slot, and the next generation.
+    #[must_use]
+    #[inline]
+    pub const fn next(self) -> Self {
+        // What overflows are generations only.
+        Self(self.0.wrapping_add(1 << (SLOT_BITS + 1)))
     }
 }
 
@@ -125,10 +142,42 @@ impl<T> RequestTable<T> {
         Ok(RequestId::new(u32::from(slot), *generation, self.parity))
     }
 
+    /// Takes an id out of use for somebody who makes requests one after the other, and looks for their replies alone: the
+    /// first has this id, each other one the [next](RequestId::next), and nobody finds them here until one of them is
+    /// [entered](Self::enter).
+    ///
+    /// # Errors
+    /// When as many are in flight as the limit allows.
+    pub fn reserve(&mut self) -> Result<RequestId, TableFull> {
+        let full = TableFull { limit: self.limit };
+        if self.waiting >= self.limit {
+            return Err(full);
+        }
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => self.widen()?,
+        };
+        let (generation, _) = self.slots.get(usize::from(slot)).ok_or(full)?;
+        Ok(RequestId::new(u32::from(slot), *generation, self.parity))
+    }
+
+    /// Has `waiter` wait for a request whose id was [reserved](Self::reserve), and is used as any other from here on: there
+    /// is no [next](RequestId::next) one behind it. Its request was not counted until now, so this is no matter of the limit.
+    pub fn enter(&mut self, id: RequestId, waiter: T) {
+        if let Some((generation, entry @ Slot::Free)) = self.slots.get_mut(id.slot()) {
+            *generation = id.generation();
+            *entry = Slot::Waiting(waiter);
+            self.waiting = self.waiting.saturating_add(1);
+        }
+    }
+
     /// A slot that there was not yet.
     #[cold]
     fn widen(&mut self) -> Result<u16, TableFull> {
-        let slot = u16::try_from(self.slots.len()).map_err(|_| TableFull { limit: self.limit })?;
+        let slot = u16::try_from(self.slots.len())
+            .ok()
+            .filter(|slot| u32::from(*slot) != SLOT_MASK)
+            .ok_or(TableFull { limit: self.limit })?;
         self.slots.push((0, Slot::Free));
         Ok(slot)
     }
@@ -307,6 +356,49 @@ mod tests {
             table.abandon(id);
         }
         assert!(table.slots.len() <= RequestTable::<()>::MAX_QUARANTINED + 3);
+    }
+
+    #[test]
+    fn an_id_without_a_reply_is_nobody_s() {
+        let limit = RequestTable::<()>::MAX_IN_FLIGHT;
+        for opened_here in [true, false] {
+            let mut table = RequestTable::new(opened_here, limit);
+            let taken: std::collections::BTreeSet<u32> =
+                (0..limit).map(|_| table.insert(()).unwrap().0).collect();
+            let mut others = std::collections::BTreeSet::new();
+            for number in 0..1 << 15 {
+                let id = RequestId::unanswered(number, opened_here);
+                assert_eq!(id.0 & 1, u32::from(!opened_here));
+                assert!(!taken.contains(&id.0) && others.insert(id.0));
+                assert_eq!(table.complete(id), None);
+            }
+        }
+    }
+
+    #[test]
+    fn who_reserves_an_id_has_those_that_follow_and_is_found_once_it_is_entered() {
+        let mut table = RequestTable::new(true, 2);
+        let mut lone = table.reserve().unwrap();
+        assert!(table.is_empty());
+        for _ in 0..70_000 {
+            let other = table.insert("other").unwrap();
+            assert_ne!(other.slot(), lone.slot());
+            // A second reply to the request before, or to a later one.
+            assert!(!table.finish(lone) && table.get_mut(lone.next()).is_none());
+            assert_eq!(table.complete(other), Some("other"));
+            lone = lone.next();
+            assert_eq!(lone.0 & 1, 0);
+        }
+        let before = RequestId(lone.0.wrapping_sub(1 << 17));
+        assert_eq!(before.next(), lone);
+        table.enter(lone, "lone");
+        assert_eq!(table.len(), 1);
+        assert!(table.get_mut(before).is_none() && table.get_mut(lone.next()).is_none());
+        assert_eq!(table.complete(lone), Some("lone"));
+        let again = table.insert("other").unwrap();
+        assert_eq!(again, lone.next(), "the slot is used as any other");
+        table.insert("another").unwrap();
+        assert_eq!(table.reserve(), Err(TableFull { limit: 2 }));
     }
 
     #[test]

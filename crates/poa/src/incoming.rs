@@ -7,13 +7,17 @@ use core::any::{Any, TypeId};
 use core::fmt;
 use zorb_giop::{CompletionStatus, Fault};
 
-/// A call on its way to a servant.
+/// A call on its way to a servant. Small, since it is handed on as it is: what it is made of stays where it is until the
+/// upcall is made of it.
 #[derive(Debug)]
 pub enum Incoming<'a> {
     /// One that came as a message, from wherever.
-    Message(Request),
+    Message(&'a mut Option<Request>),
+    /// The same, whose upcall is polled as soon as it has begun, once and with nobody to wake: most are over with that.
+    /// Taken out of its place only if the upcall has need of it.
+    Now(&'a mut Option<Request>),
     /// One from within the same ORB, whose arguments are values.
-    Typed(Typed<'a>),
+    Typed(&'a mut Typed<'a>),
 }
 
 /// A call whose arguments are values, of the types that the caller's IDL says.
@@ -36,7 +40,9 @@ impl Incoming<'_> {
     #[must_use]
     pub fn operation(&self) -> &[u8] {
         match self {
-            Self::Message(request) => request.operation(),
+            Self::Message(request) | Self::Now(request) => {
+                request.as_ref().map_or(&[], Request::operation)
+            }
             Self::Typed(call) => call.operation.as_bytes(),
         }
     }
@@ -46,11 +52,15 @@ impl Incoming<'_> {
     #[must_use]
     #[inline]
     pub fn find(&self, operations: &Operations) -> Option<u32> {
-        if let Self::Message(request) = self
-            && let Some(number) = request.number()
-        {
+        let number = match self {
+            Self::Message(request) | Self::Now(request) => {
+                request.as_ref().and_then(Request::number)
+            }
+            Self::Typed(_) => None,
+        };
+        if number.is_some() {
             zorb_giop::probe!(OperationFound);
-            return Some(number);
+            return number;
         }
         operations.find(self.operation())
     }
@@ -59,7 +69,7 @@ impl Incoming<'_> {
     #[must_use]
     pub fn into_message(self) -> Option<Request> {
         match self {
-            Self::Message(request) => Some(request),
+            Self::Message(request) | Self::Now(request) => request.take(),
             Self::Typed(_) => None,
         }
     }
@@ -68,7 +78,8 @@ impl Incoming<'_> {
     #[cold]
     pub fn unknown_operation(&self) -> Upcall {
         let receipt = match self {
-            Self::Message(request) => request.receipt(),
+            Self::Message(Some(request)) | Self::Now(Some(request)) => request.receipt(),
+            Self::Message(None) | Self::Now(None) => return Upcall::untyped(),
             Self::Typed(call) => call.receipt,
         };
         let name = String::from_utf8_lossy(self.operation()).into_owned();

@@ -157,8 +157,15 @@ impl ActiveObject {
     /// Begins the upcall of a call by values, of an operation that the IDL declares. It is
     /// [untyped](Upcall::untyped) unless there is a servant that takes them.
     pub fn start_typed(&self, call: Typed<'_>) -> Upcall {
+        // Lent for as long as it lives, so it is made here.
+        let mut call = Typed {
+            operation: call.operation,
+            receipt: call.receipt,
+            arguments: call.arguments,
+            results: call.results,
+        };
         match &self.behind {
-            Behind::Servant(skeleton) => skeleton.start(Incoming::Typed(call)),
+            Behind::Servant(skeleton) => skeleton.start(Incoming::Typed(&mut call)),
             Behind::Forward(_) | Behind::Asleep(_) => Upcall::untyped(),
         }
     }
@@ -174,9 +181,26 @@ impl ActiveObject {
         if request.number().is_some()
             && let Behind::Servant(skeleton) = &self.behind
         {
-            return skeleton.start(Incoming::Message(request));
+            return skeleton.start(Incoming::Message(&mut Some(request)));
         }
         self.start_unknown(request)
+    }
+
+    /// The same, and the upcall has been polled when this returns, if the skeleton does so: once, with nobody to wake. The
+    /// request is taken out of its place only if something of it is needed.
+    #[inline]
+    pub fn start_now(&self, request: &mut Option<Request>) -> Upcall {
+        zorb_giop::probe!(Admitted);
+        if let Some(known) = &*request
+            && known.number().is_some()
+            && let Behind::Servant(skeleton) = &self.behind
+        {
+            return skeleton.start(Incoming::Now(request));
+        }
+        match request.take() {
+            Some(request) => self.start_unknown(request),
+            None => Upcall::ready(Outcome::Silent),
+        }
     }
 
     fn start_unknown(&self, request: Request) -> Upcall {
@@ -184,7 +208,7 @@ impl ActiveObject {
         if let Behind::Servant(skeleton) = &self.behind
             && request.operation().first() != Some(&b'_')
         {
-            return skeleton.start(Incoming::Message(request));
+            return skeleton.start(Incoming::Message(&mut Some(request)));
         }
         self.start_other(request)
     }
@@ -221,7 +245,7 @@ impl ActiveObject {
         };
         let name = request.operation();
         if name.starts_with(b"_get_") || name.starts_with(b"_set_") {
-            return skeleton.start(Incoming::Message(request));
+            return skeleton.start(Incoming::Message(&mut Some(request)));
         }
         let outcome = match name {
             b"_is_a" => match request.arguments::<String>() {
@@ -238,7 +262,7 @@ impl ActiveObject {
             )),
             // No object here is a component: the nil reference.
             b"_component" => request.reply(Ior::NIL),
-            _ => return skeleton.start(Incoming::Message(request)),
+            _ => return skeleton.start(Incoming::Message(&mut Some(request))),
         };
         Upcall::ready(outcome)
     }

@@ -11,7 +11,7 @@ use core::cell::RefCell;
 use core::future::Future;
 use core::hash::{BuildHasherDefault, Hash, Hasher};
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 use std::collections::HashMap;
 
 /// Places kept for each type of upcall and thread. One is in use at a time but for upcalls that are pending, which
@@ -172,6 +172,34 @@ pub(crate) fn make<F: Future<Output: Finish> + Send + 'static>(future: F) -> Pin
     }
 }
 
+/// Makes a future in a place and polls it there, once and with nobody to wake: what has come of it, or the place that it
+/// is in.
+#[inline]
+pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
+    make: impl FnOnce() -> F,
+) -> Result<Outcome, Pin<Box<dyn Place>>> {
+    let free = FREE.try_with(|free| free.try_borrow_mut().ok()?.of(Free::take)?);
+    let mut place = match free {
+        Ok(Some(place)) => place,
+        _ => Box::pin(None),
+    };
+    // It is; but what is known to be free has nothing to drop, so the future is made there and moved no more.
+    if place.is_none() {
+        place.set(Some(make()));
+    }
+    let polled = match place.as_mut().as_pin_mut() {
+        Some(future) => future.poll(&mut Context::from_waker(Waker::noop())),
+        None => Poll::Pending,
+    };
+    match polled {
+        Poll::Ready(finished) => {
+            place.leave();
+            Ok(finished.finish(None))
+        }
+        Poll::Pending => Err(place),
+    }
+}
+
 #[inline]
 fn keep<F: Future<Output: Finish> + Send + 'static>(place: Pin<Box<Option<F>>>) {
     // At thread exit there is nobody to keep it for. One that is not kept is freed when nothing is borrowed any more.
@@ -186,7 +214,6 @@ mod tests {
     use super::*;
     use core::cell::Cell;
     use core::future::poll_fn;
-    use core::task::Waker;
 
     fn poll(place: &mut Pin<Box<dyn Place>>) -> Poll<Outcome> {
         place
@@ -218,6 +245,30 @@ mod tests {
         };
         let first = run();
         assert_eq!(run(), first);
+    }
+
+    #[test]
+    fn an_upcall_that_is_polled_at_once_is_where_the_last_one_was_and_stays_there_if_it_waits() {
+        let future = || here(|at| AT.set(at));
+        let run = || {
+            assert!(matches!(run(future), Ok(Outcome::Silent)));
+            AT.replace(0)
+        };
+        let first = run();
+        assert_eq!((run(), run()), (first, first));
+        // Of the same type as the next, and not ready before it is polled again.
+        let waits = || {
+            let mut polled = false;
+            poll_fn(move |_| match core::mem::replace(&mut polled, true) {
+                false => Poll::Pending,
+                true => Poll::Ready(Outcome::Silent),
+            })
+        };
+        let mut places = [waits, waits].map(|make| super::run(make).unwrap_err());
+        for place in &mut places {
+            assert!(poll(place).is_ready());
+        }
+        places.into_iter().for_each(|place| place.leave());
     }
 
     #[test]

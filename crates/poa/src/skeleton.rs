@@ -19,7 +19,8 @@ pub trait Skeleton: Send + Sync + 'static {
     /// the adapter's business.
     fn is_a(&self, repository_id: &str) -> bool;
 
-    /// Finds the operation and begins the upcall; nothing of it has run when this returns.
+    /// Finds the operation and begins the upcall; nothing of it has run when this returns, unless it is to be polled
+    /// [now](Incoming::Now).
     fn start(&self, call: Incoming<'_>) -> Upcall;
 
     /// The table that [`start`](Self::start) looks operations up in ([`Incoming::find`]), so that who knows a call to be
@@ -47,6 +48,8 @@ enum State {
     Untyped,
     /// `None` only while it is dropped.
     Running(Option<Pin<Box<dyn Place>>>),
+    /// The same, and it has been polled once, with nobody to wake.
+    Polled(Option<Pin<Box<dyn Place>>>),
 }
 
 impl Upcall {
@@ -54,6 +57,23 @@ impl Upcall {
     #[inline]
     pub fn new(future: impl Future<Output: Finish> + Send + 'static) -> Self {
         Self(State::Running(Some(place::make(future))))
+    }
+
+    /// An upcall of the future that `make` makes, which is polled here, once and with nobody to wake
+    /// ([`Incoming::Now`]).
+    #[inline]
+    pub fn now<F: Future<Output: Finish> + Send + 'static>(make: impl FnOnce() -> F) -> Self {
+        Self(match place::run(make) {
+            Ok(outcome) => State::Over(Some(outcome)),
+            Err(waits) => State::Polled(Some(waits)),
+        })
+    }
+
+    /// Whether it has been polled, and wants to be polled again.
+    #[must_use]
+    #[inline]
+    pub const fn has_been_polled(&self) -> bool {
+        matches!(self.0, State::Polled(_))
     }
 
     /// What becomes of a call by values ([`Incoming::Typed`]) whose values are not of the types that the skeleton
@@ -130,9 +150,11 @@ impl Upcall {
         values: Option<&mut (dyn Any + Send)>,
     ) -> Poll<Outcome> {
         match &mut self.0 {
-            State::Running(Some(running)) => running.as_mut().poll(cx, values),
+            State::Running(Some(running)) | State::Polled(Some(running)) => {
+                running.as_mut().poll(cx, values)
+            }
             // As of any future, nothing more comes of one that was ready.
-            State::Running(None) | State::Untyped => Poll::Pending,
+            State::Running(None) | State::Polled(None) | State::Untyped => Poll::Pending,
             State::Over(outcome) => match outcome.take() {
                 Some(outcome) => Poll::Ready(outcome),
                 None => Poll::Pending,
@@ -153,7 +175,7 @@ impl Future for Upcall {
 impl Drop for Upcall {
     #[inline]
     fn drop(&mut self) {
-        if let State::Running(running) = &mut self.0
+        if let State::Running(running) | State::Polled(running) = &mut self.0
             && let Some(running) = running.take()
         {
             running.leave();

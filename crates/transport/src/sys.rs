@@ -1,4 +1,8 @@
 //! The system calls of a stream socket, with what is unsafe about them kept in one place.
+//!
+//! Octets are moved by rustix, which on Linux makes the system call itself. The wrappers of the C library are points
+//! where a thread may be cancelled, which costs each call of a program with threads two atomic operations and some sixty
+//! instructions, and nobody cancels a thread of Rust's.
 #![expect(
     unsafe_code,
     reason = "promises that only the caller of the operating system can give"
@@ -11,6 +15,10 @@ use std::{
 };
 
 use bytes::{BufMut, BytesMut};
+use rustix::{
+    io::{Errno, retry_on_intr},
+    net::{self, RecvFlags, SendAncillaryBuffer, SendFlags},
+};
 use socket2::Socket;
 use tokio::io::{Interest, unix::AsyncFd};
 
@@ -36,46 +44,69 @@ impl Owns for Arc<Socket> {}
 /// is `WouldBlock` at once, or, if it is to wait, when the socket's timeout has passed.
 ///
 /// The octets are not zeroed first: for a buffer of 64 KiB that costs more than a small message does.
+#[inline]
 pub(crate) fn receive(socket: &Socket, buf: &mut BytesMut, wait: bool) -> io::Result<usize> {
-    let flags = if wait { 0 } else { libc::MSG_DONTWAIT };
-    uninterrupted(|| receive_with(socket, buf, flags))
+    let flags = if wait {
+        RecvFlags::empty()
+    } else {
+        RecvFlags::DONTWAIT
+    };
+    loop {
+        match receive_with(socket, buf, flags) {
+            // A signal handler got in between. Calls that do not wait hardly ever see that.
+            Err(Errno::INTR) => {}
+            received => return received.map_err(|errno| refused(buf, errno)),
+        }
+    }
 }
 
 /// Waits and receives as [`receive`] does, but `Interrupted` when a signal comes before anything else does: a timeout of
 /// the socket would begin anew.
 pub(crate) fn receive_once(socket: &Socket, buf: &mut BytesMut) -> io::Result<usize> {
-    receive_with(socket, buf, 0)
+    receive_with(socket, buf, RecvFlags::empty()).map_err(|errno| refused(buf, errno))
 }
 
-fn receive_with(socket: &Socket, buf: &mut BytesMut, flags: libc::c_int) -> io::Result<usize> {
+#[inline]
+fn receive_with(socket: &Socket, buf: &mut BytesMut, flags: RecvFlags) -> Result<usize, Errno> {
     let spare = buf.spare_capacity_mut();
     if spare.is_empty() {
         // recv() would say 0 here, which means the end of the stream.
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "no room in the buffer to read into",
-        ));
+        return Err(Errno::INVAL);
     }
-    let received = socket.recv_with_flags(spare, flags)?;
+    let (_, received) = net::recv(socket, spare, flags)?;
     // SAFETY: `advance_mut` asks that the next `received` octets are initialised and lie within the capacity.
     // recv(2) has returned how many octets it stored at the beginning of the region that it was given, which was the
     // whole of `buf`'s spare capacity and begins where `advance_mut` counts from; it stores no more than the region
-    // holds. Nothing has touched `buf` since.
+    // holds, and says no more without MSG_TRUNC, which nobody here asks for. Nothing has touched `buf` since.
     unsafe {
         buf.advance_mut(received);
     }
     Ok(received)
 }
 
+/// What a receive that failed says to callers.
+#[cold]
+fn refused(buf: &mut BytesMut, errno: Errno) -> io::Error {
+    if buf.spare_capacity_mut().is_empty() {
+        let reason = "no room in the buffer to read into";
+        return io::Error::new(io::ErrorKind::InvalidInput, reason);
+    }
+    errno.into()
+}
+
 /// Sends what fits of `chunks`, in order, by one system call, without SIGPIPE and without waiting.
 ///
 /// A Rust program ignores SIGPIPE, but a library that a C program loads does not get to say so.
+#[inline]
 pub(crate) fn send(socket: &Socket, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
     if let [chunk] = chunks {
-        return uninterrupted(|| socket.send_with_flags(chunk, SEND_FLAGS));
+        return Ok(retry_on_intr(|| net::send(socket, chunk, SEND_FLAGS))?);
     }
     let chunks = chunks.get(..MAX_CHUNKS).unwrap_or(chunks);
-    uninterrupted(|| socket.send_vectored_with_flags(chunks, SEND_FLAGS))
+    Ok(retry_on_intr(|| {
+        let mut nothing = SendAncillaryBuffer::default();
+        net::sendmsg(socket, chunks, &mut nothing, SEND_FLAGS)
+    })?)
 }
 
 /// From how many octets on that nobody has received a socket counts as readable (`SO_RCVLOWAT`): nobody who polls is woken
@@ -101,18 +132,10 @@ pub(crate) fn set_low_water(socket: &Socket, octets: libc::c_int) -> io::Result<
 #[expect(clippy::cast_possible_truncation, reason = "an int has few octets")]
 const SIZE_OF_INT: libc::socklen_t = size_of::<libc::c_int>() as libc::socklen_t;
 
-/// Calls again while a signal handler got in between. Non-blocking calls hardly ever see that.
-fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    loop {
-        match call() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            result => return result,
-        }
-    }
-}
-
 /// The socket itself is a blocking one, for those who want to wait in it.
-const SEND_FLAGS: libc::c_int = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+const SEND_FLAGS: SendFlags = SendFlags::DONTWAIT.union(SendFlags::from_bits_retain(
+    libc::MSG_NOSIGNAL.cast_unsigned(),
+));
 
 /// How many chunks go out at once: UIO_MAXIOV of Linux and IOV_MAX of the BSDs; sendmsg() refuses more.
 const MAX_CHUNKS: usize = 1024;

@@ -42,7 +42,7 @@ use core::cell::{Cell, OnceCell};
 use core::fmt;
 use core::future::poll_fn;
 use core::ops::Deref;
-use core::pin::pin;
+use core::pin::{Pin, pin};
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
@@ -217,15 +217,21 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let _waits = replace(&WAITS, true);
     let (bell, waker) = bell();
     let mut cx = Context::from_waker(&waker);
+    let mut is_again = false;
+    slept(false);
+    let mut output = future.as_mut().poll(&mut cx);
+    // It may have wanted no more than its turn again: a task has a budget of operations, which is used up, and nobody fills
+    // it while the task blocks. From now on none is asked for.
+    let mut future = tokio::task::coop::unconstrained(future);
     let output = loop {
+        match output {
+            Poll::Ready(output) => break output,
+            // Who slept inside may have heard the bell in our place.
+            Poll::Pending if is_again && !slept(false) => bell.wait(None),
+            Poll::Pending => is_again = true,
+        }
         slept(false);
-        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
-            break output;
-        }
-        // Who slept inside may have heard the bell in our place.
-        if !slept(false) {
-            bell.wait(None);
-        }
+        output = Pin::new(&mut future).poll(&mut cx);
     };
     // And so may we have, in the place of whoever waits around us.
     slept(true);

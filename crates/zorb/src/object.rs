@@ -74,6 +74,12 @@ impl Lent {
         self.0.as_deref()
     }
 
+    /// What is lent and the way to the object, if that is somewhere else.
+    #[inline]
+    pub(crate) fn remote(&self) -> Option<(&Binding, &Remote)> {
+        self.get().and_then(Binding::remote)
+    }
+
     /// Its owner's share of it.
     pub(crate) fn keep(self) -> Option<Arc<Binding>> {
         Guard::into_inner(self.0)
@@ -363,12 +369,18 @@ impl ObjectRef {
         Ok(self.lent_in(home))
     }
 
-    /// The same for a thread that blocks: only one of the ORB's own lane, which somebody drives whatever the thread does.
+    /// The same for a thread that blocks: only one of the ORB's own lane, which somebody drives whatever the thread does. Its
+    /// connection may be over, as who calls on it finds.
     #[inline]
     pub(crate) fn bound_in_lane(&self) -> Option<Lent> {
         let orb = self.0.orb.inner();
         orb.check_not_down().ok()?;
-        self.lent_in(orb.lane().handle().id())
+        let home = orb.lane().handle().id();
+        let binding = self.0.binding.binding.load();
+        match &*binding {
+            Some(found) if found.reactor == home => Some(Lent(binding)),
+            _ => None,
+        }
     }
 
     #[inline]
@@ -392,10 +404,16 @@ impl ObjectRef {
         Ok(binding)
     }
 
+    /// Whether the object may be one of this very ORB: if not, it need not be looked for.
+    #[inline]
+    pub(crate) fn may_be_near(&self) -> bool {
+        self.0.binding.near.load(Ordering::Relaxed)
+    }
+
     /// The object that calls go to, if it is one of this very ORB, the reference says so itself, and it is known
     /// already.
     pub(crate) fn near(&self) -> Option<Arc<ActiveObject>> {
-        if !self.0.binding.near.load(Ordering::Relaxed) {
+        if !self.may_be_near() {
             return None;
         }
         let binding = self.0.binding.binding.load();

@@ -10,6 +10,8 @@ pub enum Way {
     Spin,
     /// A current-thread runtime of tokio.
     TokioCurrent,
+    /// The same with a thread of its own, the client in a task: what a lane of one thread is.
+    TokioDedicated,
     /// A multi-thread runtime of tokio, the client in a task.
     TokioMulti,
     /// A multi-thread runtime of tokio, the client in the body of `#[tokio::main]`.
@@ -17,13 +19,16 @@ pub enum Way {
 }
 
 impl Way {
+    /// Whether a runtime of tokio with several workers waits.
+    #[must_use]
+    pub const fn is_multi(self) -> bool {
+        matches!(self, Self::TokioMulti | Self::TokioMain)
+    }
+
     /// Whether a runtime of tokio waits.
     #[must_use]
     pub const fn is_async(self) -> bool {
-        matches!(
-            self,
-            Self::TokioCurrent | Self::TokioMulti | Self::TokioMain
-        )
+        !matches!(self, Self::Block | Self::Spin)
     }
 }
 

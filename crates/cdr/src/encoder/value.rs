@@ -65,8 +65,9 @@ impl<O: ByteOrder> Encoder<O> {
 
     /// What was remembered since [`trace_values`](Self::trace_values).
     #[must_use]
-    pub fn traced_values(self) -> Vec<Shared> {
+    pub fn traced_values(mut self) -> Vec<Shared> {
         self.values
+            .take()
             .and_then(|values| values.traced)
             .unwrap_or_default()
     }
@@ -167,7 +168,7 @@ impl<O: ByteOrder> Encoder<O> {
         values.stack = before.with(octets);
         let outer = core::mem::take(&mut values.levels);
         let result = stack::on_more(octets, || write(self));
-        if let Some(values) = &mut self.values {
+        if let Some(values) = &mut *self.values {
             values.stack = before;
         }
         self.set_levels(outer);
@@ -178,7 +179,7 @@ impl<O: ByteOrder> Encoder<O> {
     /// [`Decoder::value_state`](crate::Decoder::value_state) look after the stack. What it gives back is for
     /// [`end_on_same_stack`](Self::end_on_same_stack).
     pub(crate) fn begin_on_same_stack(&mut self) -> u16 {
-        match &mut self.values {
+        match &mut *self.values {
             // Somebody has to count, or there is no end.
             Some(values) if !matches!(values.stack.room(0), Room::Unknown) => {
                 core::mem::take(&mut values.levels)
@@ -193,7 +194,7 @@ impl<O: ByteOrder> Encoder<O> {
     }
 
     fn set_levels(&mut self, levels: u16) {
-        if let Some(values) = &mut self.values {
+        if let Some(values) = &mut *self.values {
             values.levels = levels;
         }
     }
@@ -228,7 +229,7 @@ impl<O: ByteOrder> Encoder<O> {
                 self.begin_chunk();
             }
         }
-        if let Some(values) = &mut self.values {
+        if let Some(values) = &mut *self.values {
             values.levels = values.levels.saturating_sub(1);
         }
         Ok(())
@@ -249,7 +250,7 @@ impl<O: ByteOrder> Encoder<O> {
         }
         self.align(4);
         let position = self.position();
-        if let Some(values) = &mut self.values {
+        if let Some(values) = &mut *self.values {
             values.ids.insert(id.into(), position);
         }
         self.write_raw_string(id.as_bytes())
@@ -269,20 +270,20 @@ impl<O: ByteOrder> Encoder<O> {
     fn end(&mut self, depth: u32) {
         let tag = depth.wrapping_neg();
         let position = self.position();
-        match &self.values {
+        match &*self.values {
             Some(values) if values.ended == position => {
                 self.patch_u32(position.wrapping_sub(4), tag);
             }
             _ => self.write_u32(tag),
         }
         let position = self.position();
-        if let Some(values) = &mut self.values {
+        if let Some(values) = &mut *self.values {
             values.ended = position;
         }
     }
 
     fn set_chunk_depth(&mut self, depth: u32) {
-        if let Some(values) = &mut self.values {
+        if let Some(values) = &mut *self.values {
             values.depth = depth;
         }
     }
@@ -290,7 +291,7 @@ impl<O: ByteOrder> Encoder<O> {
     fn begin_chunk(&mut self) {
         self.write_u32(0);
         let start = self.position();
-        if let Some(values) = &mut self.values {
+        if let Some(values) = &mut *self.values {
             values.chunk = start;
         }
     }

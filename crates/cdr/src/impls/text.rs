@@ -145,7 +145,8 @@ impl Encode for Char {
 
     #[inline(always)]
     fn encode_fixed<O: ByteOrder>(&self, window: &mut WindowMut<'_>) -> Result<(), EncodeError> {
-        window.store([self.to_wire(window.format())?])
+        window.note_character(self.0);
+        window.store([self.0])
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Reader, total};
 use crate::buffers;
 use crate::header::{HEADER_LEN, MessageHeader, MessageKind, Version};
+use bytes::Buf;
 use zorb_cdr::Endian;
 
 /// What a message header says apart from the size, to be compared as one number before another one is read.
@@ -58,14 +59,15 @@ impl Usual {
     }
 }
 
-/// A message that is alone in a [`Reader`], looked at where it lies: see [`lone`](Reader::lone).
+/// A message at the front of a [`Reader`], looked at where it lies: see [`front`](Reader::front).
 #[derive(Debug)]
-pub struct Lone<'a> {
+pub struct Front<'a> {
     reader: &'a mut Reader,
     header: MessageHeader,
+    octets: usize,
 }
 
-impl Lone<'_> {
+impl Front<'_> {
     /// Its header.
     #[inline]
     #[must_use]
@@ -77,15 +79,25 @@ impl Lone<'_> {
     #[inline]
     #[must_use]
     pub fn octets(&self) -> &[u8] {
-        &self.reader.buffer
+        self.reader.buffer.get(..self.octets).unwrap_or_default()
     }
 
-    /// It has been read: the next message is received to the same place. (Without this it is there still, for
-    /// [`Reader::next`].)
+    /// Whether nothing is behind it.
+    #[inline]
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        self.octets == self.reader.buffer.len()
+    }
+
+    /// It has been read: the next message is behind it, or is received to the same place if there is none yet. (Without
+    /// this it is there still, for [`Reader::next`].)
     #[inline]
     pub fn done(self) {
         self.reader.expected = 0;
-        self.reader.buffer.clear();
+        match self.is_last() {
+            true => self.reader.buffer.clear(),
+            false => self.reader.buffer.advance(self.octets),
+        }
     }
 }
 
@@ -104,12 +116,13 @@ impl Reader {
         is_plain.then_some((header, octets))
     }
 
-    /// The message in the buffer, to be read where it lies: if it is whole, alone there, not in fragments, of at most
+    /// The message at the front of the buffer, to be read where it lies: if it is whole, not in fragments, of at most
     /// [`READ_OCTETS`](Self::READ_OCTETS), and of the kind, version and byte order of the one before it. Otherwise, and
     /// also when there is more to say of it, `None`: then [`next`](Self::next) tells.
     ///
-    /// For who has read all of the message before it reads on from the connection: nothing is cut off the buffer,
-    /// counted and put together again. Costs a comparison of the header.
+    /// For who has read all of the message before it reads on: nothing is cut off the buffer, counted and put together
+    /// again. Costs a comparison of the header. Only what comes first after a
+    /// read lies aligned.
     ///
     /// ```
     /// use zorb_giop::{Limits, MessageKind, Reader, Version, empty_message};
@@ -117,23 +130,26 @@ impl Reader {
     /// let message = empty_message(MessageKind::CloseConnection, Version::V1_2);
     /// let mut reader = Reader::new(Limits::default());
     /// reader.buffer().extend_from_slice(&message);
-    /// assert!(reader.lone().is_none(), "the first one of its kind");
+    /// assert!(reader.front().is_none(), "the first one of its kind");
     /// assert!(reader.next()?.is_some());
     ///
-    /// reader.buffer().extend_from_slice(&message);
-    /// if let Some(lone) = reader.lone() {
-    ///     assert_eq!(lone.octets(), &message[..]);
-    ///     lone.done();
+    /// for _ in 0..2 {
+    ///     reader.buffer().extend_from_slice(&message);
+    /// }
+    /// while let Some(front) = reader.front() {
+    ///     assert_eq!(front.octets(), &message[..]);
+    ///     front.done();
     /// }
     /// assert!(reader.is_idle());
     /// # Ok::<(), zorb_giop::ProtocolError>(())
     /// ```
     #[inline]
-    pub fn lone(&mut self) -> Option<Lone<'_>> {
+    pub fn front(&mut self) -> Option<Front<'_>> {
         let (header, octets) = self.plain()?;
-        (octets == self.buffer.len()).then_some(Lone {
+        Some(Front {
             reader: self,
             header,
+            octets,
         })
     }
 }
@@ -193,9 +209,9 @@ mod tests {
                     How::Anew => reader.usual = Usual::FIRST,
                     How::Compared => {}
                     How::InPlace => {
-                        if let Some(lone) = reader.lone() {
-                            all.push((*lone.header(), lone.octets().to_vec()));
-                            lone.done();
+                        while let Some(front) = reader.front() {
+                            all.push((*front.header(), front.octets().to_vec()));
+                            front.done();
                         }
                     }
                 }
@@ -239,21 +255,24 @@ mod tests {
     const REPLY: [u8; BEFORE_SIZE] = [b'G', b'I', b'O', b'P', 1, 2, 1, 1];
 
     #[test]
-    fn only_a_whole_message_that_is_alone_is_looked_at_in_place() {
+    fn only_a_whole_message_is_looked_at_in_place() {
         let mut reader = Reader::new(Limits::default());
         let octets = message(REPLY, 12, 7);
         reader.buffer().extend_from_slice(&octets);
-        assert!(reader.lone().is_none(), "its header has not been read");
+        assert!(reader.front().is_none(), "its header has not been read");
         assert!(reader.next().unwrap().is_some());
 
         reader.buffer().extend_from_slice(&octets[..20]);
-        assert!(reader.lone().is_none());
+        assert!(reader.front().is_none());
         reader.buffer().extend_from_slice(&octets[20..]);
-        assert_eq!(reader.lone().unwrap().octets(), octets);
-        reader.buffer().extend_from_slice(&octets);
-        assert!(reader.lone().is_none(), "there is another behind it");
-        assert!(reader.next().unwrap().is_some());
-        assert!(reader.lone().is_some());
+        assert!(reader.front().is_some_and(|front| front.is_last()));
+        let other = message(REPLY, 8, 9);
+        reader.buffer().extend_from_slice(&other);
+        let front = reader.front().unwrap();
+        assert_eq!((front.octets(), front.is_last()), (&octets[..], false));
+        front.done();
+        assert_eq!(reader.front().unwrap().octets(), other);
+        assert_eq!(reader.next().unwrap().unwrap().frame.octets(), other);
     }
 
     #[test]
@@ -264,7 +283,7 @@ mod tests {
             reader.reserve().unwrap();
             reader.buffer().extend_from_slice(&octets);
             let at = reader.buffer().as_ptr();
-            assert!(reader.lone().is_some_and(|lone| lone.octets() == octets) || !again);
+            assert!(reader.front().is_some_and(|front| front.octets() == octets) || !again);
             let message = reader.next().unwrap().unwrap();
             assert_eq!(message.frame.octets(), octets);
             assert_eq!(message.frame.octets().as_ptr(), at);
@@ -276,7 +295,7 @@ mod tests {
             reader.buffer().extend_from_slice(&octets);
             let at = reader.buffer().as_ptr();
             assert_eq!(*before.get_or_insert(at), at, "all to the same place");
-            reader.lone().unwrap().done();
+            reader.front().unwrap().done();
             assert!(reader.is_idle() && reader.next().unwrap().is_none());
         }
     }

@@ -43,6 +43,7 @@ const ROWS: [Row; 8] = [
             "raw-spin",
             "raw-spin-unix",
             "tokio-current",
+            "tokio-dedicated",
             "tokio-multi",
             "tokio-main",
             "zorb-default",

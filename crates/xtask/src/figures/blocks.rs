@@ -1,10 +1,10 @@
-//! What README.md and COMPARE.md say of the data, between markers.
+//! What README.md and COMPARE.md say of the data, and the page of the papers before its first section, between markers.
 
 use crate::figures::data::Data;
 use crate::figures::throughput::flood::{Kind, Queue, Road, panel};
 use crate::figures::white_box;
 use crate::figures::{
-    EXPERIMENTS, Experiment, cubit, demultiplexing, latency, principles, scale, throughput,
+    EXPERIMENTS, Experiment, cubit, demultiplexing, latency, principles, scale, steady, throughput,
 };
 use crate::markers::filled;
 use crate::measure::place::Placement;
@@ -20,7 +20,7 @@ struct Block {
     text: fn(&All) -> String,
 }
 
-const BLOCKS: [Block; 2] = [
+const BLOCKS: [Block; 3] = [
     Block {
         page: "README.md",
         name: "speed",
@@ -30,6 +30,11 @@ const BLOCKS: [Block; 2] = [
         page: "COMPARE.md",
         name: "papers",
         text: papers,
+    },
+    Block {
+        page: "docs/papers.md",
+        name: "machine",
+        text: machine,
     },
 ];
 
@@ -75,6 +80,12 @@ impl Block {
     fn on(&self, page: &str, all: &All) -> Option<String> {
         filled(page, self.name, &(self.text)(all))
     }
+}
+
+/// docs/papers.md: what verdicts mean, and how steady the machine was.
+fn machine(all: &All) -> String {
+    let named: Vec<_> = all.0.iter().map(|(one, data)| (one.name, data)).collect();
+    steady::text(&named)
 }
 
 /// Series of calls, in the order of their columns: zorb, the peers, the floor, and what else there may be.

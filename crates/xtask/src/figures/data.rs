@@ -1,8 +1,10 @@
 //! What an experiment measured, as it is kept: tidy, so that every picture can be drawn again without measuring.
 
+use crate::figures::measured::Measured;
 use crate::measure::machine::Machine;
 use crate::measure::statistics::{quantile, three_digits};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// One measured value.
@@ -47,6 +49,9 @@ pub(crate) struct Data {
     /// average tells of our own programs of a minute ago.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) others: Option<f64>,
+    /// What counted or sampled and its version, where that made numbers; not known in data of before it was kept.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) tools: BTreeMap<String, String>,
     /// What was not as it has to be when this was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<String>,
@@ -82,6 +87,32 @@ impl Data {
         found.map(|point| point.value)
     }
 
+    /// The median at an exact place, with its quartiles.
+    pub(crate) fn measured(&self, panel: &str, series: &str, x: f64) -> Option<Measured> {
+        let found = self.of(panel).find(|p| p.series == series && p.x == x);
+        found.map(Measured::from)
+    }
+
+    /// The median under a label, with its quartiles.
+    pub(crate) fn measured_under(
+        &self,
+        panel: &str,
+        series: &str,
+        label: &str,
+    ) -> Option<Measured> {
+        self.point_under(panel, series, label).map(Measured::from)
+    }
+
+    /// A series from left to right, with its quartiles.
+    pub(crate) fn measured_line(&self, panel: &str, series: &str) -> Vec<(f64, Measured)> {
+        let of_it = self.of(panel).filter(|point| point.series == series);
+        let mut line: Vec<_> = of_it
+            .map(|point| (point.x, Measured::from(point)))
+            .collect();
+        line.sort_by(|a, b| a.0.total_cmp(&b.0));
+        line
+    }
+
     /// The median under a label.
     pub(crate) fn under(&self, panel: &str, series: &str, label: &str) -> Option<f64> {
         self.point_under(panel, series, label)
@@ -107,8 +138,15 @@ impl Data {
         line
     }
 
-    /// What was measured, when, on what, and what is missing: the line below every picture.
+    /// What was measured, when, on what, and what is missing: the line below everything that is shown of it.
     pub(crate) fn caption(&self) -> String {
+        let tools: Vec<&str> = self.tools.keys().map(String::as_str).collect();
+        let rounds: Vec<usize> = self.points.iter().map(|point| point.rounds).collect();
+        self.caption_of(&rounds, &tools)
+    }
+
+    /// The same for what is of so many rounds each and was made by these tools: the line below a picture.
+    pub(crate) fn caption_of(&self, rounds: &[usize], tools: &[&str]) -> String {
         let Machine {
             date,
             cpu,
@@ -142,16 +180,33 @@ impl Data {
             Some(used) => format!("others used {used:.2} CPUs before the run"),
             None => format!("load before the run {load}"),
         };
+        let known: Vec<String> = tools.iter().filter_map(|tool| self.tool(tool)).collect();
+        let tools = match known.as_slice() {
+            [] => String::new(),
+            known => format!(" Made with {}.", known.join(", ")),
+        };
         format!(
-            "{quick}{date} UTC, {commit}, {}. {cpu}, {cpus} CPUs, {kernel}, {before}.{omniorb}{missing}{warnings}",
-            self.told_rounds()
+            "{quick}{date} UTC, {commit}, {}. {cpu}, {cpus} CPUs, {kernel}, {before}.{omniorb}{tools}{missing}{warnings}",
+            self.told_rounds(rounds)
         )
     }
 
-    /// Of how many rounds the values are: of fewer where a point takes long.
-    fn told_rounds(&self) -> String {
-        let each = || self.points.iter().map(|point| point.rounds);
-        match (each().min().unwrap_or(0), each().max().unwrap_or(0)) {
+    /// A tool with its version, if that is known.
+    fn tool(&self, name: &str) -> Option<String> {
+        let said = match (self.tools.get(name), name) {
+            (Some(version), _) => return Some(format!("{name} {version}")),
+            // Which are kept with the machine, whether they were used or not.
+            (None, "valgrind") => &self.machine.valgrind,
+            (None, "rustc") => &self.machine.rustc,
+            (None, _) => return None,
+        };
+        version(said).map(|version| format!("{name} {version}"))
+    }
+
+    /// Of how many rounds values are: of fewer where one takes long.
+    fn told_rounds(&self, each: &[usize]) -> String {
+        let (least, most) = (each.iter().min(), each.iter().max());
+        match (*least.unwrap_or(&0), *most.unwrap_or(&0)) {
             // Of before points knew.
             (0, _) => format!("up to {} rounds", self.rounds),
             (1, 1) => "one round".to_owned(),
@@ -198,6 +253,13 @@ impl Data {
         let points = format!("\"points\": [\n    {}\n  ]", lines.join(",\n    "));
         Ok(format!("{}\n", head.replace("\"points\": []", &points)))
     }
+}
+
+/// The version in the line in which a tool says it: the first word, or part of one behind a hyphen, that begins with a
+/// digit.
+pub(crate) fn version(said: &str) -> Option<&str> {
+    let mut words = said.split([' ', '-']);
+    words.find(|word| word.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 /// Where a value belongs.
@@ -325,6 +387,7 @@ pub(crate) mod tests {
             quick: false,
             missing: Vec::new(),
             others: None,
+            tools: BTreeMap::new(),
             warnings: Vec::new(),
             points: points.iter().map(point).collect(),
         }
@@ -439,6 +502,47 @@ pub(crate) mod tests {
         assert!(data.caption().contains(", 3 to 5 rounds."));
         data.points[0].rounds = 0;
         assert!(data.caption().contains(", up to 5 rounds."));
+        assert!(data.caption_of(&[1, 1], &[]).contains(", one round."));
+    }
+
+    #[test]
+    fn a_caption_names_the_tools_whose_versions_are_known() {
+        let mut data = data(&[]);
+        data.machine.valgrind = "valgrind-3.19.0".to_owned();
+        let of = |data: &Data, tools: &[&str]| data.caption_of(&[5], tools);
+        assert!(!of(&data, &[]).contains("Made with"));
+        // Of before versions were kept.
+        assert!(!of(&data, &["perf"]).contains("Made with"));
+        assert!(of(&data, &["valgrind"]).ends_with(" Made with valgrind 3.19.0."));
+        data.tools.insert("perf".to_owned(), "6.1".to_owned());
+        assert!(of(&data, &["perf"]).ends_with(" Made with perf 6.1."));
+        assert!(data.caption().ends_with(" Made with perf 6.1."));
+    }
+
+    #[test]
+    fn the_version_of_a_tool_is_told_from_what_it_says() {
+        for (said, is) in [
+            ("valgrind-3.19.0", Some("3.19.0")),
+            ("perf version 6.1.187", Some("6.1.187")),
+            ("strace -- version 6.1", Some("6.1")),
+            ("GNU size (GNU Binutils for Debian) 2.40", Some("2.40")),
+            ("rustc 1.95.0 (59807616e 2026-04-14)", Some("1.95.0")),
+            ("no such tool", None),
+        ] {
+            assert_eq!(version(said), is);
+        }
+    }
+
+    #[test]
+    fn data_of_before_tools_were_kept_is_still_read() {
+        let mut with = data(&[]);
+        let text = with.to_json().unwrap();
+        assert!(!text.contains("tools"), "{text}");
+        let old: Data = serde_json::from_str(&text).unwrap();
+        assert!(old.tools.is_empty());
+        with.tools.insert("perf".to_owned(), "6.1".to_owned());
+        let new: Data = serde_json::from_str(&with.to_json().unwrap()).unwrap();
+        assert_eq!(new.tools, with.tools);
     }
 
     #[test]

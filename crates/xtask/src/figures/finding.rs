@@ -2,6 +2,7 @@
 
 use crate::claims::{Aim, Row};
 use crate::figures::data::Data;
+use crate::figures::measured::{LOST, Measured};
 use crate::measure::statistics::three_digits;
 
 /// Whether a paper's claim holds of what is measured today.
@@ -10,10 +11,18 @@ pub(crate) enum Holds {
     Yes,
     No,
     InPart,
+    /// There is what the paper saw, and more of it.
+    More,
+    /// There is what the paper saw, and less of it.
+    Less,
     /// What it needs has not been measured, or does not exist here.
     Unknown,
     /// The rounds are too far apart to tell.
     Untold,
+    /// Some of what is asked for holds for sure, of the rest it is not told.
+    YesOrInPart,
+    /// Some of what is asked for does not hold for sure, of the rest it is not told.
+    NoOrInPart,
 }
 
 impl Holds {
@@ -22,21 +31,42 @@ impl Holds {
         if holds { Self::Yes } else { Self::No }
     }
 
-    /// Whether both do, one of them, or none.
-    pub(crate) const fn both(first: bool, second: bool) -> Self {
-        match (first, second) {
-            (true, true) => Self::Yes,
-            (false, false) => Self::No,
-            _ => Self::InPart,
+    /// What several that were judged each for itself are together: in part as soon as two are sure to differ, whatever
+    /// the others are.
+    pub(crate) fn all(each: impl IntoIterator<Item = Self>) -> Self {
+        let parts = each.into_iter().flat_map(|one| match one {
+            Self::YesOrInPart => vec![Self::Yes, Self::Untold],
+            Self::NoOrInPart => vec![Self::No, Self::Untold],
+            one => vec![one],
+        });
+        let (untold, sure): (Vec<Self>, Vec<Self>) = parts.partition(|one| *one == Self::Untold);
+        let Some(first) = sure.first().copied() else {
+            return match untold.is_empty() {
+                true => Self::Unknown,
+                false => Self::Untold,
+            };
+        };
+        if sure.iter().any(|one| *one != first) {
+            return Self::InPart;
+        }
+        match (first, untold.is_empty()) {
+            (first, true) => first,
+            (Self::InPart, _) => Self::InPart,
+            (Self::Yes, _) => Self::YesOrInPart,
+            (Self::No, _) => Self::NoOrInPart,
+            _ => Self::Untold,
         }
     }
 
-    /// What two that were judged each for itself are together.
-    pub(crate) fn together(first: Self, second: Self) -> Self {
+    /// What a claim is that asks for both.
+    pub(crate) fn and(first: Self, second: Self) -> Self {
         match (first, second) {
-            (first, second) if first == second => first,
+            (Self::No, _) | (_, Self::No) => Self::No,
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::NoOrInPart, _) | (_, Self::NoOrInPart) => Self::NoOrInPart,
+            (Self::Untold, Self::InPart) | (Self::InPart, Self::Untold) => Self::NoOrInPart,
             (Self::Untold, _) | (_, Self::Untold) => Self::Untold,
-            _ => Self::InPart,
+            (first, second) => Self::all([first, second]),
         }
     }
 
@@ -45,8 +75,12 @@ impl Holds {
             Self::Yes => "yes",
             Self::No => "no",
             Self::InPart => "in part",
+            Self::More => "more than the paper saw",
+            Self::Less => "less than the paper saw",
             Self::Unknown => "not measured",
             Self::Untold => "not to be told",
+            Self::YesOrInPart => "yes or in part",
+            Self::NoOrInPart => "no or in part",
         }
     }
 }
@@ -86,22 +120,43 @@ pub(crate) struct Finding {
     pub(crate) number: Option<(String, f64, Aim)>,
 }
 
+/// A number that a claim needs: of many rounds, or of one.
+pub(crate) trait Number: Copy {
+    /// Whether it can be computed with.
+    fn is_number(self) -> bool;
+}
+
+impl Number for f64 {
+    fn is_number(self) -> bool {
+        self.is_finite()
+    }
+}
+
+impl Number for Measured {
+    fn is_number(self) -> bool {
+        self.is_finite()
+    }
+}
+
 impl Finding {
-    /// A claim that needs these numbers, or has not been measured.
-    pub(crate) fn new<const N: usize>(
+    /// A claim that needs these numbers: not measured if one is not there, and not to be told if one is no number.
+    pub(crate) fn new<N: Number, const COUNT: usize>(
         claim: &str,
-        numbers: [Option<f64>; N],
-        see: impl FnOnce([f64; N]) -> (String, Holds),
+        numbers: [Option<N>; COUNT],
+        see: impl FnOnce([N; COUNT]) -> (String, Holds),
     ) -> Self {
-        let mut all = [f64::NAN; N];
-        for (to, from) in all.iter_mut().zip(numbers) {
-            *to = from.unwrap_or(f64::NAN);
-        }
-        let (seen, holds) = if all.iter().all(|number| number.is_finite()) {
-            see(all)
-        } else {
-            ("not measured here".to_owned(), Holds::Unknown)
+        let all: Vec<N> = numbers.into_iter().flatten().collect();
+        let lost = all.iter().any(|number| !number.is_number());
+        let (seen, holds) = match <[N; COUNT]>::try_from(all) {
+            Ok(_) if lost => (LOST.to_owned(), Holds::Untold),
+            Ok(all) => see(all),
+            Err(_) => ("not measured here".to_owned(), Holds::Unknown),
         };
+        Self::said(claim, seen, holds)
+    }
+
+    /// A claim that has been judged.
+    pub(crate) fn said(claim: &str, seen: String, holds: Holds) -> Self {
         Self {
             claim: claim.to_owned(),
             seen,
@@ -113,7 +168,7 @@ impl Finding {
 
     /// A claim that no data of ours can answer, and why.
     pub(crate) fn not_measured(claim: &str, why: &str) -> Self {
-        Self::new(claim, [], |[]| (why.to_owned(), Holds::Unknown))
+        Self::said(claim, why.to_owned(), Holds::Unknown)
     }
 
     /// The same, of programs that ran there.
@@ -164,20 +219,22 @@ pub(crate) fn rows(data: &Data, findings: &[Finding]) -> Vec<Row> {
     numbers.map(row).collect()
 }
 
-/// What a value is of another.
-pub(crate) fn ratio(of: Option<f64>, to: Option<f64>) -> Option<f64> {
-    Some(of? / to?)
-}
-
-/// How much a series grows from its first to its last place, and its largest step over the smallest value between:
-/// 1 for a flat one.
-pub(crate) fn growth(line: &[(f64, f64)]) -> Option<f64> {
-    Some(line.last()?.1 / line.first()?.1)
-}
-
-/// `12.3 µs`.
+/// `12.3 KiB`.
 pub(crate) fn with_unit(value: f64, unit: &str) -> String {
     format!("{} {unit}", three_digits(value))
+}
+
+/// `500`, `1,000,000`.
+pub(crate) fn count(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -190,6 +247,8 @@ mod tests {
         let see = |[a, b]: [f64; 2]| (format!("{a} and {b}"), Holds::when(a < b));
         let finding = Finding::new("x", [Some(1.0), None], see);
         assert_eq!(finding.holds, Holds::Unknown);
+        let finding = Finding::new("x", [Some(1.0), Some(f64::NAN)], see);
+        assert_eq!(finding.holds, Holds::Untold);
         let finding = Finding::new("x", [Some(1.0), Some(2.0)], see);
         assert_eq!(
             (finding.seen.as_str(), finding.holds),
@@ -199,7 +258,7 @@ mod tests {
 
     #[test]
     fn only_numbers_become_rows() {
-        let plain = Finding::new("x", [], |[]| (String::new(), Holds::Yes));
+        let plain = Finding::said("x", String::new(), Holds::Yes);
         let number = plain
             .clone()
             .with_number("flat", Some(1.04), Aim::AtMost(1.1));
@@ -210,15 +269,63 @@ mod tests {
 
     #[test]
     fn a_number_that_is_not_there_falls_short() {
-        let finding = Finding::new("x", [None], |[_]| (String::new(), Holds::Yes));
+        let finding = Finding::new("x", [None::<f64>], |[_]| (String::new(), Holds::Yes));
         let finding = finding.with_number("flat", None, Aim::AtMost(1.1));
         assert!(rows(&data(&[]), &[finding])[0].line().contains("short"));
     }
 
     #[test]
-    fn growth_is_from_the_first_to_the_last() {
-        assert_eq!(growth(&[(1.0, 2.0), (2.0, 9.0), (3.0, 3.0)]), Some(1.5));
-        assert_eq!(growth(&[]), None);
+    fn several_are_in_part_as_soon_as_two_are_sure_to_differ() {
+        use Holds::{InPart, More, No, NoOrInPart, Unknown, Untold, Yes, YesOrInPart};
+        for (each, together) in [
+            (&[Yes, Yes][..], Yes),
+            (&[More, More], More),
+            (&[Yes, No], InPart),
+            (&[Yes, No, Untold], InPart),
+            (&[Yes, Untold], YesOrInPart),
+            (&[No, Untold, No], NoOrInPart),
+            (&[More, Untold], Untold),
+            (&[YesOrInPart, Yes], YesOrInPart),
+            (&[YesOrInPart, No], InPart),
+            (&[NoOrInPart, Untold], NoOrInPart),
+            (&[InPart, Untold], InPart),
+            (&[Untold, Untold], Untold),
+            (&[], Unknown),
+        ] {
+            assert_eq!(Holds::all(each.iter().copied()), together, "{each:?}");
+        }
+    }
+
+    #[test]
+    fn large_numbers_have_commas() {
+        for (number, text) in [
+            (1.0, "1"),
+            (500.0, "500"),
+            (1e3, "1,000"),
+            (123_456.0, "123,456"),
+            (1e6, "1,000,000"),
+        ] {
+            assert_eq!(count(number), text);
+        }
+    }
+
+    #[test]
+    fn a_claim_of_two_parts_needs_both() {
+        use Holds::{InPart, No, NoOrInPart, Unknown, Untold, Yes, YesOrInPart};
+        for (first, second, both) in [
+            (NoOrInPart, Yes, NoOrInPart),
+            (YesOrInPart, InPart, InPart),
+            (YesOrInPart, No, No),
+            (Untold, InPart, NoOrInPart),
+            (Yes, Yes, Yes),
+            (Yes, No, No),
+            (Untold, No, No),
+            (Untold, Yes, Untold),
+            (Unknown, Yes, Unknown),
+        ] {
+            assert_eq!(Holds::and(first, second), both);
+            assert_eq!(Holds::and(second, first), both);
+        }
     }
 
     #[test]
@@ -234,7 +341,9 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_ran_nowhere() {
-        let finding = Finding::new("it is flat", [None], |[_]| (String::new(), Holds::Yes));
+        let finding = Finding::new("it is flat", [None::<f64>], |[_]| {
+            (String::new(), Holds::Yes)
+        });
         let line = table(&[finding], Placed::Same, false);
         assert!(
             line.ends_with("| it is flat | – | not measured here | not measured |\n"),

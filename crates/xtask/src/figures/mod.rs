@@ -9,12 +9,14 @@ pub(crate) mod data;
 mod demultiplexing;
 pub(crate) mod finding;
 mod latency;
+mod measured;
 mod page;
 mod principles;
 mod profiles;
 mod scale;
 pub(crate) mod session;
 mod source;
+mod steady;
 mod throughput;
 mod white_box;
 
@@ -225,7 +227,7 @@ fn one(session: &Session, out: &Out, experiment: &Experiment) -> Done {
     let machine = Machine::here();
     session.begin(experiment.name);
     let measured = (experiment.measure)(session);
-    let missing = session.over();
+    let (missing, tools) = session.over();
     let data = Data {
         experiment: experiment.name.to_owned(),
         machine,
@@ -233,6 +235,7 @@ fn one(session: &Session, out: &Out, experiment: &Experiment) -> Done {
         quick: session.quick,
         missing,
         others: others.used,
+        tools,
         warnings: Vec::from_iter(others.warning),
         points: measured?,
     };
@@ -244,7 +247,8 @@ fn one(session: &Session, out: &Out, experiment: &Experiment) -> Done {
 fn show(out: &Out, experiment: &Experiment, data: &Data) -> Done {
     let shown = Shown::of(experiment, data);
     for chart in &shown.charts {
-        chart::write(&out.folder, chart, &data.caption())?;
+        let caption = data.caption_of(&chart.rounds(), chart.tools());
+        chart::write(&out.folder, chart, &caption)?;
     }
     let page = out.page.display();
     let text = fs::read_to_string(&out.page).map_err(|e| format!("{page}: {e}"))?;

@@ -60,9 +60,24 @@ impl<'a> Shown<'a> {
             let table = finding::table(&self.findings, *placed, sources.is_empty());
             parts.push(table.trim_end().to_owned());
         }
-        let caption = self.data.caption();
+        let caption = self.caption();
         parts.push(format!("{caption} [Data]({pictures}{name}.json)."));
         parts.join("\n\n")
+    }
+
+    /// Of all that is shown: pictures and tables.
+    fn caption(&self) -> String {
+        let data = self.data;
+        let mut tools: Vec<&str> = data.tools.keys().map(String::as_str).collect();
+        tools.extend(
+            self.charts
+                .iter()
+                .flat_map(|chart| chart.tools().iter().copied()),
+        );
+        tools.sort_unstable();
+        tools.dedup();
+        let rounds: Vec<usize> = data.points.iter().map(|point| point.rounds).collect();
+        data.caption_of(&rounds, &tools)
     }
 }
 
@@ -111,16 +126,10 @@ mod tests {
             question: "Where does the time go?",
             placed: Placed::Split,
             measure: |_| Ok(Vec::new()),
-            charts: |_| {
-                vec![Chart {
-                    file: "white-box-client".to_owned(),
-                    title: "a call".to_owned(),
-                    panels: Vec::new(),
-                }]
-            },
+            charts: |_| vec![Chart::new("white-box-client", "a call", Vec::new())],
             findings: |_| {
-                let seen = |[]: [f64; 0]| ("it is".to_owned(), Holds::Yes);
-                vec![Finding::new("it is fast", [], seen)]
+                let seen = "it is".to_owned();
+                vec![Finding::said("it is fast", seen, Holds::Yes)]
             },
         }
     }

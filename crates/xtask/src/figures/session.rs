@@ -1,8 +1,11 @@
 //! What the experiments of one run share.
 
+use crate::figures::data::version;
+use crate::measure::machine::said;
 use crate::measure::place::Cpus;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// A run: how thorough it is, where programs are pinned, and who is there.
 pub(crate) struct Session {
@@ -14,6 +17,8 @@ pub(crate) struct Session {
     pub(crate) omniorb: Result<(), String>,
     bar: ProgressBar,
     missing: RefCell<Vec<String>>,
+    /// What made numbers, and its version.
+    tools: RefCell<BTreeMap<String, String>>,
 }
 
 impl Session {
@@ -30,6 +35,7 @@ impl Session {
             omniorb,
             bar,
             missing: RefCell::default(),
+            tools: RefCell::default(),
         }
     }
 
@@ -47,9 +53,21 @@ impl Session {
         }
     }
 
+    /// Numbers are made by a tool; its version is said below what is shown of them.
+    pub(crate) fn use_tool(&self, name: &str) {
+        let mut tools = self.tools.borrow_mut();
+        if tools.contains_key(name) {
+            return;
+        }
+        if let Some(version) = version(&said(name, &["--version"])) {
+            tools.insert(name.to_owned(), version.to_owned());
+        }
+    }
+
     /// An experiment begins.
     pub(super) fn begin(&self, name: &str) {
         self.missing.borrow_mut().clear();
+        self.tools.borrow_mut().clear();
         self.bar.reset();
         self.bar.set_length(0);
         self.bar.set_prefix(name.to_owned());
@@ -58,10 +76,10 @@ impl Session {
         }
     }
 
-    /// It is over: who was missing.
-    pub(super) fn over(&self) -> Vec<String> {
+    /// It is over: who was missing, and what made numbers.
+    pub(super) fn over(&self) -> (Vec<String>, BTreeMap<String, String>) {
         self.bar.finish_and_clear();
-        self.missing.take()
+        (self.missing.take(), self.tools.take())
     }
 
     /// So many more steps are to come.
@@ -182,7 +200,18 @@ mod tests {
         let session = Session::new(true, 1, Cpus::only(0), Ok(()));
         session.miss("raw");
         session.miss("raw");
-        assert_eq!(session.over(), ["raw"]);
-        assert!(session.over().is_empty());
+        assert_eq!(session.over().0, ["raw"]);
+        assert!(session.over().0.is_empty());
+    }
+
+    #[test]
+    fn a_tool_is_kept_with_its_version() {
+        let session = Session::new(true, 1, Cpus::only(0), Ok(()));
+        session.use_tool("git");
+        session.use_tool("no such tool");
+        let (_, tools) = session.over();
+        let names: Vec<_> = tools.keys().collect();
+        assert_eq!(names, ["git"]);
+        assert!(session.over().1.is_empty());
     }
 }

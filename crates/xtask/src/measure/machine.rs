@@ -103,7 +103,7 @@ fn model(cpuinfo: &str) -> Option<String> {
 }
 
 /// The first line that a command prints; empty when there is no such command.
-fn said(program: &str, args: &[&str]) -> String {
+pub(crate) fn said(program: &str, args: &[&str]) -> String {
     let output = Command::new(program)
         .args(args)
         .current_dir(root())

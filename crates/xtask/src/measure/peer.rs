@@ -126,7 +126,7 @@ const SPIN: Peer = zorb(
 const BLOCKING: &[&str] = &["--runtime", "blocking", "--wait", "park"];
 
 /// Every peer there is.
-pub(crate) const PEERS: [Peer; 27] = [
+pub(crate) const PEERS: [Peer; 28] = [
     OMNI,
     OMNI.over_unix("omni-unix"),
     FLOOR,
@@ -134,6 +134,7 @@ pub(crate) const PEERS: [Peer; 27] = [
     FLOOR_SPIN,
     FLOOR_SPIN.over_unix("raw-spin-unix"),
     floor("tokio-current", "tokio-current", "tokio-current"),
+    floor("tokio-dedicated", "tokio-dedicated", "tokio-dedicated"),
     floor("tokio-multi", "tokio-multi", "tokio-multi"),
     floor("tokio-main", "tokio-multi", "tokio-main"),
     zorb("zorb-default", &[], &["--runtime", "default"], &[]),

@@ -16,8 +16,9 @@ use std::fs;
 const TOLERANCE: (f64, f64) = (2.0, 25.0);
 
 /// What is counted.
-const ROWS: [(&str, Work); 16] = [
+const ROWS: [(&str, Work); 17] = [
     ("tokio-current", counted("noparams", 0, 1_000)),
+    ("tokio-dedicated", counted("noparams", 0, 1_000)),
     ("tokio-multi", counted("noparams", 0, 1_000)),
     ("raw", counted("noparams", 0, 1_000)),
     ("omni", counted("noparams", 0, 1_000)),

@@ -4,11 +4,12 @@ use super::Detours;
 use super::local::call_local;
 use super::reply::{Answer, Reply, explain_size};
 use super::scope::{SyncScope, sayable};
-use crate::object::{Binding, ObjectRef, Target};
+use crate::blocking;
+use crate::object::{Binding, Lent, ObjectRef, Target};
 use crate::wire::{Answered, Arrived, CallError, Called, EncodeArguments, How, Started};
-use core::future::poll_fn;
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, Ordering};
+use core::task::{Context, Poll};
 use std::sync::Arc;
 use zorb_cdr::WireFormat;
 use zorb_giop::{
@@ -17,8 +18,6 @@ use zorb_giop::{
 
 /// What a call that blocks has come to in one go.
 pub(super) enum Exchanged {
-    /// It has not begun: it has to be made as any other.
-    Not,
     /// A small reply, which is in its place, and whose text is to be read so.
     Small(WireFormat),
     /// Another reply.
@@ -40,20 +39,29 @@ pub(super) enum Fetched {
 
 impl ObjectRef {
     /// Calls and blocks, if this thread may do so for as long as it likes, and the way is known.
-    pub(super) fn exchange(
+    #[inline]
+    pub(super) fn exchange_if(
         &self,
         operation: &str,
         arguments: &dyn EncodeArguments,
         small: &mut SmallReply,
-    ) -> Exchanged {
-        let Some(lent) = self.bound_in_lane() else {
-            return Exchanged::Not;
-        };
-        let Some((binding, remote)) = lent.get().and_then(Binding::remote) else {
-            return Exchanged::Not;
-        };
+    ) -> Option<Exchanged> {
+        match blocking::may_block_for_ever() && self.round_trip_timeout().is_none() {
+            true => self.exchange(operation, arguments, small),
+            false => None,
+        }
+    }
+
+    fn exchange(
+        &self,
+        operation: &str,
+        arguments: &dyn EncodeArguments,
+        small: &mut SmallReply,
+    ) -> Option<Exchanged> {
+        let lent = self.bound_in_lane()?;
+        let (binding, remote) = lent.remote()?;
         if !remote.connection.has_room() {
-            return Exchanged::Not;
+            return None;
         }
         zorb_giop::probe!(Bound);
         let how = How {
@@ -65,63 +73,97 @@ impl ObjectRef {
                 .connection
                 .exchange(&remote.requests, operation, arguments, &how, small)
             {
-                None => return Exchanged::Not,
-                Some(Called::Small) => return Exchanged::Small(self.format(binding)),
+                None => return None,
+                Some(Called::Small) => return Some(Exchanged::Small(self.format(binding))),
                 Some(Called::Answered(answered)) => match self.plain_reply(answered, binding) {
-                    Ok(reply) => return Exchanged::Reply(reply),
+                    Ok(reply) => return Some(Exchanged::Reply(reply)),
                     Err(answered) => Ok(answered),
                 },
                 Some(Called::Failed(error)) => Err(error),
             };
-        match lent.keep() {
-            Some(binding) => Exchanged::Begun((binding, called)),
-            // There was one.
-            None => Exchanged::Not,
-        }
+        // There was one.
+        let binding = lent.keep()?;
+        Some(Exchanged::Begun((binding, called)))
     }
 
-    /// `begun`: what has become of it until now, if it has begun.
+    /// What a usual call is made through: nothing limits its time, the way is known, and there is room for it.
+    #[inline]
+    pub(super) fn usual(&self) -> Option<Lent> {
+        if self.round_trip_timeout().is_some() {
+            return None;
+        }
+        let lent = self.bound().ok()??;
+        let (_, remote) = lent.remote()?;
+        remote.connection.has_room().then_some(lent)
+    }
+
+    /// A usual call from one poll to the next: sent at the first, and `begun` from then on. Nothing
+    /// if it was not to be made through `lent` after all.
+    #[inline]
+    pub(super) fn poll_usual<'a>(
+        &self,
+        lent: &'a Lent,
+        operation: &str,
+        arguments: &dyn EncodeArguments,
+        begun: &mut Option<Started<'a>>,
+        small: &mut SmallReply,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Called>> {
+        if let Some(call) = begun {
+            return call.poll(small, cx).map(Some);
+        }
+        let Some((_, remote)) = lent.remote() else {
+            return Poll::Ready(None);
+        };
+        zorb_giop::probe!(Bound);
+        let how = How {
+            response: ResponseFlags::WithTarget,
+            wait: self.wait_policy(),
+        };
+        // For who limits its time.
+        let sent = AtomicBool::new(false);
+        let request = (&remote.requests, operation, arguments);
+        let called = (remote.connection).start(request, &sent, &how, begun, small, cx);
+        called.map(Some)
+    }
+
+    /// The reply of a usual call that is not a small one, if nothing is to be said of it: else what is to be gone on with.
+    pub(super) fn end_usual(
+        &self,
+        called: Option<Called>,
+        lent: Lent,
+    ) -> Result<Reply, Option<Begun>> {
+        let called = match (called, lent.get()) {
+            (Some(Called::Answered(answered)), Some(binding)) => {
+                match self.plain_reply(answered, binding) {
+                    Ok(reply) => return Ok(reply),
+                    Err(answered) => Ok(answered),
+                }
+            }
+            (Some(Called::Answered(answered)), None) => Ok(answered),
+            (Some(Called::Failed(error)), _) => Err(error),
+            (Some(Called::Small) | None, _) => return Err(None),
+        };
+        Err(lent.keep().map(|binding| (binding, called)))
+    }
+
+    /// How the text of replies is to be read that come through `lent`.
+    #[inline]
+    pub(super) fn format_of(&self, lent: &Lent) -> WireFormat {
+        lent.get()
+            .map_or(WireFormat::DEFAULT, |binding| self.format(binding))
+    }
+
+    /// Any call that is not a usual one. `begun`: what has become of it until now, if it has begun.
     pub(super) async fn request(
         &self,
         operation: &str,
         arguments: &dyn EncodeArguments,
         small: &mut SmallReply,
-        mut begun: Option<Begun>,
+        begun: Option<Begun>,
     ) -> Result<Fetched, SystemException> {
         let sent = AtomicBool::new(false);
         let response = ResponseFlags::WithTarget;
-        // Most calls are no more than this, and should not pay for what others need.
-        if begun.is_none()
-            && self.round_trip_timeout().is_none()
-            && let Some(lent) = self.bound()?
-            && let Some((binding, remote)) = lent.get().and_then(Binding::remote)
-            && remote.connection.has_room()
-        {
-            zorb_giop::probe!(Bound);
-            let how = How {
-                response,
-                wait: self.wait_policy(),
-            };
-            let called = {
-                let request = (&remote.requests, operation, arguments);
-                let connection = &remote.connection;
-                let mut begun = None;
-                poll_fn(|cx| match &mut begun {
-                    Some(call) => Started::poll(call, small, cx),
-                    begun => connection.start(request, &sent, &how, begun, small, cx),
-                })
-                .await
-            };
-            let called = match called {
-                Called::Small => return Ok(Fetched::Small(self.format(binding))),
-                Called::Answered(answered) => match self.plain_reply(answered, binding) {
-                    Ok(reply) => return Ok(Fetched::Reply(reply)),
-                    Err(answered) => Ok(answered),
-                },
-                Called::Failed(error) => Err(error),
-            };
-            begun = lent.keep().map(|binding| (binding, called));
-        }
         // Large, and made where it stays.
         let calling =
             pin!(self.request_until_done(operation, arguments, response, &sent, small, begun));
@@ -248,34 +290,57 @@ impl ObjectRef {
                 pin!(self.request_until_done(operation, arguments, response, &sent, small, None));
             return self.within_limit(&sent, calling).await.map(drop);
         }
-        let calling = pin!(self.request_one_way_until_sent(operation, arguments, &sent));
+        let joined = self.sync_scope() == SyncScope::None;
+        // Most calls are no more than this, and should not pay for what others need.
+        let mut begun = None;
+        if self.round_trip_timeout().is_none() {
+            // Nothing here need ever be waited for, and others want to run too.
+            tokio::task::coop::consume_budget().await;
+            if let Some(lent) = self.bound()?
+                && let Some((_, remote)) = lent.get().and_then(Binding::remote)
+                && remote.connection.has_room()
+            {
+                let request = (&remote.requests, operation, arguments);
+                let called = match remote.connection.send_one_way(request, &sent, joined) {
+                    Ok(None) => return Ok(()),
+                    Ok(Some(ticket)) => remote.connection.is_away(ticket).await,
+                    Err(error) => Err(error),
+                };
+                begun = lent.keep().map(|binding| (binding, called));
+            }
+        }
+        let calling =
+            pin!(self.request_one_way_until_sent(operation, arguments, &sent, joined, begun));
         self.within_limit(&sent, calling).await
     }
 
+    /// `begun`: what has become of it until now, if it has begun.
     async fn request_one_way_until_sent(
         &self,
         operation: &str,
         arguments: &dyn EncodeArguments,
         sent: &AtomicBool,
+        joined: bool,
+        mut begun: Option<(Arc<Binding>, Result<(), CallError>)>,
     ) -> Result<(), SystemException> {
         let mut detours = Detours::default();
         loop {
-            let binding = self.binding().await?;
-            let called = match &binding.target {
-                Target::Remote(remote) => remote
-                    .connection
-                    .call_one_way(
-                        &remote.requests,
-                        operation,
-                        arguments,
-                        sent,
-                        self.sync_scope() == SyncScope::None,
-                    )
-                    .await
-                    .map(|()| None),
-                Target::Local => {
-                    let orb = self.orb().inner();
-                    call_local(orb, &binding, operation, arguments, false, sent).await
+            let (binding, called) = match begun.take() {
+                Some((binding, called)) => (binding, called.map(|()| None)),
+                None => {
+                    let binding = self.binding().await?;
+                    let called = match &binding.target {
+                        Target::Remote(remote) => {
+                            let request = (&remote.requests, operation, arguments);
+                            let called = remote.connection.call_one_way(request, sent, joined);
+                            called.await.map(|()| None)
+                        }
+                        Target::Local => {
+                            let orb = self.orb().inner();
+                            call_local(orb, &binding, operation, arguments, false, sent).await
+                        }
+                    };
+                    (binding, called)
                 }
             };
             sent.store(false, Ordering::Relaxed);

@@ -18,21 +18,23 @@ pub(crate) use locate::locate;
 
 pub use scope::SyncScope;
 
-use call::{Exchanged, Fetched};
+use call::{Begun, Exchanged, Fetched};
 use reply::Reply;
 use values::{ByValues, Near};
 
 use crate::blocking;
 use crate::object::ObjectRef;
 use crate::signature::{GiveAll, Parameters, Results, Returned};
-use crate::wire::{CallError, EncodeArguments};
+use crate::wire::{CallError, Called, EncodeArguments};
+use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, Ordering};
 use zorb_cdr::{
     BigEndian, ByteOrder, Encode, EncodeError, Encoder, Endian, LittleEndian, NativeEndian,
     WireFormat,
 };
 use zorb_giop::{
-    CompletionStatus, Fault, OperationError, SmallReply, SystemException, SystemExceptionKind,
+    CompletionStatus, Fault, OperationError, ReplyStatus, SmallReply, SystemException,
+    SystemExceptionKind,
 };
 
 /// Forwards that one call follows. Servers that send a client in circles exist.
@@ -90,6 +92,47 @@ impl<A: Encode + Sync> EncodeArguments for Encoding<'_, A> {
     }
 }
 
+/// Sends a request, waits, and decodes the result, in the very future that it is written in: a future of its own would be
+/// entered and left once more for each poll of a call.
+macro_rules! two_way {
+    ($object:expr, $results:ty, $error:ty, $operation:expr, $arguments:expr) => {{
+        let (object, operation): (&ObjectRef, &str) = ($object, $operation);
+        let arguments: &dyn EncodeArguments = $arguments;
+        zorb_giop::probe!(Initialised);
+        let mut small = SmallReply::new();
+        let mut begun = None;
+        if let Some(exchanged) = object.exchange_if(operation, arguments, &mut small) {
+            match exchanged {
+                Exchanged::Small(format) => {
+                    return object.end_small::<$results, $error>(&small, format);
+                }
+                Exchanged::Reply(reply) => return object.end::<$results, $error>(Ok(reply)),
+                Exchanged::Begun(so_far) => begun = Some(so_far),
+            }
+        } else if let Some(lent) = object.usual() {
+            let called = {
+                let mut begun = None;
+                let (lent, small) = (&lent, &mut small);
+                poll_fn(|cx| object.poll_usual(lent, operation, arguments, &mut begun, small, cx))
+                    .await
+            };
+            if let Some(Called::Small) = called {
+                // There is nothing in it to be dropped, of which rustc does not know.
+                core::mem::forget(called);
+                let format = object.format_of(&lent);
+                return object.end_small::<$results, $error>(&small, format);
+            }
+            match object.end_usual(called, lent) {
+                Ok(reply) => return object.end::<$results, $error>(Ok(reply)),
+                Err(so_far) => begun = so_far,
+            }
+        }
+        object
+            .unusual::<$results, $error>(operation, arguments, &mut small, begun)
+            .await
+    }};
+}
+
 impl ObjectRef {
     /// Calls an operation and waits for its result. For generated stubs.
     ///
@@ -114,10 +157,11 @@ impl ObjectRef {
         R: Results,
         E: OperationError,
     {
+        // No future within it for the usual way: each costs both ends of every wait.
         async move {
             zorb_giop::probe!(Called);
-            self.two_way::<R, E>(operation, &self.encoding(&arguments))
-                .await
+            let encoding = self.encoding(&arguments);
+            two_way!(self, R, E, operation, &encoding)
         }
     }
 
@@ -147,28 +191,37 @@ impl ObjectRef {
     {
         async move {
             zorb_giop::probe!(Called);
-            let mut values = ByValues::<P, R, A>::new(self.orb(), &arguments);
-            let called = match self.call_near(operation, &mut values) {
-                Near::Away => {
-                    return self
-                        .two_way::<R, E>(operation, &self.encoding(&arguments))
-                        .await;
-                }
-                Near::Over(called) => called,
-                Near::Begun(rest) => rest.await,
-            };
-            match (called, values.into_results()) {
-                (Ok(None), Some(results)) => R::settle(results, self.orb()).map_err(|error| {
-                    E::from(
-                        Fault::of_result(error)
-                            .raise(CompletionStatus::Yes)
-                            .received(),
-                    )
-                }),
-                (called, _) => {
-                    self.end::<R, E>(called.and_then(|reply| reply.ok_or_else(internal)))
+            if self.may_be_near() {
+                let mut values = ByValues::<P, R, A>::new(self.orb(), &arguments);
+                let called = match self.call_near(operation, &mut values) {
+                    Near::Away => None,
+                    Near::Over(called) => Some(called),
+                    Near::Begun(rest) => Some(rest.await),
+                };
+                if let Some(called) = called {
+                    return self.settle::<R, E>(called, values.into_results());
                 }
             }
+            let encoding = self.encoding(&arguments);
+            two_way!(self, R, E, operation, &encoding)
+        }
+    }
+
+    /// What came of a call by values.
+    fn settle<R: Returned, E: OperationError>(
+        &self,
+        called: Result<Option<Reply>, SystemException>,
+        results: Option<R::Values>,
+    ) -> Result<R::Values, E> {
+        match (called, results) {
+            (Ok(None), Some(results)) => R::settle(results, self.orb()).map_err(|error| {
+                E::from(
+                    Fault::of_result(error)
+                        .raise(CompletionStatus::Yes)
+                        .received(),
+                )
+            }),
+            (called, _) => self.end::<R, E>(called.and_then(|reply| reply.ok_or_else(internal))),
         }
     }
 
@@ -180,28 +233,16 @@ impl ObjectRef {
         }
     }
 
-    /// Sends a request, waits, and decodes the result.
-    #[inline]
-    async fn two_way<R: Results, E: OperationError>(
+    /// Any call but a usual one, whose reply may be in `small` then.
+    async fn unusual<R: Results, E: OperationError>(
         &self,
         operation: &str,
         arguments: &dyn EncodeArguments,
+        small: &mut SmallReply,
+        begun: Option<Begun>,
     ) -> Result<R::Values, E> {
-        zorb_giop::probe!(Initialised);
-        let mut small = SmallReply::new();
-        let exchanged = match blocking::may_block_for_ever() && self.round_trip_timeout().is_none()
-        {
-            true => self.exchange(operation, arguments, &mut small),
-            false => Exchanged::Not,
-        };
-        let begun = match exchanged {
-            Exchanged::Small(format) => return self.end_small::<R, E>(&small, format),
-            Exchanged::Reply(reply) => return self.end::<R, E>(Ok(reply)),
-            Exchanged::Not => None,
-            Exchanged::Begun(begun) => Some(begun),
-        };
-        match self.request(operation, arguments, &mut small, begun).await {
-            Ok(Fetched::Small(format)) => self.end_small::<R, E>(&small, format),
+        match self.request(operation, arguments, small, begun).await {
+            Ok(Fetched::Small(format)) => self.end_small::<R, E>(small, format),
             Ok(Fetched::Reply(reply)) => self.end::<R, E>(Ok(reply)),
             Err(exception) => self.end::<R, E>(Err(exception)),
         }
@@ -215,6 +256,12 @@ impl ObjectRef {
         format: WireFormat,
     ) -> Result<R::Values, E> {
         zorb_giop::probe!(Matched);
+        if reply.status() == ReplyStatus::NoException
+            && let Some(nothing) = R::nothing()
+        {
+            zorb_giop::probe!(Returned);
+            return Ok(nothing);
+        }
         let result = match reply.endian() {
             Endian::Big => self.small_result::<BigEndian, R, E>(reply, format),
             Endian::Little => self.small_result::<LittleEndian, R, E>(reply, format),

@@ -11,7 +11,7 @@ use zorb_giop::{ResponseFlags, Version};
 #[non_exhaustive]
 pub enum SyncScope {
     /// When it is queued (SYNC_NONE). Small ones are joined, so that many of them leave by one system call: when
-    /// 16 KiB or 64 messages wait, or with the next call of another scope, or after a millisecond or two. At most 1 MiB
+    /// 16 KiB wait, or with the next call of another scope, or after a millisecond or two. At most 1 MiB
     /// waits; then the caller does. Nobody is told of those that are lost with the connection, and those that still wait
     /// when the program ends without [`Orb::shutdown`](crate::Orb::shutdown) are lost too.
     None,

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use zorb_cdr::{
     Array, BoundedOctets, ByteOrder, Codec, Decode, DecodeError, Decoder, Number, OctetsRef,
 };
-use zorb_poa::{Numbers, Recycled, RecycledText};
+use zorb_giop::SystemException;
+use zorb_poa::{Numbers, Receipt, Recycled, RecycledText, Request};
 
 /// One parameter of a servant's method. Those that implement it are names only, of which there are no values.
 pub trait Parameter {
@@ -316,6 +317,33 @@ pub trait Parameters: Sized {
     fn decode<'m, O: ByteOrder>(
         decoder: &mut Decoder<'m, O>,
     ) -> Result<Self::Decoded<'m>, DecodeError>;
+
+    /// What an upcall keeps of its request: all of it, or how it is answered if there is nothing to read.
+    type Kept: Send + 'static;
+
+    /// Keeps it. Nothing if there is no request.
+    fn keep(request: &mut Option<Request>) -> Option<Self::Kept>;
+
+    /// Reads them from what was kept, and how the request is answered.
+    ///
+    /// # Errors
+    /// As [`Request::arguments`].
+    fn read(kept: &Self::Kept) -> (Receipt, Result<Self::Decoded<'_>, SystemException>);
+}
+
+/// How a request is answered that has nothing to read.
+#[inline(always)]
+pub(super) fn nothing_kept(request: &Option<Request>) -> Option<Receipt> {
+    request.as_ref().map(Request::receipt)
+}
+
+/// The arguments of a request that is kept.
+#[inline(always)]
+pub(super) fn read<P: Parameters>(
+    request: &Request,
+) -> (Receipt, Result<P::Decoded<'_>, SystemException>) {
+    let arguments = request.arguments::<Arguments<'_, P>>();
+    (request.receipt(), arguments.map(|arguments| arguments.0))
 }
 
 /// Arguments on their way into the servant's method.

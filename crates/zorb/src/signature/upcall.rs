@@ -1,11 +1,11 @@
 //! From a request to the servant's method, and from what that gives back to the reply.
 
-use super::parameters::{Arguments, Given, Parameter, Parameters};
+use super::parameters::{Given, Parameter, Parameters, nothing_kept, read};
 use super::results::{Results, Written};
 use core::any::TypeId;
 use std::sync::Arc;
 use zorb_cdr::{ByteOrder, DecodeError, Decoder};
-use zorb_giop::OperationError;
+use zorb_giop::{OperationError, SystemException};
 use zorb_poa::{Finished, Incoming, Receipt, Request, Upcall};
 
 /// A method of a servant `S`, with parameters `P`, that gives back `R` or ends with `E`: every `async fn` of a trait of
@@ -20,12 +20,12 @@ pub trait Method<'a, S, P: Parameters, R: Results, E> {
 
 /// What an upcall begins with, and owns.
 enum Source<P: Parameters> {
-    Message(Request),
+    Message(P::Kept),
     Values(Receipt, P::Owned),
 }
 
 /// An upcall of `method`: reads the arguments, calls, writes the reply. It owns servant and request, and the arguments
-/// are borrowed from that. Nothing of it runs before it is polled.
+/// are borrowed from that. Nothing of it runs before it is polled, which is done here if the call says so.
 ///
 /// A call by values has nothing to read and to write; its values have to be those that `P` says.
 pub fn upcall<P, R, E, S, M>(servant: &Arc<S>, call: Incoming<'_>, method: M) -> Upcall
@@ -36,8 +36,20 @@ where
     S: Send + Sync + 'static,
     M: for<'a> Method<'a, S, P, R, E> + Send + 'static,
 {
-    let mut source = match call {
-        Incoming::Message(request) => Source::<P>::Message(request),
+    let source = match call {
+        Incoming::Now(request) => {
+            return match P::keep(request) {
+                Some(kept) => {
+                    let (servant, source) = (Arc::clone(servant), Source::<P>::Message(kept));
+                    Upcall::now(|| serving::<P, R, E, S, M>(servant, source, method))
+                }
+                None => Upcall::untyped(),
+            };
+        }
+        Incoming::Message(request) => match P::keep(request) {
+            Some(kept) => Source::<P>::Message(kept),
+            None => return Upcall::untyped(),
+        },
         // Looked at before the servant is called: there is no way back from there.
         Incoming::Typed(call) if call.results != TypeId::of::<R::Values>() => {
             return Upcall::untyped();
@@ -50,12 +62,38 @@ where
             }
         }
     };
-    let servant = Arc::clone(servant);
-    Upcall::new(async move {
+    Upcall::new(serving::<P, R, E, S, M>(
+        Arc::clone(servant),
+        source,
+        method,
+    ))
+}
+
+/// The future of an upcall.
+#[inline(always)]
+#[expect(
+    clippy::manual_async_fn,
+    reason = "it says that the future is `Send`, so that rustc need not find out for each method"
+)]
+fn serving<P, R, E, S, M>(
+    servant: Arc<S>,
+    mut source: Source<P>,
+    method: M,
+) -> impl Future<Output = Finished<R::Values>> + Send + 'static
+where
+    P: Parameters + 'static,
+    R: Results + 'static,
+    E: OperationError + 'static,
+    S: Send + Sync + 'static,
+    M: for<'a> Method<'a, S, P, R, E> + Send + 'static,
+{
+    async move {
         let (receipt, mut arguments) = match &mut source {
-            Source::Message(request) => match request.arguments::<Arguments<'_, P>>() {
-                Ok(arguments) => (request.receipt(), Given::Read(arguments.0)),
-                Err(error) => return Finished::Outcome(request.system_exception(&error)),
+            Source::Message(kept) => match P::read(kept) {
+                (receipt, Ok(arguments)) => (receipt, Given::Read(arguments)),
+                (receipt, Err(error)) => {
+                    return Finished::Outcome(receipt.system_exception(&error));
+                }
             },
             Source::Values(receipt, arguments) => (*receipt, Given::Owned(arguments)),
         };
@@ -65,7 +103,38 @@ where
             Ok(values) => Finished::Outcome(receipt.reply(&Written::<R>(&values))),
             Err(error) => Finished::Outcome(receipt.exception(&error)),
         }
-    })
+    }
+}
+
+/// What is kept of a request for such parameters.
+macro_rules! kept {
+    () => {
+        type Kept = Receipt;
+
+        #[inline(always)]
+        fn keep(request: &mut Option<Request>) -> Option<Receipt> {
+            nothing_kept(request)
+        }
+
+        #[inline(always)]
+        fn read(kept: &Receipt) -> (Receipt, Result<(), SystemException>) {
+            zorb_giop::probe!(Demarshalled);
+            (*kept, Ok(()))
+        }
+    };
+    ($($p:ident)+) => {
+        type Kept = Request;
+
+        #[inline(always)]
+        fn keep(request: &mut Option<Request>) -> Option<Request> {
+            request.take()
+        }
+
+        #[inline(always)]
+        fn read(kept: &Request) -> (Receipt, Result<Self::Decoded<'_>, SystemException>) {
+            read::<Self>(kept)
+        }
+    };
 }
 
 macro_rules! method {
@@ -81,6 +150,8 @@ macro_rules! method {
                 let _ = &decoder;
                 Ok(($($p::decode(decoder)?,)*))
             }
+
+            kept!($($p)*);
         }
 
         impl<'a, Servant, R1, Error, Calling, Function, $($p: Parameter),*>

@@ -3,12 +3,14 @@
 //! - here: its state, what is told when it ends, and what becomes of a message;
 //! - `calls`: the calls;
 //! - `lone`: the usual one, in one piece;
+//! - `one_way`: those that have no reply;
 //! - `reading`: who reads, within its poll or blocking;
 //! - `driver`: the task that looks after it.
 
 mod calls;
 mod driver;
 mod lone;
+mod one_way;
 mod reading;
 
 pub(crate) use calls::{Called, Started, refused_by_omniorb};
@@ -20,7 +22,7 @@ use super::profile::OmniOrb;
 use super::right::Right;
 use super::waiting::{Busy, Waiting};
 use core::fmt;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use core::task::Waker;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Wake;
@@ -109,6 +111,8 @@ struct Mine {
 
 struct State {
     table: RequestTable<Waiter>,
+    /// One-way requests that are being made and sent.
+    one_ways: usize,
     /// Replies in the table: so many who wait are about to run.
     untaken: usize,
     /// Set by [`ClientConnection::set_end`] only.
@@ -126,6 +130,8 @@ struct State {
 /// one call to the next, so that a caller that finds it there has nothing to ask of it.
 struct Ear {
     state: Mutex<State>,
+    /// Whether a caller has been woken and has not run yet: something has come for it, as a rule its reply. Only a hint.
+    told: AtomicBool,
     driver: Arc<Bell>,
 }
 
@@ -147,7 +153,10 @@ impl Wake for Ear {
         let leader = leader.and_then(|id| state.table.get_mut(id)?.waker.take());
         drop(state);
         match leader {
-            Some(waker) => waker.wake(),
+            Some(waker) => {
+                self.told.store(true, Ordering::Relaxed);
+                waker.wake();
+            }
             None => self.driver.ring(),
         }
     }
@@ -160,6 +169,9 @@ pub(crate) struct ClientConnection {
     reading: Right<Reading>,
     /// Whether the reactor looks away, so that nobody is woken: see [`look_after`](Self::look_after).
     unwatched: AtomicBool,
+    /// The id of the next call that is [made in one piece](lone): of those, none is in the table. Told by who has the right
+    /// to read, and what there is none of yet by who has the state.
+    lone: AtomicU32,
     /// The ear, as what the reactor wakes.
     listener: Waker,
     wait: WaitPolicy,
@@ -172,6 +184,8 @@ pub(crate) struct ClientConnection {
     announced: AtomicBool,
     omniorb: OmniOrb,
     spoke_1_2: AtomicBool,
+    /// Ids of requests that have no reply.
+    unanswered: AtomicU32,
 }
 
 impl ClientConnection {
@@ -187,11 +201,13 @@ impl ClientConnection {
         let ear = Arc::new(Ear {
             state: Mutex::new(State {
                 table: RequestTable::new(true, MAX_IN_FLIGHT),
+                one_ways: 0,
                 untaken: 0,
                 end: None,
                 armed: false,
                 leader: None,
             }),
+            told: AtomicBool::new(false),
             driver: Arc::clone(&driver),
         });
         let reading = Reading {
@@ -202,6 +218,7 @@ impl ClientConnection {
             link,
             reading: Right::new(reading, Waker::from(driver)),
             unwatched: AtomicBool::new(false),
+            lone: AtomicU32::new(lone::NONE),
             listener: Waker::from(Arc::clone(&ear)),
             ear,
             wait: how.wait,
@@ -216,6 +233,7 @@ impl ClientConnection {
                 .collect(),
             omniorb: how.omniorb,
             spoke_1_2: AtomicBool::new(false),
+            unanswered: AtomicU32::new(0),
         }
     }
 

@@ -1,6 +1,6 @@
 //! One connection's two directions: octets to messages in, messages to octets out.
 
-use super::outbound::{Flush, Outbound, Ticket};
+use super::outbound::{Flush, Joined, Outbound, Ticket};
 use super::trace;
 use super::waiting::{Tried, Waiting};
 use bytes::BytesMut;
@@ -20,7 +20,7 @@ use zorb_transport::{Connection, Endpoint};
 
 /// Messages after which a driver lets others have a turn: a few hundred microseconds of our own
 /// work.
-const MESSAGES_PER_TURN: usize = 256;
+pub(crate) const MESSAGES_PER_TURN: usize = 256;
 /// Reads after which it does so: large messages take many.
 pub(crate) const READS_PER_TURN: usize = 16;
 
@@ -211,13 +211,30 @@ impl Link {
 
     /// Queues a message that may leave together with others: when enough of them wait, with the
     /// next that is sent, or when the driver finds it time.
-    pub(crate) fn join(&self, message: Gather) {
-        self.queue(message);
-        if self.outbound.joins_more() {
-            return;
+    #[inline]
+    pub(crate) fn join(&self, message: &[u8]) -> Joined {
+        let joined = match trace::is_on() {
+            true => Joined::Alone,
+            false => self.outbound.join(message),
+        };
+        if joined == Joined::Enough {
+            self.write_enough();
         }
+        joined
+    }
+
+    /// The same of a message that has to be queued [by itself](Joined::Alone).
+    #[cold]
+    pub(crate) fn join_alone(&self, message: Gather) {
+        self.queue(message);
+        if self.outbound.joins_more() == Joined::Enough {
+            self.write_enough();
+        }
+    }
+
+    fn write_enough(&self) {
         // A failure is the driver's business.
-        let _ = self.outbound.flush(&*self.stream);
+        let _ = self.outbound.flush_enough(&*self.stream);
     }
 
     /// For the driver: writes what has been joined.
@@ -288,7 +305,7 @@ impl Link {
     /// For the driver of a server's connection: finishes writes that were blocked, reads, and
     /// hands every message to `handle`, until the connection ends. `may_handle` is asked before
     /// each message, and sees to being woken when it says no. `may_try` is asked before it sleeps
-    /// behind messages: whether to try for more first. `serve_lone` may take a message in `reader` that is alone there, and
+    /// behind messages: whether to try for more first. `serve_front` may take the message at the front of `reader`, and
     /// says whether it has; both it and `handle` get `state`.
     #[expect(
         clippy::too_many_arguments,
@@ -302,7 +319,7 @@ impl Link {
         may_handle: impl Fn(&mut Context<'_>) -> bool,
         mut may_try: impl FnMut(&mut Waiting) -> bool,
         state: &mut S,
-        mut serve_lone: impl FnMut(&mut S, &mut Reader) -> bool,
+        mut serve_front: impl FnMut(&mut S, &mut Reader) -> bool,
         mut handle: impl FnMut(&mut S, Message, Behind) -> Handled,
     ) -> Poll<End> {
         if let Err(end) = self.unblock(cx) {
@@ -312,12 +329,13 @@ impl Link {
         for _ in 0..READS_PER_TURN {
             let (before, said) = (messages, self.outbound.written_octets());
             let reader = &mut reading.reader;
-            let is_free = may_handle(cx);
+            let mut is_free = may_handle(cx);
+            while is_free && messages < MESSAGES_PER_TURN && serve_front(state, reader) {
+                messages += 1;
+                is_free = reader.is_idle() || may_handle(cx);
+            }
             let taken = if is_free && reader.is_idle() {
                 // Whoever has just been woken has read nothing yet.
-                Ok(Taken::All)
-            } else if is_free && serve_lone(state, reader) {
-                messages += 1;
                 Ok(Taken::All)
             } else {
                 self.take(

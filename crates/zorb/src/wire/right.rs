@@ -37,6 +37,11 @@ impl<T> Right<T> {
         }
     }
 
+    /// Whether nobody has it at the moment: a hint for who would do something in vain otherwise, and asks for nothing.
+    pub(crate) fn is_free(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == FREE
+    }
+
     /// The right, or nothing when somebody has it, who will look again then.
     pub(crate) fn claim(&self) -> Option<Held<'_, T>> {
         let mut state = FREE;

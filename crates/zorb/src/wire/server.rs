@@ -201,7 +201,7 @@ impl ServerConnection {
                     alone
                 },
                 &mut known,
-                |known, reader| self.serve_lone(known, reader),
+                |known, reader| self.serve_front(known, reader),
                 |known, message, behind| self.handle(known, message, behind),
             );
             if served.is_pending()

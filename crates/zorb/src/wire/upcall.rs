@@ -65,6 +65,10 @@ pub(crate) fn run_in_place(
     let mut begun = Begun::Over(Outcome::Silent);
     let entered = enter(orb, || {
         let mut upcall = start();
+        if upcall.has_been_polled() {
+            begun = Begun::Waits(upcall);
+            return;
+        }
         begun = match Pin::new(&mut upcall).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(outcome) => Begun::Over(outcome),
             Poll::Pending => Begun::Waits(upcall),

@@ -3,7 +3,7 @@
 use crate::model;
 use crate::right::{Held, Right};
 use crate::sync::Ordering;
-use loom::sync::atomic::AtomicUsize;
+use loom::sync::atomic::{AtomicBool, AtomicUsize};
 use loom::sync::{Arc, Mutex, Notify};
 use loom::thread;
 use std::task::Waker;
@@ -14,6 +14,10 @@ struct Reads {
     right: Right<()>,
     socket: Mutex<Socket>,
     state: Mutex<State>,
+    /// Whether the reactor looks away.
+    unwatched: AtomicBool,
+    /// Whether a caller has been woken by the reactor, and has not run since.
+    told: AtomicBool,
     bells: [Notify; 2],
 }
 
@@ -83,6 +87,8 @@ impl Reads {
             right: Right::new((), Waker::noop().clone()),
             socket: Mutex::default(),
             state: Mutex::default(),
+            unwatched: AtomicBool::new(false),
+            told: AtomicBool::new(false),
             bells: [Notify::new(), Notify::new()],
         }
     }
@@ -107,14 +113,73 @@ impl Reads {
         let leader = leader.filter(|me| std::mem::take(&mut state.callers[*me].waits));
         drop(state);
         match leader {
-            Some(leader) => self.bells[leader].notify(),
+            Some(leader) => {
+                self.told.store(true, Ordering::Relaxed);
+                self.bells[leader].notify();
+            }
             // It runs some time, which may be now.
             None => self.read(),
         }
     }
 
+    /// `Call::claim_told`.
+    fn claim_told(&self) -> Option<Held<'_, ()>> {
+        if !self.told.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.told.store(false, Ordering::Relaxed);
+        self.right.claim()
+    }
+
+    /// One poll of a caller that the reactor has woken, and that has announced nothing: it reads, and if there is nothing
+    /// but its reply it has that and no more to do than to have the reactor listen again. Whether that was so.
+    fn hear_told(&self, me: usize) -> bool {
+        let arrived = std::mem::take(&mut self.socket.lock().unwrap().arrived);
+        if arrived.is_empty() {
+            // It has been asked in vain, and listens. Nobody relies on it.
+            self.listens();
+            return false;
+        }
+        if arrived != [me] {
+            for whose in arrived {
+                let mut state = self.state.lock().unwrap();
+                state.complete(whose);
+                if std::mem::take(&mut state.callers[whose].waits) && whose != me {
+                    drop(state);
+                    self.bells[whose].notify();
+                }
+            }
+            return false;
+        }
+        // `listen_behind`.
+        {
+            let mut state = self.state.lock().unwrap();
+            state.complete(me);
+            if state.end {
+                return true;
+            }
+            assert!(state.arm(None));
+        }
+        if !self.listens() {
+            // The driver, which asks for the right that is held, and is heard when it is given back.
+            self.read();
+        }
+        true
+    }
+
     /// One poll of a caller: whether it has its reply.
     fn poll(&self, me: usize) -> bool {
+        if let Some(mut right) = self.claim_told() {
+            let is_over = right.with(|()| self.hear_told(me));
+            if !is_over {
+                self.read_by(right, Some(me), false);
+                return self.is_answered(me);
+            }
+            if let Some(again) = right.give_back() {
+                self.read_by(again, None, false);
+            }
+            return true;
+        }
         let armed = {
             let mut state = self.state.lock().unwrap();
             if state.callers[me].has {
@@ -207,6 +272,7 @@ impl Reads {
 
     /// Has the reactor listen, unless there is something to read.
     fn listens(&self) -> bool {
+        self.unwatched.store(false, Ordering::Release);
         let mut socket = self.socket.lock().unwrap();
         socket.listens = socket.arrived.is_empty();
         socket.listens
@@ -263,6 +329,67 @@ impl Reads {
         self.call(me);
     }
 
+    /// A call that blocks its thread and is in no table as long as nobody else reads: whether it was made, which it is not
+    /// when the connection has ended, or when somebody has the right.
+    fn exchange_alone(&self, me: usize) -> bool {
+        if !self.right.is_free() {
+            return false;
+        }
+        let Some(mut right) = self.right.claim() else {
+            return false;
+        };
+        let others = right.with(|()| {
+            if self.state.lock().unwrap().end {
+                return None;
+            }
+            let others = !self.unwatched.load(Ordering::Relaxed) && {
+                let mut state = self.state.lock().unwrap();
+                state.armed = false;
+                // The other one, if it has sent its request.
+                state.callers[1 - me].calls
+            };
+            self.arrive(me);
+            self.unwatched.store(true, Ordering::Release);
+            self.lead(me);
+            Some(others)
+        });
+        let Some(others) = others else {
+            drop(right);
+            return false;
+        };
+        assert!(!self.state.lock().unwrap().end, "it was under way");
+        let mut looks = others;
+        while let Some(again) = right.give_back() {
+            right = again;
+            looks = true;
+        }
+        if looks {
+            self.pass_on(me);
+        }
+        true
+    }
+
+    /// Somebody who has its reply sees to the other one.
+    fn pass_on(&self, me: usize) {
+        let waits = self.state.lock().unwrap().callers[1 - me].waits;
+        if waits {
+            // The driver.
+            self.read();
+        }
+    }
+
+    /// `ClientConnection::retire`: an end, if nobody waits for anything.
+    fn retire(&self) {
+        let Some(right) = self.right.claim() else {
+            return;
+        };
+        {
+            let mut state = self.state.lock().unwrap();
+            state.end = state.callers.iter().all(|caller| !caller.calls);
+        }
+        drop(right);
+    }
+
     /// A call that blocks its thread, if nobody reads when it begins.
     fn exchange(&self, me: usize) {
         self.state.lock().unwrap().callers[me].calls = true;
@@ -280,20 +407,17 @@ impl Reads {
             right.with(|()| self.lead(me));
             held = right.give_back();
         }
-        let others = {
+        {
             let mut state = self.state.lock().unwrap();
             state.armed = false;
             state.complete(me);
-            state.callers[1 - me].waits
-        };
-        if others {
-            // The driver.
-            self.read();
         }
+        self.pass_on(me);
     }
 
     /// Reads for everybody, while the reactor looks away.
     fn lead(&self, me: usize) {
+        self.unwatched.store(true, Ordering::Release);
         let arrived = {
             let mut socket = self.socket.lock().unwrap();
             socket.listens = false;
@@ -405,6 +529,44 @@ fn a_caller_that_sleeps_from_its_beginning_is_woken_although_another_one_blocks_
         };
         reads.call_at_once(0);
         other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_caller_that_blocks_and_is_in_no_table_leaves_nobody_waiting() {
+    // Whether the reactor listens at first, as after an async call, or looks away, as after one that blocks.
+    for listens in [true, false] {
+        model(3, move || {
+            let reads = Arc::new(Reads::new());
+            match listens {
+                true => reads.read(),
+                false => assert!(reads.exchange_alone(1)),
+            }
+            let other = {
+                let reads = Arc::clone(&reads);
+                thread::spawn(move || {
+                    if !reads.exchange_alone(1) {
+                        reads.exchange(1);
+                    }
+                })
+            };
+            reads.call_at_once(0);
+            other.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_connection_is_not_given_up_under_a_caller_that_blocks_and_is_in_no_table() {
+    model(3, || {
+        let reads = Arc::new(Reads::new());
+        let idle = {
+            let reads = Arc::clone(&reads);
+            thread::spawn(move || reads.retire())
+        };
+        // It looks for itself whether that happens.
+        reads.exchange_alone(0);
+        idle.join().unwrap();
     });
 }
 

@@ -2,7 +2,7 @@
 
 use crate::mock::{Acts, Mock};
 use crate::model;
-use crate::outbound::{Outbound, Ticket};
+use crate::outbound::{Joined, Outbound, Ticket};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 use bytes::Bytes;
 use core::task::{Context, Poll, Waker};
@@ -276,8 +276,7 @@ fn messages_that_wait_for_company_are_all_written_whoever_does_it() {
         let driver = writes.drive();
         let join = |writes: &Writes, message| {
             // `Link::join`.
-            writes.outbound.submit(octets(message));
-            assert!(writes.outbound.joins_more());
+            assert_eq!(writes.outbound.join(&[message, message]), Joined::Waits);
         };
         let other = {
             let writes = Arc::clone(&writes);

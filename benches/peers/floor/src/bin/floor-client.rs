@@ -156,9 +156,14 @@ fn measure(options: &Options, kind: Kind, octets: usize) -> io::Result<Vec<Measu
         sync: message(Kind::Sync, 0),
     };
     if options.way.is_async() {
-        let runtime = asynchronous::runtime(options.way != Way::TokioCurrent, None)?;
+        let runtime = asynchronous::runtime(options.way.is_multi(), None)?;
         let working = on_tokio(options.clone(), work());
         let measured = match options.way {
+            Way::TokioDedicated => {
+                let working = runtime.spawn(working);
+                let thread = std::thread::spawn(move || runtime.block_on(working));
+                thread.join().map_err(|_| gone())???
+            }
             Way::TokioMulti => runtime.block_on(async { tokio::spawn(working).await? })?,
             _ => runtime.block_on(working)?,
         };

@@ -96,8 +96,14 @@ async fn on_tokio(options: Options) -> io::Result<()> {
 fn main() -> io::Result<()> {
     let options = Options::parse();
     if options.way.is_async() {
-        let multi = options.way != Way::TokioCurrent;
-        asynchronous::runtime(multi, options.threads)?.block_on(on_tokio(options))
+        let runtime = asynchronous::runtime(options.way.is_multi(), options.threads)?;
+        if options.way != Way::TokioDedicated {
+            return runtime.block_on(on_tokio(options));
+        }
+        let thread = std::thread::spawn(move || runtime.block_on(on_tokio(options)));
+        thread
+            .join()
+            .map_err(|_| io::Error::other("the thread panicked"))?
     } else {
         blocking(&options)
     }

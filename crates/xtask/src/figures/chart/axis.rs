@@ -3,8 +3,8 @@
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
-/// Up to where shares that were rounded one by one come to together, in per cent, and are still no more than the whole.
-const WHOLE: f64 = 102.0;
+/// Up to what medians of shares, each for itself, come together, in per cent, and are still parts of one whole.
+const WHOLE: f64 = 110.0;
 
 /// How values become places.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +56,7 @@ impl Axis {
     }
 
     /// Whether it shows parts of a hundred.
-    fn is_of_a_whole(&self) -> bool {
+    pub(crate) fn is_of_a_whole(&self) -> bool {
         self.name.contains("(%)")
     }
 
@@ -353,7 +353,7 @@ mod tests {
     fn an_axis_of_a_whole_ends_there() {
         let span = Axis::linear("share (%)").covering([100.0, 12.0], Side::Up);
         assert_eq!((span.low, span.high), (0.0, 100.0));
-        // A little more is what rounding made of it.
+        // A little more is what medians made of it.
         let span = Axis::linear("share (%)").covering([100.7], Side::Up);
         assert_eq!((span.low, span.high), (0.0, 100.7));
         // What is above all the same is shown.

@@ -1,5 +1,6 @@
 //! The layout of a picture: a title, panels in rows, the legend below them, and what it was measured on.
 
+use crate::figures::chart::axis::Scale;
 use crate::figures::chart::axis::Side;
 use crate::figures::chart::legend::{self, Place};
 use crate::figures::chart::style::{self, Style};
@@ -16,14 +17,19 @@ use plotters::style::{Color, FontDesc, FontFamily, FontStyle, IntoTextStyle, Tex
 pub(crate) const FONT: &str = "sans-serif";
 
 const TITLE: u32 = 34;
+/// Sizes of a title: as large as there is room for.
+const LARGEST_TITLE: u32 = 17;
+const SMALLEST_TITLE: u32 = 11;
 const PANEL_HEIGHT: u32 = 360;
 /// A panel alone, and one beside another.
 const PANEL_WIDTHS: [u32; 2] = [800, 580];
+/// One of several below each other.
+const WHOLE_WIDTH: u32 = 1160;
 const LEGEND_ROW: u32 = 22;
 const CAPTION_ROW: u32 = 15;
 const MARGIN: u32 = 12;
-/// A piece of line in front of a name in the legend, and what is between.
-const SAMPLE: u32 = 38;
+/// A piece of line in front of a name in the legend, long enough for the longest dash, and what is between.
+const SAMPLE: u32 = 62;
 const GAP: u32 = 24;
 
 pub(crate) const INK: RGBColor = RGBColor(30, 30, 30);
@@ -48,9 +54,11 @@ pub(crate) struct Layout {
     panel_width: u32,
     /// Of every series.
     looks: Vec<(String, Style)>,
-    entries: Vec<(String, Style, Place)>,
+    /// Of those in the legend: name, look, whether it has a line, and where it is.
+    entries: Vec<(String, Style, bool, Place)>,
     legend_rows: u32,
     notes: Vec<String>,
+    title_size: u32,
 }
 
 impl Layout {
@@ -60,7 +68,11 @@ impl Layout {
     /// The font has not been registered.
     pub(crate) fn of(chart: &Chart, caption: &str, sharpness: u32) -> Result<Self, String> {
         let (rows, columns) = chart.grid();
-        let panel_width = *PANEL_WIDTHS.get(columns - 1).unwrap_or(&PANEL_WIDTHS[1]) * sharpness;
+        let panel_width = match (rows, columns) {
+            (2.., 1) => WHOLE_WIDTH,
+            (_, 1) => PANEL_WIDTHS[0],
+            _ => PANEL_WIDTHS[1],
+        } * sharpness;
         let width = panel_width * u32::try_from(columns).unwrap_or(1);
         let names = chart.names();
         // One alone needs no name of its own: the title and the axes say what it is.
@@ -77,9 +89,18 @@ impl Layout {
         }
         let places = legend::places(&widths, GAP * sharpness, width - 2 * MARGIN * sharpness);
         let legend_rows = places.last().map_or(0, |place| place.row + 1);
-        let characters = (width / sharpness / 6) as usize;
+        let characters = (width / sharpness / 5) as usize;
         let mut notes = legend::wrapped(&signs(chart), characters);
         notes.extend(legend::wrapped(caption, characters));
+        let room = width - 2 * MARGIN * sharpness;
+        let mut title_size = LARGEST_TITLE;
+        while title_size > SMALLEST_TITLE {
+            let size = font(title_size, sharpness, FontStyle::Bold).box_size(&chart.title);
+            if size.map_err(|e| e.to_string())?.0 <= room {
+                break;
+            }
+            title_size -= 1;
+        }
         let looks = names
             .iter()
             .map(|name| (*name).to_owned())
@@ -91,11 +112,14 @@ impl Layout {
             rows,
             panel_width,
             entries: entries
-                .map(|((name, style), place)| ((*name).to_owned(), style, place))
+                .map(|((name, style), place)| {
+                    ((*name).to_owned(), style, !chart.is_dot(name), place)
+                })
                 .collect(),
             looks: looks.collect(),
             legend_rows: u32::try_from(legend_rows).unwrap_or(u32::MAX),
             notes,
+            title_size,
         })
     }
 
@@ -142,24 +166,56 @@ fn signs(chart: &Chart) -> String {
         words.push("line: median of the rounds; band: their quartiles");
     }
     if any(Kind::Lines, |panel| panel.2) {
-        words.push("thin line: 99th percentile");
+        words.push("thin line and small open signs: 99th percentile");
     }
-    let shows = |spread: Spread| chart.panels.iter().any(|p| p.shows_spread_of(&spread));
-    if shows(Spread::Whole(Vec::new())) {
+    let shows = |what: fn(&Spread) -> bool| {
+        let mut panels = chart.panels.iter();
+        panels.any(|panel| what(&panel.spread) && panel.shows_spread())
+    };
+    if shows(|spread| matches!(spread, Spread::Whole(_))) {
         words.push("whisker: quartiles of the whole over the rounds");
     }
-    if shows(Spread::Parts) {
+    if shows(|spread| matches!(spread, Spread::Ends { .. })) {
+        words.push(
+            "medians of the rounds; whiskers: quartiles, on the left of the lowest part, on the right of the whole",
+        );
+    }
+    if shows(|spread| *spread == Spread::Parts) {
         words.push(
             "parts: medians of the rounds; whisker at the upper end of a part: quartiles of that part",
         );
     }
+    let together = together(chart);
+    words.extend(together.as_deref());
     if any(Kind::Bars, |panel| panel.1) {
         words.push("bar: median of the rounds; whisker: their quartiles");
     }
     if any(Kind::Bars, |panel| panel.2) {
         words.push("short line above a bar: 99th percentile");
     }
+    let by_length = |panel: &Panel| panel.kind == Kind::Bars && panel.y.scale != Scale::Linear;
+    if chart.panels.iter().any(by_length) {
+        words.push("on this logarithmic scale a bar's end tells its value, its length does not");
+    }
+    if chart.has_scales() {
+        words.push("panels whose values are far apart have scales of their own");
+    }
+    words.extend(chart.notes.iter().map(String::as_str));
     words.join("; ")
+}
+
+/// What parts of a whole come to, where that is not the whole.
+fn together(chart: &Chart) -> Option<String> {
+    let of_a_whole = chart.panels.iter().filter(|panel| panel.y.is_of_a_whole());
+    let stacks = of_a_whole.filter(|panel| panel.kind == Kind::Stacked);
+    let sums: Vec<f64> = stacks.flat_map(Panel::sums).collect();
+    let least = sums.iter().copied().reduce(f64::min)?.round();
+    let most = sums.iter().copied().reduce(f64::max)?.round();
+    // Or they are not meant to.
+    let are_whole = least >= 90.0;
+    (are_whole && (least, most) != (100.0, 100.0)).then(|| {
+        format!("each median is one for itself, so that parts come to {least} to {most} %")
+    })
 }
 
 /// What a backend said.
@@ -180,7 +236,7 @@ pub(crate) fn draw<B: DrawingBackend>(
     all.fill(&WHITE).map_err(failed)?;
     let k = layout.sharpness;
     let (width, _) = layout.size();
-    let title = font(17, k, FontStyle::Bold)
+    let title = font(layout.title_size, k, FontStyle::Bold)
         .color(&INK)
         .pos(Pos::new(HPos::Center, VPos::Top));
     all.draw_text(&chart.title, &title, (pixels(width / 2), pixels(10 * k)))
@@ -189,9 +245,7 @@ pub(crate) fn draw<B: DrawingBackend>(
     let (_, panels) = head.split_vertically(TITLE * k);
     let places = panels.split_evenly((layout.rows, layout.columns));
     for (panel, place) in chart.panels.iter().zip(&places) {
-        let of_same = |other: &&Panel| other.y == panel.y;
-        let heights = chart.panels.iter().filter(of_same).flat_map(Panel::heights);
-        let up = panel.y.covering(heights, Side::Up);
+        let up = panel.y.covering(chart.heights_beside(panel), Side::Up);
         panel::draw(place, panel, &up, k, &|name| layout.style(name))?;
     }
     below(&rest, layout, chart.panels.first().map(|panel| panel.kind))?;
@@ -205,11 +259,11 @@ fn below<B: DrawingBackend>(
     kind: Option<Kind>,
 ) -> Result<(), String> {
     let k = layout.sharpness;
-    for (name, style, place) in &layout.entries {
+    for (name, style, has_line, place) in &layout.entries {
         let row = u32::try_from(place.row).unwrap_or(0);
         let left = pixels(place.left + MARGIN * k);
         let middle = pixels((row * LEGEND_ROW + LEGEND_ROW / 2) * k);
-        sample(area, *style, kind, (left, middle), k)?;
+        sample(area, *style, (kind, *has_line), (left, middle), k)?;
         let at = (left + pixels(SAMPLE * k), middle);
         let words = text(12, k, INK).pos(Pos::new(HPos::Left, VPos::Center));
         area.draw(&Text::new(name.as_str(), at, words))
@@ -228,7 +282,7 @@ fn below<B: DrawingBackend>(
 fn sample<B: DrawingBackend>(
     area: &DrawingArea<B, Shift>,
     style: Style,
-    kind: Option<Kind>,
+    (kind, has_line): (Option<Kind>, bool),
     (left, middle): (i32, i32),
     k: u32,
 ) -> Result<(), String> {
@@ -241,6 +295,7 @@ fn sample<B: DrawingBackend>(
     let line = style.color.stroke_width(panel::thickness(k));
     let ends = vec![(left, middle), (right, middle)];
     match style.dash {
+        _ if !has_line => Ok(()),
         None => area.draw(&PathElement::new(ends, line)),
         Some((dash, gap)) => area.draw(&DashedPathElement::new(ends, dash * k, gap * k, line)),
     }

@@ -88,11 +88,7 @@ mod tests {
         );
         let axes = ("operation", Axis::linear("time (ns)"));
         let bars = Panel::bars(&data, "b", "bars", axes, Kind::Bars);
-        Chart {
-            file: "a".to_owned(),
-            title: "a picture".to_owned(),
-            panels: lines.into_iter().chain(bars).collect(),
-        }
+        Chart::new("a", "a picture", lines.into_iter().chain(bars).collect())
     }
 
     #[test]
@@ -126,5 +122,25 @@ mod tests {
         reader.next_frame(&mut pixels).unwrap();
         let dark = pixels.iter().filter(|octet| **octet < 128).count();
         assert!(dark > 1000, "{dark} dark octets");
+    }
+
+    #[test]
+    fn a_title_that_is_too_long_is_written_smaller() {
+        fonts().unwrap();
+        let sized = |title: &str| {
+            let chart = Chart {
+                title: title.to_owned(),
+                ..chart()
+            };
+            let svg = as_svg(&chart, "caption").unwrap();
+            let at = svg.find(title).unwrap();
+            let text = svg
+                .get(..at)
+                .and_then(|before| before.rsplit_once("<text "));
+            let size = text.unwrap().1.split("font-size=\"").nth(1).unwrap();
+            size.split('"').next().unwrap().parse::<f64>().unwrap()
+        };
+        let long = "calls of many callers together, ".repeat(5);
+        assert!(sized(long.trim_end()) < sized("a picture"));
     }
 }

@@ -11,6 +11,7 @@ use axis::Scale;
 
 pub(crate) use axis::Axis;
 pub(crate) use files::write;
+pub(crate) use style::TAKEN_AWAY;
 
 use crate::figures::data::{Data, Point};
 
@@ -20,8 +21,13 @@ pub(crate) struct Chart {
     /// What its files are called, without an ending: the experiment's name, and what is in it.
     pub(crate) file: String,
     pub(crate) title: String,
-    /// In reading order, up to [`Chart::COLUMNS`] beside each other.
+    /// In reading order, up to so many beside each other.
     pub(crate) panels: Vec<Panel>,
+    columns: usize,
+    /// What a reader has to know who sees nothing but the picture, beside what its lines and bars mean: clauses.
+    notes: Vec<String>,
+    /// What made its numbers and has a version that they may depend on.
+    tools: Vec<&'static str>,
 }
 
 /// One pair of axes.
@@ -54,6 +60,9 @@ pub(crate) enum Spread {
     None,
     /// Those of the bars as a whole, which have been measured too.
     Whole(Vec<Mark>),
+    /// Those of the lowest part and of the whole, both of which have been measured, and the parts above are what is
+    /// between.
+    Ends { first: Vec<Mark>, whole: Vec<Mark> },
     /// Those of each part, at its upper end: where the whole is the same for all.
     Parts,
 }
@@ -73,6 +82,8 @@ pub(crate) struct Mark {
     pub(crate) low: f64,
     pub(crate) high: f64,
     pub(crate) p99: Option<f64>,
+    /// Of how many rounds; 0 if that is not known.
+    pub(crate) rounds: usize,
 }
 
 impl Mark {
@@ -82,6 +93,7 @@ impl Mark {
             low,
             high,
             p99,
+            rounds,
             ..
         } = *point;
         Self {
@@ -90,17 +102,124 @@ impl Mark {
             low,
             high,
             p99,
+            rounds,
         }
+    }
+
+    /// Whether its quartiles are to be seen.
+    fn is_spread(&self) -> bool {
+        self.low < self.high
     }
 }
 
 impl Chart {
-    /// Panels beside each other.
-    pub(crate) const COLUMNS: usize = 2;
+    /// Panels beside each other, unless they need the whole width.
+    const COLUMNS: usize = 2;
+
+    /// A picture without notes, made by no tool in particular.
+    pub(crate) fn new(
+        file: impl Into<String>,
+        title: impl Into<String>,
+        panels: Vec<Panel>,
+    ) -> Self {
+        Self {
+            file: file.into(),
+            title: title.into(),
+            panels,
+            columns: Self::COLUMNS,
+            notes: Vec::new(),
+            tools: Vec::new(),
+        }
+    }
+
+    /// The same with one panel below the other: where there are so many bars that they would be too thin.
+    pub(crate) fn in_a_column(self) -> Self {
+        Self { columns: 1, ..self }
+    }
+
+    /// The same with a clause more below it.
+    pub(crate) fn noting(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// The same, whose numbers these tools made.
+    pub(crate) fn made_by(mut self, tools: &[&'static str]) -> Self {
+        self.tools.extend(tools);
+        self
+    }
+
+    /// What is said below it.
+    #[cfg(test)]
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// What made its numbers.
+    pub(crate) fn tools(&self) -> &[&'static str] {
+        &self.tools
+    }
+
+    /// Of how many rounds each of its values is.
+    pub(crate) fn rounds(&self) -> Vec<usize> {
+        let marks = self.panels.iter().flat_map(|panel| {
+            let series = panel.series.iter().flat_map(|series| &series.marks);
+            series.chain(panel.spread.marks())
+        });
+        marks.map(|mark| mark.rounds).collect()
+    }
+
+    /// Whether a series has no line, since there is no more than one value of it in any panel.
+    fn is_dot(&self, name: &str) -> bool {
+        let lines = self.panels.iter().filter(|panel| panel.kind == Kind::Lines);
+        let mut series = lines.flat_map(|panel| &panel.series);
+        series.all(|series| series.name != name || series.marks.len() < 2)
+    }
+
+    /// Every value that the upward axis of a panel has to show: its own, and those of the panels that it is compared
+    /// with, which are those of the same axis. Values that a linear axis makes much larger than others have an axis of
+    /// their own, or the others would not be seen.
+    fn heights_beside(&self, panel: &Panel) -> Vec<f64> {
+        let of_same = |other: &&Panel| other.y == panel.y;
+        let mut mates: Vec<(f64, &Panel)> = self
+            .panels
+            .iter()
+            .filter(of_same)
+            .map(|one| (one.top(), one))
+            .collect();
+        if panel.y.scale == Scale::Linear {
+            mates.sort_by(|a, b| b.0.total_cmp(&a.0));
+            let mut from = f64::INFINITY;
+            let top = panel.top();
+            for (one, _) in &mates {
+                if one * APART < from {
+                    from = *one;
+                }
+                if *one <= top {
+                    break;
+                }
+            }
+            mates.retain(|(one, _)| *one <= from && one * APART >= from);
+        }
+        mates
+            .into_iter()
+            .flat_map(|(_, one)| one.heights())
+            .collect()
+    }
+
+    /// Whether some panels of the same axis have another scale of it than others.
+    fn has_scales(&self) -> bool {
+        self.panels.iter().any(|panel| {
+            let beside = self.heights_beside(panel).into_iter();
+            let top = beside.fold(f64::NEG_INFINITY, f64::max);
+            let mut mates = self.panels.iter().filter(|other| other.y == panel.y);
+            mates.any(|other| other.top() > top)
+        })
+    }
 
     /// Where its panels are in rows.
     fn grid(&self) -> (usize, usize) {
-        let columns = self.panels.len().clamp(1, Self::COLUMNS);
+        let columns = self.panels.len().clamp(1, self.columns);
         (self.panels.len().div_ceil(columns).max(1), columns)
     }
 
@@ -113,6 +232,18 @@ impl Chart {
             }
         }
         names
+    }
+}
+
+impl Spread {
+    /// What of it is no part of a stack.
+    fn marks(&self) -> impl Iterator<Item = &Mark> {
+        let (first, whole) = match self {
+            Self::None | Self::Parts => (&[][..], &[][..]),
+            Self::Whole(whole) => (&[][..], &whole[..]),
+            Self::Ends { first, whole } => (&first[..], &whole[..]),
+        };
+        first.iter().chain(whole)
     }
 }
 
@@ -151,19 +282,35 @@ impl Panel {
 
     /// The same stack with what is known of it as a whole, by the labels of the points.
     pub(crate) fn with_whole(mut self, points: &[(String, &Point)]) -> Self {
-        let Scale::Names(names) = &self.x.scale else {
-            return self;
-        };
-        let mark = |(label, point): &(String, &Point)| {
-            let at = names.iter().position(|name| name == label)?;
-            Some(Mark::of(point, at as f64 + 0.5))
-        };
-        let whole: Vec<Mark> = points.iter().filter_map(mark).collect();
+        let whole = self.marks_at(points);
         self.spread = match whole.is_empty() {
             true => Spread::None,
             false => Spread::Whole(whole),
         };
         self
+    }
+
+    /// The same stack with what is known of its lowest part and of it as a whole.
+    pub(crate) fn with_ends(
+        mut self,
+        first: &[(String, &Point)],
+        whole: &[(String, &Point)],
+    ) -> Self {
+        let (first, whole) = (self.marks_at(first), self.marks_at(whole));
+        self.spread = Spread::Ends { first, whole };
+        self
+    }
+
+    /// Points at the places of their labels; those of other labels are not of this panel.
+    fn marks_at(&self, points: &[(String, &Point)]) -> Vec<Mark> {
+        let Scale::Names(names) = &self.x.scale else {
+            return Vec::new();
+        };
+        let mark = |(label, point): &(String, &Point)| {
+            let at = names.iter().position(|name| name == label)?;
+            Some(Mark::of(point, at as f64 + 0.5))
+        };
+        points.iter().filter_map(mark).collect()
     }
 
     /// The same stack with the quartiles of each part.
@@ -173,16 +320,32 @@ impl Panel {
     }
 
     /// Whether quartiles are to be seen on stacked bars: they may all be the same.
-    fn shows_spread_of(&self, spread: &Spread) -> bool {
-        let differs = |mark: &Mark| mark.low < mark.high;
-        match (spread, &self.spread) {
-            (Spread::Whole(_), Spread::Whole(marks)) => marks.iter().any(differs),
-            (Spread::Parts, Spread::Parts) => {
+    fn shows_spread(&self) -> bool {
+        match &self.spread {
+            Spread::Parts => {
                 let mut marks = self.series.iter().flat_map(|series| &series.marks);
-                marks.any(differs)
+                marks.any(Mark::is_spread)
             }
-            _ => false,
+            spread => spread.marks().any(Mark::is_spread),
         }
+    }
+
+    /// What the parts of each stack come to.
+    fn sums(&self) -> Vec<f64> {
+        let mut sums: Vec<(f64, f64)> = Vec::new();
+        for mark in self.series.iter().flat_map(|series| &series.marks) {
+            match sums.iter_mut().find(|(x, _)| *x == mark.x) {
+                Some((_, sum)) => *sum += mark.value,
+                None => sums.push((mark.x, mark.value)),
+            }
+        }
+        sums.into_iter().map(|(_, sum)| sum).collect()
+    }
+
+    /// The highest that is shown.
+    fn top(&self) -> f64 {
+        let heights = self.heights().into_iter();
+        heights.fold(f64::NEG_INFINITY, f64::max)
     }
 
     fn of(title: &str, x: Axis, y: Axis, kind: Kind, series: Vec<Series>) -> Option<Self> {
@@ -201,23 +364,28 @@ impl Panel {
     fn heights(&self) -> Vec<f64> {
         let marks = self.series.iter().flat_map(|series| &series.marks);
         if self.kind == Kind::Stacked {
+            // Also where a part ends that a negative one above it makes less of.
             let mut sums: Vec<(f64, f64)> = Vec::new();
+            let mut ends = Vec::new();
             for mark in marks {
-                match sums.iter_mut().find(|(x, _)| *x == mark.x) {
-                    Some((_, sum)) => *sum += mark.value,
-                    None => sums.push((mark.x, mark.value)),
-                }
+                let end = match sums.iter_mut().find(|(x, _)| *x == mark.x) {
+                    Some((_, sum)) => {
+                        *sum += mark.value;
+                        *sum
+                    }
+                    None => {
+                        sums.push((mark.x, mark.value));
+                        mark.value
+                    }
+                };
+                ends.push(end);
             }
-            let sums = sums.into_iter().map(|(_, sum)| sum);
-            return match &self.spread {
-                Spread::Whole(whole) => sums.chain(whole.iter().map(|mark| mark.high)).collect(),
-                Spread::Parts => {
-                    let whiskers = panel::part_whiskers(&self.series);
-                    let tops = whiskers.into_iter().map(|(_, mark)| mark.high);
-                    sums.chain(tops).collect()
-                }
-                Spread::None => sums.collect(),
-            };
+            if self.spread == Spread::Parts {
+                let whiskers = panel::part_whiskers(&self.series);
+                ends.extend(whiskers.into_iter().map(|(_, mark)| mark.high));
+            }
+            ends.extend(self.spread.marks().map(|mark| mark.high));
+            return ends;
         }
         marks
             .flat_map(|mark| {
@@ -231,6 +399,9 @@ impl Panel {
             .collect()
     }
 }
+
+/// Panels of which one has values so many times as large as another's do not share a linear scale.
+const APART: f64 = 2.0;
 
 fn grouped(data: &Data, panel: &str, place: impl Fn(&Point) -> Option<f64>) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
@@ -300,7 +471,7 @@ mod tests {
         ]);
         let axes = ("what", Axis::linear("y"));
         let panel = Panel::bars(&data, "p", "t", axes, Kind::Stacked).unwrap();
-        assert_eq!(panel.heights(), [5.0]);
+        assert_eq!(panel.top(), 5.0);
     }
 
     #[test]
@@ -314,8 +485,7 @@ mod tests {
         };
         let panel = panel.with_whole(&[("a".to_owned(), &whole), ("b".to_owned(), &whole)]);
         assert_eq!(panel.heights(), [2.0, 9.0]);
-        assert!(panel.shows_spread_of(&Spread::Whole(Vec::new())));
-        assert!(!panel.shows_spread_of(&Spread::Parts));
+        assert!(panel.shows_spread());
         // Of before the whole was kept.
         assert_eq!(panel.with_whole(&[]).spread, Spread::None);
     }
@@ -330,17 +500,81 @@ mod tests {
             series: Vec::new(),
             spread: Spread::None,
         };
-        let grid = |panels: usize| {
-            Chart {
-                file: String::new(),
-                title: String::new(),
-                panels: vec![panel.clone(); panels],
-            }
-            .grid()
-        };
+        let grid = |panels: usize| Chart::new("", "", vec![panel.clone(); panels]).grid();
         assert_eq!(
             [grid(1), grid(2), grid(3), grid(4)],
             [(1, 1), (1, 2), (2, 2), (2, 2)]
         );
+        let column = Chart::new("", "", vec![panel.clone(); 4]).in_a_column();
+        assert_eq!(column.grid(), (4, 1));
+    }
+
+    fn bar(value: f64) -> Panel {
+        let data = data(&[("p", "zorb", 0.0, Some("a"), value)]);
+        let axes = ("what", Axis::linear("y"));
+        Panel::bars(&data, "p", "t", axes, Kind::Bars).unwrap()
+    }
+
+    #[test]
+    fn what_would_not_be_seen_beside_larger_values_has_a_scale_of_its_own() {
+        let near = Chart::new("", "", vec![bar(10.0), bar(19.0)]);
+        assert!(near.heights_beside(&near.panels[0]).contains(&19.0));
+        assert!(!near.has_scales());
+        let far = Chart::new("", "", vec![bar(10.0), bar(7.0), bar(70.0)]);
+        for n in [0, 1] {
+            let heights = far.heights_beside(&far.panels[n]);
+            assert!(
+                heights.contains(&10.0) && !heights.contains(&70.0),
+                "{heights:?}"
+            );
+        }
+        assert!(!far.heights_beside(&far.panels[2]).contains(&10.0));
+        assert!(far.has_scales());
+    }
+
+    #[test]
+    fn panels_of_logarithms_share_a_scale_however_far_they_are_apart() {
+        let line = |value| {
+            let data = data(&[("p", "zorb", 1.0, None, value)]);
+            Panel::lines(&data, "p", "t", Axis::log("x"), Axis::log("y")).unwrap()
+        };
+        let chart = Chart::new("", "", vec![line(1.0), line(1000.0)]);
+        assert!(!chart.has_scales());
+    }
+
+    #[test]
+    fn a_series_of_one_value_a_panel_is_a_dot() {
+        let data = data(&[
+            ("p", "zorb", 1.0, None, 2.0),
+            ("p", "zorb", 2.0, None, 2.0),
+            ("p", "raw", 1.0, None, 1.0),
+        ]);
+        let panel = Panel::lines(&data, "p", "t", Axis::log("x"), Axis::log("y"));
+        let chart = Chart::new("", "", panel.into_iter().collect());
+        assert!(chart.is_dot("raw") && !chart.is_dot("zorb"));
+    }
+
+    #[test]
+    fn a_stack_is_as_high_as_a_part_that_a_negative_one_makes_less_of() {
+        let data = data(&[
+            ("p", "floor", 0.0, Some("a"), 6.0),
+            ("p", "more", 0.0, Some("a"), -2.0),
+        ]);
+        let axes = ("what", Axis::linear("y"));
+        let panel = Panel::bars(&data, "p", "t", axes, Kind::Stacked).unwrap();
+        assert_eq!(panel.top(), 6.0);
+    }
+
+    #[test]
+    fn rounds_are_those_of_the_pictures_own_values() {
+        let mut data = data(&[
+            ("p", "zorb", 0.0, Some("a"), 2.0),
+            ("q", "zorb", 0.0, Some("a"), 2.0),
+        ]);
+        data.points[1].rounds = 1;
+        let axes = ("what", Axis::linear("y"));
+        let panel = Panel::bars(&data, "p", "t", axes, Kind::Bars);
+        let chart = Chart::new("", "", panel.into_iter().collect());
+        assert_eq!(chart.rounds(), [5]);
     }
 }

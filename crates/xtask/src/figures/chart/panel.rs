@@ -23,8 +23,11 @@ type Looks<'a> = &'a dyn Fn(&str) -> Option<Style>;
 
 /// What part of its place the bars of a name take.
 const BARS: f64 = 0.8;
-/// Bars that are as wide have room for a whisker with an edge, in pixels of the SVG.
-const WITH_EDGE: u32 = 14;
+/// Bars that are as wide have room for a whisker with a light edge, and with ends too, in pixels of the SVG.
+const WITH_EDGE: u32 = 8;
+const WITH_ENDS: u32 = 10;
+/// Half of the width of a whisker's ends at most.
+const ENDS: u32 = 7;
 /// How far lines on bars are apart, in pixels of the SVG.
 const HATCH: u32 = 6;
 
@@ -123,7 +126,19 @@ fn lines<B: DrawingBackend>(
         let p99: Vec<_> = series.marks.iter().filter_map(high).collect();
         if p99.len() > 1 {
             let thin = style.color.mix(0.75).stroke_width(k);
-            line(chart, p99, thin, style, k)?;
+            line(chart, p99.clone(), thin, style.dash, k)?;
+        }
+        // Lines alone could not be told apart in grey.
+        signs(area, chart, &p99, |at| small(at, style, k))?;
+    }
+    for series in &panel.series {
+        let Some(style) = looks(&series.name) else {
+            continue;
+        };
+        if let [alone] = &series.marks[..] {
+            // It has no band.
+            let ends = vec![(alone.x, alone.low), (alone.x, alone.high)];
+            line(chart, ends, style.color.stroke_width(k), None, k)?;
         }
         let middle: Vec<_> = series
             .marks
@@ -131,14 +146,27 @@ fn lines<B: DrawingBackend>(
             .map(|mark| (mark.x, mark.value))
             .collect();
         let thick = style.color.stroke_width(thickness(k));
-        line(chart, middle.clone(), thick, style, k)?;
-        // In pixels, since a sign has the same size wherever it is.
-        let (left, top) = area.get_base_pixel();
-        for place in middle {
-            let (x, y) = chart.backend_coord(&place);
-            for element in marker((x - left, y - top), style, k) {
-                area.draw(&element).map_err(failed)?;
-            }
+        if middle.len() > 1 {
+            line(chart, middle.clone(), thick, style.dash, k)?;
+        }
+        signs(area, chart, &middle, |at| marker(at, style, k))?;
+    }
+    Ok(())
+}
+
+/// Draws signs at places.
+fn signs<'a, B: DrawingBackend + 'a>(
+    area: &DrawingArea<B, Shift>,
+    chart: &Drawn<'_, B>,
+    places: &[(f64, f64)],
+    sign: impl Fn(Pixel) -> Vec<DynElement<'a, B, Pixel>>,
+) -> Result<(), String> {
+    // In pixels, since a sign has the same size wherever it is.
+    let (left, top) = area.get_base_pixel();
+    for place in places {
+        let (x, y) = chart.backend_coord(place);
+        for element in sign((x - left, y - top)) {
+            area.draw(&element).map_err(failed)?;
         }
     }
     Ok(())
@@ -150,15 +178,15 @@ pub(crate) const fn thickness(k: u32) -> u32 {
     5 * k / 2
 }
 
-/// A line in a series' dash.
+/// A line in a dash, if there is one.
 fn line<B: DrawingBackend>(
     chart: &mut Drawn<'_, B>,
     through: Vec<(f64, f64)>,
     stroke: ShapeStyle,
-    style: Style,
+    dash: Option<(u32, u32)>,
     k: u32,
 ) -> Result<(), String> {
-    match style.dash {
+    match dash {
         None => chart
             .draw_series([PathElement::new(through, stroke)])
             .map(drop),
@@ -177,6 +205,9 @@ fn bars<B: DrawingBackend>(
     k: u32,
     looks: Looks<'_>,
 ) -> Result<(), String> {
+    if up.low < 0.0 {
+        level(chart, k)?;
+    }
     let width = BARS / panel.series.len().max(1) as f64;
     for (n, series) in panel.series.iter().enumerate() {
         let Some(style) = looks(&series.name) else {
@@ -200,6 +231,13 @@ fn bars<B: DrawingBackend>(
     Ok(())
 }
 
+/// A line where nothing is, on an axis that goes below.
+fn level<B: DrawingBackend>(chart: &mut Drawn<'_, B>, k: u32) -> Result<(), String> {
+    let across = chart.plotting_area().get_x_range();
+    let ends = vec![(across.start, 0.0), (across.end, 0.0)];
+    line(chart, ends, FAINT.stroke_width(k), None, k)
+}
+
 /// From quartile to quartile before a bar between those ends; with a light edge where the bar has room for it, so that
 /// it is seen before a dark one too.
 fn whisker<B: DrawingBackend>(
@@ -208,25 +246,30 @@ fn whisker<B: DrawingBackend>(
     mark: &Mark,
     k: u32,
 ) -> Result<(), String> {
-    if mark.low >= mark.high {
+    if !mark.is_spread() {
         return Ok(());
     }
     let pixel = |x: f64| chart.backend_coord(&(x, mark.value)).0;
-    let has_room = pixel(right) - pixel(left) >= pixels(WITH_EDGE * k);
+    let width = pixel(right) - pixel(left);
+    let has_room = |room: u32| width >= pixels(room * k);
     let middle = f64::midpoint(left, right);
-    let of = |stroke| PathElement::new(vec![(middle, mark.low), (middle, mark.high)], stroke);
-    let edge = has_room.then(|| of(WHITE.stroke_width(3 * k)));
-    // And with ends, which show where it is before a hatching.
-    let half = 0.15 * (right - left);
-    let ends = has_room.then(|| {
-        [mark.low, mark.high].map(|y| {
-            let ends = vec![(middle - half, y), (middle + half, y)];
-            PathElement::new(ends, INK.stroke_width(k))
-        })
-    });
-    let strokes = edge.into_iter().chain([of(INK.stroke_width(k))]);
-    let strokes = strokes.chain(ends.into_iter().flatten());
-    chart.draw_series(strokes).map_err(failed).map(drop)
+    let mut paths = vec![vec![(middle, mark.low), (middle, mark.high)]];
+    // With ends, which show where it is before a hatching.
+    if has_room(WITH_ENDS) {
+        let most = f64::from(ENDS * k) / f64::from(width);
+        let half = (right - left) * most.min(0.25);
+        paths.extend([mark.low, mark.high].map(|y| vec![(middle - half, y), (middle + half, y)]));
+    }
+    let of = |stroke: ShapeStyle| {
+        let paths = paths.iter().cloned();
+        paths.map(move |path| PathElement::new(path, stroke))
+    };
+    if has_room(WITH_EDGE) {
+        let edge = of(WHITE.stroke_width(3 * k));
+        chart.draw_series(edge).map_err(failed)?;
+    }
+    let ink = of(INK.stroke_width(k));
+    chart.draw_series(ink).map_err(failed).map(drop)
 }
 
 fn stacked<B: DrawingBackend>(
@@ -265,6 +308,14 @@ fn stacked<B: DrawingBackend>(
         Spread::Whole(whole) => whole.iter().try_for_each(|mark| {
             whisker(chart, (mark.x - BARS / 2.0, mark.x + BARS / 2.0), mark, k)
         }),
+        Spread::Ends { first, whole } => {
+            let third = BARS / 3.0;
+            let mut all = first.iter().map(|mark| (mark.x - third, mark));
+            let whole = whole.iter().map(|mark| (mark.x, mark));
+            all.by_ref()
+                .chain(whole)
+                .try_for_each(|(left, mark)| whisker(chart, (left, left + third), mark, k))
+        }
         Spread::Parts => part_whiskers(&panel.series)
             .iter()
             .try_for_each(|(ends, mark)| whisker(chart, *ends, mark, k)),
@@ -382,6 +433,8 @@ where
 {
     let filled = style.color.filled();
     let half = pixels(4 * k);
+    let square = |half: i32| [(-half, -half), (half, half)];
+    let diamond = |wide: i32| vec![(0, -wide), (wide, 0), (0, wide), (-wide, 0)];
     match style.marker {
         Marker::Circle => vec![Circle::new(at, half, filled).into_dyn()],
         Marker::Triangle => vec![TriangleMarker::new(at, half + pixels(k), filled).into_dyn()],
@@ -391,15 +444,55 @@ where
             Circle::new(at, half, style.color.stroke_width(2 * k)).into_dyn(),
         ],
         Marker::Square => {
-            let corners = [(-half, -half), (half, half)];
-            let square = EmptyElement::at(at) + Rectangle::new(corners, filled);
+            let square = EmptyElement::at(at) + Rectangle::new(square(half), filled);
             vec![square.into_dyn()]
+        }
+        Marker::Box => {
+            let outside = EmptyElement::at(at) + Rectangle::new(square(half), filled);
+            let inside = square(half - pixels(2 * k));
+            let inside = EmptyElement::at(at) + Rectangle::new(inside, WHITE.filled());
+            vec![outside.into_dyn(), inside.into_dyn()]
         }
         Marker::Diamond => {
             let wide = half + pixels(k);
-            let corners = vec![(0, -wide), (wide, 0), (0, wide), (-wide, 0)];
-            let diamond = EmptyElement::at(at) + Polygon::new(corners, style.color);
+            let diamond = EmptyElement::at(at) + Polygon::new(diamond(wide), style.color);
             vec![diamond.into_dyn()]
+        }
+        Marker::Kite => {
+            let wide = half + pixels(2 * k);
+            let outside = EmptyElement::at(at) + Polygon::new(diamond(wide), style.color);
+            let inside = diamond(wide - pixels(3 * k));
+            let inside = EmptyElement::at(at) + Polygon::new(inside, WHITE);
+            vec![outside.into_dyn(), inside.into_dyn()]
+        }
+    }
+}
+
+/// The sign of a 99th percentile: the series' own, small and open.
+fn small<'a, B>(at: Pixel, style: Style, k: u32) -> Vec<DynElement<'a, B, Pixel>>
+where
+    B: DrawingBackend + 'a,
+{
+    let half = pixels(3 * k);
+    let closed = |corners: &[Pixel]| {
+        let outside = EmptyElement::at(at) + Polygon::new(corners.to_vec(), WHITE);
+        let ends = [corners, &corners[..1]].concat();
+        let edge = EmptyElement::at(at) + PathElement::new(ends, style.color.stroke_width(k));
+        vec![outside.into_dyn(), edge.into_dyn()]
+    };
+    match style.marker {
+        Marker::Circle | Marker::Ring => vec![
+            Circle::new(at, half, WHITE.filled()).into_dyn(),
+            Circle::new(at, half, style.color.stroke_width(k)).into_dyn(),
+        ],
+        Marker::Cross => vec![Cross::new(at, half, style.color.stroke_width(k)).into_dyn()],
+        Marker::Triangle => closed(&[(0, -half), (half, half), (-half, half)]),
+        Marker::Square | Marker::Box => {
+            closed(&[(-half, -half), (half, -half), (half, half), (-half, half)])
+        }
+        Marker::Diamond | Marker::Kite => {
+            let wide = half + pixels(k);
+            closed(&[(0, -wide), (wide, 0), (0, wide), (-wide, 0)])
         }
     }
 }
@@ -418,6 +511,7 @@ mod tests {
                 low,
                 high,
                 p99: None,
+                rounds: 5,
             }],
         };
         let parts = [part("one", 60.0, 55.0, 62.0), part("two", 30.0, 29.0, 33.0)];

@@ -13,6 +13,9 @@ pub(crate) enum Marker {
     Diamond,
     Ring,
     Cross,
+    /// A square that is open, and a diamond.
+    Box,
+    Kite,
 }
 
 /// The lines on a bar.
@@ -58,7 +61,7 @@ const fn style(
 }
 
 /// Those that have the same look in every picture, and come in this order.
-const KNOWN: [(&str, Style); 4] = [
+const KNOWN: [(&str, Style); 7] = [
     (
         "zorb",
         style((0, 62, 130), (Marker::Circle, None), Hatch::None),
@@ -67,13 +70,29 @@ const KNOWN: [(&str, Style); 4] = [
         "zorb, dedicated",
         style(
             (64, 132, 216),
-            (Marker::Diamond, Some((9, 4))),
+            (Marker::Diamond, Some((6, 3))),
             Hatch::Rising,
         ),
     ),
     (
+        "zorb, writes joined",
+        style((60, 150, 110), (Marker::Kite, None), Hatch::Upright),
+    ),
+    (
         "omniORB",
-        style((222, 130, 28), (Marker::Square, None), Hatch::Falling),
+        style(
+            (222, 130, 28),
+            (Marker::Square, Some((14, 4))),
+            Hatch::Falling,
+        ),
+    ),
+    (
+        "transport layer alone",
+        style(
+            (120, 40, 100),
+            (Marker::Cross, Some((9, 4))),
+            Hatch::Crossed,
+        ),
     ),
     (
         "raw",
@@ -83,12 +102,23 @@ const KNOWN: [(&str, Style); 4] = [
             Hatch::None,
         ),
     ),
+    (
+        TAKEN_AWAY,
+        style((250, 250, 250), (Marker::Ring, None), Hatch::Rising),
+    ),
 ];
+
+/// A part of a stack that makes it lower: marked off from the one below it.
+pub(crate) const TAKEN_AWAY: &str = "faster than the floor";
 
 /// What others get, one after the other: dark and light in turn.
 const OTHERS: [Style; 8] = [
     style((0, 62, 130), (Marker::Circle, None), Hatch::None),
-    style((222, 130, 28), (Marker::Square, None), Hatch::Falling),
+    style(
+        (222, 130, 28),
+        (Marker::Square, Some((14, 4))),
+        Hatch::Falling,
+    ),
     style(
         (120, 40, 100),
         (Marker::Triangle, Some((9, 4))),
@@ -96,13 +126,9 @@ const OTHERS: [Style; 8] = [
     ),
     style((120, 180, 120), (Marker::Diamond, None), Hatch::Level),
     style((30, 30, 30), (Marker::Cross, Some((3, 3))), Hatch::Upright),
-    style((90, 150, 220), (Marker::Ring, Some((9, 4))), Hatch::Crossed),
-    style((150, 150, 150), (Marker::Square, Some((9, 3))), Hatch::None),
-    style(
-        (20, 100, 60),
-        (Marker::Diamond, Some((5, 3))),
-        Hatch::Falling,
-    ),
+    style((90, 150, 220), (Marker::Ring, Some((6, 3))), Hatch::Crossed),
+    style((150, 150, 150), (Marker::Box, Some((2, 2))), Hatch::None),
+    style((20, 100, 60), (Marker::Kite, Some((14, 8))), Hatch::Falling),
 ];
 
 /// The looks of series of these names, in their order. Where all are known, everything looks as it does elsewhere;
@@ -116,8 +142,7 @@ pub(crate) fn of(names: &[&str]) -> Vec<Style> {
     };
     let taken: Vec<Style> = names.iter().filter_map(|name| known(name)).collect();
     let free = |style: &&Style| {
-        let is =
-            |t: &Style| t.color == style.color || (t.marker, t.dash) == (style.marker, style.dash);
+        let is = |t: &Style| t.color == style.color || t.marker == style.marker;
         !taken.iter().any(is)
     };
     let mut free = OTHERS.iter().filter(free).chain(OTHERS.iter().cycle());
@@ -153,12 +178,24 @@ mod tests {
     }
 
     #[test]
-    fn no_two_series_of_a_picture_share_marker_and_dash() {
-        let names = ["zorb", "a", "b", "omniORB", "c", "d", "e"];
-        let styles = of(&names);
-        assert_eq!(styles.len(), names.len());
-        let looks: HashSet<_> = styles.iter().map(|s| (s.marker, s.dash)).collect();
-        assert_eq!(looks.len(), names.len());
+    fn no_two_series_of_a_picture_share_a_marker() {
+        let known: Vec<&str> = KNOWN.iter().map(|(name, _)| *name).collect();
+        let others = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        let mixed = ["zorb", "a", "b", "omniORB", "c"];
+        for names in [&known[..], &others[..], &mixed[..]] {
+            let styles = of(names);
+            assert_eq!(styles.len(), names.len());
+            let markers: HashSet<_> = styles.iter().map(|s| s.marker).collect();
+            assert_eq!(markers.len(), names.len(), "{names:?}");
+        }
+    }
+
+    /// Thin lines have no shade to speak of.
+    #[test]
+    fn those_that_are_compared_in_most_pictures_have_a_dash_each() {
+        let names = ["zorb", "zorb, dedicated", "omniORB", "raw"];
+        let dashes: HashSet<_> = of(&names).iter().map(|style| style.dash).collect();
+        assert_eq!(dashes.len(), names.len());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What is drawn of it.
 
-use crate::figures::chart::{Axis, Chart, Kind, Panel};
+use crate::figures::chart::{Axis, Chart, Kind, Panel, TAKEN_AWAY};
 use crate::figures::contender::{PLACEMENTS, place_title};
 use crate::figures::cubit::protocol::Orb;
 use crate::figures::cubit::{calls, lengths, times};
@@ -34,11 +34,12 @@ fn bars(data: &Data) -> Chart {
             ));
         }
     }
-    Chart {
-        file: "cubit-calls".to_owned(),
-        title: "IDL Cubit: calls a second over every protocol (Figure 5)".to_owned(),
+    Chart::new(
+        "cubit-calls",
+        "IDL Cubit: calls a second over every protocol (Figure 5)",
         panels,
-    }
+    )
+    .in_a_column()
 }
 
 /// How many more calls there are over UNIX sockets, in per cent, by operation: of an ORB's newest messages, or of the
@@ -89,53 +90,101 @@ fn increase(data: &Data) -> Chart {
         let name = format!("increase, {placement}");
         panels.extend(Panel::bars(&derived, &name, title, axes, Kind::Bars));
     }
-    Chart {
-        file: "cubit-increase".to_owned(),
-        title: "IDL Cubit: how many more calls over UNIX sockets than over TCP, by the median time of a call (Figure 5)".to_owned(),
+    Chart::new(
+        "cubit-increase",
+        "IDL Cubit: how many more calls over UNIX sockets than over TCP, by the median time of a call (Figure 5)",
         panels,
-    }
+    )
 }
 
-/// The parts of a call, as Figures 7 and 8 stack them.
-pub(super) const PARTS: [&str; 2] = ["sockets and kernel (the floor)", "ORB"];
+/// The parts of a call, as Figures 7 and 8 stack them; the last is what a call takes less than the floor does.
+const PARTS: [&str; 3] = ["sockets and kernel (the floor)", "ORB", TAKEN_AWAY];
+
+/// What a part of nothing less means, where there is one.
+const FASTER: &str = "where a call takes less than the floor, which are measured apart, what it takes less is marked off from \
+                      the floor; no ORB is faster than its sockets: it is the spread, or a wait that ends sooner";
 
 /// The floor for these octets over that transport: omniORB's sleeps as omniORB does, and ours is the faster of the two,
 /// since zorb spins for a moment and then sleeps.
-pub(super) fn floor(
-    data: &Data,
+pub(super) fn floor<'a>(
+    data: &'a Data,
     (orb, panel): (Orb, fn(Orb, Placement) -> String),
     (placement, transport, label): (Placement, &str, &str),
-) -> Option<f64> {
+) -> Option<&'a Point> {
     let ways: &[Orb] = match orb {
         Orb::Omni => &[Orb::Raw],
         _ => &[Orb::Raw, Orb::Spinning],
     };
-    let each = ways
-        .iter()
-        .map(|&way| data.under(&panel(way, placement), transport, label));
-    each.flatten().reduce(f64::min)
+    let named = |way: Orb| {
+        let panel = panel(way, placement);
+        data.points.iter().find(|point| {
+            let here = point.panel == panel && point.series == transport;
+            here && point.label.as_deref() == Some(label)
+        })
+    };
+    let each = ways.iter().filter_map(|&way| named(way));
+    each.min_by(|a, b| a.value.total_cmp(&b.value))
 }
 
-/// The two parts of a call that took so long, below each other.
-fn parts(point: &Point, floor: f64, (panel, x, label): (&str, f64, &str)) -> [Point; 2] {
-    // What the ORB waits better than the floor is no part of anything.
-    let values = [floor.min(point.value), (point.value - floor).max(0.0)];
-    let mut all = PARTS.map(|series| Point {
+/// The two parts of a call, the second from the floor to what the call took, up or down.
+fn parts(call: &Point, floor: &Point, (panel, x, label): (&str, f64, &str)) -> [Point; 2] {
+    let more = call.value - floor.value;
+    let above = if more < 0.0 { PARTS[2] } else { PARTS[1] };
+    [(PARTS[0], floor.value), (above, more)].map(|(series, value)| Point {
         panel: panel.to_owned(),
         series: series.to_owned(),
         x,
         label: Some(label.to_owned()),
         p99: None,
-        ..point.clone()
-    });
-    for (part, value) in all.iter_mut().zip(values) {
-        (part.value, part.low, part.high) = (value, value, value);
-    }
-    all
+        value,
+        low: value,
+        high: value,
+        ..call.clone()
+    })
 }
 
 fn transport(series: &str) -> &str {
     series.rsplit(' ').next().unwrap_or_default()
+}
+
+/// A call and its floor, and where it is drawn.
+struct Call<'a> {
+    x: f64,
+    label: String,
+    call: &'a Point,
+    floor: &'a Point,
+}
+
+/// Stacks calls on their floors, both with their spread.
+fn stacked(data: &Data, calls: &[Call<'_>], title: &str, axes: (&str, Axis)) -> Option<Panel> {
+    let name = "calls";
+    let each = calls.iter().flat_map(|of| {
+        let place = (name, of.x, of.label.as_str());
+        parts(of.call, of.floor, place)
+    });
+    let derived = Data {
+        points: each.collect(),
+        ..data.clone()
+    };
+    let mut panel = Panel::bars(&derived, name, title, axes, Kind::Stacked)?;
+    let place = |name: &str| PARTS.iter().position(|one| *one == name);
+    panel.series.sort_by_key(|series| place(&series.name));
+    let floors: Vec<_> = calls
+        .iter()
+        .map(|of| (of.label.clone(), of.floor))
+        .collect();
+    let wholes: Vec<_> = calls.iter().map(|of| (of.label.clone(), of.call)).collect();
+    Some(panel.with_ends(&floors, &wholes))
+}
+
+/// The picture of stacks of calls, with what has to be said of them.
+fn chart(file: &str, title: &str, panels: Vec<Panel>) -> Chart {
+    let chart = Chart::new(file, title, panels);
+    let mut series = chart.panels.iter().flat_map(|panel| &panel.series);
+    if series.any(|series| series.name == PARTS[2]) {
+        return chart.noting(FASTER);
+    }
+    chart
 }
 
 /// Figure 7: a call of `cube_void` over every protocol.
@@ -147,34 +196,29 @@ fn overhead(data: &Data) -> Chart {
             let voids = data
                 .of(&name)
                 .filter(|point| point.label.as_deref() == Some("void"));
-            let (mut points, mut wholes) = (Vec::new(), Vec::new());
-            for (at, point) in voids.enumerate() {
-                let over = transport(&point.series);
-                let Some(floor) = floor(data, (orb, times), (placement, over, "void")) else {
-                    continue;
-                };
-                let label = point.series.replace("GIOP ", "").replace(" over ", " ");
-                points.extend(parts(point, floor, ("void", at as f64, &label)));
-                wholes.push((label, point));
-            }
-            let derived = Data {
-                points,
-                ..data.clone()
-            };
+            let calls = voids.enumerate().filter_map(|(at, call)| {
+                let over = transport(&call.series);
+                Some(Call {
+                    x: at as f64,
+                    label: call.series.replace("GIOP ", "").replace(" over ", " "),
+                    call,
+                    floor: floor(data, (orb, times), (placement, over, "void"))?,
+                })
+            });
             let title = format!("{}, {}", orb.name(), place_title(placement));
             let axes = (
                 "version of GIOP and transport",
                 Axis::linear("time of a call (µs)"),
             );
-            let panel = Panel::bars(&derived, "void", &title, axes, Kind::Stacked);
-            panels.extend(panel.map(|panel| panel.with_whole(&wholes)));
+            let calls: Vec<Call<'_>> = calls.collect();
+            panels.extend(stacked(data, &calls, &title, axes));
         }
     }
-    Chart {
-        file: "cubit-overhead".to_owned(),
-        title: "IDL Cubit: what of a call without parameters is the ORB's (Figure 7)".to_owned(),
+    chart(
+        "cubit-overhead",
+        "IDL Cubit: what of a call without parameters is the ORB's (Figure 7)",
         panels,
-    }
+    )
 }
 
 /// Figure 8: the same by the length of a sequence of octets.
@@ -183,37 +227,33 @@ fn by_length(data: &Data) -> Chart {
     for orb in ORBS {
         for over in ["TCP", "UNIX"] {
             let name = lengths(orb, Placement::Split);
-            let (mut points, mut wholes) = (Vec::new(), Vec::new());
-            for point in data
+            let of_it = data
                 .of(&name)
-                .filter(|point| transport(&point.series) == over)
-            {
-                let label = point.label.clone().unwrap_or_default();
+                .filter(|point| transport(&point.series) == over);
+            let calls = of_it.filter_map(|call| {
+                let label = call.label.clone()?;
                 let at = (Placement::Split, over, label.as_str());
-                let Some(floor) = floor(data, (orb, lengths), at) else {
-                    continue;
-                };
-                points.extend(parts(point, floor, ("length", point.x, &label)));
-                wholes.push((label, point));
-            }
-            let derived = Data {
-                points,
-                ..data.clone()
-            };
+                let floor = floor(data, (orb, lengths), at)?;
+                Some(Call {
+                    x: call.x,
+                    label,
+                    call,
+                    floor,
+                })
+            });
             let title = format!("{} over {over}", orb.name());
             // An axis of each ORB's own: what of a call is its own would not be seen on that of the slower one.
             let up = format!("time of a call of {} (µs)", orb.name());
             let axes = ("octets of the sequence", Axis::linear(&up));
-            let panel = Panel::bars(&derived, "length", &title, axes, Kind::Stacked);
-            panels.extend(panel.map(|panel| panel.with_whole(&wholes)));
+            let calls: Vec<Call<'_>> = calls.collect();
+            panels.extend(stacked(data, &calls, &title, axes));
         }
     }
-    Chart {
-        file: "cubit-lengths".to_owned(),
-        title: "IDL Cubit: what of a call is the ORB's, by the length of its argument and result (Figure 8); a CPU for each program"
-            .to_owned(),
+    chart(
+        "cubit-lengths",
+        "IDL Cubit: what of a call is the ORB's, by the length of its argument and result (Figure 8); a CPU for each program",
         panels,
-    }
+    )
 }
 
 #[cfg(test)]
@@ -222,12 +262,38 @@ mod tests {
     use crate::figures::data::tests::data;
 
     #[test]
-    fn the_orbs_part_is_what_is_left_of_a_call_and_never_less_than_nothing() {
-        let data = data(&[("p", "GIOP 1.2 over TCP", 0.0, Some("void"), 10.0)]);
-        let [floor, orb] = parts(&data.points[0], 7.0, ("void", 0.0, "a"));
-        assert_eq!((floor.value, orb.value), (7.0, 3.0));
-        let [floor, orb] = parts(&data.points[0], 12.0, ("void", 0.0, "a"));
-        assert_eq!((floor.value, orb.value), (10.0, 0.0));
+    fn the_orbs_part_is_what_a_call_takes_more_than_the_floor_or_less() {
+        let data = data(&[
+            ("p", "GIOP 1.2 over TCP", 0.0, Some("void"), 10.0),
+            ("p", "TCP", 0.0, Some("void"), 7.0),
+            ("p", "TCP", 0.0, Some("void"), 12.0),
+        ]);
+        let of = |floor: usize| {
+            let all = parts(&data.points[0], &data.points[floor], ("void", 0.0, "a"));
+            all.map(|part| (part.series, part.value))
+        };
+        assert_eq!(of(1)[1], (PARTS[1].to_owned(), 3.0));
+        assert_eq!(of(2)[0].1, 12.0);
+        assert_eq!(of(2)[1], (PARTS[2].to_owned(), -2.0));
+    }
+
+    #[test]
+    fn a_picture_of_a_call_that_is_faster_than_its_floor_says_why() {
+        let (calls, raw) = (
+            times(Orb::Zorb, Placement::Same),
+            times(Orb::Raw, Placement::Same),
+        );
+        let of = |floor| {
+            overhead(&data(&[
+                (&calls, "GIOP 1.2 over TCP", 0.0, Some("void"), 10.0),
+                (&raw, "TCP", 0.0, Some("void"), floor),
+            ]))
+        };
+        let names = |chart: &Chart| chart.panels[0].series.len();
+        let (more, less) = (of(7.0), of(12.0));
+        assert_eq!((names(&more), names(&less)), (2, 2));
+        assert!(!more.notes().contains(&FASTER.to_owned()));
+        assert!(less.notes().contains(&FASTER.to_owned()));
     }
 
     #[test]

@@ -7,6 +7,8 @@ use crate::figures::latency::{FEW, MANY};
 use crate::measure::place::Placement;
 
 const TIME: &str = "time of a call (µs)";
+/// Of who has no servants.
+const RAW: &str = "raw sockets have no servants: their one measurement is the sign at the left, with its quartiles";
 
 /// A panel for each placement.
 fn pair(data: &Data, panel: &str, title: &str, x: &Axis) -> Vec<Panel> {
@@ -22,11 +24,7 @@ fn pair(data: &Data, panel: &str, title: &str, x: &Axis) -> Vec<Panel> {
 }
 
 fn chart(file: &str, title: &str, panels: Vec<Panel>) -> Option<Chart> {
-    (!panels.is_empty()).then(|| Chart {
-        file: format!("latency-{file}"),
-        title: title.to_owned(),
-        panels,
-    })
+    (!panels.is_empty()).then(|| Chart::new(format!("latency-{file}"), title, panels))
 }
 
 fn servants(data: &Data, way: &str) -> Vec<Panel> {
@@ -87,12 +85,14 @@ pub(super) fn all(data: &Data) -> Vec<Chart> {
             "servants-two-way",
             "Two-way calls without parameters, by the number of servants (Figures 6 to 9)",
             servants(data, ""),
-        ),
+        )
+        .map(|chart| chart.noting(RAW)),
         chart(
             "servants-one-way",
             "One-way calls without parameters, by the number of servants (Figures 6 to 9)",
             servants(data, "oneway_"),
-        ),
+        )
+        .map(|chart| chart.noting(RAW)),
         chart(
             "sockets",
             "A two-way call without parameters, beside raw sockets (Figure 10)",

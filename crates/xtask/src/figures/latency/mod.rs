@@ -3,6 +3,7 @@
 mod beside;
 mod charts;
 mod claims;
+mod drift;
 pub(super) mod programs;
 
 use crate::figures::Experiment;
@@ -23,7 +24,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         All calls are by static stubs: zorb has no dynamic invocation interface, so the halves of the figures that are \
         about one have no counterpart here. The raw floor has no servants and no operations. Of one-way calls only the whole is \
         timed, until the server has served the last one, so a time here is the inverse of a rate. A point is of 500 calls (one-way: 1,500) in each round. With one servant the four \
-        orders are the same calls: what they differ by there is the machine's doing, and some findings are no larger.",
+        orders are the same calls: what they differ by there is the machine's doing, and some findings are no larger. Servants \
+        only become more in the life of a server, so each round is a life of all programs; what everybody's times do at once from \
+        one number of servants to the next is no ORB's doing, and the last line of the table says where that is.",
     placed: Placed::Same,
     measure,
     charts: charts::all,
@@ -124,49 +127,61 @@ fn asked_at(session: &Session, servants: usize) -> Vec<Asked> {
     all
 }
 
-/// Servants only become more in a server's life, and take longer to make than to call: from few to many, and in each step
-/// all rounds, each of which asks for everything in another order.
+/// Servants only become more in a server's life, so each round is a life of all servers: a machine that is slower for a
+/// while is so at other numbers of servants in other rounds.
 fn measure(session: &Session) -> Result<Vec<Point>, String> {
     let pairs = programs::pairs(session);
     let counts: &[usize] = session.pick(&SERVANTS, &QUICK_SERVANTS);
     let mut collected = Collected::default();
-    let mut contenders = Contender::start_all(session, &pairs, &PLACEMENTS)?;
-    for &servants in counts {
-        let asked = asked_at(session, servants);
-        // Growing is not measured.
-        session.set_up(
-            &format!("{servants} servants"),
-            &mut contenders,
-            |contender| {
-                if contender.series == programs::RAW {
-                    return Ok(());
-                }
-                ["noparams", "ops100"].into_iter().try_for_each(|of| {
-                    let request = format!("{of} 0 {servants} robin 1 0");
-                    contender.ask(&request).map(drop)
-                })
-            },
-        )?;
-        session.rounds(&asked, &mut contenders, |asked, contender| {
-            if contender.series == programs::RAW && !asked.raw_too {
-                return Ok(());
-            }
-            let answer = contender.ask(&asked.request)?;
-            let at = (asked.panel.as_str(), asked.x);
-            if asked.one_way {
-                contender.keep_mean(&mut collected, at, &answer);
-            } else {
-                contender.keep_latency(&mut collected, at, &answer);
-            }
-            if asked.panel == "noparams robin" && servants == FEW {
-                let place = beside_sockets(contender);
-                collected.add(place, answer.p50_us(), None);
-            }
-            Ok(())
-        })?;
+    for round in 1..=session.rounds {
+        let mut contenders = Contender::start_all(session, &pairs, &PLACEMENTS)?;
+        for &servants in counts {
+            grow(session, &mut contenders, servants)?;
+            let what = format!("round {round} of {}, {servants} servants", session.rounds);
+            let asked = asked_at(session, servants);
+            session.once(&what, &asked, &mut contenders, |asked, contender| {
+                ask(asked, servants, contender, &mut collected)
+            })?;
+        }
+        Contender::end_all(contenders)?;
     }
-    Contender::end_all(contenders)?;
     Ok(collected.points())
+}
+
+/// Gives everybody so many servants. That is not measured.
+fn grow(session: &Session, contenders: &mut [Contender], servants: usize) -> Result<(), String> {
+    session.set_up(&format!("{servants} servants"), contenders, |contender| {
+        if contender.series == programs::RAW {
+            return Ok(());
+        }
+        ["noparams", "ops100"].into_iter().try_for_each(|of| {
+            let request = format!("{of} 0 {servants} robin 1 0");
+            contender.ask(&request).map(drop)
+        })
+    })
+}
+
+fn ask(
+    asked: &Asked,
+    servants: usize,
+    contender: &mut Contender,
+    collected: &mut Collected,
+) -> Result<(), String> {
+    if contender.series == programs::RAW && !asked.raw_too {
+        return Ok(());
+    }
+    let answer = contender.ask(&asked.request)?;
+    let at = (asked.panel.as_str(), asked.x);
+    if asked.one_way {
+        contender.keep_mean(collected, at, &answer);
+    } else {
+        contender.keep_latency(collected, at, &answer);
+    }
+    if asked.panel == "noparams robin" && servants == FEW {
+        let place = beside_sockets(contender);
+        collected.add(place, answer.p50_us(), None);
+    }
+    Ok(())
 }
 
 /// A bar beside that of raw sockets.

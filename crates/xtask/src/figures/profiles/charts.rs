@@ -78,11 +78,16 @@ fn parts(data: &Data, (size, place): (usize, &str), file: &str, title: &str) -> 
             panels.extend(stacked(&derived, "parts", &title, axes, &order));
         }
     }
-    Chart {
-        file: format!("profiles-parts-{file}"),
-        title: format!("Where the time of a flood goes (Figure 7), buffers of {size} K{title}"),
+    // Without perf callgrind has counted in its place, and who is missing says so.
+    let by_perf = !data.missing.iter().any(|one| one.starts_with("perf"));
+    Chart::new(
+        format!("profiles-parts-{file}"),
+        format!(
+            "Where the time of a flood goes (throughput paper, Figure 7), buffers of {size} K{title}"
+        ),
         panels,
-    }
+    )
+    .made_by(if by_perf { &["perf"] } else { &["valgrind"] })
 }
 
 /// Type and size of a flood's name.
@@ -96,12 +101,21 @@ fn found(data: &Data) -> Chart {
         Axis::linear("share of instructions (%)"),
     );
     let title = "500 objects called in turns, one operation of eight";
-    let panel = stacked(data, lookups::PANEL, title, axes, &lookups::PARTS);
-    Chart {
-        file: "profiles-lookups".to_owned(),
-        title: "What of a server's instructions is finding object and operation (latency paper, Tables 1 and 2)".to_owned(),
-        panels: panel.into_iter().collect(),
-    }
+    // The rest is nine tenths and more, beside which these could not be read.
+    let [object, operation, rest] = lookups::PARTS;
+    let points = data.of(lookups::PANEL).filter(|point| point.series != rest);
+    let found = Data {
+        points: points.cloned().collect(),
+        ..data.clone()
+    };
+    let panel = stacked(&found, lookups::PANEL, title, axes, &[object, operation]);
+    Chart::new(
+        "profiles-lookups",
+        "What of a server's instructions is finding object and operation (latency paper, Tables 1 and 2)",
+        panel.into_iter().collect(),
+    )
+    .noting("the rest, up to 100 %, is everything else that the server does")
+    .made_by(&["valgrind"])
 }
 
 /// Bars of parts on top of each other, from the bottom up in that order.
@@ -141,23 +155,31 @@ fn functions(data: &Data, end: &str, name: &str) -> String {
     each.collect::<Vec<_>>().join("<br>")
 }
 
-/// System calls: how many there are for a buffer, and their share of the time in all of them, where that is known.
+/// System calls: how many there are for a buffer, their share of the time in all of them, and what is left for those
+/// that are not among the most frequent ones.
 fn calls(data: &Data, end: &str, name: &str) -> String {
     let panel = format!("calls, {end}, {name}");
     let mut numbers: Vec<_> = data.of(&panel).filter(|p| p.series == "each").collect();
     numbers.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let mut rest = 100.0;
     let each = numbers.iter().filter_map(|point| {
         let label = point.label.as_deref()?;
         let share = data.under(&panel, "share", label)?;
-        let number = point.told();
-        let time = if share > 0.0 {
-            format!(", {} %", three_digits(share))
-        } else {
-            String::new()
+        rest -= share;
+        let time = match share > 0.0 {
+            true => three_digits(share),
+            // strace tells hundredths.
+            false => "below 0.01".to_owned(),
         };
-        Some(format!("{number} {}{time}", code(label)))
+        Some(format!("{} {}, {time} %", point.told(), code(label)))
     });
-    each.collect::<Vec<_>>().join("<br>")
+    let mut lines: Vec<String> = each.collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    // Medians need not add up to the whole.
+    lines.push(format!("*others*, {} %", three_digits(rest.max(0.0))));
+    lines.join("<br>")
 }
 
 /// The tables of the page.
@@ -227,7 +249,7 @@ mod tests {
         let text = tables(&data);
         assert!(
             text.contains(
-                "| raw, octets 64 K | 42.0 % `tcp_ack` (kernel) | 1.00 `write`, 99.0 % |"
+                "| raw, octets 64 K | 42.0 % `tcp_ack` (kernel) | 1.00 `write`, 99.0 %<br>*others*, 1.00 % |"
             ),
             "{text}"
         );

@@ -96,6 +96,7 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
         session.miss(format!("look-ups ({why})"));
         return Ok(());
     }
+    session.use_tool("valgrind");
     let ways: &[&str] = session.pick(&["oneway", "twoway"], &["twoway"]);
     let orbs = [Orb::Zorb, Orb::Omni];
     let there = |orb: &Orb| *orb == Orb::Zorb || session.omniorb.is_ok();

@@ -33,7 +33,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         for calls without parameters, to 500 objects in turns, is finding the object and the operation? Functions are sampled \
         by perf on the clock of the CPU, kernel included, in a run of its own each round. System calls are counted and timed by \
         strace, which makes them slower: a count is exact, but how many there are depends on when octets come, so that they are \
-        medians of three runs at most. Look-ups are instructions outside the kernel, counted by callgrind, in three runs at most. \
+        medians of three runs at most. The six most frequent ones are in the tables; *others* are all rarer ones: where \
+        they have much of the time it is `futex` or `epoll_wait`, in which threads sleep that have nothing to do. Look-ups are instructions outside the kernel, counted by callgrind, in three runs at most. \
         Behind a median its quartiles over the runs stand in brackets, where they are others.",
     placed: Placed::Split,
     measure,
@@ -116,6 +117,7 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
     let subjects = subjects(session);
     match tool::pick() {
         Ok(profiler) => {
+            session.use_tool(profiler.program());
             if profiler == Profiler::Callgrind {
                 session.miss(
                     "perf, so that shares are of instructions outside the kernel, by callgrind",
@@ -133,6 +135,7 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
     }
     match tool::strace() {
         Ok(()) => {
+            session.use_tool("strace");
             let rounds = session.pick(session.rounds.min(COUNTING_ROUNDS), 1);
             let counted = each_round(session, rounds, &subjects, |subject| {
                 system_calls(session, subject)

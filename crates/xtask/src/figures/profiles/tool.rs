@@ -62,6 +62,14 @@ fn said(command: &mut Command) -> Result<String, String> {
 }
 
 impl Profiler {
+    /// What it is started as.
+    pub(super) const fn program(self) -> &'static str {
+        match self {
+            Self::Perf => "perf",
+            Self::Callgrind => "valgrind",
+        }
+    }
+
     /// The words in front of a program that is looked into.
     pub(super) fn words(self, to: &Path) -> Vec<String> {
         let file = to.display().to_string();

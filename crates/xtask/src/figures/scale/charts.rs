@@ -5,6 +5,9 @@ use crate::figures::contender::{PLACEMENTS, place_title};
 use crate::figures::data::Data;
 use crate::figures::scale::rate;
 
+/// Without which omniORB's callers wait for each other.
+const OMNIORB: &str = "omniORB with maxGIOPConnectionPerServer 256 and maxServerThreadPoolSize 257";
+
 /// Panels of rates and of latencies by how many there are of something, one for each placement.
 fn pairs(data: &Data, panel: &str, title: &str, x: &Axis) -> Vec<Panel> {
     let ways = [
@@ -36,37 +39,33 @@ pub(super) fn charts(data: &Data) -> Vec<Chart> {
     ];
     // Data of before points knew their rounds is of an omniORB that was told nothing.
     let mut callers_of = data.of("callers rate, split");
-    let callers_title = match callers_of.any(|point| point.rounds > 0) {
-        true => {
-            "Two-way calls of many callers together (omniORB with maxGIOPConnectionPerServer 256, maxServerThreadPoolSize 257)"
-        }
-        false => "Two-way calls of many callers together",
-    };
+    let is_told = callers_of.any(|point| point.rounds > 0);
     let charts = [
         (
             "servants",
-            "Two-way calls to any of very many servants",
+            "Two-way calls to any of very many servants (beyond the papers)",
             pairs(data, "servants", "", &servants),
         ),
         (
             "connections",
-            "Two-way calls beside very many connections",
+            "Two-way calls beside very many connections (beyond the papers)",
             active
                 .map(|(panel, title)| pairs(data, panel, title, &connections))
                 .concat(),
         ),
         (
             "callers",
-            callers_title,
+            "Two-way calls of many callers together (beyond the papers)",
             pairs(data, "callers latency", "", &callers),
         ),
     ];
     let chart = |(file, title, panels): (&str, &str, Vec<Panel>)| {
-        (!panels.is_empty()).then(|| Chart {
-            file: format!("scale-{file}"),
-            title: title.to_owned(),
-            panels,
-        })
+        let chart = Chart::new(format!("scale-{file}"), title, panels);
+        let chart = match file {
+            "callers" if is_told => chart.noting(OMNIORB),
+            _ => chart,
+        };
+        (!chart.panels.is_empty()).then_some(chart)
     };
     charts.into_iter().filter_map(chart).collect()
 }

@@ -17,8 +17,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
     sources: &[],
     question: "What becomes of a call when there are very many of something: 1 to 1,000,000 servants, called in random order; 1 to \
         10,000 connections, all but one idle or all in use one after the other; 1 to 256 callers together, tasks of a zorb client \
-        and threads of an omniORB one? Servants and connections are made once, and all rounds are asked for at a number of them \
-        before there are more. The connections are a client's that is no ORB, the same for all servers. Callers begin \
+        and threads of an omniORB one? Each round begins with new programs, whose servants and connections become more. The connections are a client's that is no ORB, the same for all servers. Callers begin \
         together when each has made some calls, and make 200 each at least. Those of zorb share its one connection; omniORB is \
         told that it may have a connection for each of 256 (`maxGIOPConnectionPerServer`, 5 unless told), and a thread for each in \
         its server (`maxServerThreadPoolSize`, 100 unless told), as a program with so many callers would tell it.",
@@ -74,26 +73,30 @@ fn rate(panel: &str) -> String {
     format!("{} rate", panel.trim_end_matches(" latency"))
 }
 
-/// Servants only become more in a server's life, and a million of them and their references take seconds: everybody has
-/// them once, and at every number all rounds are asked for before there are more. The same programs in both placements.
+/// Servants only become more in a server's life, so each round is a life of all servers: a machine that is slower for a
+/// while is so at other numbers of servants in other rounds. The same programs in both placements.
 fn servants(session: &Session, collected: &mut Collected) -> Result<(), String> {
     let counts = session.pick(&SERVANTS[..], &SERVANTS[..4]);
     let iters = session.pick(2000, 100);
-    let mut all = Contender::start_all(session, &pairs(session), &[Placement::Split])?;
-    for &count in counts {
-        session.set_up(&format!("{count} servants"), &mut all, |contender| {
-            contender
-                .ask(&format!("noparams 0 {count} robin 1 0"))
-                .map(drop)
-        })?;
-        session.rounds(&PLACEMENTS, &mut all, |&placement, contender| {
-            contender.move_to(session, placement)?;
-            let answer = contender.ask(&format!("noparams 0 {count} random {iters} 100"))?;
-            keep(contender, collected, ("servants", count), &answer);
-            Ok(())
-        })?;
+    for round in 1..=session.rounds {
+        let mut all = Contender::start_all(session, &pairs(session), &[Placement::Split])?;
+        for &count in counts {
+            let what = format!("round {round} of {}, {count} servants", session.rounds);
+            session.set_up(&what, &mut all, |contender| {
+                contender
+                    .ask(&format!("noparams 0 {count} robin 1 0"))
+                    .map(drop)
+            })?;
+            session.once(&what, &PLACEMENTS, &mut all, |&placement, contender| {
+                contender.move_to(session, placement)?;
+                let answer = contender.ask(&format!("noparams 0 {count} random {iters} 100"))?;
+                keep(contender, collected, ("servants", count), &answer);
+                Ok(())
+            })?;
+        }
+        Contender::end_all(all)?;
     }
-    Contender::end_all(all)
+    Ok(())
 }
 
 /// A server that takes very many connections, and a client of ours that makes them without an ORB, whoever serves.
@@ -119,21 +122,25 @@ fn connections(session: &Session, collected: &mut Collected) -> Result<(), Strin
         .into_iter()
         .map(with_many_connections)
         .collect();
-    let mut all = Contender::start_all(session, &pairs, &[Placement::Split])?;
-    for &count in counts {
-        session.set_up(&format!("{count} connections"), &mut all, |contender| {
-            contender.ask(&format!("crowd {count} idle 1 0")).map(drop)
-        })?;
-        session.rounds(asked.as_flattened(), &mut all, |asked, contender| {
-            let (placement, how) = *asked;
-            contender.move_to(session, placement)?;
-            let answer = contender.ask(&format!("crowd {count} {how} {iters} 50"))?;
-            let panel = format!("connections {how}");
-            keep(contender, collected, (&panel, count), &answer);
-            Ok(())
-        })?;
+    for round in 1..=session.rounds {
+        let mut all = Contender::start_all(session, &pairs, &[Placement::Split])?;
+        for &count in counts {
+            let what = format!("round {round} of {}, {count} connections", session.rounds);
+            session.set_up(&what, &mut all, |contender| {
+                contender.ask(&format!("crowd {count} idle 1 0")).map(drop)
+            })?;
+            session.once(&what, asked.as_flattened(), &mut all, |asked, contender| {
+                let (placement, how) = *asked;
+                contender.move_to(session, placement)?;
+                let answer = contender.ask(&format!("crowd {count} {how} {iters} 50"))?;
+                let panel = format!("connections {how}");
+                keep(contender, collected, (&panel, count), &answer);
+                Ok(())
+            })?;
+        }
+        Contender::end_all(all)?;
     }
-    Contender::end_all(all)
+    Ok(())
 }
 
 /// With a connection and a thread for each of the most callers, where that has to be told.

@@ -16,6 +16,7 @@ fn axes() -> (Axis, Axis) {
 
 /// Where lines begin: a buffer of one octet is so far from the others that nothing would be seen of those.
 const LINES: f64 = 1024.0;
+const OF_ONE: &str = "buffers of one octet have a picture of their own";
 
 pub(super) fn charts(data: &Data) -> Vec<Chart> {
     let long = data.points.iter().filter(|point| point.x >= LINES);
@@ -53,11 +54,11 @@ fn smallest(data: &Data) -> Chart {
         let title = place_title(placement);
         panels.extend(Panel::bars(&derived, "one", title, axes, Shape::Bars));
     }
-    Chart {
-        file: "throughput-octet".to_owned(),
-        title: "Floods of buffers of one octet (beyond Figure 2)".to_owned(),
+    Chart::new(
+        "throughput-octet",
+        "Floods of buffers of one octet, default queues (beyond Figure 2)",
         panels,
-    }
+    )
 }
 
 /// Every type over a road; what sends without an ORB sends octets only, and is beside all of them.
@@ -89,11 +90,13 @@ fn roads(data: &Data, road: Road) -> Chart {
         Road::Tcp => ("tcp", "TCP on the loopback"),
         Road::Unix => ("unix", "UNIX sockets"),
     };
-    Chart {
-        file: format!("throughput-{ending}"),
-        title: format!("Floods over {what}, default queues (Figure 2)"),
+    Chart::new(
+        format!("throughput-{ending}"),
+        format!("Floods over {what}, default queues (Figure 2)"),
         panels,
-    }
+    )
+    .noting("what sends without an ORB sends octets, which stand beside every type")
+    .noting(OF_ONE)
 }
 
 /// What the queues are worth.
@@ -107,19 +110,19 @@ fn queues(data: &Data) -> Chart {
             panels.extend(Panel::lines(data, &name, &title, x, y));
         }
     }
-    Chart {
-        file: "throughput-queues".to_owned(),
-        title: "Floods of octets over TCP, by the length of the socket queues (Figure 3)"
-            .to_owned(),
+    Chart::new(
+        "throughput-queues",
+        "Floods of octets over TCP, by the length of the socket queues (Figure 3)",
         panels,
-    }
+    )
+    .noting(OF_ONE)
 }
 
 /// The types of an ORB beside each other.
 fn types(data: &Data) -> Chart {
     let mut panels = Vec::new();
-    for sender in [Sender::Zorb, Sender::OmniOrb] {
-        for queue in [Queue::K64, Queue::Default] {
+    for queue in Queue::ALL {
+        for sender in [Sender::Zorb, Sender::OmniOrb] {
             let points = Kind::ALL.iter().flat_map(|kind| {
                 let name = panel(*kind, Road::Tcp.name(), queue, Placement::Split);
                 let of_it = data
@@ -141,12 +144,12 @@ fn types(data: &Data) -> Chart {
             panels.extend(Panel::lines(&by_type, "types", &title, x, y));
         }
     }
-    Chart {
-        file: "throughput-types".to_owned(),
-        title: "Floods over TCP, by the type of the buffers (Figure 6); a CPU for each program"
-            .to_owned(),
+    Chart::new(
+        "throughput-types",
+        "Floods over TCP, by the type of the buffers (Figure 6); a CPU for each program",
         panels,
-    }
+    )
+    .noting("structs are flooded with the default queues alone")
 }
 
 /// A link has a picture and so a scale of its own.
@@ -161,9 +164,57 @@ fn link(data: &Data, speed: Speed) -> Chart {
     let ending = speed
         .mbit
         .map_or_else(|| "unlimited".to_owned(), |mbit| mbit.to_string());
-    Chart {
-        file: format!("throughput-link-{ending}"),
-        title: format!("Floods of octets over a link (Figure 3): {}", speed.name),
+    let chart = Chart::new(
+        format!("throughput-link-{ending}"),
+        format!(
+            "Floods of octets over a link (Figure 3): {}; a CPU for each program",
+            speed.name
+        ),
         panels,
+    );
+    let mut senders = chart.panels.iter().flat_map(|panel| &panel.series);
+    let chart = match senders.any(|series| series.name == Sender::Joined.name()) {
+        true => chart,
+        // Of before they were.
+        false => chart.noting(format!(
+            "{} was not flooded over links",
+            Sender::Joined.name()
+        )),
+    };
+    chart.noting("system calls of a buffer were counted on the loopback alone (Figure 7)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::data::tests::data;
+
+    #[test]
+    fn types_are_drawn_for_every_length_of_the_queues() {
+        let names = Queue::ALL.map(|q| panel(Kind::Chars, "TCP", q, Placement::Split));
+        let of = |name| (name, Sender::Zorb.name(), 2048.0, None, 1.0);
+        let data = data(&names.each_ref().map(|name| of(name.as_str())));
+        let chart = types(&data);
+        let titles: Vec<_> = chart.panels.iter().map(|p| p.title.as_str()).collect();
+        assert_eq!(
+            titles,
+            [
+                "zorb, 8 K queues",
+                "zorb, 64 K queues",
+                "zorb, default queues"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_picture_of_a_link_says_who_was_not_measured_over_it() {
+        let name = panel(Kind::Octets, SPEEDS[0].name, Queue::K8, Placement::Split);
+        let is_said = |sender: Sender| {
+            let data = data(&[(&name, sender.name(), 2048.0, None, 1.0)]);
+            let chart = link(&data, SPEEDS[0]);
+            let mut notes = chart.notes().iter();
+            notes.any(|note| note.contains("was not flooded"))
+        };
+        assert!(is_said(Sender::Zorb) && !is_said(Sender::Joined));
     }
 }

@@ -36,8 +36,9 @@ pub(super) const SPEEDS: [Speed; 3] = [
 ];
 
 /// Who is compared over links.
-const SENDERS: [Sender; 4] = [
+const SENDERS: [Sender; 5] = [
     Sender::Zorb,
+    Sender::Joined,
     Sender::OmniOrb,
     Sender::Transport,
     Sender::Raw,

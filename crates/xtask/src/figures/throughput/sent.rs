@@ -2,15 +2,13 @@
 
 use crate::figures::data::{Data, Point};
 use crate::figures::finding::{Finding, Holds};
+use crate::figures::measured::Measured;
 use crate::figures::throughput::flood::{Kind, Queue, Road, panel};
 use crate::measure::place::Placement;
 use crate::measure::statistics::three_digits;
 
 /// What stands for the road in the panel of floods that sent everything.
 pub(super) const WHOLE: &str = "TCP, all of 64 MB";
-
-/// Rates that are no farther apart are the same.
-const ALIKE: f64 = 0.15;
 
 fn nothing() -> String {
     "–".to_owned()
@@ -81,9 +79,12 @@ pub(super) fn finding(data: &Data) -> Finding {
         Some((whole.clone(), part.clone()))
     };
     let pairs: Vec<(Point, Point)> = data.of(&all).filter_map(both).collect();
-    let rates = pairs.iter().map(|(whole, part)| whole.value / part.value);
-    let least = rates.clone().min_by(f64::total_cmp);
-    let most = rates.max_by(f64::total_cmp);
+    let rates: Vec<Measured> = pairs
+        .iter()
+        .map(|(whole, part)| Measured::from(whole).over(part.into()))
+        .collect();
+    let least = Measured::smallest(rates.iter().copied());
+    let most = Measured::largest(rates.iter().copied());
     let all_sent = pairs.iter().filter_map(|(whole, _)| whole.sent);
     let all_sent = all_sent
         .min_by(f64::total_cmp)
@@ -105,19 +106,12 @@ pub(super) fn finding(data: &Data) -> Finding {
                 )
             });
             let seen = format!(
-                "with {all_sent} MB the rate is {} to {} times that of the points shown, at {} points over TCP with 64 K queues{octet}",
-                three_digits(least),
-                three_digits(most),
+                "with {all_sent} MB the rate is {} to {} of that of the points shown, at {} points over TCP with 64 K queues{octet}",
+                least.factor(),
+                most.factor(),
                 pairs.len()
             );
-            let alike = |rate: f64| (rate - 1.0).abs() <= ALIKE;
-            let same = pairs.iter().filter(|(a, b)| alike(a.value / b.value));
-            let holds = match same.count() {
-                0 => Holds::No,
-                same if same == pairs.len() => Holds::Yes,
-                _ => Holds::InPart,
-            };
-            (seen, holds)
+            (seen, Holds::all(rates.iter().map(|rate| rate.is_one())))
         },
     )
 }
@@ -168,13 +162,13 @@ mod tests {
         let found = finding(&data);
         assert_eq!(found.holds, Holds::Yes, "{}", found.seen);
         for words in [
-            "with 64.0 MB the rate is 0.95 to 1.10 times",
+            "with 64.0 MB the rate is ×0.95 to ×1.10 of",
             "at 2 points",
             "110 Mbit/s with 64.0 MB, 100 with 1.00",
         ] {
             assert!(found.seen.contains(words), "{}", found.seen);
         }
-        data.points[1].value = 200.0;
+        data.points[1] = flood(WHOLE, 1.0, 200.0, 64.0 * 1048576.0);
         assert_eq!(finding(&data).holds, Holds::InPart);
     }
 }

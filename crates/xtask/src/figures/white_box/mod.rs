@@ -34,7 +34,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
                step of the papers that is not one here is said to be part of another. What the client waits for, the server's work \
                included, ends with the read that brings the reply (C6); what a server waits for is nobody's step. A server remembers what \
                it found for the requests of a connection: S04 to S06 of one that says nothing new are a comparison of its header. \
-               What is below nothing takes less than two marks differ by.",
+               What is below nothing takes less than two marks differ by. Among the layers of both ends *messaging* has marshalling and \
+               demarshalling in it.",
     placed: Placed::Split,
     measure,
     charts: charts::charts,

@@ -6,7 +6,7 @@ use crate::figures::white_box::steps::{CLIENT, SERVER};
 use crate::figures::white_box::{TOGETHER, together};
 
 /// What is called, as the data has it, and as the head of a column has it.
-const ARGUMENTS: [(&str, &str); 3] = [
+pub(super) const ARGUMENTS: [(&str, &str); 3] = [
     ("none", "no argument"),
     ("2048 octets", "2,048 octets"),
     ("1024 structs", "1,024 structs"),

@@ -80,7 +80,8 @@ impl ClientConnection {
             Ok(call) => call,
             Err(error) => return Poll::Ready(Called::Failed(error)),
         };
-        let mut e = self.encoder(requests.version()).lending();
+        let mut e = self.encoder(requests.version());
+        e.set_lending();
         if let Err(error) = self.encode(&mut e, requests, &call, how, operation, arguments) {
             return Poll::Ready(Called::Failed(error));
         }
@@ -151,58 +152,7 @@ impl ClientConnection {
         Ok(arrived.message)
     }
 
-    /// Sends a one-way request; ready when all of it is handed to the transport
-    /// (SYNC_WITH_TRANSPORT), or when it is queued, to leave together with others (`joined`, SYNC_NONE).
-    /// `sent` as in [`call`](Self::call).
-    pub(crate) async fn call_one_way(
-        &self,
-        requests: &RequestTemplate<NativeEndian>,
-        operation: &str,
-        arguments: &dyn EncodeArguments,
-        sent: &AtomicBool,
-        joined: bool,
-    ) -> Result<(), CallError> {
-        // Nothing here need ever be waited for, and others want to run too.
-        tokio::task::coop::consume_budget().await;
-        self.room().await;
-        // The id is used up and given back when the message is queued: nobody will answer it, but
-        // the connection is in use until then.
-        let id = {
-            let mut state = self.state();
-            self.check(&state)?;
-            state.table.insert(Waiter::default()).map_err(full)?
-        };
-        let mut e = self.encoder(requests.version()).lending();
-        let request = (requests, operation, arguments);
-        let encoded = self.encode_as(&mut e, id, ResponseFlags::None, request);
-        let queued = encoded.and_then(|()| {
-            sent.store(true, Ordering::Relaxed);
-            if joined {
-                let mut message = e.finish();
-                settle(&mut message, arguments)?;
-                self.link.join(message);
-                return Ok(None);
-            }
-            self.write_from(&mut e, arguments).map(Some)
-        });
-        self.state().forget(id);
-        let Some(ticket) = queued? else {
-            return Ok(());
-        };
-        poll_fn(|cx| {
-            if self.link.outbound.poll_written(ticket, cx).is_ready() {
-                return Poll::Ready(Ok(()));
-            }
-            // Asked after parking: whoever ends the connection wakes the parked afterwards.
-            match &self.state().end {
-                Some(end) => Poll::Ready(Err(self.ended(end, ticket))),
-                None => Poll::Pending,
-            }
-        })
-        .await
-    }
-
-    async fn room(&self) {
+    pub(super) async fn room(&self) {
         poll_fn(|cx| {
             // In this order, for the same reason.
             if self.link.outbound.poll_room(cx).is_ready() || self.is_over() {
@@ -231,9 +181,9 @@ impl ClientConnection {
         };
         let heard = waker.is_some();
         let id = state.table.insert(waiter).map_err(full)?;
-        let alone = state.table.len() == 1;
         if heard {
             // As when it has been sent: what comes before is news, too.
+            let alone = state.table.len() == 1;
             state.leader = (alone && !self.link.outbound.is_blocked()).then_some(id);
         }
         Ok(Call {
@@ -242,13 +192,12 @@ impl ClientConnection {
             version,
             wait,
             ticket: None,
-            alone,
             heard,
             done: false,
         })
     }
 
-    fn check(&self, state: &State) -> Result<(), CallError> {
+    pub(super) fn check(&self, state: &State) -> Result<(), CallError> {
         if let Some(end) = &state.end {
             return Err(CallError::NotSent(self.fault(end)));
         }
@@ -259,7 +208,7 @@ impl ClientConnection {
     }
 
     /// What the sender of a message without a reply is told when the connection is over.
-    fn ended(&self, end: &End, ticket: Ticket) -> CallError {
+    pub(super) fn ended(&self, end: &End, ticket: Ticket) -> CallError {
         let fault = self.fault(end);
         let unsent = match end {
             // What has no reply was not processed, whole or not. Nobody closes an idle connection
@@ -322,7 +271,7 @@ impl ClientConnection {
     }
 
     #[inline]
-    fn encode_as(
+    pub(super) fn encode_as(
         &self,
         e: &mut Encoder<NativeEndian>,
         id: RequestId,
@@ -420,7 +369,7 @@ impl ClientConnection {
 }
 
 /// Copies into a message what its arguments lend.
-fn settle(
+pub(super) fn settle(
     message: &mut zorb_cdr::Gather,
     arguments: &dyn EncodeArguments,
 ) -> Result<(), CallError> {
@@ -451,8 +400,6 @@ pub(super) struct Call<'a> {
     version: Version,
     pub(super) wait: WaitPolicy,
     pub(super) ticket: Option<Ticket>,
-    /// Whether nobody else was waiting when it began.
-    pub(super) alone: bool,
     /// Whether the reactor listened when it began, and knows whom to wake.
     heard: bool,
     pub(super) done: bool,
@@ -500,6 +447,27 @@ impl Started<'_> {
     }
 }
 
+impl<'a> Call<'a> {
+    /// One that blocks, and that was sent without being in the table.
+    pub(super) const fn lone(
+        connection: &'a ClientConnection,
+        id: RequestId,
+        version: Version,
+        wait: WaitPolicy,
+        ticket: Ticket,
+    ) -> Self {
+        Self {
+            connection,
+            id,
+            version,
+            wait,
+            ticket: Some(ticket),
+            heard: false,
+            done: false,
+        }
+    }
+}
+
 impl Call<'_> {
     /// Whether the reply is here, or the end; whoever finds either wakes us from now on.
     pub(super) fn poll_answered(
@@ -543,7 +511,7 @@ impl Drop for Call<'_> {
 
 impl State {
     /// Takes out of the table what no reply is wanted to, though a peer may have sent one.
-    fn forget(&mut self, id: RequestId) {
+    pub(super) fn forget(&mut self, id: RequestId) {
         let waiter = self.table.complete(id);
         self.untaken -= usize::from(waiter.is_some_and(|waiter| waiter.reply.is_some()));
     }

@@ -27,11 +27,25 @@ impl ClientConnection {
     /// Ends the connection if nobody waits for anything: whoever wants to call from now on makes
     /// another.
     fn retire(&self, limit: Duration) -> bool {
+        // Whoever has it may wait for a reply, and be in no table.
+        let Some(mut right) = self.reading.claim() else {
+            return false;
+        };
+        let idle = self.retire_unread(limit);
+        while let Some(again) = right.give_back() {
+            right = again;
+            self.leave_to_the_driver();
+        }
+        idle
+    }
+
+    fn retire_unread(&self, limit: Duration) -> bool {
         let mut state = self.state();
-        // In this order: a one-way request is in the table until it is queued.
+        // In this order: a one-way request is counted until it is queued, or is not queued any more.
         let idle = state.end.is_none()
             && state.table.is_empty()
-            && self.link.outbound.queued_octets() == 0;
+            && state.one_ways == 0
+            && self.link.outbound.close_if_empty();
         if idle {
             self.set_end(&mut state, End::Idle(limit));
         }
@@ -63,9 +77,9 @@ impl ClientConnection {
             }
         };
         self.over(end.clone());
-        drop(dropped);
         trace::ended(&*self.link.stream, &self.link.endpoint, &end);
         self.link.finish(&end).await;
+        drop(dropped);
     }
 
     /// One poll of the driver: it reads when no caller does so for itself.
@@ -192,10 +206,72 @@ struct EndOnDrop(Arc<ClientConnection>);
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
+        // Also when it has said goodbye and is not heard to the end: somebody may block for what comes.
+        self.0.link.stream.close();
         if self.0.state().end.is_none() {
-            self.0.link.stream.close();
             self.0
                 .end(End::Lost("its runtime has shut down".to_owned()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::cache::Connecting;
+    use crate::wire::mock::{Acts, Mock};
+    use crate::wire::profile::OmniOrb;
+    use core::sync::atomic::AtomicBool;
+    use std::io;
+    use zorb_executor::WaitPolicy;
+    use zorb_giop::codeset::CodeSets;
+
+    /// A peer that closes when it is told to. Its reactor has said all that it had to say.
+    #[derive(Debug)]
+    struct Closes(Arc<AtomicBool>);
+
+    impl Acts for Closes {
+        fn read(&self) -> io::Result<usize> {
+            match self.0.load(Ordering::Acquire) {
+                true => Ok(0),
+                false => Err(io::ErrorKind::WouldBlock.into()),
+            }
+        }
+    }
+
+    fn connecting() -> Connecting {
+        Connecting {
+            silent: Default::default(),
+            code_sets: CodeSets::UNSTATED,
+            max_fragment: None,
+            omniorb: OmniOrb::No,
+            transports: Default::default(),
+            limits: Default::default(),
+            timeout: Duration::MAX,
+            trace_payload: 0,
+            idle_timeout: None,
+            wait: WaitPolicy::Park,
+            wait_limit: Duration::ZERO,
+            busy: Arc::default(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_lone_caller_has_kept_the_driver_from_is_looked_at_when_it_has_gone() {
+        let closes = Arc::new(AtomicBool::new(false));
+        let stream = Box::new(Mock::new(Closes(Arc::clone(&closes))));
+        let endpoint = "uiop:///nowhere".parse().unwrap();
+        let connection = ClientConnection::new(stream, endpoint, false, &connecting());
+        let connection = Arc::new(connection);
+        let right = connection.reading.claim().expect("nobody reads yet");
+        // The reactor tells the driver of the reply, which a caller who blocks is just reading.
+        let driving = tokio::spawn(Arc::clone(&connection).drive(None));
+        tokio::task::yield_now().await;
+        // It has all it wants, and nobody else is there.
+        connection.let_go(right, false);
+        closes.store(true, Ordering::Release);
+        let noticed = tokio::time::timeout(LOOK_AGAIN_LATER, driving).await;
+        noticed.expect("somebody looks").unwrap();
+        assert!(connection.is_over());
     }
 }

@@ -1,26 +1,61 @@
 //! A call that is alone on its connection and has a small reply, in one piece: what most calls are.
 //!
-//! It is made as any other, and becomes one as soon as anything about it is not as usual: it is in the table from before it
-//! is sent, so that whoever else reads finds it there. What is left out is what only the others need: the reply is copied
-//! from where it was read to where its caller wants it, and never split off, handed on or written down.
+//! It becomes one as any other as soon as anything about it is not as usual. What is left out is what only the others need:
+//! the reply is copied from where it was read to where its caller wants it, and never split off, handed on or written down.
+//!
+//! A caller that blocks is not even in the table. It has the right to read from before its request is out until it has its
+//! reply, so nobody else can have found that; it finds the end of the connection itself, by reading; and whoever would give
+//! the connection up since it is idle needs the right for that. Its ids are [reserved](zorb_giop::RequestTable::reserve). It
+//! is [entered](ClientConnection::enter) before it lets go of the right without a reply. Whoever else has come meanwhile
+//! has asked for the right in vain, and is looked after when that is let go: nobody can have gone to sleep on the strength
+//! of a reactor that listens, since that looks away, which who has the right has seen to.
 
 use super::calls::{Call, Called};
-use super::{Answered, ClientConnection, EncodeArguments, How};
+use super::{Answered, ClientConnection, EncodeArguments, How, Waiter};
 use crate::wire::link::{Blocked, End, Reading};
+use crate::wire::outbound::Ticket;
 use crate::wire::right::Held;
 use crate::wire::trace;
 use crate::wire::waiting::Tried;
+use core::sync::atomic::Ordering;
 use core::task::Context;
-use zorb_cdr::NativeEndian;
+use zorb_cdr::{Encoder, NativeEndian};
 use zorb_executor::WaitPolicy;
-use zorb_giop::{RequestId, RequestTemplate, SmallReply};
+use zorb_giop::{RequestId, RequestTemplate, SmallReply, Version};
+
+/// In the place of the next lone call's id: none is reserved. No id of this side is odd.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A call that blocks and is in no table.
+#[derive(Clone, Copy)]
+struct Lone {
+    id: RequestId,
+    version: Version,
+    wait: WaitPolicy,
+}
+
+/// How far it has come in one piece.
+enum Gone {
+    /// Nowhere: it has to be made in another way.
+    Not,
+    /// It is not sent.
+    Failed(super::CallError),
+    /// It is sent.
+    Sent {
+        ticket: Ticket,
+        /// Whether somebody else may wait who has not asked for the right.
+        others: bool,
+        /// Whether its reply is in its place.
+        heard: Result<bool, End>,
+    },
+}
 
 /// What came of reading for a lone call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
     /// Its reply, which is in its place.
     Reply,
-    /// Nothing. The reactor knows whom to wake.
+    /// Nothing. The reactor listens, and knows whom to wake if it has been announced.
     Nothing,
     /// What has to be looked at as everything else is; perhaps it is in the reader. `armed`: whether the reactor may still
     /// be said to know whom to wake.
@@ -42,36 +77,203 @@ impl ClientConnection {
         how: &How,
         small: &mut SmallReply,
     ) -> Option<Called> {
+        let id = self.lone.load(Ordering::Relaxed);
+        if id == NONE || trace::is_on() || !self.reading.is_free() {
+            return self.exchange_with_others(requests, operation, arguments, how);
+        }
+        let lone = Lone {
+            id: RequestId(id),
+            version: requests.version(),
+            wait: how.wait.unwrap_or(self.wait),
+        };
+        let mut e = self.encoder(lone.version).lending();
+        let request = (requests, operation, arguments);
+        if let Err(error) = self.encode_as(&mut e, lone.id, how.response, request) {
+            return Some(Called::Failed(error));
+        }
+        zorb_giop::probe!(RequestSealed);
+        let octets = e.position();
+        // Before the request is out: nobody else can find the reply then. And after it has been encoded, of which it is not
+        // known what it calls.
+        let Some(mut right) = self.reading.claim() else {
+            return self.exchange_with_others(requests, operation, arguments, how);
+        };
+        match right.with(|reading| self.exchange_in(reading, lone, &mut e, arguments, small)) {
+            Gone::Sent {
+                heard: Ok(true),
+                others,
+                ..
+            } => {
+                self.let_go(right, others);
+                Some(Called::Small)
+            }
+            Gone::Not => {
+                self.let_go(right, false);
+                self.exchange_with_others(requests, operation, arguments, how)
+            }
+            Gone::Failed(error) => {
+                self.let_go(right, true);
+                Some(Called::Failed(self.suspect_size(error, octets)))
+            }
+            Gone::Sent { ticket, heard, .. } => {
+                Some(self.exchange_further(right, lone, ticket, heard, octets))
+            }
+        }
+    }
+
+    /// The same, by who has the right.
+    #[inline]
+    fn exchange_in(
+        &self,
+        reading: &mut Reading,
+        lone: Lone,
+        e: &mut Encoder<NativeEndian>,
+        arguments: &dyn EncodeArguments,
+        small: &mut SmallReply,
+    ) -> Gone {
+        if self.lone.load(Ordering::Relaxed) != lone.id.0
+            || !reading.reader.is_idle()
+            || self.is_over()
+        {
+            return Gone::Not;
+        }
+        // First: whatever comes of it, the id is used up.
+        (self.lone).store(lone.id.next().0, Ordering::Relaxed);
+        // Who has relied on the reactor until now is in the table.
+        let mut others = !self.unwatched.load(Ordering::Relaxed) && self.looks_away();
+        let ticket = match self.write_from(e, arguments) {
+            Ok(ticket) => ticket,
+            Err(error) => return Gone::Failed(error),
+        };
+        let heard = self.hear_in(reading, lone, small, &mut others);
+        Gone::Sent {
+            ticket,
+            others,
+            heard,
+        }
+    }
+
+    /// Has nobody rely on the reactor any more. Whether there is anybody who may have.
+    #[cold]
+    fn looks_away(&self) -> bool {
+        let mut state = self.state();
+        state.armed = false;
+        !state.table.is_empty()
+    }
+
+    /// Blocks for a reply that nobody else can have found: whether it is there. Says of `others` if the driver has been left
+    /// something since who has the right looked, which it will not do now.
+    #[inline]
+    fn hear_in(
+        &self,
+        reading: &mut Reading,
+        lone: Lone,
+        small: &mut SmallReply,
+        others: &mut bool,
+    ) -> Result<bool, End> {
+        if self.is_alone(reading) && lone.wait != WaitPolicy::Park {
+            match self.link.try_read(reading, lone.wait) {
+                Tried::Read(read) => {
+                    self.link.has_come(read)?;
+                    if reading.waiting.is_unwatched() {
+                        *others |= self.is_unwatched();
+                    }
+                    return Ok(self.take_small(reading, lone.id, small));
+                }
+                Tried::Yield => return Ok(false),
+                Tried::Sleep => {}
+            }
+        }
+        *others |= self.is_unwatched();
+        match self.link.read_blocking(reading, None)? {
+            Blocked::Read => Ok(self.take_small(reading, lone.id, small)),
+            Blocked::InVain | Blocked::Cannot => Ok(false),
+        }
+    }
+
+    /// Gives the right back after a call that was in no table. `others`: whether somebody may wait who has not asked for it.
+    #[inline]
+    pub(super) fn let_go(&self, mut right: Held<'_, Reading>, mut others: bool) {
+        while let Some(again) = right.give_back() {
+            right = again;
+            others = true;
+        }
+        if others {
+            self.pass_on(None);
+        }
+    }
+
+    /// Goes on with a lone call that has been sent, and whose reply is not a small one, or behind something else, or not
+    /// there yet.
+    #[cold]
+    fn exchange_further(
+        &self,
+        right: Held<'_, Reading>,
+        lone: Lone,
+        ticket: Ticket,
+        heard: Result<bool, End>,
+        request_octets: usize,
+    ) -> Called {
+        let mut call = Call::lone(self, lone.id, lone.version, lone.wait, ticket);
+        let arrived = match heard {
+            Ok(_) => {
+                self.enter(lone.id);
+                call.lead(right)
+            }
+            Err(end) => {
+                // Before the right is let go, as everywhere.
+                self.over(end);
+                drop(right);
+                None
+            }
+        };
+        match arrived.map_or_else(|| call.block_for_ever(), Ok) {
+            Ok(arrived) => Called::Answered(Answered {
+                arrived,
+                request_octets,
+            }),
+            Err(error) => Called::Failed(self.suspect_size(error, request_octets)),
+        }
+    }
+
+    /// Writes a lone call down, by who has had the right since before it was sent: others may find its reply from now on.
+    fn enter(&self, id: RequestId) {
+        let mut state = self.state();
+        state.table.enter(id, Waiter::default());
+        self.lone.store(NONE, Ordering::Relaxed);
+    }
+
+    /// As [`exchange`](Self::exchange), of a call that is in the table from before it is sent, so that whoever else reads
+    /// finds it there.
+    #[cold]
+    fn exchange_with_others(
+        &self,
+        requests: &RequestTemplate<NativeEndian>,
+        operation: &str,
+        arguments: &dyn EncodeArguments,
+        how: &How,
+    ) -> Option<Called> {
         let Ok(mut call) = self.begin(requests.version(), how.wait, None) else {
             return None;
         };
+        self.reserve();
         let mut e = self.encoder(requests.version()).lending();
         if let Err(error) = self.encode(&mut e, requests, &call, how, operation, arguments) {
             return Some(Called::Failed(error));
         }
         zorb_giop::probe!(RequestSealed);
         let request_octets = e.position();
-        // Before the request is out: nobody else can find the reply then. And after it has been encoded, of which it is not
-        // known what it calls.
+        // As above.
         let right = self.reading.claim();
         match self.write_from(&mut e, arguments) {
             Ok(ticket) => call.ticket = Some(ticket),
             Err(error) => return Some(Called::Failed(self.suspect_size(error, request_octets))),
         }
-        if let Some(right) = right {
-            let arrived = match self.hear(right, &mut call, small) {
-                Ok(()) => return Some(Called::Small),
-                Err(None) => None,
-                Err(Some(right)) => call.lead(right),
-            };
-            if let Some(arrived) = arrived {
-                return Some(Called::Answered(Answered {
-                    arrived,
-                    request_octets,
-                }));
-            }
-        }
-        Some(match call.block_for_ever() {
+        let arrived = match right {
+            Some(right) => call.lead(right),
+            None => None,
+        };
+        Some(match arrived.map_or_else(|| call.block_for_ever(), Ok) {
             Ok(arrived) => Called::Answered(Answered {
                 arrived,
                 request_octets,
@@ -80,61 +282,17 @@ impl ClientConnection {
         })
     }
 
-    /// Blocks for a reply that nobody else can have found, by who has had the right since before the request was sent. Gives
-    /// the right back if more is to be done with it.
-    #[inline]
-    fn hear<'a>(
-        &'a self,
-        mut right: Held<'a, Reading>,
-        call: &mut Call<'_>,
-        small: &mut SmallReply,
-    ) -> Result<(), Option<Held<'a, Reading>>> {
-        match right.with(|reading| self.hear_in(reading, call, small)) {
-            Ok(true) => {}
-            Ok(false) => return Err(Some(right)),
-            Err(end) => {
-                // Before the right is let go, as everywhere.
-                self.over(end);
-                return Err(None);
-            }
+    /// Sees to it that the next lone call has an id.
+    fn reserve(&self) {
+        if self.lone.load(Ordering::Relaxed) != NONE {
+            return;
         }
-        // Who has asked for it is looked after when the lead is passed on.
-        while let Some(again) = right.give_back() {
-            right = again;
-        }
-        call.done = true;
-        self.pass_on_behind(call.id);
-        Ok(())
-    }
-
-    #[inline]
-    fn hear_in(
-        &self,
-        reading: &mut Reading,
-        call: &Call<'_>,
-        small: &mut SmallReply,
-    ) -> Result<bool, End> {
-        // Nobody wakes who is about to block and has said so nowhere: the end may have come since the call began.
-        if trace::is_on() || !reading.reader.is_idle() || self.is_over() {
-            return Ok(false);
-        }
-        if call.alone && self.is_alone(reading) && call.wait != WaitPolicy::Park {
-            match self.link.try_read(reading, call.wait) {
-                Tried::Read(read) => {
-                    self.link.has_come(read)?;
-                    if reading.waiting.is_unwatched() {
-                        self.is_unwatched();
-                    }
-                    return Ok(self.take_small(reading, call.id, small));
-                }
-                Tried::Yield => return Ok(false),
-                Tried::Sleep => {}
-            }
-        }
-        self.is_unwatched();
-        match self.link.read_blocking(reading, None)? {
-            Blocked::Read => Ok(self.take_small(reading, call.id, small)),
-            Blocked::InVain | Blocked::Cannot => Ok(false),
+        let mut state = self.state();
+        // Nobody else tells one where there is none.
+        if self.lone.load(Ordering::Relaxed) == NONE
+            && let Ok(id) = state.table.reserve()
+        {
+            self.lone.store(id.0, Ordering::Relaxed);
         }
     }
 
@@ -142,27 +300,29 @@ impl ClientConnection {
     #[inline]
     fn take_small(&self, reading: &mut Reading, id: RequestId, small: &mut SmallReply) -> bool {
         let taken = self.link.take_small(&mut reading.reader, id, small);
-        if taken && !self.announced.load(core::sync::atomic::Ordering::Relaxed) {
-            self.announced
-                .store(true, core::sync::atomic::Ordering::Relaxed);
+        if taken && !self.announced.load(Ordering::Relaxed) {
+            self.announced.store(true, Ordering::Relaxed);
         }
         taken
     }
 
-    /// Reads for a call that is alone, as it has announced, and takes its reply if that is a small one. Then the reactor
-    /// listens again.
+    /// Reads for a call that is alone, as it has announced unless it knows that there is something to read, and takes its
+    /// reply if that is a small one. Then the reactor listens again.
     #[inline]
     pub(super) fn hear_alone(
         &self,
         reading: &mut Reading,
+        announced: bool,
         id: RequestId,
         small: &mut SmallReply,
     ) -> Result<Heard, End> {
         if trace::is_on() || !reading.reader.is_idle() {
-            return Ok(Heard::Other { armed: true });
+            return Ok(Heard::Other { armed: announced });
         }
         if self.poll_read(reading)?.is_pending() {
-            reading.waiting.sleeps();
+            if announced {
+                reading.waiting.sleeps();
+            }
             return Ok(Heard::Nothing);
         }
         if !self.take_small(reading, id, small) {
@@ -176,7 +336,11 @@ impl ClientConnection {
     pub(super) fn listen_behind(&self, reading: &mut Reading, id: RequestId) -> Result<(), End> {
         {
             let mut state = self.state();
-            state.table.finish(id);
+            match state.untaken {
+                0 => drop(state.table.finish(id)),
+                // It may have come twice, and have been put there by another who read before.
+                _ => state.forget(id),
+            }
             if state.end.is_some() {
                 return Ok(());
             }
@@ -192,17 +356,19 @@ impl ClientConnection {
 }
 
 impl Call<'_> {
-    /// Reads for the reply in its caller's poll, by who has announced it.
+    /// Reads for the reply in its caller's poll. `announced`: whether it has been said that the reactor will be asked, and
+    /// whom it is to wake.
     #[inline]
     pub(super) fn hear(
         &mut self,
         right: &mut Held<'_, Reading>,
+        announced: bool,
         small: &mut SmallReply,
     ) -> Result<Heard, End> {
         let connection = self.connection;
         let id = self.id;
         right.with(|reading| {
-            let heard = connection.hear_alone(reading, id, small)?;
+            let heard = connection.hear_alone(reading, announced, id, small)?;
             if heard == Heard::Reply {
                 self.done = true;
                 // An end that shows itself now is nothing to who has its reply.

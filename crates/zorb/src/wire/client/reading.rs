@@ -12,7 +12,7 @@ use core::task::{Context, Poll, Waker};
 use std::sync::MutexGuard;
 use std::time::Instant;
 use zorb_executor::WaitPolicy;
-use zorb_giop::{RequestId, SmallReply};
+use zorb_giop::SmallReply;
 
 /// How often whoever reads looks again for others before it leaves that to the driver.
 const ROUNDS: usize = 8;
@@ -262,11 +262,15 @@ impl ClientConnection {
         }
     }
 
-    /// The reactor looks away: the driver looks after the connection when nobody else does.
-    pub(super) fn is_unwatched(&self) {
-        if !self.unwatched.load(Ordering::Relaxed) && !self.unwatched.swap(true, Ordering::AcqRel) {
+    /// The reactor looks away: the driver looks after the connection when nobody else does. Whether it has listened until
+    /// now: then it may have been left what others wait for.
+    pub(super) fn is_unwatched(&self) -> bool {
+        let listened =
+            !self.unwatched.load(Ordering::Relaxed) && !self.unwatched.swap(true, Ordering::AcqRel);
+        if listened {
             self.link.outbound.driver.ring();
         }
+        listened
     }
 
     /// There is more to read: the driver does so at once, whether or not the reactor looks away.
@@ -379,20 +383,10 @@ impl ClientConnection {
         self.read_by(right, None, false, cx);
     }
 
-    /// As [`pass_on`](Self::pass_on), of a call that has read its reply, of which the table does not know yet.
-    #[inline]
-    pub(super) fn pass_on_behind(&self, id: RequestId) {
-        let mut state = self.state();
-        state.armed = false;
-        state.table.finish(id);
-        if !state.table.is_empty() && state.end.is_none() {
-            self.pass_on_to(state);
-        }
-    }
-
     /// Somebody who blocks needs the connection no more: another one reads from now on, if one
     /// waits.
-    fn pass_on(&self, mine: Option<&mut Mine>) {
+    #[cold]
+    pub(super) fn pass_on(&self, mine: Option<&mut Mine>) {
         let mut state = self.state();
         if mine.is_some() {
             // Nobody is to rely on a reactor that looks away. Whoever has relied on it until now is in the table, and
@@ -437,19 +431,24 @@ impl<'a> Call<'a> {
         if blocking::may_block() {
             return self.block(cx).map(Some);
         }
-        let mut right = match self.poll_asleep(cx) {
-            Asleep::Reads(right) => right,
-            asleep => return self.poll_further(asleep, cx).map(Some),
+        let (mut right, announced) = match self.claim_told() {
+            Some(right) => (right, false),
+            None => match self.poll_asleep(cx) {
+                Asleep::Reads(right) => (right, true),
+                asleep => return self.poll_further(asleep, cx).map(Some),
+            },
         };
-        match self.hear(&mut right, small) {
+        match self.hear(&mut right, announced, small) {
             Ok(Heard::Reply) => {
                 self.leave(right, cx);
                 Poll::Ready(None)
             }
-            Ok(Heard::Nothing) => match right.give_back() {
+            Ok(Heard::Nothing) if announced => match right.give_back() {
                 None => Poll::Pending,
                 Some(right) => self.read_with(right, false, cx).map(Some),
             },
+            // Not known to whom it would be told: asked anew.
+            Ok(Heard::Nothing) => self.read_with(right, false, cx).map(Some),
             Ok(Heard::Other { armed }) => self.read_with(right, armed, cx).map(Some),
             Err(end) => {
                 // Before the right is let go, as everywhere.
@@ -559,6 +558,20 @@ impl<'a> Call<'a> {
             self.connection.state().table.finish(self.id);
         }
         Poll::Ready(Ok(got))
+    }
+
+    /// The right to read, if the reactor has woken the caller for what has come: it need not be announced that the reactor
+    /// will be asked, since there is something to read as a rule.
+    #[inline]
+    fn claim_told(&self) -> Option<Held<'a, Reading>> {
+        let connection = self.connection;
+        let told = &connection.ear.told;
+        if self.wait != WaitPolicy::Park || !told.load(Ordering::Relaxed) {
+            return None;
+        }
+        // It may have been another caller; then this one has looked in vain, and the other looks as if it had not been told.
+        told.store(false, Ordering::Relaxed);
+        connection.reading.claim()
     }
 
     /// Whether the caller may sleep as it is, since the reactor listens already.

@@ -11,17 +11,22 @@
 //! its receiver holds the pieces of one message.
 //!
 //! - here: the queue, and who writes what is in it;
-//! - `lone`: a message that is alone, and is never in it.
+//! - `lone`: a message that is alone, and is never in it;
+//! - `joined`: messages that may wait for others, and leave as one.
 //!
 //! `tests/models` drives this very file under loom, so its tests are declared beside it.
 
+mod joined;
 mod lone;
+
+pub(crate) use joined::Joined;
 
 use super::sync::{
     AtomicBool, AtomicU64, AtomicUsize, AtomicWaker, Mutex, MutexGuard, Ordering, fence,
 };
 use super::trace;
 use core::task::{Context, Poll, Waker};
+use joined::Together;
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, IoSlice};
 use std::sync::{Arc, OnceLock, PoisonError, TryLockError};
@@ -35,9 +40,6 @@ use zorb_transport::Connection;
 const MAX_QUEUED_OCTETS: usize = 1 << 20;
 /// Chunks handed to one `writev`. Beyond a few dozen the call itself no longer matters.
 const MAX_CHUNKS: usize = 64;
-/// Octets that wait to leave together at most: more of them would not make the system call, which
-/// they share, any cheaper.
-const JOINED_OCTETS: usize = 16 << 10;
 /// Octets of fragments that are made ready at a time, before what was queued meanwhile gets its
 /// turn: about what a socket takes at once.
 pub(super) const FRAGMENTS_PER_TURN: usize = 64 << 10;
@@ -74,7 +76,11 @@ enum Large {
 #[derive(Default)]
 struct Queue {
     messages: VecDeque<Outgoing>,
+    /// Behind these.
+    together: Together,
     large: VecDeque<(Ends, Large)>,
+    /// Nothing more may be joined.
+    closed: bool,
     /// Messages that are out although earlier ones are not yet.
     early: BTreeSet<u64>,
     /// Messages whose senders have lost interest, since the writer last looked.
@@ -84,7 +90,7 @@ struct Queue {
 
 impl Queue {
     fn has_nothing(&self) -> bool {
-        self.messages.is_empty() && self.large.is_empty()
+        self.messages.is_empty() && self.together.is_empty() && self.large.is_empty()
     }
 
     /// Whether nothing is queued and nobody waits.
@@ -168,7 +174,8 @@ pub(crate) struct Outbound {
     /// is being written.
     writing: Mutex<Writing>,
     blocked: AtomicBool,
-    /// Something was queued for the driver to write, with whatever is queued by then.
+    /// Something was queued for the driver to write, with whatever is queued by then. Changes only under the lock of the
+    /// queue.
     joined: AtomicBool,
     /// Why the transport failed, once it has: nothing is written any more, so what was told as
     /// not sent stays so.
@@ -233,10 +240,13 @@ impl Outbound {
         let ends = self.issue(octets);
         match cut {
             Ok(fragments) => queue.large.push_back((ends, Large::Cut(fragments))),
-            Err(octets) => queue.messages.push_back(Outgoing {
-                octets,
-                ends: Some(ends),
-            }),
+            Err(octets) => {
+                queue.part();
+                queue.messages.push_back(Outgoing {
+                    octets,
+                    ends: Some(ends),
+                });
+            }
         }
         Ticket(ends.ticket)
     }
@@ -254,29 +264,6 @@ impl Outbound {
         if self.max_fragment().is_some() && !self.is_written(ticket) {
             self.queue().given_up.push(ticket.0);
         }
-    }
-
-    /// Whether what has been queued may wait for more. The driver sees to it then that it does not
-    /// wait long.
-    pub(crate) fn joins_more(&self) -> bool {
-        let queue = self.queue();
-        let is_enough = self.queued_octets() >= JOINED_OCTETS || queue.messages.len() >= MAX_CHUNKS;
-        drop(queue);
-        // Released: the message, for the driver that takes the flag down.
-        if !is_enough && !self.joined.swap(true, Ordering::AcqRel) {
-            self.driver.ring();
-        }
-        !is_enough
-    }
-
-    /// Whether something waits for the driver to write it.
-    pub(crate) fn has_joined(&self) -> bool {
-        self.joined.load(Ordering::Acquire)
-    }
-
-    /// For the driver, which writes what is there now: whoever queues more says so anew.
-    pub(crate) fn joined(&self) {
-        self.joined.swap(false, Ordering::AcqRel);
     }
 
     /// Whether there is room for another message.
@@ -353,7 +340,9 @@ impl Outbound {
         self.is_counted(ticket) || self.queue().early.contains(&ticket.0)
     }
 
-    fn is_counted(&self, ticket: Ticket) -> bool {
+    /// The same, where what was written before its turn does not count.
+    #[inline]
+    pub(crate) fn is_counted(&self, ticket: Ticket) -> bool {
         // Pairs with the Release in `finished`.
         self.written.load(Ordering::Acquire) >= ticket.0
     }
@@ -395,6 +384,19 @@ impl Outbound {
         self.flush_queued(stream)
     }
 
+    /// The same, unless somebody waits for room in the socket, who writes all that is queued by then.
+    ///
+    /// # Errors
+    /// When the transport fails.
+    pub(crate) fn flush_enough(&self, stream: &dyn Connection) -> io::Result<Flush> {
+        // Pairs with the one in `poll_unblock`: either we see that nobody waits any more, or it sees what we have queued.
+        fence(Ordering::SeqCst);
+        match self.is_blocked() {
+            true => Ok(Flush::Blocked),
+            false => self.flush(stream),
+        }
+    }
+
     fn flush_queued(&self, stream: &dyn Connection) -> io::Result<Flush> {
         // Pairs with the one in `send`: whoever holds the write side for one message, and does not look at the queue, either
         // sees what was queued before this, or has let go.
@@ -406,6 +408,7 @@ impl Outbound {
         };
         if writing.messages.is_empty() && writing.large.is_empty() && self.failed.get().is_none() {
             let mut queue = self.queue();
+            queue.part();
             // A single message is not passed on from queue to queue.
             let alone = queue.messages.len() == 1 && queue.large.is_empty();
             let single = |message: &Outgoing| message.octets.as_single().is_some();
@@ -522,6 +525,8 @@ impl Outbound {
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Ready(Ok(())) => {
                     self.blocked.store(false, Ordering::Release);
+                    // Pairs with the one in `flush_enough`: what its caller leaves to us is seen here.
+                    fence(Ordering::SeqCst);
                     // Whoever finds the socket full from now on says so anew.
                     if let Err(error) = self.flush(stream) {
                         return Poll::Ready(Err(error));
@@ -536,6 +541,7 @@ impl Outbound {
     fn refill(&self, stream: &dyn Connection, writing: &mut Writing) {
         let given_up = {
             let mut queue = self.queue();
+            queue.part();
             writing.messages.append(&mut queue.messages);
             writing.large.append(&mut queue.large);
             core::mem::take(&mut queue.given_up)

@@ -1,5 +1,5 @@
 use super::mock::{Acts, Mock};
-use super::outbound::{Ends, FRAGMENTS_PER_TURN, Flush, Outbound, Ticket};
+use super::outbound::{Ends, FRAGMENTS_PER_TURN, Flush, Joined, Outbound, Ticket};
 use bytes::Bytes;
 use core::task::{Context, Poll, Waker};
 use std::io::{self, IoSlice};
@@ -433,5 +433,99 @@ mod lent {
                 [b"octets".as_slice(), &whole].concat()
             );
         }
+    }
+}
+
+/// Messages that may wait for others.
+mod joined {
+    use super::*;
+
+    /// A socket that takes all, and remembers each write.
+    #[derive(Debug, Default)]
+    struct Writes(Mutex<Vec<Vec<u8>>>);
+
+    impl Acts for Writes {
+        fn write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+            let slices: Vec<&[u8]> = slices.iter().map(|slice| &**slice).collect();
+            let octets = slices.concat();
+            let written = octets.len();
+            self.0.lock().unwrap().push(octets);
+            Ok(written)
+        }
+    }
+
+    fn numbered(number: u32) -> [u8; 64] {
+        let mut octets = [7; 64];
+        octets[..4].copy_from_slice(&number.to_ne_bytes());
+        octets
+    }
+
+    #[test]
+    fn all_that_wait_leave_by_one_write_when_there_are_enough_or_somebody_writes() {
+        let socket = Mock::new(Writes::default());
+        let outbound = Outbound::default();
+        let mut all = Vec::new();
+        let enough = (0..).take_while(|number| {
+            all.extend(numbered(*number));
+            outbound.join(&numbered(*number)) == Joined::Waits
+        });
+        assert_eq!(enough.count(), (16 << 10) / 64 - 1);
+        assert_eq!(outbound.flush(&socket).unwrap(), Flush::Done);
+        assert_eq!(*socket.0.lock().unwrap(), [all]);
+        assert_eq!(outbound.queued_octets(), 0);
+
+        socket.0.lock().unwrap().clear();
+        outbound.join(&numbered(1));
+        outbound.join(&numbered(2));
+        let (ticket, flushed) = outbound.send(message(), &socket);
+        assert_eq!(flushed.unwrap(), Flush::Done);
+        outbound.join(&numbered(3));
+        assert!(outbound.is_written(ticket));
+        outbound.flush(&socket).unwrap();
+        let before = [&numbered(1)[..], &numbered(2), b"octets"].concat();
+        assert_eq!(*socket.0.lock().unwrap(), [before, numbered(3).to_vec()]);
+        // Everything has its turn, and nothing is counted twice.
+        assert_eq!(outbound.written(), outbound.submit(message()).0 - 1);
+    }
+
+    #[test]
+    fn what_is_long_or_would_be_cut_is_not_put_together_with_others() {
+        let outbound = Outbound::default();
+        assert_eq!(outbound.join(&[7; 4 << 10]), Joined::Alone);
+        outbound.set_max_fragment(32);
+        assert_eq!(outbound.join(&numbered(1)), Joined::Alone);
+        assert_eq!(outbound.join(&[7; 32]), Joined::Waits);
+        assert_eq!(outbound.queued_octets(), 32);
+    }
+
+    #[test]
+    fn the_driver_is_called_once_for_all_that_wait_and_again_when_it_has_written() {
+        let socket = Mock::new(Writes::default());
+        let outbound = Outbound::default();
+        let wakes = Arc::new(Wakes::default());
+        for rounds in 1..3 {
+            outbound.driver.register(&Waker::from(Arc::clone(&wakes)));
+            for number in 0..3 {
+                outbound.join(&numbered(number));
+            }
+            assert!(outbound.has_joined());
+            assert_eq!(wakes.0.load(Ordering::Relaxed), rounds);
+            outbound.joined();
+            outbound.flush(&socket).unwrap();
+            assert!(!outbound.has_joined());
+        }
+    }
+
+    #[test]
+    fn nothing_joins_a_connection_that_was_closed_and_none_is_closed_on_what_waits() {
+        let socket = Mock::new(Writes::default());
+        let outbound = Outbound::default();
+        outbound.join(&numbered(1));
+        assert!(!outbound.close_if_empty());
+        assert_eq!(outbound.join(&numbered(2)), Joined::Waits);
+        outbound.flush(&socket).unwrap();
+        assert!(outbound.close_if_empty());
+        assert_eq!(outbound.join(&numbered(3)), Joined::Closed);
+        assert_eq!(outbound.queued_octets(), 0);
     }
 }

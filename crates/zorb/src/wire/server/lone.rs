@@ -1,6 +1,6 @@
 //! The way of most requests: like the one before, to a servant whose manager lets them through, with nothing else that
 //! waits on the connection. Nothing is looked for, and nothing noted that only who waits has need of. One that is small
-//! and alone besides is read where it lies, and no message is made of it.
+//! besides is read where it lies, and no message is made of it.
 
 use super::super::link::Behind;
 use super::super::trace;
@@ -15,14 +15,14 @@ use zorb_giop::{Message, MessageKind, Reader, ResponseFlags};
 use zorb_poa::{ActiveObject, Outcome, Receipt, Request, State, Upcall};
 
 impl ServerConnection {
-    /// Serves what has been read if it is a small request, alone, and like the last one that was known; says whether it
-    /// was. If not, nothing has happened.
+    /// Serves the first of what has been read if it is a small request, and like the last one that was known; says whether
+    /// it was. If not, nothing has happened.
     #[inline]
-    pub(super) fn serve_lone(self: &Arc<Self>, known: &Known, reader: &mut Reader) -> bool {
-        let Some(lone) = reader.lone() else {
+    pub(super) fn serve_front(self: &Arc<Self>, known: &Known, reader: &mut Reader) -> bool {
+        let Some(front) = reader.front() else {
             return false;
         };
-        let (header, octets) = (lone.header(), lone.octets());
+        let (header, octets) = (front.header(), front.octets());
         if header.kind != MessageKind::Request || trace::is_on() {
             return false;
         }
@@ -53,13 +53,14 @@ impl ServerConnection {
         zorb_giop::probe!(ServantFound);
         let receipt = places.receipt(header.version, format);
         let octets = octets.len();
-        lone.done();
-        self.link.has_received_one();
-        let start = || match request.take() {
-            Some(request) => object.start(request),
-            None => Upcall::ready(Outcome::Silent),
+        let behind = match front.is_last() {
+            true => Behind::Nothing,
+            false => Behind::More,
         };
-        self.run(start, receipt, octets, Behind::Nothing);
+        front.done();
+        self.link.has_received_one();
+        let start = || object.start_now(&mut request);
+        self.run(start, receipt, octets, behind);
         true
     }
 
@@ -82,7 +83,9 @@ impl ServerConnection {
         }
         let receipt = places.receipt(message.header.version, format);
         let octets = message.frame.len();
-        let start = || object.start(Request::at(places, message, format, context));
+        // As above.
+        let mut request = Some(Request::at(places, message, format, context));
+        let start = || object.start_now(&mut request);
         self.run(start, receipt, octets, behind);
     }
 

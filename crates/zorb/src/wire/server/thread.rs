@@ -1,6 +1,6 @@
 //! A connection that is served by a thread of its own, which blocks.
 
-use super::super::link::{Blocked, End, Reading, Taken};
+use super::super::link::{Blocked, End, MESSAGES_PER_TURN, Reading, Taken};
 use super::super::waiting::Tried;
 use super::ServerConnection;
 use super::known::Known;
@@ -68,9 +68,13 @@ impl ServerConnection {
         loop {
             let mut messages = 0;
             let reader = &mut reading.reader;
-            let may_serve = !self.orb.is_stopping() && link.outbound.has_room();
-            let taken = if may_serve && self.serve_lone(&known, reader) {
-                messages = 1;
+            let is_free = || !self.orb.is_stopping() && link.outbound.has_room();
+            let mut may_serve = is_free();
+            while may_serve && messages < MESSAGES_PER_TURN && self.serve_front(&known, reader) {
+                messages += 1;
+                may_serve = reader.is_idle() || is_free();
+            }
+            let taken = if may_serve && reader.is_idle() {
                 Ok(Taken::All)
             } else {
                 link.take(

@@ -1,0 +1,63 @@
+//! What hardly ever is there.
+
+use alloc::boxed::Box;
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+
+/// Something that hardly ever is there. Whoever has it looks whether it has to be dropped, and no more: how that is done is
+/// no part of it then, which is called for each message otherwise to find that there is nothing.
+pub(crate) struct Rare<T>(Option<Box<T>>);
+
+impl<T> Rare<T> {
+    /// Nothing.
+    pub(crate) const NONE: Self = Self(None);
+}
+
+impl<T: Clone> Clone for Rare<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> Default for Rare<T> {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl<T> Deref for Rare<T> {
+    type Target = Option<Box<T>>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Rare<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+impl<T> Drop for Rare<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(it) = self.0.take() {
+            drop_it(it);
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn drop_it<T>(it: Box<T>) {
+    drop(it);
+}
+
+impl<T: fmt::Debug> fmt::Debug for Rare<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,155 @@
+//! What the page says of the machine and of verdicts before everything else: how many points the rounds are far apart
+//! of, and how far.
+
+use crate::figures::data::{Data, Point};
+use crate::figures::finding::count;
+use crate::figures::latency::programs::{DEDICATED, OMNIORB, RAW, ZORB};
+use crate::figures::measured::EQUAL;
+use crate::measure::statistics::{median, three_digits};
+
+/// How many times its lower quartile the upper one of a point is.
+fn apart(point: &Point) -> f64 {
+    point.high / point.low
+}
+
+fn is_far(point: &&Point) -> bool {
+    apart(point) > EQUAL
+}
+
+/// Of several rounds, and of something: what a step of no nanoseconds is apart from none is no ratio.
+fn is_told(point: &&Point) -> bool {
+    point.rounds > 1 && point.low > 0.0
+}
+
+/// All that is known of how steady the machine was, from the data of all experiments by their names.
+pub(super) fn text(all: &[(&str, &Data)]) -> String {
+    let mut paragraphs = vec![format!(
+        "What is within ×{EQUAL} of something is called *the same*. A claim that says how much is judged in both directions: *more than the \
+         paper saw* and *less than the paper saw* are beyond what it says by more than that. *Not to be told*: by the quartiles of \
+         the rounds, in parentheses behind each median, it may be either; of a ratio they are the least and the most that the \
+         quartiles of both numbers allow. *Yes or in part* and *no or in part*: so much is sure of something that the claim is of, and \
+         of the rest it is not to be told."
+    )];
+    paragraphs.extend(rounds(all));
+    let latency = all.iter().find(|(name, _)| *name == "latency");
+    paragraphs.extend(latency.and_then(|(_, data)| placed(data)));
+    paragraphs.join("\n\n")
+}
+
+/// How many points are how far apart.
+fn rounds(all: &[(&str, &Data)]) -> Option<String> {
+    let mut each = Vec::new();
+    let (mut far, mut told) = (0, 0);
+    for (name, data) in all {
+        let of_it = data.points.iter().filter(is_told).count();
+        let far_of_it = data.points.iter().filter(is_told).filter(is_far).count();
+        if of_it > 0 {
+            each.push(format!(
+                "{name} {} of {}",
+                count(far_of_it as f64),
+                count(of_it as f64)
+            ));
+        }
+        far += far_of_it;
+        told += of_it;
+    }
+    let state = all
+        .iter()
+        .find(|(name, _)| *name == "latency")
+        .and_then(|(_, data)| state(data));
+    let state = state.map_or_else(String::new, |(times, far, of)| {
+        format!(
+            " Two-way calls without parameters are the same in every round; with both programs on one CPU they are so far apart at {far} of \
+             {of} points, and the quartiles of those are ×{} apart in the middle. A machine shows like that which is in one state or \
+             another for a while; which it was in is not known of a round.",
+            three_digits(times)
+        )
+    });
+    (told > 0).then(|| {
+        format!(
+            "The machine is a virtual one and not the same all the time. The quartiles of {} of {} points of several rounds are more than \
+             ×{EQUAL} apart ({}).{state}",
+            count(far as f64),
+            count(told as f64),
+            each.join(", ")
+        )
+    })
+}
+
+/// How far apart such points are in the middle, how many they are, and of how many.
+fn state(data: &Data) -> Option<(f64, usize, usize)> {
+    let calls: Vec<&Point> = data
+        .points
+        .iter()
+        .filter(is_told)
+        .filter(|point| point.panel.starts_with("noparams ") && point.panel.ends_with(", same"))
+        .collect();
+    let far: Vec<f64> = calls.iter().copied().filter(is_far).map(apart).collect();
+    let number = far.len();
+    Some((median(far)?, number, calls.len()))
+}
+
+/// What a CPU for each program costs those that sleep.
+fn placed(data: &Data) -> Option<String> {
+    let times = |series: &str| {
+        let at =
+            |placement: &str| data.measured(&format!("noparams robin, {placement}"), series, 1.0);
+        Some(format!(
+            "{series} {}",
+            at("split")?.over(at("same")?).factor()
+        ))
+    };
+    let sleeping: Option<Vec<String>> = [RAW, DEDICATED, OMNIORB].into_iter().map(times).collect();
+    Some(format!(
+        "Its CPUs are slow to wake: where each program has one and sleeps for every message, a call without parameters takes, of what it \
+         takes on one CPU, {}; {}, which tries before it sleeps.",
+        sleeping?.join(", "),
+        times(ZORB)?
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::data::tests::data;
+
+    #[test]
+    fn points_whose_rounds_are_far_apart_are_counted() {
+        let mut latency = data(&[
+            ("noparams robin, same", ZORB, 1.0, None, 10.0),
+            ("noparams train, same", ZORB, 1.0, None, 10.0),
+            ("struct 1, same", ZORB, 1.0, None, 10.0),
+            ("sizes", ZORB, 1.0, None, 10.0),
+            ("steps", ZORB, 1.0, None, 0.0),
+        ]);
+        (latency.points[0].low, latency.points[0].high) = (10.0, 12.7);
+        (latency.points[2].low, latency.points[2].high) = (10.0, 15.0);
+        // Of one round there is nothing to tell.
+        latency.points[3].rounds = 1;
+        let text = text(&[("latency", &latency), ("scale", &data(&[]))]);
+        for words in [
+            "within ×1.15 of something",
+            "The quartiles of 2 of 3 points",
+            "(latency 2 of 3)",
+            "far apart at 1 of 2 points",
+            "×1.27 apart in the middle",
+        ] {
+            assert!(text.contains(words), "no {words} in {text}");
+        }
+        // Nothing ran on a CPU each.
+        assert!(!text.contains("slow to wake"), "{text}");
+    }
+
+    #[test]
+    fn what_a_cpu_for_each_program_costs_is_computed() {
+        let mut points = Vec::new();
+        for (series, split) in [(RAW, 40.0), (DEDICATED, 45.0), (OMNIORB, 50.0), (ZORB, 7.0)] {
+            points.push(("noparams robin, same", series, 1.0, None, 10.0));
+            points.push(("noparams robin, split", series, 1.0, None, split));
+        }
+        let data = data(&points);
+        let text = text(&[("latency", &data)]);
+        let words = "raw ×4.00, zorb, dedicated ×4.50, omniORB ×5.00; zorb ×0.70, which tries";
+        assert!(text.contains(words), "{text}");
+    }
+}
