@@ -32,6 +32,12 @@ pub(crate) struct Point {
     /// How many rounds there are a value of; 0 in data of before that was kept.
     #[serde(default)]
     pub(crate) rounds: usize,
+    /// Its value in each round; none in data of before they were kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) each: Vec<f64>,
+    /// Which of the experiment's loops those rounds are of: what two points were in the same round can be compared.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub(crate) run: usize,
     pub(crate) unit: String,
 }
 
@@ -56,6 +62,17 @@ pub(crate) struct Data {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<String>,
     pub(crate) points: Vec<Point>,
+}
+
+/// Most experiments have one loop.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_first(run: &usize) -> bool {
+    *run == 0
+}
+
+/// With as many digits as tell anything of a round.
+fn kept(value: f64) -> f64 {
+    format!("{value:.4e}").parse().unwrap_or(value)
 }
 
 impl Point {
@@ -276,18 +293,25 @@ pub(crate) struct Place {
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     cells: Vec<Cell>,
+    run: usize,
 }
 
 /// What all rounds said of a place.
 #[derive(Debug)]
 struct Cell {
     place: Place,
+    run: usize,
     values: Vec<f64>,
     p99s: Vec<f64>,
     sent: Vec<f64>,
 }
 
 impl Collected {
+    /// What comes now is of other rounds than what came before.
+    pub(crate) const fn other_rounds(&mut self) {
+        self.run += 1;
+    }
+
     /// One round's value, and what a hundredth of its calls took longer than.
     pub(crate) fn add(&mut self, place: Place, value: f64, p99: Option<f64>) {
         let cell = self.cell(place);
@@ -307,6 +331,7 @@ impl Collected {
         let at = found.unwrap_or_else(|| {
             self.cells.push(Cell {
                 place,
+                run: self.run,
                 values: Vec::new(),
                 p99s: Vec::new(),
                 sent: Vec::new(),
@@ -321,6 +346,7 @@ impl Collected {
         let point = |cell: Cell| {
             let Cell {
                 place,
+                run,
                 values,
                 p99s,
                 sent,
@@ -337,6 +363,8 @@ impl Collected {
                 p99: quantile(&p99s, 0.5),
                 sent: quantile(&sent, 0.5),
                 rounds: values.len(),
+                each: values.iter().copied().map(kept).collect(),
+                run,
                 unit: place.unit.to_owned(),
             })
         };
@@ -368,6 +396,8 @@ pub(crate) mod tests {
                 p99: None,
                 sent: None,
                 rounds: 5,
+                each: Vec::new(),
+                run: 0,
                 unit: "µs".to_owned(),
             };
         Data {
@@ -429,6 +459,23 @@ pub(crate) mod tests {
         } = points[1];
         assert_eq!((low, value, high, p99), (2.0, 3.0, 4.0, Some(30.0)));
         assert_eq!((points[0].rounds, points[1].rounds), (1, 5));
+    }
+
+    #[test]
+    fn what_a_point_was_in_each_round_is_kept_with_the_loop_that_they_are_of() {
+        let mut collected = Collected::default();
+        for value in [5.0, 1.0, 1.0 / 3.0] {
+            collected.add(place(1.0), value, None);
+        }
+        collected.other_rounds();
+        collected.add(place(2.0), 7.0, None);
+        let points = collected.points();
+        assert_eq!((points[0].run, points[1].run), (0, 1));
+        // In the order of the rounds, as what is compared is of the same one.
+        assert_eq!(points[0].each, [5.0, 1.0, 0.333_33]);
+        let text = serde_json::to_string(&points[0]).unwrap();
+        assert!(text.contains("\"each\":[5.0,1.0,0.33333]"), "{text}");
+        assert!(!text.contains("run"), "{text}");
     }
 
     #[test]

@@ -3,7 +3,10 @@
 
 use crate::figures::data::Point;
 use crate::figures::finding::Holds;
-use crate::measure::statistics::three_digits;
+use crate::measure::statistics::{median, quantile, three_digits};
+
+/// So many rounds at most are kept each by itself; a run of more is refused.
+pub(crate) const MOST_ROUNDS: usize = 16;
 
 /// What is within this factor of something is as good as equal to it: what the page calls *the same*, *about* and *as
 /// fast*. The quartiles of a quarter to a half of all points are farther apart than that, so that a smaller one would
@@ -16,21 +19,76 @@ pub(crate) const NOTHING: f64 = 1.05;
 /// What is said of a ratio to what may be nothing.
 pub(crate) const LOST: &str = "less than the rounds can tell";
 
-/// The median over the rounds, and between which numbers it lies by their quartiles; of what is computed from several,
-/// the least and the most that their quartiles allow.
+/// The median over the rounds, and between which numbers it lies by their quartiles. What is computed from several that
+/// are of the same rounds is computed in each of them, as a machine that is slower for a while is so for all; of what
+/// is not of the same rounds it is the least and the most that the quartiles allow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Measured {
     pub(crate) median: f64,
     pub(crate) least: f64,
     pub(crate) most: f64,
+    each: Each,
+}
+
+/// What a number is in each round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Each {
+    /// The same in all rounds there are.
+    Constant,
+    /// Not kept, or computed from what is of other rounds.
+    Unknown,
+    Known(Rounds),
+}
+
+/// Values in the order of rounds that a run went through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rounds {
+    run: usize,
+    count: usize,
+    /// So many as are counted; nothing behind them.
+    values: [f64; MOST_ROUNDS],
+}
+
+impl Rounds {
+    fn new(run: usize, each: &[f64]) -> Option<Self> {
+        let mut values = [0.0; MOST_ROUNDS];
+        values.get_mut(..each.len())?.copy_from_slice(each);
+        Some(Self {
+            run,
+            count: each.len(),
+            values,
+        })
+    }
+
+    fn all(&self) -> &[f64] {
+        self.values.get(..self.count).unwrap_or_default()
+    }
+
+    fn map(&self, of: impl Fn(f64) -> f64) -> Option<Self> {
+        let each: Vec<f64> = self.all().iter().map(|value| of(*value)).collect();
+        Self::new(self.run, &each)
+    }
+
+    /// What comes of both in each round; none if they are not of the same ones.
+    fn with(&self, other: &Self, of: impl Fn(f64, f64) -> f64) -> Option<Self> {
+        if (self.run, self.count) != (other.run, other.count) {
+            return None;
+        }
+        let pairs = self.all().iter().zip(other.all());
+        let each: Vec<f64> = pairs.map(|(a, b)| of(*a, *b)).collect();
+        Self::new(self.run, &each)
+    }
 }
 
 impl From<&Point> for Measured {
     fn from(point: &Point) -> Self {
+        let known = match point.each.is_empty() {
+            true => None,
+            false => Rounds::new(point.run, &point.each),
+        };
         Self {
-            median: point.value,
-            least: point.low,
-            most: point.high,
+            each: known.map_or(Each::Unknown, Each::Known),
+            ..Self::apart(point.value, point.low, point.high)
         }
     }
 }
@@ -42,6 +100,53 @@ impl Measured {
             median: value,
             least: value,
             most: value,
+            each: Each::Constant,
+        }
+    }
+
+    /// A median and what is known of how far the rounds are apart, but not what it was in each.
+    pub(crate) const fn apart(median: f64, least: f64, most: f64) -> Self {
+        Self {
+            median,
+            least,
+            most,
+            each: Each::Unknown,
+        }
+    }
+
+    /// The median and the quartiles of what is known of each round; none if one of them is no number.
+    fn of_rounds(rounds: Rounds) -> Option<Self> {
+        let all = rounds.all();
+        if !all.iter().all(|value| value.is_finite()) {
+            return None;
+        }
+        Some(Self {
+            median: quantile(all, 0.5)?,
+            least: quantile(all, 0.25)?,
+            most: quantile(all, 0.75)?,
+            each: Each::Known(rounds),
+        })
+    }
+
+    /// What comes of two numbers in each round; none if it is not known of each.
+    fn in_each(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Option<Self> {
+        let rounds = match (self.each, other.each) {
+            (Each::Known(a), Each::Known(b)) => a.with(&b, of),
+            (Each::Known(a), Each::Constant) => a.map(|value| of(value, other.median)),
+            (Each::Constant, Each::Known(b)) => b.map(|value| of(self.median, value)),
+            (Each::Constant, Each::Constant) => {
+                return Some(Self::exactly(of(self.median, other.median)));
+            }
+            (Each::Unknown, _) | (_, Each::Unknown) => None,
+        };
+        Self::of_rounds(rounds?)
+    }
+
+    /// Whether it is above nothing in every round of which it is known.
+    fn is_something(self) -> bool {
+        match self.each {
+            Each::Known(rounds) => rounds.all().iter().all(|value| *value > 0.0),
+            Each::Constant | Each::Unknown => self.least > 0.0,
         }
     }
 
@@ -54,36 +159,51 @@ impl Measured {
         if other.least <= 0.0 {
             return Self::exactly(f64::NAN);
         }
-        Self {
-            median: self.median / other.median,
-            least: self.least / other.most,
-            most: self.most / other.least,
-        }
+        let each = match other.is_something() {
+            true => self.in_each(other, |of, to| of / to),
+            false => None,
+        };
+        each.unwrap_or_else(|| {
+            Self::apart(
+                self.median / other.median,
+                self.least / other.most,
+                self.most / other.least,
+            )
+        })
     }
 
     /// How much more than another one it is.
     pub(crate) fn minus(self, other: Self) -> Self {
-        Self {
-            median: self.median - other.median,
-            least: self.least - other.most,
-            most: self.most - other.least,
-        }
+        let each = self.in_each(other, |of, less| of - less);
+        each.unwrap_or_else(|| {
+            Self::apart(
+                self.median - other.median,
+                self.least - other.most,
+                self.most - other.least,
+            )
+        })
     }
 
     pub(crate) fn plus(self, other: Self) -> Self {
-        Self {
-            median: self.median + other.median,
-            least: self.least + other.least,
-            most: self.most + other.most,
-        }
+        let each = self.in_each(other, |one, more| one + more);
+        each.unwrap_or_else(|| {
+            Self::apart(
+                self.median + other.median,
+                self.least + other.least,
+                self.most + other.most,
+            )
+        })
     }
 
     /// What becomes of it by a function that grows.
     pub(crate) fn map(self, grows: impl Fn(f64) -> f64) -> Self {
+        let each = match self.each {
+            Each::Known(rounds) => rounds.map(&grows).map_or(Each::Unknown, Each::Known),
+            other => other,
+        };
         Self {
-            median: grows(self.median),
-            least: grows(self.least),
-            most: grows(self.most),
+            each,
+            ..Self::apart(grows(self.median), grows(self.least), grows(self.most))
         }
     }
 
@@ -101,15 +221,33 @@ impl Measured {
         all.into_iter().reduce(Self::plus)
     }
 
-    /// The one in the middle, by their medians.
+    /// The one in the middle: of each round, or else by their medians.
     pub(crate) fn middle(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         let all: Vec<Self> = all.into_iter().collect();
-        let part = |of: fn(&Self) -> f64| crate::measure::statistics::median(all.iter().map(of));
-        Some(Self {
-            median: part(|one| one.median)?,
-            least: part(|one| one.least)?,
-            most: part(|one| one.most)?,
+        let part = |of: fn(&Self) -> f64| median(all.iter().map(of));
+        Self::middle_of_each(&all).or_else(|| {
+            Some(Self::apart(
+                part(|one| one.median)?,
+                part(|one| one.least)?,
+                part(|one| one.most)?,
+            ))
         })
+    }
+
+    fn middle_of_each(all: &[Self]) -> Option<Self> {
+        let known = all.iter().map(|one| match &one.each {
+            Each::Known(rounds) => Some(rounds),
+            Each::Constant | Each::Unknown => None,
+        });
+        let known: Vec<&Rounds> = known.collect::<Option<_>>()?;
+        let first = known.first()?;
+        let same = |rounds: &&Rounds| (rounds.run, rounds.count) == (first.run, first.count);
+        if !known.iter().all(same) {
+            return None;
+        }
+        let middle = |at: usize| median(known.iter().filter_map(|r| r.all().get(at).copied()));
+        let each: Vec<f64> = (0..first.count).map(middle).collect::<Option<_>>()?;
+        Self::of_rounds(Rounds::new(first.run, &each)?)
     }
 
     /// The largest of them, by their medians.
@@ -229,6 +367,7 @@ impl Measured {
             median,
             least,
             most,
+            ..
         } = self;
         if !self.is_finite() {
             return LOST.to_owned();
@@ -255,11 +394,71 @@ mod tests {
     use super::*;
 
     const fn of(median: f64, least: f64, most: f64) -> Measured {
-        Measured {
-            median,
-            least,
-            most,
+        Measured::apart(median, least, most)
+    }
+
+    /// A point of so many rounds, with what it was in each.
+    fn rounds(run: usize, each: &[f64]) -> Measured {
+        Measured::of_rounds(Rounds::new(run, each).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_ratio_is_of_the_same_rounds() {
+        // The machine was slower in two of them.
+        let (a, b) = (
+            rounds(1, &[10.0, 13.0, 10.0, 13.0]),
+            rounds(1, &[5.0, 6.5, 5.0, 6.5]),
+        );
+        let times = a.over(b);
+        assert_eq!((times.median, times.least, times.most), (2.0, 2.0, 2.0));
+        assert_eq!(times.factor(), "×2.00");
+        let less = a.minus(b.times(2.0));
+        assert_eq!((less.median, less.least, less.most), (0.0, 0.0, 0.0));
+        // And so is what is computed from a ratio.
+        let one = times.times(0.5).rest_of(1.0);
+        assert_eq!((one.least, one.most), (0.0, 0.0));
+        let middle = Measured::middle([a, b, a]).unwrap();
+        assert_eq!(middle.over(a).factor(), "×1.00");
+        assert_eq!(Measured::sum([a, b]).unwrap().over(b).factor(), "×3.00");
+    }
+
+    #[test]
+    fn rounds_of_another_run_are_not_paired() {
+        let a = rounds(1, &[10.0, 12.0]);
+        for other in [
+            rounds(2, &[5.0, 6.0]),
+            rounds(1, &[5.0, 6.0, 5.5]),
+            of(5.5, 5.25, 5.75),
+        ] {
+            let apart = of(a.median, a.least, a.most);
+            let plain = of(other.median, other.least, other.most);
+            assert_eq!(a.over(other), apart.over(plain));
+            assert_eq!(a.minus(other), apart.minus(plain));
+            assert_eq!(a.plus(other), apart.plus(plain));
+            let middle = Measured::middle([a, other]);
+            assert_eq!(middle, Measured::middle([apart, plain]));
         }
+    }
+
+    #[test]
+    fn a_point_without_its_rounds_is_what_its_quartiles_allow() {
+        let mut data = crate::figures::data::tests::data(&[("p", "zorb", 1.0, None, 10.0)]);
+        let point = &mut data.points[0];
+        (point.low, point.high) = (9.0, 12.0);
+        let twice = |point: &Point| Measured::from(point).over(point.into());
+        assert_eq!(twice(point), of(1.0, 0.75, 12.0 / 9.0));
+        point.each = vec![9.0, 10.0, 12.0];
+        assert_eq!(twice(point).factor(), "×1.00");
+        // More than are kept by themselves.
+        point.each = vec![10.0; MOST_ROUNDS + 1];
+        assert_eq!(twice(point), of(1.0, 0.75, 12.0 / 9.0));
+    }
+
+    #[test]
+    fn what_is_nothing_in_a_round_is_divided_by_as_its_quartiles_allow() {
+        let part = rounds(1, &[-0.1, 1.0, 1.0, 1.0, 2.0]);
+        let times = rounds(1, &[1.0, 2.0, 2.0, 2.0, 4.0]).over(part);
+        assert_eq!(times, of(2.0, 2.0, 2.0));
     }
 
     #[test]

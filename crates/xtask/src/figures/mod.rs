@@ -30,6 +30,7 @@ use chart::Chart;
 use clap::Args;
 use data::{Data, Point};
 use finding::{Finding, Placed};
+use measured::MOST_ROUNDS;
 use page::Shown;
 use session::Session;
 use source::Source;
@@ -89,9 +90,9 @@ pub(crate) struct Options {
     /// A quick look at everything, into target/figures instead of docs: to see that it runs, not for figures
     #[arg(long)]
     quick: bool,
-    /// Rounds; the medians of them count
-    #[arg(long)]
-    rounds: Option<usize>,
+    /// Rounds, up to 16; the medians of them count
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..=MOST_ROUNDS as i64))]
+    rounds: Option<u8>,
     /// Name the experiments, and measure nothing
     #[arg(long)]
     list: bool,
@@ -217,7 +218,7 @@ fn ready(options: &Options) -> Result<Session, String> {
         eprintln!("no omniORB: {why}");
     }
     let usual = if options.quick { QUICK_ROUNDS } else { ROUNDS };
-    let rounds = options.rounds.unwrap_or(usual).max(1);
+    let rounds = options.rounds.map_or(usual, usize::from);
     Ok(Session::new(options.quick, rounds, Cpus::pick()?, omniorb))
 }
 

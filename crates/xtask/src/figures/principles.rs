@@ -147,6 +147,8 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
     for (_, dialogue) in programs {
         dialogue.end()?;
     }
+    // Not asked round by round, as they are the same in all.
+    collected.other_rounds();
     instructions(session, &mut collected)?;
     sizes(session, &mut collected)?;
     Ok(collected.points())

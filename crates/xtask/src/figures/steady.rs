@@ -4,7 +4,7 @@
 use crate::figures::data::{Data, Point};
 use crate::figures::finding::count;
 use crate::figures::latency::programs::{DEDICATED, OMNIORB, RAW, ZORB};
-use crate::figures::measured::EQUAL;
+use crate::figures::measured::{EQUAL, Measured};
 use crate::measure::statistics::{median, three_digits};
 
 /// How many times its lower quartile the upper one of a point is.
@@ -21,19 +21,70 @@ fn is_told(point: &&Point) -> bool {
     point.rounds > 1 && point.low > 0.0
 }
 
+const fn has_rounds(point: &Point) -> bool {
+    !point.each.is_empty()
+}
+
+/// What is in parentheses behind a ratio where it is known what a number was in each round.
+const RATIOS_OF_ROUNDS: &str = "of a ratio or a difference they are the quartiles of what it is in each round, since what is slow for a while is \
+                                so for everybody, and of numbers that are not of the same rounds the least and the most that the quartiles of both allow";
+
+/// And where it is not.
+const RATIOS_OF_QUARTILES: &str =
+    "of a ratio they are the least and the most that the quartiles of both numbers allow";
+
 /// All that is known of how steady the machine was, from the data of all experiments by their names.
 pub(super) fn text(all: &[(&str, &Data)]) -> String {
+    let ratios = match all
+        .iter()
+        .any(|(_, data)| data.points.iter().any(has_rounds))
+    {
+        true => RATIOS_OF_ROUNDS,
+        false => RATIOS_OF_QUARTILES,
+    };
     let mut paragraphs = vec![format!(
         "What is within ×{EQUAL} of something is called *the same*. A claim that says how much is judged in both directions: *more than the \
          paper saw* and *less than the paper saw* are beyond what it says by more than that. *Not to be told*: by the quartiles of \
-         the rounds, in parentheses behind each median, it may be either; of a ratio they are the least and the most that the \
-         quartiles of both numbers allow. *Yes or in part* and *no or in part*: so much is sure of something that the claim is of, and \
+         the rounds, in parentheses behind each median, it may be either; {ratios}. *Yes or in part* and *no or in part*: so much is sure of something that the claim is of, and \
          of the rest it is not to be told."
     )];
     paragraphs.extend(rounds(all));
+    paragraphs.extend(beside(all));
     let latency = all.iter().find(|(name, _)| *name == "latency");
     paragraphs.extend(latency.and_then(|(_, data)| placed(data)));
     paragraphs.join("\n\n")
+}
+
+/// How many ratios of zorb to omniORB are how far apart, of what both were in the same rounds, and how many of them would be
+/// if nothing were known of the rounds.
+fn beside(all: &[(&str, &Data)]) -> Option<String> {
+    let (mut alone, mut far, mut number) = (0, 0, 0);
+    for (_, data) in all {
+        let told = |point: &&Point| is_told(point) && has_rounds(point);
+        for ours in data.points.iter().filter(told) {
+            let is_theirs = |point: &&Point| {
+                point.series == OMNIORB
+                    && (&point.panel, point.x, point.run) == (&ours.panel, ours.x, ours.run)
+            };
+            let theirs = data.points.iter().filter(told).find(is_theirs);
+            let (ZORB, Some(theirs)) = (ours.series.as_str(), theirs) else {
+                continue;
+            };
+            let ratio = Measured::from(ours).over(theirs.into());
+            number += 1;
+            far += usize::from(ratio.most > EQUAL * ratio.least);
+            alone += usize::from(is_far(&ours) || is_far(&theirs));
+        }
+    }
+    (number > 0).then(|| {
+        format!(
+            "It is the same for all who are asked in one round: what zorb is of omniORB in a round has quartiles that are more than ×{EQUAL} apart at {} \
+             of {} points, while one of the two numbers alone has at {}.",
+            count(far as f64),
+            count(number as f64),
+            count(alone as f64)
+        )
+    })
 }
 
 /// How many points are how far apart.
@@ -138,6 +189,27 @@ mod tests {
         }
         // Nothing ran on a CPU each.
         assert!(!text.contains("slow to wake"), "{text}");
+    }
+
+    #[test]
+    fn ratios_of_the_same_round_are_told_to_be_steadier_than_numbers_alone() {
+        let mut latency = data(&[
+            ("noparams robin, same", ZORB, 1.0, None, 10.0),
+            ("noparams robin, same", OMNIORB, 1.0, None, 20.0),
+            ("noparams robin, same", OMNIORB, 2.0, None, 20.0),
+        ]);
+        assert!(!text(&[("latency", &latency)]).contains("in each round"));
+        for point in &mut latency.points {
+            (point.low, point.high) = (point.value, 1.3 * point.value);
+            point.each = vec![point.low, point.value, point.high];
+        }
+        let text = text(&[("latency", &latency)]);
+        for words in [
+            "the quartiles of what it is in each round",
+            "×1.15 apart at 0 of 1 points, while one of the two numbers alone has at 1.",
+        ] {
+            assert!(text.contains(words), "no {words} in {text}");
+        }
     }
 
     #[test]

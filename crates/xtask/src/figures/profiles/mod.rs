@@ -140,12 +140,14 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
             let counted = each_round(session, rounds, &subjects, |subject| {
                 system_calls(session, subject)
             })?;
+            collected.other_rounds();
             for (subject, runs) in subjects.iter().zip(counted) {
                 keep_calls(&mut collected, &subject.name(), &runs);
             }
         }
         Err(why) => session.miss(format!("system calls ({why})")),
     }
+    collected.other_rounds();
     lookups::measure(session, &mut collected)?;
     Ok(collected.points())
 }

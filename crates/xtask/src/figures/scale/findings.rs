@@ -352,11 +352,7 @@ mod tests {
 
     #[test]
     fn a_slowdown_is_the_same_or_within_its_limit_or_more() {
-        let times = |least: f64, most: f64| Measured {
-            median: least,
-            least,
-            most,
-        };
+        let times = |least: f64, most: f64| Measured::apart(least, least, most);
         for (times, holds) in [
             (times(1.0, 1.1), Holds::Yes),
             (times(1.1, 1.2), Holds::YesOrInPart),

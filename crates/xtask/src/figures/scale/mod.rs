@@ -50,7 +50,9 @@ fn pairs(session: &Session) -> Vec<(&'static str, Pair)> {
 fn measure(session: &Session) -> Result<Vec<Point>, String> {
     let mut collected = Collected::default();
     servants(session, &mut collected)?;
+    collected.other_rounds();
     connections(session, &mut collected)?;
+    collected.other_rounds();
     callers(session, &mut collected)?;
     Ok(collected.points())
 }

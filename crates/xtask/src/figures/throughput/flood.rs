@@ -3,6 +3,7 @@
 use crate::figures::contender::PLACEMENTS;
 use crate::figures::data::Place;
 use crate::figures::session::Session;
+use crate::figures::throughput::PAPERS;
 use crate::measure::dialogue::{Dialogue, Pair};
 use crate::measure::place::Placement;
 use crate::measure::programs::{omniorb, ours};
@@ -220,6 +221,17 @@ impl Flood {
             queue,
             placement,
         })
+    }
+
+    /// Whether it is asked for such buffers: with the system's own queues for all, with others for what the paper has.
+    pub(in crate::figures) fn sends(&self, kind: Kind, size: usize) -> bool {
+        let of_paper = match (self.queue, self.road.as_str()) {
+            (Queue::Default, _) => true,
+            // The paper's two types and what is taken for octets.
+            (_, road) if road == Road::Tcp.name() => size <= PAPERS && kind != Kind::Structs,
+            (_, _) => size <= PAPERS && kind == Kind::Octets,
+        };
+        of_paper && self.sender.sends(kind)
     }
 
     pub(in crate::figures) fn end_all(all: Vec<Self>) -> Result<(), String> {

@@ -173,8 +173,8 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
                 },
             })
             .collect();
+        let mut floods = Vec::new();
         for queue in [Queue::K8, Queue::K64] {
-            let mut floods = Vec::new();
             for sender in SENDERS {
                 if sender == Sender::OmniOrb && session.omniorb.is_err() {
                     continue;
@@ -193,9 +193,9 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
                     Placement::Split,
                 )?);
             }
-            ask(session, session.rounds, &works, &mut floods, collected)?;
-            Flood::end_all(floods)?;
         }
+        ask(session, session.rounds, &works, &mut floods, collected)?;
+        Flood::end_all(floods)?;
     }
     Ok(())
 }

@@ -92,10 +92,10 @@ impl Work {
     }
 }
 
-fn works(session: &Session, kinds: &[Kind], largest: usize) -> Vec<Work> {
+fn works(session: &Session, kinds: &[Kind]) -> Vec<Work> {
     let sizes: &[usize] = session.pick(&SIZES, &QUICK_SIZES);
     let each = |kind: Kind| {
-        let fit = move |size: &&usize| **size <= largest && (**size > 1 || kind != Kind::Structs);
+        let fit = move |size: &&usize| **size > 1 || kind != Kind::Structs;
         sizes.iter().filter(fit).map(move |&size| Work {
             kind,
             size,
@@ -106,7 +106,7 @@ fn works(session: &Session, kinds: &[Kind], largest: usize) -> Vec<Work> {
     kinds.iter().flat_map(|kind| each(*kind)).collect()
 }
 
-/// Asks everybody who can send such buffers.
+/// Asks everybody who can send such buffers, in rounds of their own.
 fn ask(
     session: &Session,
     rounds: usize,
@@ -114,8 +114,9 @@ fn ask(
     floods: &mut [Flood],
     collected: &mut Collected,
 ) -> Result<(), String> {
+    collected.other_rounds();
     session.some_rounds(rounds, works, floods, |work, flood| {
-        if !flood.sender.sends(work.kind) {
+        if !flood.sends(work.kind, work.size) {
             return Ok(());
         }
         // A connection with short queues that was idle stands still for some 40 ms at its first buffers.
@@ -186,18 +187,14 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
     }
     let mut collected = Collected::default();
     for road in [Road::Tcp, Road::Unix] {
+        let works = works(session, &Kind::ALL);
+        // All queues in the same rounds, as they are compared.
+        let mut floods = Vec::new();
         for queue in Queue::ALL {
-            let (kinds, largest): (&[Kind], _) = match (queue, road) {
-                (Queue::Default, _) => (&Kind::ALL, usize::MAX),
-                // The paper's two types and what is taken for octets.
-                (_, Road::Tcp) => (&[Kind::Octets, Kind::Chars, Kind::Text], PAPERS),
-                (_, Road::Unix) => (&[Kind::Octets], PAPERS),
-            };
-            let works = works(session, kinds, largest);
-            let mut floods = Flood::start_all(session, &SENDERS, road, queue)?;
-            ask(session, session.rounds, &works, &mut floods, &mut collected)?;
-            Flood::end_all(floods)?;
+            floods.extend(Flood::start_all(session, &SENDERS, road, queue)?);
         }
+        ask(session, session.rounds, &works, &mut floods, &mut collected)?;
+        Flood::end_all(floods)?;
     }
     whole(session, &mut collected)?;
     links::measure(session, &mut collected)?;
@@ -212,7 +209,7 @@ mod tests {
     #[test]
     fn a_full_run_sends_what_the_paper_sent_and_there_are_no_structs_of_an_octet() {
         let session = Session::new(false, 9, Cpus::only(0), Ok(()));
-        let works = works(&session, &Kind::ALL, usize::MAX);
+        let works = works(&session, &Kind::ALL);
         assert_eq!(works.len(), 4 * SIZES.len() - 1);
         let work = works
             .iter()

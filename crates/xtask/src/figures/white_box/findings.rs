@@ -463,11 +463,7 @@ mod tests {
 
     #[test]
     fn the_longest_step_is_told_where_no_other_may_be_longer() {
-        let of = |least: f64, most: f64| Measured {
-            median: (least + most) / 2.0,
-            least,
-            most,
-        };
+        let of = |least: f64, most: f64| Measured::apart((least + most) / 2.0, least, most);
         let steps = [
             (of(1.0, 2.0), "C5 a"),
             (of(3.0, 4.0), "C7 b"),
