@@ -1,5 +1,6 @@
 //! What an axis shows: from where to where, at which places it has a line, and what is written there.
 
+use crate::figures::finding::count;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
@@ -89,7 +90,7 @@ impl Axis {
                 )
             }
             (Scale::Log | Scale::Log2, Side::Across) => (low / 1.25, high * 1.25),
-            (Scale::Log | Scale::Log2, Side::Up) => (below(low / 1.05), above(high * 1.05)),
+            (Scale::Log | Scale::Log2, Side::Up) => (below(low / 1.04), above(high * 1.04)),
         };
         Span {
             scale: self.scale.clone(),
@@ -186,18 +187,32 @@ impl Span {
             )]
             Scale::Names(names) => names.get(value as usize).cloned().unwrap_or_default(),
             Scale::Linear | Scale::Log => number(value),
-            Scale::Log2 => binary(value),
+            Scale::Log2 => binary(value, self.low),
         }
     }
 }
 
-/// A power of two as an axis has it: `512`, `1,024`, `64 Ki`, `4 Mi`.
-fn binary(value: f64) -> String {
+/// A power of two as an axis has it that begins there: `512`, `1,024`, `64 Ki`, `4 Mi`; where nothing is smaller than a
+/// `1 Ki`, that is one too.
+fn binary(value: f64, low: f64) -> String {
+    let from = if low > 512.0 { 1024.0 } else { 4096.0 };
     match value {
         v if v >= 1_048_576.0 => format!("{} Mi", number(v / 1_048_576.0)),
-        v if v >= 4096.0 => format!("{} Ki", number(v / 1024.0)),
+        v if v >= from => format!("{} Ki", number(v / 1024.0)),
         v => number(v),
     }
+}
+
+/// A name with its numbers as people read them: `65,536 octets`.
+pub(crate) fn separated(name: &str) -> String {
+    let word = |word: &str| {
+        let is_number = word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_digit());
+        match word.parse() {
+            Ok(number) if is_number => count(number),
+            _ => word.to_owned(),
+        }
+    };
+    name.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// A step of 1, 2 or 5 times a power of ten that a range has four to eight of.
@@ -347,6 +362,24 @@ mod tests {
         assert_eq!(label(4096.0), "4 Ki");
         assert_eq!(label(131_072.0), "128 Ki");
         assert_eq!(label(4_194_304.0), "4 Mi");
+        let span = Axis::log2("x").covering([1024.0, 131_072.0], Side::Across);
+        assert_eq!(
+            (span.label(1024.0), span.label(2048.0)),
+            ("1 Ki".to_owned(), "2 Ki".to_owned())
+        );
+    }
+
+    #[test]
+    fn numbers_in_names_have_their_thousands_apart() {
+        for (name, written) in [
+            ("65536 octets", "65,536 octets"),
+            ("octets 4096", "octets 4,096"),
+            ("512", "512"),
+            ("1.0 TCP", "1.0 TCP"),
+            ("structs over UNIX", "structs over UNIX"),
+        ] {
+            assert_eq!(separated(name), written);
+        }
     }
 
     #[test]

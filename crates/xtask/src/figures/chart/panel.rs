@@ -1,6 +1,6 @@
 //! Drawing one panel: its axes, and its series as lines, bars or a stack.
 
-use crate::figures::chart::axis::{Axis, Scale, Side, Span};
+use crate::figures::chart::axis::{Axis, Scale, Side, Span, separated};
 use crate::figures::chart::draw::{FAINT, INK, failed, font, pixels};
 use crate::figures::chart::legend;
 use crate::figures::chart::style::{Hatch, Marker, Style};
@@ -88,7 +88,7 @@ fn axes<B: DrawingBackend>(chart: &mut Drawn<'_, B>, panel: &Panel, k: u32) -> R
     let words = words.pos(Pos::new(HPos::Center, VPos::Top));
     let lines = names.iter().enumerate().flat_map(|(n, name)| {
         let x = n as f64 + 0.5;
-        let lines = legend::wrapped(name, most).into_iter();
+        let lines = legend::wrapped(&separated(name), most).into_iter();
         (0_u32..).zip(lines).map(move |(row, line)| (x, row, line))
     });
     let texts = lines.map(|(x, row, line)| {

@@ -56,14 +56,15 @@ pub(super) fn increases(data: &Data, orb: Orb, placement: Placement) -> Vec<Poin
     };
     let one = |point: &Point| {
         let label = point.label.as_deref()?;
-        let slow = data.under(&panel, &tcp, label)?;
-        let more = |time: f64| 100.0 * (slow / time - 1.0);
+        let times = data.measured_under(&panel, &tcp, label)?.over(point.into());
+        let more = times.map(|times| 100.0 * (times - 1.0));
         Some(Point {
             panel: format!("increase, {placement}"),
             series: orb.name().to_owned(),
-            value: more(point.value),
-            low: more(point.high),
-            high: more(point.low),
+            value: more.median,
+            low: more.least,
+            high: more.most,
+            each: Vec::new(),
             p99: None,
             unit: "%".to_owned(),
             ..point.clone()

@@ -157,8 +157,7 @@ fn link(data: &Data, speed: Speed) -> Chart {
     let mut panels = Vec::new();
     for queue in [Queue::K8, Queue::K64] {
         let name = panel(Kind::Octets, speed.name, queue, Placement::Split);
-        let x = Axis::log2("octets of a buffer");
-        let y = Axis::linear("throughput (Mbit/s)");
+        let (x, y) = axes();
         panels.extend(Panel::lines(data, &name, queue.name(), x, y));
     }
     let ending = speed

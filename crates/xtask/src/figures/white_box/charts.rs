@@ -16,6 +16,11 @@ fn is_long(label: &str) -> bool {
     label.ends_with("structs")
 }
 
+/// Whether it is the largest of the octets or a sequence of structs.
+fn fills_queues(label: &str) -> bool {
+    is_long(label) || label == "65536 octets"
+}
+
 /// The steps of these calls on top of each other, with what is known of all of them together; each call is a name, where
 /// it stands, and its label.
 fn stacked(
@@ -63,15 +68,35 @@ fn legend(series: &str) -> &str {
     }
 }
 
-/// A panel for each placement, of every argument over one transport.
-fn over(data: &Data, of: &str, transport: &str) -> Vec<Panel> {
+/// A panel for each placement, of every such argument over one transport.
+fn over(data: &Data, of: &str, transport: &str, shown: fn(&str) -> bool) -> Vec<Panel> {
     let panel = |placement: Placement| {
         let title = format!("{transport}, {}", place_title(placement));
         stacked(data, (of, placement), &title, |over, point| {
-            (over == transport).then(|| Some((point.x, point.label.clone()?)))?
+            let label = point.label.clone()?;
+            (over == transport && shown(&label)).then_some((point.x, label))
         })
     };
     PLACEMENTS.into_iter().filter_map(panel).collect()
+}
+
+/// Both ends' layers over every transport, and below them those of the calls whose octets take the system so long that
+/// nothing could be read beside them.
+fn layers(data: &Data) -> Vec<Panel> {
+    let short = TRANSPORTS
+        .map(|(transport, _)| over(data, "layers", transport, |label| !fills_queues(label)));
+    let long = |placement: Placement| {
+        let title = format!("the largest arguments, {}", place_title(placement));
+        stacked(data, ("layers", placement), &title, |over, point| {
+            let label = point.label.as_deref()?;
+            let at = TRANSPORTS.iter().position(|(name, _)| *name == over)?;
+            // The transports of an argument beside each other.
+            let x = 2.0 * point.x + at as f64;
+            fills_queues(label).then(|| (x, format!("{label} over {over}")))
+        })
+    };
+    let long = PLACEMENTS.into_iter().filter_map(long);
+    short.into_iter().flatten().chain(long).collect()
 }
 
 /// An end's steps over TCP, and below them those of the calls that take much longer, over every transport.
@@ -122,9 +147,8 @@ fn chart(file: &str, title: &str, panels: Vec<Panel>) -> Chart {
 }
 
 pub(super) fn charts(data: &Data) -> Vec<Chart> {
-    let layers = TRANSPORTS.map(|(transport, _)| over(data, "layers", transport));
     let mut sums = TRANSPORTS
-        .map(|(transport, _)| over(data, "sum", transport))
+        .map(|(transport, _)| over(data, "sum", transport, |_| true))
         .concat();
     for panel in &mut sums {
         let place = |name: &str| SUM.iter().position(|one| *one == name);
@@ -134,7 +158,7 @@ pub(super) fn charts(data: &Data) -> Vec<Chart> {
         chart(
             "layers",
             "System calls that write, transport, messaging and the rest, of both ends (Figures 7 and 8)",
-            layers.concat(),
+            layers(data),
         ),
         chart(
             "client",
@@ -197,6 +221,37 @@ mod tests {
         let panels = end(&data, "client itself");
         let bars: Vec<_> = panels.iter().map(|p| p.series[0].marks.len()).collect();
         assert_eq!(bars, [1, 2]);
+    }
+
+    #[test]
+    fn layers_of_the_largest_arguments_have_panels_of_their_own() {
+        let data = data(&[
+            ("layers, TCP, split", "2 transport", 0.0, Some("none"), 0.1),
+            (
+                "layers, UNIX, split",
+                "2 transport",
+                65536.0,
+                Some("65536 octets"),
+                0.1,
+            ),
+            (
+                "layers, TCP, split",
+                "2 transport",
+                65536.0,
+                Some("65536 octets"),
+                0.1,
+            ),
+        ]);
+        let panels = layers(&data);
+        let titles: Vec<_> = panels.iter().map(|panel| panel.title.as_str()).collect();
+        assert_eq!(
+            titles,
+            [
+                "TCP, a CPU for each program",
+                "the largest arguments, a CPU for each program"
+            ]
+        );
+        assert_eq!(panels[1].series[0].marks.len(), 2);
     }
 
     #[test]
