@@ -1,11 +1,13 @@
 //! What the paper draws from its figures, and what is to be seen today.
 
 use crate::figures::cubit::charts::floor;
+use crate::figures::cubit::links;
 use crate::figures::cubit::protocol::Orb;
 use crate::figures::cubit::{lengths, times};
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds};
 use crate::figures::measured::{Measured, NOTHING, ratio};
+use crate::figures::throughput::links::{SPEEDS, Speed};
 use crate::measure::place::Placement;
 
 /// The paper's programs ran on four CPUs.
@@ -66,10 +68,7 @@ fn is_basic(label: &str) -> bool {
 pub(super) fn findings(data: &Data) -> Vec<Finding> {
     let mut all = transports(data);
     all.extend(versions(data));
-    all.push(Finding::not_measured(
-        "On slower links the footprint of messages matters more (Section 4.2)",
-        "not measured: the cubit is not sent over shaped links",
-    ));
+    all.push(over_links(data));
     all.extend(overheads(data));
     all
 }
@@ -202,6 +201,30 @@ fn versions(data: &Data) -> [Finding; 2] {
             },
         ),
     ]
+}
+
+/// Whether the messages of GIOP 1.0 gain more over those of 1.2 where octets take longer.
+fn over_links(data: &Data) -> Finding {
+    let [slow, .., fast] = SPEEDS;
+    let gain = |speed: &Speed| {
+        let panel = links::panel(speed);
+        let of = |minor| data.measured_under(&panel, &format!("GIOP 1.{minor} over TCP"), "void");
+        ratio(of(0), of(2))
+    };
+    Finding::new(
+        "On slower links the footprint of messages matters more (Section 4.2)",
+        [gain(&slow), gain(&fast)],
+        |[on_slow, on_fast]| {
+            let seen = format!(
+                "with the messages of GIOP 1.0 zorb makes, of the calls that it makes with those of 1.2, {} over a link of {} and {} over \
+                 one without a limit",
+                on_slow.factor(),
+                slow.name,
+                on_fast.factor()
+            );
+            (seen, on_slow.over(on_fast).above(1.0))
+        },
+    )
 }
 
 fn overheads(data: &Data) -> Vec<Finding> {

@@ -2,6 +2,7 @@
 
 mod charts;
 mod findings;
+mod links;
 mod protocol;
 
 use crate::figures::Experiment;
@@ -21,7 +22,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         every transport that the ORB knows? The client checks every result. GIOPlite does not exist here, so the messages are \
         those of GIOP 1.0, 1.1 and 1.2. The floor is as many octets there and back without an ORB: for omniORB \
         over sockets that sleep, for zorb, which spins for some microseconds before it sleeps, the faster of sleeping and \
-        spinning.",
+        spinning. Over the links between network namespaces, of which the throughput experiment tells, zorb is asked for short calls \
+        with the messages of every version.",
     placed: Placed::Split,
     measure,
     charts: charts::charts,
@@ -158,6 +160,7 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
     contenders
         .into_iter()
         .try_for_each(|one| one.dialogue.end())?;
+    links::measure(session, &protocols, &mut collected)?;
     Ok(collected.points())
 }
 

@@ -61,6 +61,12 @@ fn calls(session: &Session, one_way: bool) -> (usize, usize) {
     (session.pick(calls, 100), session.pick(100, 20))
 }
 
+/// So many servants live through so many requests each, if they do; and the panel of that, with one CPU for both programs,
+/// where it takes least.
+const OF_MANY_REQUESTS: usize = 1000;
+const REQUESTS_EACH: usize = 100;
+const MANY_REQUESTS: &str = "requests to each of 1,000 servants";
+
 /// What is asked for at a number of servants.
 fn asked_at(session: &Session, servants: usize) -> Vec<Asked> {
     let mut all = Vec::new();
@@ -124,6 +130,16 @@ fn asked_at(session: &Session, servants: usize) -> Vec<Asked> {
             }
         }
     }
+    if servants == OF_MANY_REQUESTS {
+        let calls = servants * REQUESTS_EACH;
+        all.push(Asked {
+            panel: MANY_REQUESTS.to_owned(),
+            x: REQUESTS_EACH as f64,
+            request: format!("noparams 0 {servants} robin {calls} 0"),
+            one_way: false,
+            raw_too: false,
+        });
+    }
     all
 }
 
@@ -168,6 +184,9 @@ fn ask(
     collected: &mut Collected,
 ) -> Result<(), String> {
     if contender.series == programs::RAW && !asked.raw_too {
+        return Ok(());
+    }
+    if asked.panel == MANY_REQUESTS && contender.placement != Placement::Same {
         return Ok(());
     }
     let answer = contender.ask(&asked.request)?;

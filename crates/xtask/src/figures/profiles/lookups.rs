@@ -88,8 +88,14 @@ pub(super) const PARTS: [&str; 3] = [
     "everything else",
 ];
 
-/// The panel of the shares.
+/// The panel of the shares, of objects that are called in turns.
 pub(super) const PANEL: &str = "look-ups";
+
+/// The same of objects of which each has all its calls before the next.
+pub(super) const TRAINS: &str = "look-ups, trains";
+
+/// Both orders: their panel, and what a client calls them.
+const ORDERS: [(&str, &str); 2] = [(PANEL, "robin"), (TRAINS, "train")];
 
 pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<(), String> {
     if let Err(why) = tools::ready(&["valgrind"]) {
@@ -103,19 +109,27 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
     let each = ways
         .iter()
         .flat_map(|way| orbs.into_iter().filter(there).map(move |orb| (*way, orb)));
-    let each: Vec<_> = each.enumerate().collect();
+    let each = each
+        .enumerate()
+        .flat_map(|(at, who)| ORDERS.map(|order| (at, who, order)));
+    let each: Vec<_> = each.collect();
     let rounds = session.pick(session.rounds.min(ROUNDS), 1);
-    session.some_rounds(rounds, &each, &mut [()], |&(at, (way, orb)), ()| {
-        let shares = shares(session, orb, way)?;
-        let label = format!("{}, {way}", orb.name());
-        for part in PARTS {
-            let of_it = shares.iter().filter(|share| orb.part(share) == part);
-            let sum: f64 = of_it.map(|share| share.percent).sum();
-            let place = place(PANEL.to_owned(), part, at as f64, Some(label.clone()), "%");
-            collected.add(place, sum, None);
-        }
-        Ok(())
-    })
+    session.some_rounds(
+        rounds,
+        &each,
+        &mut [()],
+        |&(at, (way, orb), (panel, order)), ()| {
+            let shares = shares(session, orb, &format!("call {way} {order}"))?;
+            let label = format!("{}, {way}", orb.name());
+            for part in PARTS {
+                let of_it = shares.iter().filter(|share| orb.part(share) == part);
+                let sum: f64 = of_it.map(|share| share.percent).sum();
+                let place = place(panel.to_owned(), part, at as f64, Some(label.clone()), "%");
+                collected.add(place, sum, None);
+            }
+            Ok(())
+        },
+    )
 }
 
 /// How far the runs of look-ups are from each other, in a sentence; nothing of fewer than two.
@@ -132,7 +146,7 @@ pub(super) fn spread(data: &Data) -> Option<String> {
 }
 
 /// Counts from when the server has started and the connection is there.
-fn shares(session: &Session, orb: Orb, way: &str) -> Result<Vec<Share>, String> {
+fn shares(session: &Session, orb: Orb, calls_of: &str) -> Result<Vec<Share>, String> {
     let folder = TempDir::new().map_err(|e| e.to_string())?;
     let file = folder.path().join("callgrind");
     let front = [
@@ -143,11 +157,11 @@ fn shares(session: &Session, orb: Orb, way: &str) -> Result<Vec<Share>, String> 
         format!("--callgrind-out-file={}", file.display()),
     ];
     let mut dialogue = Dialogue::start(&orb.pair(&front), Placement::Split, session.cpus)?;
-    dialogue.ask(&format!("call {way} robin {OBJECTS}"))?;
+    dialogue.ask(&format!("{calls_of} {OBJECTS}"))?;
     let server = dialogue.server_id().ok_or("no server")?;
     instrument(server, "on")?;
     let calls = OBJECTS * session.pick(10, 2);
-    dialogue.ask(&format!("call {way} robin {calls}"))?;
+    dialogue.ask(&format!("{calls_of} {calls}"))?;
     instrument(server, "off")?;
     dialogue.end()?;
     tool::callgrind(Path::new(&file))

@@ -4,20 +4,21 @@ use crate::figures::data::Collected;
 use crate::figures::session::Session;
 use crate::figures::throughput::flood::{Flood, Kind, Queue, Road, Sender};
 use crate::figures::throughput::{Work, ask};
+use crate::measure::dialogue::Pair;
 use crate::measure::place::Placement;
 use std::path::Path;
 use std::process::Command;
 
 /// A link: its name, megabits a second, its MTU.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Speed {
-    pub(super) name: &'static str,
+pub(in crate::figures) struct Speed {
+    pub(in crate::figures) name: &'static str,
     pub(super) mbit: Option<u32>,
     mtu: u32,
 }
 
 /// The paper's Ethernet and ATM, and what there is without a limit.
-pub(super) const SPEEDS: [Speed; 3] = [
+pub(in crate::figures) const SPEEDS: [Speed; 3] = [
     Speed {
         name: "10 Mbit/s",
         mbit: Some(10),
@@ -59,7 +60,7 @@ const FEW: u32 = 500_000;
 
 /// Two hosts and the cable between them. Dropping it takes all of it away.
 #[derive(Debug)]
-struct Link {
+pub(in crate::figures) struct Link {
     hosts: [String; 2],
 }
 
@@ -80,7 +81,12 @@ fn told(program: &str, args: &[&str]) -> Result<String, String> {
 }
 
 impl Link {
-    fn new(speed: Speed) -> Result<Self, String> {
+    /// Lays the cable; what a run has left that was killed is taken away before.
+    ///
+    /// # Errors
+    /// There can be none here.
+    pub(in crate::figures) fn new(speed: Speed) -> Result<Self, String> {
+        sweep();
         let number = std::process::id();
         let link = Self {
             hosts: ["a", "b"].map(|end| format!("{PREFIX}{number}-{end}")),
@@ -111,12 +117,28 @@ impl Link {
         Ok(link)
     }
 
+    /// Puts a client on one host and its server on the other, which has to know an option for its address.
+    pub(in crate::figures) fn put(&self, pair: &mut Pair) {
+        let before = |host: usize, words: &[String]| [&self.words(host), words].concat();
+        pair.client = before(0, &pair.client);
+        if let Some(server) = &mut pair.server {
+            let [_, address] = ADDRESSES;
+            *server = before(1, server);
+            server.extend(["--host".to_owned(), address.to_owned()]);
+        }
+    }
+
     /// The words in front of a program that runs there.
     fn words(&self, host: usize) -> Vec<String> {
         let name = self.hosts.get(host).cloned().unwrap_or_default();
         let words = ["ip", "netns", "exec"].map(str::to_owned);
         words.into_iter().chain([name]).collect()
     }
+}
+
+/// What is missing where there can be no links.
+pub(in crate::figures) fn no_links(why: &str) -> String {
+    format!("the links between network namespaces ({why})")
 }
 
 fn remove(host: &str) {
@@ -148,12 +170,11 @@ fn left_by_the_dead(line: &str) -> Option<&str> {
 
 /// Floods over every link; where there can be none that is said.
 pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<(), String> {
-    sweep();
     for speed in SPEEDS {
         let link = match Link::new(speed) {
             Ok(link) => link,
             Err(why) => {
-                session.miss(format!("the links between network namespaces ({why})"));
+                session.miss(no_links(&why));
                 return Ok(());
             }
         };
@@ -179,11 +200,8 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
                 if sender == Sender::OmniOrb && session.omniorb.is_err() {
                     continue;
                 }
-                let mut pair =
-                    sender.pair(Road::Tcp, &queue.words(), [&link.words(1), &link.words(0)]);
-                if let (Some(server), [_, address]) = (&mut pair.server, ADDRESSES) {
-                    server.extend(["--host".to_owned(), address.to_owned()]);
-                }
+                let mut pair = sender.pair(Road::Tcp, &queue.words(), [&[], &[]]);
+                link.put(&mut pair);
                 let road = (&pair, speed.name);
                 floods.push(Flood::start(
                     session,
@@ -210,6 +228,30 @@ mod tests {
             assert!(carries(mbit) >= (3 * 128) << 10, "{mbit}");
         }
         assert_eq!(carries(155), 3_875_000);
+    }
+
+    #[test]
+    fn a_pair_is_put_on_both_hosts() {
+        // Of no namespaces that there are, which nobody minds that they are removed.
+        let link = Link {
+            hosts: ["a", "b"].map(|end| format!("{PREFIX}4194305-{end}")),
+        };
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let mut pair = Pair {
+            name: String::new(),
+            server: Some(words("server serve")),
+            client: words("client send"),
+            unix: false,
+        };
+        link.put(&mut pair);
+        assert_eq!(
+            pair.server.unwrap().join(" "),
+            "ip netns exec zorb-link-4194305-b server serve --host 10.118.0.2"
+        );
+        assert_eq!(
+            pair.client.join(" "),
+            "ip netns exec zorb-link-4194305-a client send"
+        );
     }
 
     #[test]

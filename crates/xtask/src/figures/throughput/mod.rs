@@ -3,7 +3,7 @@
 mod charts;
 mod findings;
 pub(super) mod flood;
-mod links;
+pub(super) mod links;
 mod sent;
 
 use crate::figures::Experiment;
