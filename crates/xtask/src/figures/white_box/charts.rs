@@ -95,7 +95,11 @@ fn layers(data: &Data) -> Vec<Panel> {
             fills_queues(label).then(|| (x, format!("{label} over {over}")))
         })
     };
-    let long = PLACEMENTS.into_iter().filter_map(long);
+    let long = PLACEMENTS.into_iter().filter_map(long).map(|panel| Panel {
+        // An axis of another name is one of another scale.
+        y: Axis::linear("time of a large call (µs)"),
+        ..panel
+    });
     short.into_iter().flatten().chain(long).collect()
 }
 
