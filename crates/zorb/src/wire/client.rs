@@ -109,8 +109,19 @@ struct Mine {
     completed: bool,
 }
 
+/// The only call that there is, begun while the reactor listened: nobody but that has to find it.
+struct Sole {
+    id: RequestId,
+    /// Nobody any more when it has been woken.
+    waker: Option<Waker>,
+}
+
 struct State {
     table: RequestTable<Waiter>,
+    /// A call that is not in the table, which is empty then: whoever looks there has it [entered](Self::settle) first.
+    sole: Option<Sole>,
+    /// The id of the next such call, if there is none now and its id is known.
+    next_sole: Option<RequestId>,
     /// One-way requests that are being made and sent.
     one_ways: usize,
     /// Replies in the table: so many who wait are about to run.
@@ -132,11 +143,42 @@ struct Ear {
     state: Mutex<State>,
     /// Whether a caller has been woken and has not run yet: something has come for it, as a rule its reply. Only a hint.
     told: AtomicBool,
+    /// How often the reactor has told of something. Counted under the lock of the state.
+    news: AtomicU32,
     driver: Arc<Bell>,
 }
 
+impl State {
+    /// Has the call that is in no table be found there as any other.
+    #[cold]
+    fn settle(&mut self) {
+        let Some(Sole { id, waker }) = self.sole.take() else {
+            return;
+        };
+        if waker.is_some() {
+            self.leader = Some(id);
+        }
+        let waiter = Waiter {
+            waker,
+            ..Waiter::default()
+        };
+        self.table.enter(id, waiter);
+    }
+}
+
 impl Ear {
+    #[inline]
     fn state(&self) -> MutexGuard<'_, State> {
+        let mut state = self.bare_state();
+        if state.sole.is_some() {
+            state.settle();
+        }
+        state
+    }
+
+    /// For who knows that a call may be in no table.
+    #[inline]
+    fn bare_state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -147,11 +189,19 @@ impl Wake for Ear {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let mut state = self.state();
+        let mut guard = self.bare_state();
+        let state = &mut *guard;
+        let news = self.news.load(Ordering::Relaxed);
+        self.news.store(news.wrapping_add(1), Ordering::Relaxed);
         state.armed = false;
-        let leader = state.leader.take();
-        let leader = leader.and_then(|id| state.table.get_mut(id)?.waker.take());
-        drop(state);
+        let leader = match &mut state.sole {
+            Some(sole) => sole.waker.take(),
+            None => {
+                let leader = state.leader.take();
+                leader.and_then(|id| state.table.get_mut(id)?.waker.take())
+            }
+        };
+        drop(guard);
         match leader {
             Some(waker) => {
                 self.told.store(true, Ordering::Relaxed);
@@ -201,6 +251,8 @@ impl ClientConnection {
         let ear = Arc::new(Ear {
             state: Mutex::new(State {
                 table: RequestTable::new(true, MAX_IN_FLIGHT),
+                sole: None,
+                next_sole: None,
                 one_ways: 0,
                 untaken: 0,
                 end: None,
@@ -208,6 +260,7 @@ impl ClientConnection {
                 leader: None,
             }),
             told: AtomicBool::new(false),
+            news: AtomicU32::new(0),
             driver: Arc::clone(&driver),
         });
         let reading = Reading {

@@ -590,6 +590,35 @@ impl Link {
         }
     }
 
+    /// As [`poll_read`](Self::poll_read), for who expects one message: whether the reactor knows already whom to wake for
+    /// what comes behind it.
+    #[inline]
+    pub(crate) fn poll_read_on(
+        &self,
+        reading: &mut Reading,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<bool, End>> {
+        let reader = &mut reading.reader;
+        if let Err(end) = self.reserve(reader) {
+            return Poll::Ready(Err(end));
+        }
+        reading.waiting.watched();
+        match self.stream.poll_read_on(cx, reader.buffer()) {
+            Poll::Pending => {
+                reader.release();
+                Poll::Pending
+            }
+            Poll::Ready(read) => {
+                reading.waiting.has_woken();
+                let (read, listens) = match read {
+                    Ok((read, listens)) => (Ok(read), listens),
+                    Err(error) => (Err(error), false),
+                };
+                Poll::Ready(self.has_come(read).map(|()| listens))
+            }
+        }
+    }
+
     /// Says what the end asks for, waits a bounded time until the peer has heard it, and closes.
     ///
     /// A socket closed with octets unread resets the connection, and the peer may then lose what

@@ -18,6 +18,8 @@ struct Reads {
     unwatched: AtomicBool,
     /// Whether a caller has been woken by the reactor, and has not run since.
     told: AtomicBool,
+    /// How often the reactor has told of something.
+    news: AtomicUsize,
     bells: [Notify; 2],
 }
 
@@ -89,6 +91,7 @@ impl Reads {
             state: Mutex::default(),
             unwatched: AtomicBool::new(false),
             told: AtomicBool::new(false),
+            news: AtomicUsize::new(0),
             bells: [Notify::new(), Notify::new()],
         }
     }
@@ -108,6 +111,8 @@ impl Reads {
     /// What the reactor wakes: a caller that is alone, or the driver.
     fn hear(&self) {
         let mut state = self.state.lock().unwrap();
+        let news = self.news.load(Ordering::Relaxed);
+        self.news.store(news + 1, Ordering::Relaxed);
         state.armed = false;
         let leader = state.leader.take();
         let leader = leader.filter(|me| std::mem::take(&mut state.callers[*me].waits));
@@ -134,10 +139,15 @@ impl Reads {
     /// One poll of a caller that the reactor has woken, and that has announced nothing: it reads, and if there is nothing
     /// but its reply it has that and no more to do than to have the reactor listen again. Whether that was so.
     fn hear_told(&self, me: usize) -> bool {
-        let arrived = std::mem::take(&mut self.socket.lock().unwrap().arrived);
+        let news = self.news.load(Ordering::Relaxed);
+        self.unwatched.store(false, Ordering::Release);
+        let arrived = {
+            // Reads what is there, and has the reactor listen behind it. If it was asked in vain nobody relies on that.
+            let mut socket = self.socket.lock().unwrap();
+            socket.listens = true;
+            std::mem::take(&mut socket.arrived)
+        };
         if arrived.is_empty() {
-            // It has been asked in vain, and listens. Nobody relies on it.
-            self.listens();
             return false;
         }
         if arrived != [me] {
@@ -159,6 +169,9 @@ impl Reads {
                 return true;
             }
             assert!(state.arm(None));
+            if news == self.news.load(Ordering::Relaxed) {
+                return true;
+            }
         }
         if !self.listens() {
             // The driver, which asks for the right that is held, and is heard when it is given back.

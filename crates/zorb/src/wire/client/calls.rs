@@ -1,6 +1,8 @@
 //! The calls on a connection.
 
-use super::{Answered, Arrived, CallError, ClientConnection, EncodeArguments, How, State, Waiter};
+use super::{
+    Answered, Arrived, CallError, ClientConnection, EncodeArguments, How, Sole, State, Waiter,
+};
 use crate::blocking;
 use crate::wire::link::End;
 use crate::wire::outbound::{Flush, Ticket};
@@ -11,6 +13,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::borrow::Cow;
 use std::io;
+use std::sync::MutexGuard;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, NativeEndian, WireFormat};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
@@ -172,29 +175,62 @@ impl ClientConnection {
         waker: Option<&Waker>,
     ) -> Result<Call<'_>, CallError> {
         let wait = wait.unwrap_or(self.wait);
-        let mut state = self.state();
+        let mut state = self.ear.bare_state();
         self.check(&state)?;
         let waker = waker.filter(|_| state.armed && wait == WaitPolicy::Park);
-        let waiter = Waiter {
-            waker: waker.cloned(),
-            ..Waiter::default()
+        let id = match waker {
+            Some(waker) if let Some(id) = self.take_sole(&mut state) => {
+                let waker = Some(waker.clone());
+                state.sole = Some(Sole { id, waker });
+                id
+            }
+            waker => self.begin_with_others(state, waker)?,
         };
-        let heard = waker.is_some();
-        let id = state.table.insert(waiter).map_err(full)?;
-        if heard {
-            // As when it has been sent: what comes before is news, too.
-            let alone = state.table.len() == 1;
-            state.leader = (alone && !self.link.outbound.is_blocked()).then_some(id);
-        }
         Ok(Call {
             connection: self,
             id,
             version,
             wait,
             ticket: None,
-            heard,
+            heard: waker.is_some(),
             done: false,
         })
+    }
+
+    /// The id of a call that need be in no table, if it is alone.
+    #[inline]
+    fn take_sole(&self, state: &mut State) -> Option<RequestId> {
+        match state.table.is_empty() && !self.link.outbound.is_blocked() {
+            // There is none while another one has it.
+            true => state.next_sole.take(),
+            false => None,
+        }
+    }
+
+    /// As [`begin`](Self::begin), in the table.
+    #[inline(never)]
+    fn begin_with_others(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        waker: Option<&Waker>,
+    ) -> Result<RequestId, CallError> {
+        if state.sole.is_some() {
+            state.settle();
+        }
+        let waiter = Waiter {
+            waker: waker.cloned(),
+            ..Waiter::default()
+        };
+        let id = state.table.insert(waiter).map_err(full)?;
+        if waker.is_some() {
+            // As when it has been sent: what comes before is news, too.
+            let alone = state.table.len() == 1;
+            state.leader = (alone && !self.link.outbound.is_blocked()).then_some(id);
+            if alone && state.next_sole.is_none() {
+                state.next_sole = state.table.reserve().ok();
+            }
+        }
+        Ok(id)
     }
 
     pub(super) fn check(&self, state: &State) -> Result<(), CallError> {

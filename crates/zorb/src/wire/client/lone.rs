@@ -11,14 +11,14 @@
 //! of a reactor that listens, since that looks away, which who has the right has seen to.
 
 use super::calls::{Call, Called};
-use super::{Answered, ClientConnection, EncodeArguments, How, Waiter};
+use super::{Answered, ClientConnection, EncodeArguments, How, State, Waiter};
 use crate::wire::link::{Blocked, End, Reading};
 use crate::wire::outbound::Ticket;
 use crate::wire::right::Held;
 use crate::wire::trace;
 use crate::wire::waiting::Tried;
 use core::sync::atomic::Ordering;
-use core::task::Context;
+use core::task::{Context, Poll};
 use zorb_cdr::{Encoder, NativeEndian};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{RequestId, RequestTemplate, SmallReply, Version};
@@ -319,27 +319,41 @@ impl ClientConnection {
         if trace::is_on() || !reading.reader.is_idle() {
             return Ok(Heard::Other { armed: announced });
         }
-        if self.poll_read(reading)?.is_pending() {
+        // Before the reactor is asked, who may tell of something at once.
+        let news = self.ear.news.load(Ordering::Relaxed);
+        let Poll::Ready(listens) = self.poll_read_on(reading)? else {
             if announced {
                 reading.waiting.sleeps();
             }
             return Ok(Heard::Nothing);
-        }
+        };
         if !self.take_small(reading, id, small) {
             return Ok(Heard::Other { armed: false });
+        }
+        // An end that shows itself now is nothing to who has its reply.
+        if let Err(end) = self.listen_behind(reading, listens.then_some(news), id) {
+            self.over(end);
         }
         Ok(Heard::Reply)
     }
 
-    /// Has the reactor listen again behind a reply that its caller has.
+    /// Has the reactor listen again behind a reply that its caller has. `since`: what [news](super::Ear::news) there had
+    /// been before it was asked, if it listens already.
     #[inline]
-    pub(super) fn listen_behind(&self, reading: &mut Reading, id: RequestId) -> Result<(), End> {
+    fn listen_behind(
+        &self,
+        reading: &mut Reading,
+        since: Option<u32>,
+        id: RequestId,
+    ) -> Result<(), End> {
         {
-            let mut state = self.state();
-            match state.untaken {
-                0 => drop(state.table.finish(id)),
-                // It may have come twice, and have been put there by another who read before.
-                _ => state.forget(id),
+            let mut state = self.ear.bare_state();
+            match &state.sole {
+                Some(sole) if sole.id == id => {
+                    state.sole = None;
+                    state.next_sole = Some(id.next());
+                }
+                _ => state.finish_among_others(id),
             }
             if state.end.is_some() {
                 return Ok(());
@@ -347,11 +361,31 @@ impl ClientConnection {
             // As `State::arm`, of nobody who waits.
             state.armed = true;
             state.leader = None;
+            // Under the lock: what it tells of from now on, it tells who finds that it is said to listen.
+            if since.is_some_and(|since| since == self.ear.news.load(Ordering::Relaxed)) {
+                drop(state);
+                reading.reader.release();
+                return Ok(());
+            }
         }
         if self.poll_read(reading)?.is_ready() {
             self.leave_to_the_driver();
         }
         Ok(())
+    }
+}
+
+impl State {
+    /// Takes out of the table whose caller has its reply.
+    fn finish_among_others(&mut self, id: RequestId) {
+        if self.sole.is_some() {
+            self.settle();
+        }
+        match self.untaken {
+            0 => drop(self.table.finish(id)),
+            // It may have come twice, and have been put there by another who read before.
+            _ => self.forget(id),
+        }
     }
 }
 
@@ -369,13 +403,7 @@ impl Call<'_> {
         let id = self.id;
         right.with(|reading| {
             let heard = connection.hear_alone(reading, announced, id, small)?;
-            if heard == Heard::Reply {
-                self.done = true;
-                // An end that shows itself now is nothing to who has its reply.
-                if let Err(end) = connection.listen_behind(reading, id) {
-                    connection.over(end);
-                }
-            }
+            self.done |= heard == Heard::Reply;
             Ok(heard)
         })
     }
