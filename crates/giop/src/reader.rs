@@ -418,6 +418,27 @@ impl Reader {
         is_one.then_some(octets)
     }
 
+    /// Whether nothing has come of any message, and no buffer is held for one.
+    #[inline]
+    pub(crate) fn has_nothing(&self) -> bool {
+        self.whole == 0 && self.skip == 0 && self.expected == 0 && self.partial.is_empty()
+    }
+
+    #[inline]
+    pub(crate) const fn max_message_octets(&self) -> usize {
+        self.limits.max_message_octets
+    }
+
+    /// Takes octets that have been received elsewhere.
+    ///
+    /// # Errors
+    /// As [`reserve`](Self::reserve).
+    pub fn receive(&mut self, octets: &[u8]) -> Result<(), ProtocolError> {
+        self.reserve()?;
+        self.buffer.extend_from_slice(octets);
+        Ok(())
+    }
+
     /// Forgets what has come, which was one small message.
     #[inline]
     pub(crate) fn forget_all(&mut self) {

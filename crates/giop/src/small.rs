@@ -64,40 +64,39 @@ impl SmallReply {
         Ok(d)
     }
 
+    /// Where a message may be received that is a small reply perhaps; what was here is gone then.
+    #[inline]
+    pub const fn place(&mut self) -> &mut [u8; Self::MAX_OCTETS] {
+        self.len = 0;
+        &mut self.octets
+    }
+
+    /// Whether so many octets that have been [received](Self::place) are a reply to `id` and nothing besides, as
+    /// [`Reader::take_small`] takes it. If not, they are to be [told](Self::received) to a reader.
+    #[inline]
+    #[must_use]
+    pub fn is_received(&mut self, octets: usize, id: RequestId) -> bool {
+        let Some((status, endian)) = self.octets.get(..octets).and_then(|all| head(all, id)) else {
+            return false;
+        };
+        self.len = octets;
+        self.status = status;
+        self.endian = endian;
+        true
+    }
+
+    /// So many octets that have been [received](Self::place).
+    #[must_use]
+    pub fn received(&self, octets: usize) -> &[u8] {
+        self.octets.get(..octets).unwrap_or_default()
+    }
+
     /// Copies `octets` if they are such a reply to `id`, and nothing else.
     #[inline]
     fn fill(&mut self, octets: &[u8], id: RequestId) -> Option<()> {
-        let head = octets.first_chunk::<HEADER_OCTETS>()?;
-        let (version, rest) = head.split_first_chunk::<6>()?;
-        let (flags, rest) = rest.split_first_chunk::<2>()?;
-        let [size, whose, status, contexts] = *rest.as_chunks::<4>().0.first_chunk::<4>()?;
-        let [m0, m1, m2, m3] = MAGIC;
-        let Version { major, minor } = Version::V1_2;
-        // Any other bit of the flags says that fragments follow, or something that is not known here.
-        let is_little = match *flags {
-            [0, kind] if kind == MessageKind::Reply as u8 => false,
-            [1, kind] if kind == MessageKind::Reply as u8 => true,
-            _ => return None,
-        };
-        let long = |octets: [u8; 4]| match is_little {
-            true => u32::from_le_bytes(octets),
-            false => u32::from_be_bytes(octets),
-        };
-        let size = usize::try_from(long(size)).ok()?;
-        if *version != [m0, m1, m2, m3, major, minor]
-            || size != octets.len().wrapping_sub(HEADER_LEN)
-            || long(whose) != id.0
-            || contexts != [0; 4]
-        {
-            return None;
-        }
-        self.status = match long(status) {
-            0 => ReplyStatus::NoException,
-            1 => ReplyStatus::UserException,
-            _ => return None,
-        };
+        let (status, endian) = head(octets, id)?;
         let (place, behind) = self.octets.split_first_chunk_mut::<HEADER_OCTETS>()?;
-        let body = octets.get(HEADER_OCTETS..)?;
+        let (head, body) = octets.split_first_chunk::<HEADER_OCTETS>()?;
         let behind = behind.get_mut(..body.len())?;
         *place = *head;
         // Nothing is there to copy of most operations without results.
@@ -105,9 +104,45 @@ impl SmallReply {
             behind.copy_from_slice(body);
         }
         self.len = octets.len();
-        self.endian = Endian::from_flag(is_little);
+        self.status = status;
+        self.endian = endian;
         Some(())
     }
+}
+
+/// What a small reply to `id` says of itself, if `octets` are one, and nothing else.
+#[inline]
+fn head(octets: &[u8], id: RequestId) -> Option<(ReplyStatus, Endian)> {
+    let head = octets.first_chunk::<HEADER_OCTETS>()?;
+    let (version, rest) = head.split_first_chunk::<6>()?;
+    let (flags, rest) = rest.split_first_chunk::<2>()?;
+    let [size, whose, status, contexts] = *rest.as_chunks::<4>().0.first_chunk::<4>()?;
+    let [m0, m1, m2, m3] = MAGIC;
+    let Version { major, minor } = Version::V1_2;
+    // Any other bit of the flags says that fragments follow, or something that is not known here.
+    let is_little = match *flags {
+        [0, kind] if kind == MessageKind::Reply as u8 => false,
+        [1, kind] if kind == MessageKind::Reply as u8 => true,
+        _ => return None,
+    };
+    let long = |octets: [u8; 4]| match is_little {
+        true => u32::from_le_bytes(octets),
+        false => u32::from_be_bytes(octets),
+    };
+    let size = usize::try_from(long(size)).ok()?;
+    if *version != [m0, m1, m2, m3, major, minor]
+        || size != octets.len().wrapping_sub(HEADER_LEN)
+        || long(whose) != id.0
+        || contexts != [0; 4]
+    {
+        return None;
+    }
+    let status = match long(status) {
+        0 => ReplyStatus::NoException,
+        1 => ReplyStatus::UserException,
+        _ => return None,
+    };
+    Some((status, Endian::from_flag(is_little)))
 }
 
 impl Default for SmallReply {
@@ -127,6 +162,14 @@ impl Reader {
             .is_some_and(|octets| reply.fill(octets, id).is_some())
             .then(|| self.forget_all())
             .is_some()
+    }
+
+    /// Whether what comes next may be received elsewhere, and [told](Self::receive) here if it is not a small message:
+    /// nothing is expected here, and no buffer held.
+    #[inline]
+    #[must_use]
+    pub fn may_be_small(&self) -> bool {
+        self.has_nothing() && self.max_message_octets() >= SmallReply::MAX_OCTETS
     }
 }
 
@@ -167,6 +210,22 @@ mod tests {
         let mut small = SmallReply::new();
         let mut one = reader_of(octets);
         let taken = one.take_small(ID, &mut small);
+        if octets.len() <= SmallReply::MAX_OCTETS {
+            let mut received = SmallReply::new();
+            received.place()[..octets.len()].copy_from_slice(octets);
+            assert_eq!(received.is_received(octets.len(), ID), taken);
+            assert_eq!(received.received(octets.len()), octets);
+            if taken {
+                let body = |reply: &SmallReply| {
+                    let mut d = reply.body::<O>(WireFormat::default()).unwrap();
+                    let left = d.remaining();
+                    d.take(left).unwrap().to_vec()
+                };
+                assert_eq!(body(&received), body(&small));
+                assert_eq!(received.status(), small.status());
+                assert_eq!(received.endian(), small.endian());
+            }
+        }
         assert_eq!(one.buffer().is_empty(), taken || octets.is_empty());
         if taken {
             let mut other = reader_of(octets);

@@ -120,48 +120,6 @@ impl StreamConnection {
         }
     }
 
-    /// `on`: whether the reactor is to listen behind what is there. It says whether it does.
-    #[inline]
-    fn poll_receive(
-        &self,
-        cx: &mut Context<'_>,
-        buf: &mut BytesMut,
-        on: bool,
-    ) -> Poll<io::Result<(usize, bool)>> {
-        let mut watch = self.watch();
-        if watch.heard != Heard::All
-            && let Some(received) = self.hear(&mut watch, buf)
-        {
-            return Poll::Ready(received.map(|received| (received, false)));
-        }
-        let watched = match &mut watch.by {
-            Some(watched) => watched,
-            none => self.listen(none)?,
-        };
-        loop {
-            // The guard remembers which event it stands for, and clears none that came later: an event between our
-            // receiving and our clearing stays, so no wake-up is lost.
-            let mut readable = ready!(watched.poll_read_ready(cx))?;
-            let room = buf.spare_capacity_mut().len();
-            match sys::receive(&self.socket, buf, false) {
-                Ok(received) => {
-                    // Less than asked for: the socket is empty, so the next octets make a new event. Saves the
-                    // caller a system call that would say EAGAIN. At the end of the stream the readiness stays by
-                    // itself.
-                    let is_all = received < room;
-                    if is_all {
-                        readable.clear_ready();
-                    }
-                    // What has come since is found by who is told that it does not listen.
-                    let listens = on && is_all && watched.poll_read_ready(cx).is_pending();
-                    return Poll::Ready(Ok((received, listens)));
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readable.clear_ready(),
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
-    }
-
     /// Registers with the reactor anew: what has come meanwhile is an event of the new registration.
     #[cold]
     fn listen<'a>(
@@ -189,16 +147,62 @@ impl StreamConnection {
 
 impl Connection for StreamConnection {
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
-        let received = self.poll_receive(cx, buf, false);
-        received.map_ok(|(received, _)| received)
+        let mut watch = self.watch();
+        if watch.heard != Heard::All
+            && let Some(received) = self.hear(&mut watch, buf)
+        {
+            return Poll::Ready(received);
+        }
+        let watched = match &mut watch.by {
+            Some(watched) => watched,
+            none => self.listen(none)?,
+        };
+        loop {
+            // The guard remembers which event it stands for, and clears none that came later: an event between our
+            // receiving and our clearing stays, so no wake-up is lost.
+            let mut readable = ready!(watched.poll_read_ready(cx))?;
+            let room = buf.spare_capacity_mut().len();
+            match sys::receive(&self.socket, buf, false) {
+                Ok(received) => {
+                    // Less than asked for: the socket is empty, so the next octets make a new event. Saves the
+                    // caller a system call that would say EAGAIN. At the end of the stream the readiness stays by
+                    // itself.
+                    if received < room {
+                        readable.clear_ready();
+                    }
+                    return Poll::Ready(Ok(received));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readable.clear_ready(),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
     }
 
-    fn poll_read_on(
+    fn poll_read_few(
         &self,
         cx: &mut Context<'_>,
-        buf: &mut BytesMut,
+        octets: &mut [u8],
     ) -> Poll<io::Result<(usize, bool)>> {
-        self.poll_receive(cx, buf, true)
+        let watch = self.watch();
+        let watched = match &watch.by {
+            Some(watched) if watch.heard == Heard::All && !octets.is_empty() => watched,
+            _ => return Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
+        };
+        loop {
+            // All as above.
+            let mut readable = ready!(watched.poll_read_ready(cx))?;
+            match sys::receive_few(&self.socket, octets) {
+                Ok(received) if received < octets.len() => {
+                    readable.clear_ready();
+                    // What has come since, or the end, is found by who is told that it does not listen.
+                    let listens = watched.poll_read_ready(cx).is_pending();
+                    return Poll::Ready(Ok((received, listens)));
+                }
+                Ok(received) => return Poll::Ready(Ok((received, false))),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readable.clear_ready(),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
     }
 
     fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {

@@ -58,19 +58,21 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// more. `InvalidInput` when `buf` has no spare capacity, since 0 would say something else.
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>>;
 
-    /// As [`poll_read`](Self::poll_read), for who expects no more than what is there and will want to know of what comes
-    /// next: if less came than there was room for, the reactor is asked for that at once. Says whether it listens, as it
-    /// does after a `poll_read` that was `Pending`: then whatever comes from now on wakes `cx`. A transport that is no
-    /// better at both together than one after the other does nothing for the second, and says so.
+    /// As [`poll_read`](Self::poll_read), for who expects a few octets, and wants to know of what comes behind them: if
+    /// less has come than there is room for, the reactor is asked for that at once. Returns how many octets were put to
+    /// the front of `octets`, and whether the reactor listens, as it does after `Pending`: what comes from now on wakes
+    /// `cx` then.
     ///
     /// # Errors
-    /// As [`poll_read`](Self::poll_read).
-    fn poll_read_on(
+    /// `Unsupported` by a transport that cannot, or cannot just now; nothing has happened then. Else as
+    /// [`poll_read`](Self::poll_read).
+    fn poll_read_few(
         &self,
         cx: &mut Context<'_>,
-        buf: &mut BytesMut,
+        octets: &mut [u8],
     ) -> Poll<io::Result<(usize, bool)>> {
-        self.poll_read(cx, buf).map_ok(|received| (received, false))
+        let _ = (cx, octets);
+        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
     }
 
     /// Reads what is there, by one system call, without asking any reactor: for callers that rather try for some

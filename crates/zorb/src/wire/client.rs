@@ -222,6 +222,9 @@ pub(crate) struct ClientConnection {
     /// The id of the next call that is [made in one piece](lone): of those, none is in the table. Told by who has the right
     /// to read, and what there is none of yet by who has the state.
     lone: AtomicU32,
+    /// Whether the next reply to a call that is alone may be [small](zorb_giop::SmallReply) again, as the last one was. Told
+    /// by who has the right to read.
+    few: AtomicBool,
     /// The ear, as what the reactor wakes.
     listener: Waker,
     wait: WaitPolicy,
@@ -272,6 +275,7 @@ impl ClientConnection {
             reading: Right::new(reading, Waker::from(driver)),
             unwatched: AtomicBool::new(false),
             lone: AtomicU32::new(lone::NONE),
+            few: AtomicBool::new(false),
             listener: Waker::from(Arc::clone(&ear)),
             ear,
             wait: how.wait,

@@ -590,32 +590,40 @@ impl Link {
         }
     }
 
-    /// As [`poll_read`](Self::poll_read), for who expects one message: whether the reactor knows already whom to wake for
-    /// what comes behind it.
+    /// As [`poll_read`](Self::poll_read), for who expects a small reply: how many octets have come to the front of `place`,
+    /// and whether the reactor knows already whom to wake for what comes behind them. Nothing where the transport
+    /// cannot.
     #[inline]
-    pub(crate) fn poll_read_on(
+    pub(crate) fn poll_read_few(
         &self,
         reading: &mut Reading,
+        place: &mut [u8],
         cx: &mut Context<'_>,
-    ) -> Poll<Result<bool, End>> {
-        let reader = &mut reading.reader;
-        if let Err(end) = self.reserve(reader) {
-            return Poll::Ready(Err(end));
-        }
-        reading.waiting.watched();
-        match self.stream.poll_read_on(cx, reader.buffer()) {
+    ) -> Poll<Result<Option<(usize, bool)>, End>> {
+        match self.stream.poll_read_few(cx, place) {
             Poll::Pending => {
-                reader.release();
+                reading.waiting.watched();
                 Poll::Pending
             }
-            Poll::Ready(read) => {
+            Poll::Ready(Ok((octets, listens))) => {
+                reading.waiting.watched();
                 reading.waiting.has_woken();
-                let (read, listens) = match read {
-                    Ok((read, listens)) => (Ok(read), listens),
-                    Err(error) => (Err(error), false),
-                };
-                Poll::Ready(self.has_come(read).map(|()| listens))
+                let come = self.has_come(Ok(octets));
+                Poll::Ready(come.map(|()| Some((octets, listens))))
             }
+            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                Poll::Ready(Ok(None))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(self.has_come(Err(error)).map(|()| None)),
+        }
+    }
+
+    /// Puts octets to those that have been read, of which there are none.
+    #[cold]
+    pub(crate) fn receive(&self, reader: &mut Reader, octets: &[u8]) -> Result<(), End> {
+        match reader.receive(octets) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.broken_at_front(error, reader)),
         }
     }
 

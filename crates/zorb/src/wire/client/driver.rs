@@ -274,4 +274,67 @@ mod tests {
         noticed.expect("somebody looks").unwrap();
         assert!(connection.is_over());
     }
+
+    /// Counts how often it is woken.
+    #[derive(Default)]
+    struct Woken(core::sync::atomic::AtomicUsize);
+
+    impl std::task::Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_call_that_is_alone_is_in_no_table_until_somebody_looks_there() {
+        let stream = Box::new(Mock::new(Closes(Arc::default())));
+        let endpoint = "uiop:///nowhere".parse().unwrap();
+        let connection = ClientConnection::new(stream, endpoint, false, &connecting());
+        let woken = Arc::new(Woken::default());
+        let waker = std::task::Waker::from(Arc::clone(&woken));
+        let begin = || {
+            let call = connection.begin(zorb_giop::Version::V1_2, None, Some(&waker));
+            call.expect("there is room for it")
+        };
+        // As after a call: the reactor listens.
+        connection.state().armed = true;
+        drop(begin());
+        assert!(connection.ear.bare_state().sole.is_none());
+        let mut before = None;
+        for _ in 0..3 {
+            let call = begin();
+            assert!(before.replace(call.id) != Some(call.id));
+            {
+                let state = connection.ear.bare_state();
+                assert!(state.sole.as_ref().is_some_and(|sole| sole.id == call.id));
+                assert!(state.table.is_empty());
+            }
+            // Somebody comes, and it is one of two.
+            let other = begin();
+            assert!(other.id != call.id);
+            let mut state = connection.state();
+            assert!(state.sole.is_none());
+            assert_eq!(state.table.len(), 2);
+            for id in [call.id, other.id] {
+                assert!(
+                    state
+                        .table
+                        .get_mut(id)
+                        .is_some_and(|waiter| waiter.waker.is_some())
+                );
+            }
+            drop(state);
+            drop(other);
+            drop(call);
+            assert!(connection.state().table.is_empty());
+            drop(begin());
+        }
+        // And the reactor knows whom to wake as long as nobody does.
+        let call = begin();
+        assert!(connection.ear.bare_state().sole.is_some());
+        connection.listener.wake_by_ref();
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+        assert!(connection.ear.told.load(Ordering::Relaxed));
+        assert!(connection.state().table.get_mut(call.id).is_some());
+    }
 }

@@ -319,22 +319,73 @@ impl ClientConnection {
         if trace::is_on() || !reading.reader.is_idle() {
             return Ok(Heard::Other { armed: announced });
         }
-        // Before the reactor is asked, who may tell of something at once.
-        let news = self.ear.news.load(Ordering::Relaxed);
-        let Poll::Ready(listens) = self.poll_read_on(reading)? else {
+        if self.few.load(Ordering::Relaxed) && reading.reader.may_be_small() {
+            return self.hear_few(reading, announced, id, small);
+        }
+        if self.poll_read(reading)?.is_pending() {
             if announced {
                 reading.waiting.sleeps();
             }
             return Ok(Heard::Nothing);
-        };
+        }
         if !self.take_small(reading, id, small) {
             return Ok(Heard::Other { armed: false });
         }
+        self.few.store(true, Ordering::Relaxed);
+        self.heard_alone(reading, None, id);
+        Ok(Heard::Reply)
+    }
+
+    /// The same, where a small reply is expected since the last one was small: it is received where it is wanted.
+    #[inline]
+    fn hear_few(
+        &self,
+        reading: &mut Reading,
+        announced: bool,
+        id: RequestId,
+        small: &mut SmallReply,
+    ) -> Result<Heard, End> {
+        // Before the reactor is asked, who may tell of something at once.
+        let news = self.ear.news.load(Ordering::Relaxed);
+        // As `poll_read`.
+        self.unwatched.store(false, Ordering::Release);
+        let cx = &mut Context::from_waker(&self.listener);
+        let (octets, listens) = match self.link.poll_read_few(reading, small.place(), cx) {
+            Poll::Pending => {
+                if announced {
+                    reading.waiting.sleeps();
+                }
+                return Ok(Heard::Nothing);
+            }
+            Poll::Ready(Ok(Some(come))) => come,
+            Poll::Ready(Ok(None)) => {
+                self.few.store(false, Ordering::Relaxed);
+                return Ok(Heard::Other { armed: announced });
+            }
+            Poll::Ready(Err(end)) => return Err(end),
+        };
+        if !small.is_received(octets, id) {
+            self.few.store(false, Ordering::Relaxed);
+            self.link
+                .receive(&mut reading.reader, small.received(octets))?;
+            return Ok(Heard::Other { armed: false });
+        }
+        zorb_giop::probe!(Framed);
+        self.link.has_received_one();
+        if !self.announced.load(Ordering::Relaxed) {
+            self.announced.store(true, Ordering::Relaxed);
+        }
+        self.heard_alone(reading, listens.then_some(news), id);
+        Ok(Heard::Reply)
+    }
+
+    /// What is left to do behind a reply that its caller has.
+    #[inline]
+    fn heard_alone(&self, reading: &mut Reading, since: Option<u32>, id: RequestId) {
         // An end that shows itself now is nothing to who has its reply.
-        if let Err(end) = self.listen_behind(reading, listens.then_some(news), id) {
+        if let Err(end) = self.listen_behind(reading, since, id) {
             self.over(end);
         }
-        Ok(Heard::Reply)
     }
 
     /// Has the reactor listen again behind a reply that its caller has. `since`: what [news](super::Ear::news) there had
@@ -363,8 +414,6 @@ impl ClientConnection {
             state.leader = None;
             // Under the lock: what it tells of from now on, it tells who finds that it is said to listen.
             if since.is_some_and(|since| since == self.ear.news.load(Ordering::Relaxed)) {
-                drop(state);
-                reading.reader.release();
                 return Ok(());
             }
         }

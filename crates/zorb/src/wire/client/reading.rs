@@ -262,19 +262,6 @@ impl ClientConnection {
         }
     }
 
-    /// The same for a call that is [alone](super::lone): if something was there, whether the reactor listens behind it, which
-    /// has not been announced.
-    #[inline]
-    pub(super) fn poll_read_on(&self, reading: &mut Reading) -> Result<Poll<bool>, End> {
-        // As above.
-        self.unwatched.store(false, Ordering::Release);
-        let read = (self.link).poll_read_on(reading, &mut Context::from_waker(&self.listener));
-        match read {
-            Poll::Ready(come) => come.map(Poll::Ready),
-            Poll::Pending => Ok(Poll::Pending),
-        }
-    }
-
     /// The reactor looks away: the driver looks after the connection when nobody else does. Whether it has listened until
     /// now: then it may have been left what others wait for.
     pub(super) fn is_unwatched(&self) -> bool {
