@@ -18,6 +18,11 @@ mod reads;
 mod sync;
 mod writes;
 
+use core::task::{Context, Poll, Waker};
+use loom::sync::Notify;
+use std::sync::Arc;
+use std::task::Wake;
+
 /// Nobody listens.
 mod trace {
     pub(crate) fn sending_piece(_: &dyn zorb_transport::Connection, _: &zorb_cdr::Gather) {}
@@ -29,4 +34,31 @@ fn model(interruptions: usize, body: impl Fn() + Send + Sync + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(interruptions);
     model.check(body);
+}
+
+/// Whoever sleeps until it is woken.
+#[derive(Debug)]
+struct Bed(Notify);
+
+impl Wake for Bed {
+    fn wake(self: Arc<Self>) {
+        self.0.notify();
+    }
+}
+
+impl Bed {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(Notify::new()))
+    }
+
+    /// Polls until it is ready, asleep in between.
+    fn sleep_until<R>(self: &Arc<Self>, mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
+        let waker = Waker::from(Arc::clone(self));
+        loop {
+            if let Poll::Ready(ready) = poll(&mut Context::from_waker(&waker)) {
+                return ready;
+            }
+            self.0.wait();
+        }
+    }
 }

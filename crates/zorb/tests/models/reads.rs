@@ -1,17 +1,21 @@
 //! Reading: who may sleep, and who wakes whom.
 
-use crate::model;
+use crate::outbound::Bell;
 use crate::right::{Held, Right};
 use crate::sync::Ordering;
+use crate::{Bed, model};
+use core::task::{Poll, Waker};
 use loom::sync::atomic::{AtomicBool, AtomicUsize};
 use loom::sync::{Arc, Mutex, Notify};
 use loom::thread;
-use std::task::Waker;
 
-/// A connection whose peer answers every request at once. The right is the real one; the rest is the protocol of
-/// `wire/client/reading.rs`: who may sleep without asking the reactor, and whom it wakes.
+/// Callers of a connection; most models have two.
+const CALLERS: usize = 3;
+
+/// A connection whose peer answers every request at once. The right and the driver's bell are the real ones; the rest is
+/// the protocol of `wire/client/reading.rs`: who may sleep without asking the reactor, and whom it wakes.
 struct Reads {
-    right: Right<()>,
+    right: Right<Reading>,
     socket: Mutex<Socket>,
     state: Mutex<State>,
     /// Whether the reactor looks away.
@@ -20,7 +24,27 @@ struct Reads {
     told: AtomicBool,
     /// How often the reactor has told of something.
     news: AtomicUsize,
-    bells: [Notify; 2],
+    bells: [Notify; CALLERS],
+    driver: std::sync::Arc<Bell>,
+    /// Whether the driver has a thread. Else it runs as soon as it is woken, in the place of who has woken it.
+    is_driven: bool,
+    /// Nobody needs the driver any more.
+    over: AtomicBool,
+}
+
+/// What whoever reads has in hand.
+#[derive(Default)]
+struct Reading {
+    /// Whether the reactor has been told to look away, since what came was found by trying.
+    unwatched: bool,
+}
+
+/// How a caller waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    Sleeping,
+    /// It looks for itself before it sleeps.
+    Trying,
 }
 
 #[derive(Default)]
@@ -33,7 +57,7 @@ struct Socket {
 
 #[derive(Default)]
 struct State {
-    callers: [Caller; 2],
+    callers: [Caller; CALLERS],
     armed: bool,
     leader: Option<usize>,
     /// Nothing more will come.
@@ -55,12 +79,24 @@ struct Caller {
     calls: bool,
     /// Has written down its waker.
     waits: bool,
+    /// Is a thread that reads as soon as it is woken.
+    blocks: bool,
     has: bool,
 }
 
 impl State {
     fn is_alone(&self, me: usize) -> bool {
-        self.callers[me].calls && !self.callers[1 - me].calls
+        self.callers[me].calls && self.others(Some(me)) == 0
+    }
+
+    /// How many others have sent requests, and have no replies.
+    fn others(&self, me: Option<usize>) -> usize {
+        let calls = |(whose, caller): (usize, &Caller)| caller.calls && Some(whose) != me;
+        self.callers
+            .iter()
+            .enumerate()
+            .filter(|caller| calls(*caller))
+            .count()
     }
 
     /// `State::arm`.
@@ -85,15 +121,87 @@ impl State {
 
 impl Reads {
     fn new() -> Self {
+        let driver = std::sync::Arc::<Bell>::default();
         Self {
-            right: Right::new((), Waker::noop().clone()),
+            right: Right::new(
+                Reading::default(),
+                Waker::from(std::sync::Arc::clone(&driver)),
+            ),
             socket: Mutex::default(),
             state: Mutex::default(),
             unwatched: AtomicBool::new(false),
             told: AtomicBool::new(false),
             news: AtomicUsize::new(0),
-            bells: [Notify::new(), Notify::new()],
+            bells: [(); CALLERS].map(|()| Notify::new()),
+            driver,
+            is_driven: false,
+            over: AtomicBool::new(false),
         }
+    }
+
+    /// One whose driver is a thread as the callers are, after what is `before` it.
+    fn driven(before: impl FnOnce(&Self)) -> (Arc<Self>, thread::JoinHandle<()>) {
+        let mut reads = Self::new();
+        before(&reads);
+        reads.is_driven = true;
+        let reads = Arc::new(reads);
+        let driver = {
+            let reads = Arc::clone(&reads);
+            thread::spawn(move || {
+                Bed::new().sleep_until(|cx| {
+                    reads.driver.register(cx.waker());
+                    if reads.over.load(Ordering::Acquire) {
+                        return Poll::Ready(());
+                    }
+                    reads.look_after();
+                    Poll::Pending
+                });
+            })
+        };
+        (reads, driver)
+    }
+
+    /// Ends the driver, when everybody has a reply.
+    fn finish(&self, driver: thread::JoinHandle<()>) {
+        self.over.store(true, Ordering::Release);
+        self.driver.ring();
+        driver.join().unwrap();
+    }
+
+    /// Wakes the driver.
+    fn ring(&self) {
+        match self.is_driven {
+            true => self.driver.ring(),
+            // It runs some time, which may be now.
+            false => self.look_after(),
+        }
+    }
+
+    /// `look_after` of `wire/client/driver.rs`. It has no timer: that is for the end of a connection which nobody uses, and
+    /// nobody may need it for a reply.
+    fn look_after(&self) {
+        if self.state.lock().unwrap().end || self.unwatched.load(Ordering::Acquire) {
+            return;
+        }
+        if let Some(right) = self.right.claim() {
+            self.read_by(right, None, false);
+        }
+    }
+
+    /// `ClientConnection::leave_to_the_driver`.
+    fn leave_to_the_driver(&self) {
+        self.unwatched.store(false, Ordering::Release);
+        self.ring();
+    }
+
+    /// `ClientConnection::is_unwatched`.
+    fn is_unwatched(&self) -> bool {
+        let listened =
+            !self.unwatched.load(Ordering::Relaxed) && !self.unwatched.swap(true, Ordering::AcqRel);
+        if listened {
+            self.ring();
+        }
+        listened
     }
 
     /// The peer's side: a reply comes, and the reactor tells of it.
@@ -122,13 +230,12 @@ impl Reads {
                 self.told.store(true, Ordering::Relaxed);
                 self.bells[leader].notify();
             }
-            // It runs some time, which may be now.
-            None => self.read(),
+            None => self.ring(),
         }
     }
 
     /// `Call::claim_told`.
-    fn claim_told(&self) -> Option<Held<'_, ()>> {
+    fn claim_told(&self) -> Option<Held<'_, Reading>> {
         if !self.told.load(Ordering::Relaxed) {
             return None;
         }
@@ -138,9 +245,10 @@ impl Reads {
 
     /// One poll of a caller that the reactor has woken, and that has announced nothing: it reads, and if there is nothing
     /// but its reply it has that and no more to do than to have the reactor listen again. Whether that was so.
-    fn hear_told(&self, me: usize) -> bool {
+    fn hear_told(&self, reading: &mut Reading, me: usize) -> bool {
         let news = self.news.load(Ordering::Relaxed);
         self.unwatched.store(false, Ordering::Release);
+        reading.unwatched = false;
         let arrived = {
             // Reads what is there, and has the reactor listen behind it. If it was asked in vain nobody relies on that.
             let mut socket = self.socket.lock().unwrap();
@@ -151,14 +259,7 @@ impl Reads {
             return false;
         }
         if arrived != [me] {
-            for whose in arrived {
-                let mut state = self.state.lock().unwrap();
-                state.complete(whose);
-                if std::mem::take(&mut state.callers[whose].waits) && whose != me {
-                    drop(state);
-                    self.bells[whose].notify();
-                }
-            }
+            self.hand_out(arrived, Some(me));
             return false;
         }
         // `listen_behind`.
@@ -173,20 +274,38 @@ impl Reads {
                 return true;
             }
         }
-        if !self.listens() {
-            // The driver, which asks for the right that is held, and is heard when it is given back.
-            self.read();
+        if !self.listens(reading) {
+            // Which asks for the right that is held, and is heard when it is given back.
+            self.leave_to_the_driver();
         }
         true
     }
 
+    /// Gives replies to whom they are for.
+    fn hand_out(&self, arrived: Vec<usize>, me: Option<usize>) {
+        for whose in arrived {
+            let mut state = self.state.lock().unwrap();
+            state.complete(whose);
+            if std::mem::take(&mut state.callers[whose].waits) && Some(whose) != me {
+                drop(state);
+                self.bells[whose].notify();
+            }
+        }
+    }
+
     /// One poll of a caller: whether it has its reply.
     fn poll(&self, me: usize) -> bool {
-        if let Some(mut right) = self.claim_told() {
-            let is_over = right.with(|()| self.hear_told(me));
+        self.poll_as(me, Waits::Sleeping)
+    }
+
+    fn poll_as(&self, me: usize, waits: Waits) -> bool {
+        if waits == Waits::Sleeping
+            && let Some(mut right) = self.claim_told()
+        {
+            let is_over = right.with(|reading| self.hear_told(reading, me));
             if !is_over {
-                self.read_by(right, Some(me), false);
-                return self.is_answered(me);
+                self.read_by(right, Some((me, waits)), false);
+                return self.is_answered(me, false);
             }
             if let Some(again) = right.give_back() {
                 self.read_by(again, None, false);
@@ -198,12 +317,13 @@ impl Reads {
             if state.callers[me].has {
                 return true;
             }
-            if state.armed && !state.end {
+            let sleeps = waits == Waits::Sleeping && !state.end;
+            if state.armed && sleeps {
                 state.callers[me].waits = true;
                 state.leader = state.is_alone(me).then_some(me);
                 return false;
             }
-            let right = match state.is_alone(me) && !state.end {
+            let right = match state.is_alone(me) && sleeps {
                 true => self.right.claim(),
                 false => None,
             };
@@ -213,44 +333,44 @@ impl Reads {
             right
         };
         let turn = if let Some(right) = armed {
-            self.read_by(right, Some(me), true)
+            self.read_by(right, Some((me, waits)), true)
         } else if let Some(right) = self.right.claim() {
-            self.read_by(right, Some(me), false)
+            self.read_by(right, Some((me, waits)), false)
         } else {
-            if self.is_answered(me) {
+            if self.is_answered(me, false) {
                 return true;
             }
             match self.right.claim() {
-                Some(right) => self.read_by(right, Some(me), false),
+                Some(right) => self.read_by(right, Some((me, waits)), false),
                 None => return false,
             }
         };
         match turn {
             // Nobody looks for the end here: who has announced that it sleeps is woken by it.
             Turn::Asleep => self.state.lock().unwrap().callers[me].has,
-            Turn::Over => self.is_answered(me),
+            Turn::Over => self.is_answered(me, false),
         }
     }
 
-    /// Whether there is a reply, or the end; else its waker is written down.
-    fn is_answered(&self, me: usize) -> bool {
+    /// `Call::poll_answered`: whether there is a reply, or the end; else its waker is written down.
+    fn is_answered(&self, me: usize, blocks: bool) -> bool {
         let mut state = self.state.lock().unwrap();
         let is_answered = state.callers[me].has || state.end;
         state.callers[me].waits = !is_answered;
+        state.callers[me].blocks = blocks;
         is_answered
     }
 
-    /// The driver.
-    fn read(&self) {
-        if let Some(right) = self.right.claim() {
-            self.read_by(right, None, false);
-        }
-    }
-
     /// `armed`: it has been announced already that the reactor will listen.
-    fn read_by(&self, mut right: Held<'_, ()>, me: Option<usize>, mut armed: bool) -> Turn {
+    fn read_by(
+        &self,
+        mut right: Held<'_, Reading>,
+        me: Option<(usize, Waits)>,
+        mut armed: bool,
+    ) -> Turn {
         loop {
-            let turn = right.with(|()| self.read_a_turn(me, std::mem::take(&mut armed)));
+            let armed = std::mem::take(&mut armed);
+            let turn = right.with(|reading| self.read_a_turn(reading, me, armed));
             match right.give_back() {
                 Some(again) => right = again,
                 None => return turn,
@@ -258,41 +378,73 @@ impl Reads {
         }
     }
 
-    /// Reads what is there; then the reactor listens.
-    fn read_a_turn(&self, me: Option<usize>, armed: bool) -> Turn {
-        if armed && self.listens() {
+    /// Reads what is there; then the reactor listens, unless it looks away and nobody waits.
+    fn read_a_turn(&self, reading: &mut Reading, who: Option<(usize, Waits)>, armed: bool) -> Turn {
+        if armed && self.listens(reading) {
             return Turn::Asleep;
         }
+        let me = who.map(|(me, _)| me);
+        let tries = who.is_some_and(|(_, waits)| waits == Waits::Trying);
         loop {
             let arrived = std::mem::take(&mut self.socket.lock().unwrap().arrived);
-            for whose in arrived {
+            self.hand_out(arrived, me);
+            let tries = {
                 let mut state = self.state.lock().unwrap();
-                state.complete(whose);
-                if std::mem::take(&mut state.callers[whose].waits) && Some(whose) != me {
+                if state.end {
+                    return Turn::Over;
+                }
+                let waits = me.is_some_and(|me| state.callers[me].calls);
+                if me.is_some() && state.others(me) == 0 && !waits && reading.unwatched {
+                    state.armed = false;
                     drop(state);
-                    self.bells[whose].notify();
+                    self.is_unwatched();
+                    return Turn::Over;
+                }
+                // Before the reactor is asked: what it tells of at once must not be taken for news of before.
+                match tries && waits {
+                    true => state.armed = false,
+                    false => assert!(state.arm(me)),
+                }
+                tries && waits
+            };
+            if tries {
+                let found = {
+                    let mut socket = self.socket.lock().unwrap();
+                    let found = !socket.arrived.is_empty();
+                    socket.listens &= !found;
+                    found
+                };
+                if found {
+                    reading.unwatched = true;
+                    self.is_unwatched();
+                    continue;
+                }
+                // The end may have come while we tried.
+                if !self.state.lock().unwrap().arm(me) {
+                    return Turn::Over;
                 }
             }
-            // Before the reactor is asked: what it tells of at once must not be taken for news of before.
-            if !self.state.lock().unwrap().arm(me) {
-                return Turn::Over;
-            }
-            if self.listens() {
+            if self.listens(reading) {
                 return Turn::Asleep;
             }
         }
     }
 
-    /// Has the reactor listen, unless there is something to read.
-    fn listens(&self) -> bool {
+    /// `ClientConnection::poll_read`: has the reactor listen, unless there is something to read.
+    fn listens(&self, reading: &mut Reading) -> bool {
         self.unwatched.store(false, Ordering::Release);
+        reading.unwatched = false;
         let mut socket = self.socket.lock().unwrap();
         socket.listens = socket.arrived.is_empty();
         socket.listens
     }
 
     fn call(&self, me: usize) {
-        while !self.poll(me) {
+        self.call_as(me, Waits::Sleeping);
+    }
+
+    fn call_as(&self, me: usize, waits: Waits) {
+        while !self.poll_as(me, waits) {
             self.bells[me].wait();
         }
     }
@@ -304,7 +456,7 @@ impl Reads {
             state.end = true;
             state.armed = false;
             state.leader = None;
-            [0, 1].map(|whose| std::mem::take(&mut state.callers[whose].waits))
+            [0, 1, 2].map(|whose| std::mem::take(&mut state.callers[whose].waits))
         };
         for (bell, waits) in self.bells.iter().zip(waiting) {
             if waits {
@@ -323,13 +475,18 @@ impl Reads {
 
     /// Says that a request will be sent. Whether its caller may sleep then: the reactor listens, and knows whom to wake.
     fn begin(&self, me: usize) -> bool {
+        self.begin_as(me, Waits::Sleeping)
+    }
+
+    fn begin_as(&self, me: usize, waits: Waits) -> bool {
         let mut state = self.state.lock().unwrap();
         state.callers[me].calls = true;
-        if state.armed {
+        let sleeps = state.armed && waits == Waits::Sleeping;
+        if sleeps {
             state.callers[me].waits = true;
             state.leader = state.is_alone(me).then_some(me);
         }
-        state.armed
+        sleeps
     }
 
     /// A call that may sleep without being polled a second time, if it could when it began.
@@ -351,19 +508,18 @@ impl Reads {
         let Some(mut right) = self.right.claim() else {
             return false;
         };
-        let others = right.with(|()| {
+        let others = right.with(|_| {
             if self.state.lock().unwrap().end {
                 return None;
             }
-            let others = !self.unwatched.load(Ordering::Relaxed) && {
+            let mut others = !self.unwatched.load(Ordering::Relaxed) && {
                 let mut state = self.state.lock().unwrap();
                 state.armed = false;
-                // The other one, if it has sent its request.
-                state.callers[1 - me].calls
+                // Whoever has sent its request.
+                state.others(Some(me)) != 0
             };
             self.arrive(me);
-            self.unwatched.store(true, Ordering::Release);
-            self.lead(me);
+            others |= self.lead(me);
             Some(others)
         });
         let Some(others) = others else {
@@ -377,17 +533,27 @@ impl Reads {
             looks = true;
         }
         if looks {
-            self.pass_on(me);
+            self.pass_on(None);
         }
         true
     }
 
-    /// Somebody who has its reply sees to the other one.
-    fn pass_on(&self, me: usize) {
-        let waits = self.state.lock().unwrap().callers[1 - me].waits;
-        if waits {
-            // The driver.
-            self.read();
+    /// `ClientConnection::pass_on`: somebody who blocks has its reply, and sees to the others.
+    fn pass_on(&self, me: Option<usize>) {
+        let (next, others) = {
+            let mut state = self.state.lock().unwrap();
+            if let Some(me) = me {
+                state.armed = false;
+                state.complete(me);
+            }
+            let waits = |caller: &Caller| caller.calls && caller.waits;
+            let next = (state.callers.iter()).position(|caller| waits(caller) && caller.blocks);
+            (next, state.callers.iter().any(waits) && !state.end)
+        };
+        match next.filter(|_| others) {
+            Some(next) => self.bells[next].notify(),
+            None if others => self.leave_to_the_driver(),
+            None => {}
         }
     }
 
@@ -412,38 +578,71 @@ impl Reads {
             self.socket.lock().unwrap().listens = false;
         }
         self.arrive(me);
-        let Some(right) = right else {
-            return self.call(me);
-        };
-        let mut held = Some(right);
-        while let Some(mut right) = held {
-            right.with(|()| self.lead(me));
-            held = right.give_back();
+        match right.is_some_and(|right| self.lead_by(right, me)) {
+            true => self.pass_on(Some(me)),
+            false => self.block(me),
         }
-        {
-            let mut state = self.state.lock().unwrap();
-            state.armed = false;
-            state.complete(me);
-        }
-        self.pass_on(me);
     }
 
-    /// Reads for everybody, while the reactor looks away.
-    fn lead(&self, me: usize) {
-        self.unwatched.store(true, Ordering::Release);
-        let arrived = {
+    /// `Call::block`.
+    fn block(&self, me: usize) {
+        loop {
+            let mut right = self.right.claim();
+            if right.is_none() {
+                if self.is_answered(me, true) {
+                    return self.pass_on(None);
+                }
+                right = self.right.claim();
+            }
+            let Some(right) = right else {
+                self.bells[me].wait();
+                continue;
+            };
+            if self.lead_by(right, me) {
+                return self.pass_on(Some(me));
+            }
+            assert!(self.is_answered(me, true), "another one has read it");
+            return self.pass_on(None);
+        }
+    }
+
+    /// `ClientConnection::lead`: whether it has read its own reply.
+    fn lead_by(&self, right: Held<'_, Reading>, me: usize) -> bool {
+        let mut held = Some(right);
+        let mut got = false;
+        while let Some(mut right) = held {
+            got = got || right.with(|_| self.lead_a_while(me));
+            held = right.give_back();
+        }
+        got
+    }
+
+    /// Nobody is to rely on a reactor that looks away. The reply is there, since it comes at once.
+    fn lead_a_while(&self, me: usize) -> bool {
+        {
+            let mut state = self.state.lock().unwrap();
+            if !state.callers[me].calls || state.end {
+                return false;
+            }
+            state.armed = false;
+        }
+        self.lead(me);
+        true
+    }
+
+    /// Reads for everybody, while the reactor looks away; the reply to `me` is among it. Whether the reactor has listened
+    /// until now.
+    fn lead(&self, me: usize) -> bool {
+        let listened = self.is_unwatched();
+        let mut arrived = {
             let mut socket = self.socket.lock().unwrap();
             socket.listens = false;
             std::mem::take(&mut socket.arrived)
         };
-        for whose in arrived.into_iter().filter(|whose| *whose != me) {
-            let mut state = self.state.lock().unwrap();
-            state.complete(whose);
-            if std::mem::take(&mut state.callers[whose].waits) {
-                drop(state);
-                self.bells[whose].notify();
-            }
-        }
+        let mine = arrived.iter().position(|whose| *whose == me);
+        arrived.remove(mine.expect("nobody else has read it"));
+        self.hand_out(arrived, Some(me));
+        listened
     }
 }
 
@@ -495,7 +694,7 @@ fn a_caller_that_finds_the_reactor_listening_may_sleep_without_asking_it() {
     model(3, || {
         let reads = Arc::new(Reads::new());
         // As after the call before.
-        reads.read();
+        reads.ring();
         reads.begin(0);
         let peer = {
             let reads = Arc::clone(&reads);
@@ -514,7 +713,7 @@ fn a_caller_that_finds_the_reactor_listening_may_sleep_without_asking_it() {
 fn nobody_depends_on_a_caller_that_was_alone_and_is_polled_no_more() {
     model(3, || {
         let reads = Arc::new(Reads::new());
-        reads.read();
+        reads.ring();
         reads.begin(0);
         assert!(!reads.poll(0), "it leads, and is never polled again");
         reads.begin(1);
@@ -535,7 +734,7 @@ fn a_caller_that_sleeps_from_its_beginning_is_woken_although_another_one_blocks_
     model(3, || {
         let reads = Arc::new(Reads::new());
         // As after the call before.
-        reads.read();
+        reads.ring();
         let other = {
             let reads = Arc::clone(&reads);
             thread::spawn(move || reads.exchange(1))
@@ -552,7 +751,7 @@ fn a_caller_that_blocks_and_is_in_no_table_leaves_nobody_waiting() {
         model(3, move || {
             let reads = Arc::new(Reads::new());
             match listens {
-                true => reads.read(),
+                true => reads.ring(),
                 false => assert!(reads.exchange_alone(1)),
             }
             let other = {
@@ -587,7 +786,7 @@ fn a_connection_is_not_given_up_under_a_caller_that_blocks_and_is_in_no_table() 
 fn two_that_begin_while_the_reactor_listens_both_get_their_replies() {
     model(3, || {
         let reads = Arc::new(Reads::new());
-        reads.read();
+        reads.ring();
         let other = {
             let reads = Arc::clone(&reads);
             thread::spawn(move || reads.call_at_once(1))
@@ -604,7 +803,7 @@ fn who_begins_or_sleeps_or_reads_while_a_connection_ends_finds_the_end() {
             let reads = Arc::new(Reads::new());
             if listens {
                 // As after the call before.
-                reads.read();
+                reads.ring();
             }
             let callers = [0, 1].map(|me| {
                 let reads = Arc::clone(&reads);
@@ -616,6 +815,163 @@ fn who_begins_or_sleeps_or_reads_while_a_connection_ends_finds_the_end() {
             }
         });
     }
+}
+
+#[test]
+fn three_that_block_pass_the_lead_on_until_all_have_their_replies() {
+    model(2, || {
+        let reads = Arc::new(Reads::new());
+        let others = [1, 2].map(|me| {
+            let reads = Arc::clone(&reads);
+            thread::spawn(move || reads.exchange(me))
+        });
+        reads.exchange(0);
+        for other in others {
+            other.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn of_three_callers_nobody_waits_for_ever_whichever_way_it_waits() {
+    for third in [Waits::Sleeping, Waits::Trying] {
+        model(1, move || {
+            let reads = Arc::new(Reads::new());
+            // As after the call before.
+            reads.ring();
+            let blocks = {
+                let reads = Arc::clone(&reads);
+                thread::spawn(move || {
+                    if !reads.exchange_alone(0) {
+                        reads.exchange(0);
+                    }
+                })
+            };
+            let waits = {
+                let reads = Arc::clone(&reads);
+                thread::spawn(move || {
+                    reads.begin_as(2, third);
+                    reads.arrive(2);
+                    reads.call_as(2, third);
+                })
+            };
+            reads.call_at_once(1);
+            blocks.join().unwrap();
+            waits.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_driver_that_leaves_a_connection_to_who_looks_reads_when_nobody_does() {
+    // Whether the reactor listens at first, as after an async call, or looks away, as after one that blocks.
+    for listens in [true, false] {
+        model(1, move || {
+            let (reads, driver) = Reads::driven(|reads| match listens {
+                true => reads.ring(),
+                false => assert!(reads.exchange_alone(0)),
+            });
+            let blocks = {
+                let reads = Arc::clone(&reads);
+                thread::spawn(move || {
+                    if !reads.exchange_alone(0) {
+                        reads.exchange(0);
+                    }
+                })
+            };
+            reads.call_at_once(1);
+            blocks.join().unwrap();
+            reads.finish(driver);
+        });
+    }
+}
+
+#[test]
+fn a_lone_caller_that_tries_leaves_a_connection_to_the_next_one_and_to_the_driver() {
+    for next in [Waits::Sleeping, Waits::Trying] {
+        model(1, move || {
+            let (reads, driver) = Reads::driven(|_| {});
+            let other = {
+                let reads = Arc::clone(&reads);
+                thread::spawn(move || {
+                    reads.begin_as(1, next);
+                    reads.arrive(1);
+                    reads.call_as(1, next);
+                })
+            };
+            // Two calls, of which the second begins as the first has left the connection.
+            for me in [0, 2] {
+                reads.begin_as(me, Waits::Trying);
+                reads.arrive(me);
+                reads.call_as(me, Waits::Trying);
+            }
+            other.join().unwrap();
+            reads.finish(driver);
+        });
+    }
+}
+
+#[test]
+fn a_reply_that_is_late_wakes_its_lone_caller_whatever_the_driver_does_meanwhile() {
+    for waits in [Waits::Sleeping, Waits::Trying] {
+        model(1, move || {
+            let (reads, driver) = Reads::driven(|_| {});
+            let peer = {
+                let reads = Arc::clone(&reads);
+                thread::spawn(move || {
+                    // The first one is for a call that was given up, of which the driver is told.
+                    reads.arrive(1);
+                    reads.arrive(0);
+                })
+            };
+            reads.begin_as(0, waits);
+            reads.ring();
+            reads.call_as(0, waits);
+            peer.join().unwrap();
+            reads.finish(driver);
+        });
+    }
+}
+
+#[test]
+fn whom_the_reactor_tells_reads_although_it_has_looked_away_until_then() {
+    model(2, || {
+        let (reads, driver) = Reads::driven(|reads| assert!(reads.exchange_alone(0)));
+        // None of them is alone, so it is the driver that is told.
+        reads.begin(1);
+        reads.begin(2);
+        let peer = {
+            let reads = Arc::clone(&reads);
+            thread::spawn(move || {
+                reads.arrive(1);
+                reads.arrive(2);
+            })
+        };
+        reads.call(1);
+        reads.call(2);
+        peer.join().unwrap();
+        reads.finish(driver);
+    });
+}
+
+#[test]
+fn what_is_left_to_the_driver_is_seen_to_by_who_has_the_reactor_look_away_again() {
+    model(2, || {
+        let (reads, driver) = Reads::driven(|reads| assert!(reads.exchange_alone(0)));
+        // It asked for the right while somebody had it who blocks.
+        reads.begin(1);
+        assert!(!reads.is_answered(1, false));
+        let blocked = {
+            let reads = Arc::clone(&reads);
+            thread::spawn(move || reads.pass_on(None))
+        };
+        reads.exchange_alone(0);
+        blocked.join().unwrap();
+        reads.arrive(1);
+        reads.bells[1].wait();
+        reads.call(1);
+        reads.finish(driver);
+    });
 }
 
 #[test]

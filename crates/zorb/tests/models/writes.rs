@@ -1,47 +1,20 @@
 //! Writing: whoever finds the write side free writes, and what the socket does not take is finished by the driver.
 
 use crate::mock::{Acts, Mock};
-use crate::model;
 use crate::outbound::{Joined, Outbound, Ticket};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
+use crate::{Bed, model};
 use bytes::Bytes;
 use core::task::{Context, Poll, Waker};
-use loom::sync::Notify;
 use loom::thread;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
-use std::task::Wake;
 use zorb_cdr::{Encoder, Gather, NativeEndian, WireFormat};
 
 /// Octets of room for all that a model sends.
 const ENOUGH: usize = 4 << 20;
-
-/// Whoever sleeps until it is woken.
-#[derive(Debug)]
-struct Bed(Notify);
-
-impl Wake for Bed {
-    fn wake(self: Arc<Self>) {
-        self.0.notify();
-    }
-}
-
-impl Bed {
-    fn new() -> Arc<Self> {
-        Arc::new(Self(Notify::new()))
-    }
-
-    /// Polls until it is ready, asleep in between.
-    fn sleep_until<R>(self: &Arc<Self>, mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
-        let waker = Waker::from(Arc::clone(self));
-        loop {
-            if let Poll::Ready(ready) = poll(&mut Context::from_waker(&waker)) {
-                return ready;
-            }
-            self.0.wait();
-        }
-    }
-}
+/// Octets that do not wait for company.
+const ENOUGH_JOINED: usize = 16 << 10;
 
 /// A socket with room for so many octets, until its peer makes more. Nobody learns from it what others have done: room
 /// is always read and written in one step, which is the newest value and orders nothing.
@@ -146,6 +119,15 @@ impl Writes {
 
     fn send(&self, message: u8) -> Ticket {
         self.outbound.send(octets(message), &self.socket).0
+    }
+
+    /// `Link::join_alone`, of so much that nobody is to wait for more.
+    fn join_enough(&self, message: u8) {
+        self.outbound.submit(many(message, ENOUGH_JOINED));
+        // Unless somebody has written it already.
+        if self.outbound.joins_more() == Joined::Enough {
+            let _ = self.outbound.flush_enough(&self.socket);
+        }
     }
 
     /// Waits until everything is written, and ends the driver.
@@ -288,5 +270,41 @@ fn messages_that_wait_for_company_are_all_written_whoever_does_it() {
         other.join().unwrap();
         writes.finish(driver);
         assert_eq!(writes.socket.taken().len(), 6);
+    });
+}
+
+#[test]
+fn what_is_left_to_a_driver_that_waits_for_room_is_written() {
+    model(3, || {
+        // A message gets stuck in its middle, of which the driver is told.
+        let writes = Writes::new(1);
+        let driver = writes.drive();
+        writes.send(1);
+        writes.socket.make_room(ENOUGH);
+        // Somebody else is faster than it, so that nothing is queued any more while it still counts as waiting.
+        let _ = writes.outbound.flush(&writes.socket);
+        writes.join_enough(2);
+        writes.finish(driver);
+        assert_eq!(writes.socket.taken().len(), 2 + ENOUGH_JOINED);
+    });
+}
+
+#[test]
+fn two_that_leave_enough_to_a_driver_while_there_is_room_again_lose_nothing() {
+    model(2, || {
+        let writes = Writes::new(1);
+        let driver = writes.drive();
+        writes.send(1);
+        let other = {
+            let writes = Arc::clone(&writes);
+            thread::spawn(move || writes.join_enough(3))
+        };
+        writes.socket.make_room(ENOUGH);
+        writes.join_enough(2);
+        other.join().unwrap();
+        writes.finish(driver);
+        let taken = writes.socket.taken();
+        let parts: Vec<_> = taken.chunk_by(|a, b| a == b).map(<[u8]>::len).collect();
+        assert_eq!(parts, [2, ENOUGH_JOINED, ENOUGH_JOINED]);
     });
 }
