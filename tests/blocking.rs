@@ -260,6 +260,8 @@ fn a_time_limit_ends_a_call_that_blocks() {
     in_time(|| {
         let (server, desk) = serving(WaitPolicy::Park);
         let (_client, there) = calling(WaitPolicy::Park, &server, &desk);
+        // The connection is there from now on: who has to make it first may have sent nothing when its time is over.
+        assert_eq!(there.add(1, 1).wait().unwrap(), 2);
         let hasty = there.with_round_trip_timeout(Duration::from_millis(5));
         std::thread::scope(|scope| {
             // Alone, then beside one that goes on waiting.

@@ -358,12 +358,11 @@ async fn replies_that_come_twice_or_are_for_nobody_are_thrown_away() {
 #[tokio::test]
 async fn a_late_reply_finds_nobody_and_the_next_call_gets_its_own() {
     let stage = Stage::start().await;
-    let hasty = stage
-        .target
-        .with_round_trip_timeout(Duration::from_millis(20));
     let result = |id, n: i32| reply(id, ReplyStatus::NoException, |e| e.put(&n));
     let answering = async {
         let mut raw = stage.peer.accept().await;
+        let (first, _) = raw.receive_request().await;
+        raw.send(&result(first, 7)).await;
         for n in 0..5 {
             let (late, _) = raw.receive_request().await;
             // The client tells when it has given up.
@@ -377,6 +376,9 @@ async fn a_late_reply_finds_nobody_and_the_next_call_gets_its_own() {
         }
     };
     let calling = async {
+        // The connection is there from now on: who has to make it first may have sent nothing when its time is over.
+        assert_eq!(within(stage.target.twice(4)).await, Ok(7));
+        let hasty = (stage.target).with_round_trip_timeout(Duration::from_millis(20));
         for n in 0..5 {
             let outcome = within(hasty.twice(4)).await;
             assert_eq!(exception(outcome), (Kind::Timeout, 0, Completed::Maybe));
