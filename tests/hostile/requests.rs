@@ -335,6 +335,34 @@ async fn code_sets_that_the_server_does_not_have_are_incompatible() {
 }
 
 #[tokio::test]
+async fn code_sets_that_are_told_again_and_again_may_still_change_only_as_they_may() {
+    let world = World::start().await;
+    let key = world.key();
+    let mut peer = Raw::connect(&world).await;
+    let (narrow, wide) = ([code_sets(UTF8, 0)], [code_sets(UTF8, UTF16)]);
+    let changed = no(Kind::Marshal, minor::CODE_SETS_CHANGED);
+    // A set for wide text may be told later; then it stays. Each is told more often than it takes to be known.
+    for (contexts, expected) in [
+        (&narrow, Ok(8)),
+        (&wide, Ok(8)),
+        (&narrow, changed),
+        (&wide, Ok(8)),
+    ] {
+        for _ in 0..4 {
+            let call = Call {
+                contexts,
+                ..Call::new(&key, "twice")
+            };
+            peer.send(&call.with(|e| e.put(&4i32))).await;
+            let outcome = peer.receive_reply(call.id).await;
+            assert_eq!(outcome, expected);
+        }
+    }
+    drop(peer);
+    world.end().await;
+}
+
+#[tokio::test]
 async fn text_that_is_not_in_the_code_set_is_data_conversion() {
     let world = World::start().await;
     let key = world.key();

@@ -1,20 +1,29 @@
 //! Requests that differ from earlier ones in nothing but their ids and arguments.
 
+use crate::context::ServiceContextId;
 use crate::header::{HEADER_LEN, Message, MessageHeader};
-use crate::request::{BODY_ALIGNMENT, FLAGS_AT, ID_POSITION, KEY_LENGTH_AT, RequestHeader};
+use crate::request::{
+    BODY_ALIGNMENT, FLAGS_AT, ID_POSITION, KEY_LENGTH_AT, RequestHeader, TargetAddress,
+};
 use zorb_cdr::{ByteOrder, Endian};
 
 /// All of a request's header behind its id, to know others by that are for the same operation of the same object:
 /// whoever has read one such header need not read the next ones.
 ///
-/// Only of requests as most are: GIOP 1.2, in one piece, an object key, no service contexts, and no more than 1 KiB of
-/// all that, since whoever sends it decides how much is kept.
+/// Only of requests as most are: GIOP 1.2, in one piece, an object key, no service contexts but the one that says which
+/// code sets are used, and no more than 1 KiB of all that, since whoever sends it decides how much is kept.
 #[derive(Debug)]
 pub struct RequestHead {
     endian: Endian,
-    /// From the response flags to the end of the (empty) list of service contexts.
+    /// From the response flags to the end of the list of service contexts. Whoever says something else in one of them
+    /// than before is not known by this.
     octets: Box<[u8]>,
 }
+
+/// Octets of a list of service contexts that has none: their number.
+const EMPTY_LIST: usize = 4;
+/// Octets of a service context before its data: whose it is, and how long.
+const CONTEXT_HEADER: usize = 8;
 
 /// Octets of a head, at most. Keys and names of operations are tens of octets; longer ones are read each time.
 const MAX_HEAD_OCTETS: usize = 1 << 10;
@@ -24,9 +33,12 @@ impl RequestHead {
     /// Allocates.
     #[must_use]
     pub fn of(message: &Message) -> Option<(Self, RequestHeader<'_>)> {
-        let header = RequestHeader::usual(message)?;
+        let (header, contexts) = match RequestHeader::usual(message) {
+            Some(header) => (header, EMPTY_LIST),
+            None => Self::with_code_sets(message)?,
+        };
         let name_end = header.operation_at.checked_add(header.operation.len())?;
-        let end = contexts_at(name_end.checked_add(1)?)?.checked_add(4)?;
+        let end = contexts_at(name_end.checked_add(1)?)?.checked_add(contexts)?;
         let octets = message.frame.octets().get(FLAGS_AT..end)?;
         if octets.len() > MAX_HEAD_OCTETS {
             return None;
@@ -34,6 +46,23 @@ impl RequestHead {
         let endian = message.header.endian;
         let octets = octets.into();
         Some((Self { endian, octets }, header))
+    }
+
+    /// The header of a request whose only service context tells code sets, and how many octets the list of contexts has.
+    /// Who sends nothing but requests that nobody answers may tell them with each: it never learns that they have come.
+    fn with_code_sets(message: &Message) -> Option<(RequestHeader<'_>, usize)> {
+        if !message.header.version.has_contexts_last()
+            || !message.frame.fragment_starts().is_empty()
+        {
+            return None;
+        }
+        let header = RequestHeader::read(message).ok()?;
+        let TargetAddress::Key(_) = header.target else {
+            return None;
+        };
+        let told = header.contexts.only(ServiceContextId::CODE_SETS)?;
+        let octets = (EMPTY_LIST + CONTEXT_HEADER).checked_add(told.len())?;
+        Some((header, octets))
     }
 
     /// The id of a request that begins like this one, and where its arguments begin; `None` for every other one.
@@ -142,6 +171,16 @@ mod tests {
         written.unwrap().to_vec()
     }
 
+    fn with<O: ByteOrder>(contexts: &[ServiceContext], arguments: &[u8]) -> Vec<u8> {
+        octets::<O>(
+            &RequestBuilder {
+                contexts,
+                ..REQUEST
+            },
+            arguments,
+        )
+    }
+
     const REQUEST: RequestBuilder<'_> = RequestBuilder {
         version: Version::V1_2,
         request_id: 0x0102_0304,
@@ -190,6 +229,36 @@ mod tests {
             data: Bytes::from_static(&[1, 0, 0]),
         };
         let contexts = core::slice::from_ref(&context);
+        // Who says the same of code sets is known, and nobody who says something else, or more.
+        let other_data = ServiceContext {
+            data: Bytes::from_static(&[1, 0, 1]),
+            ..context.clone()
+        };
+        let other_id = ServiceContext {
+            id: ServiceContextId::BI_DIR_IIOP,
+            ..context.clone()
+        };
+        for one in [&b""[..], b"x", b"longer arguments"] {
+            let one = with::<O>(contexts, one);
+            for other in [&b""[..], b"y", b"other arguments"] {
+                assert!(is_known(&one, &with::<O>(contexts, other)));
+                assert!(!is_known(&one, &with::<O>(&[], other)));
+                for data in [&other_data, &other_id] {
+                    assert!(!is_known(
+                        &one,
+                        &with::<O>(core::slice::from_ref(data), other)
+                    ));
+                }
+                let twice = [context.clone(), other_id.clone()];
+                assert!(!is_known(&one, &with::<O>(&twice, other)));
+                assert!(!is_known(
+                    &with::<O>(&twice, b""),
+                    &with::<O>(&twice, other)
+                ));
+            }
+            let other_id = with::<O>(core::slice::from_ref(&other_id), b"");
+            assert!(!is_known(&other_id, &other_id));
+        }
         let others = [
             RequestBuilder {
                 key: b"a key that is long enougi",
@@ -253,16 +322,30 @@ mod tests {
 
     #[test]
     fn whatever_a_request_is_made_of_it_is_known_for_what_it_is() {
-        let one = octets::<LittleEndian>(&REQUEST, b"x");
+        let context = ServiceContext {
+            id: ServiceContextId::CODE_SETS,
+            data: Bytes::from_static(&[1, 0, 0]),
+        };
+        let contexts = core::slice::from_ref(&context);
+        let with_context = RequestBuilder {
+            contexts,
+            ..REQUEST
+        };
+        for request in [REQUEST, with_context] {
+            is_known_for_what_it_is(&octets::<LittleEndian>(&request, b"x"));
+        }
+    }
+
+    fn is_known_for_what_it_is(one: &[u8]) {
         for at in HEADER_LEN..one.len() {
-            is_known(&one, &one[..at]);
-            is_known(&one[..at], &one);
+            is_known(one, &one[..at]);
+            is_known(&one[..at], one);
             let _ = RequestHead::mark(&message(&one[..at]));
             for octet in [0, 1, 2, 4, 5, 12, 13, 0x7f, 0x80, 0xff] {
-                let mut other = one.clone();
+                let mut other = one.to_vec();
                 other[at] = octet;
-                is_known(&one, &other);
-                is_known(&other, &one);
+                is_known(one, &other);
+                is_known(&other, one);
                 is_known(&other, &other);
             }
         }

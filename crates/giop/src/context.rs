@@ -166,6 +166,15 @@ impl<'a> ServiceContexts<'a> {
         self.count == 0
     }
 
+    /// The data of the context with this id, if it is the only one.
+    #[must_use]
+    pub fn only(&self, id: ServiceContextId) -> Option<&'a [u8]> {
+        match self.count {
+            1 => self.get(id),
+            _ => None,
+        }
+    }
+
     /// The data of the first context with this id.
     #[must_use]
     #[inline]

@@ -336,6 +336,8 @@ impl ServerConnection {
                 (Ok(Some(chosen)), Some(before)) if !before.may_become(chosen) => {
                     return Err(Fault::CodeSetsChanged);
                 }
+                // Who cannot know that it was heard says it again and again.
+                (Ok(Some(chosen)), before) if before == Some(chosen) => {}
                 (Ok(Some(chosen)), _) => {
                     *agreed = Some(chosen);
                     known.clear();
@@ -417,7 +419,12 @@ impl ServerConnection {
         };
         let too_large = message.is_cut_short().then(|| self.too_large(&message));
         let places = Places::of(&header);
-        let may_come_again = is_adapters && header.contexts.is_empty();
+        // What is agreed on is what it says then, or it would have been refused; if something else is agreed on later,
+        // nothing is known any more.
+        let contexts = &header.contexts;
+        let says_no_more =
+            contexts.is_empty() || contexts.only(ServiceContextId::CODE_SETS).is_some();
+        let may_come_again = is_adapters && says_no_more;
         drop(header);
         if let (Some(mark), Ok(Found::Object(object)), Ok(_)) = (mark, &found, &code_sets)
             && may_come_again

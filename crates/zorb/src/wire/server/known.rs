@@ -169,18 +169,23 @@ impl Known {
 mod tests {
     use super::*;
     use crate::keys::Found;
+    use bytes::Bytes;
     use zorb_cdr::{Encoder, Frame, NativeEndian};
-    use zorb_giop::{RequestBuilder, ResponseFlags, Version};
+    use zorb_giop::{RequestBuilder, ResponseFlags, ServiceContext, ServiceContextId, Version};
     use zorb_poa::Forward;
 
     fn request(key: &[u8], operation: &str) -> Message {
+        request_with(key, operation, &[])
+    }
+
+    fn request_with(key: &[u8], operation: &str, contexts: &[ServiceContext]) -> Message {
         let request = RequestBuilder {
             version: Version::V1_2,
             request_id: 1,
             response: ResponseFlags::WithTarget,
             key,
             operation,
-            contexts: &[],
+            contexts,
         };
         let octets = request.encode(Encoder::<NativeEndian>::new(WireFormat::default()), |_| {
             Ok(())
@@ -206,9 +211,8 @@ mod tests {
         })
     }
 
-    #[test]
-    fn operations_that_share_a_set_are_known_together_and_of_too_many_the_latest() {
-        let orb = crate::Orb::builder().build_blocking().unwrap();
+    /// An object, and its key.
+    fn object(orb: &crate::Orb) -> (Bytes, Arc<ActiveObject>) {
         let target = Arc::new(|| Ok(zorb_giop::Ior::NIL));
         let object = Forward {
             type_id: String::new(),
@@ -219,6 +223,39 @@ mod tests {
         let Ok(Found::Object(object)) = orb.inner().find_for_peer(&key) else {
             panic!("the object is there");
         };
+        (key, object)
+    }
+
+    #[test]
+    fn a_request_that_tells_code_sets_is_known_by_one_that_told_the_same() {
+        let orb = crate::Orb::builder().build_blocking().unwrap();
+        let (key, object) = object(&orb);
+        let telling = |data: &'static [u8]| {
+            let data = Bytes::from_static(data);
+            let id = ServiceContextId::CODE_SETS;
+            request_with(&key, "operation", &[ServiceContext { id, data }])
+        };
+        let first = telling(&[1, 0, 0, 0, 1]);
+        let mark = RequestHead::mark(&first).unwrap();
+        let mut known = Known::default();
+        known.remember(mark, &first, WireFormat::default(), &object, 7);
+        assert!(known.find(mark, &telling(&[1, 0, 0, 0, 1]), 7).is_some());
+        assert!(known.like_last(&first, 7).is_some());
+        for other in [
+            telling(&[1, 0, 0, 0, 2]),
+            telling(&[1]),
+            request(&key, "operation"),
+        ] {
+            assert_eq!(RequestHead::mark(&other), Some(mark));
+            assert!(known.find(mark, &other, 7).is_none());
+        }
+        orb.shutdown(true).unwrap();
+    }
+
+    #[test]
+    fn operations_that_share_a_set_are_known_together_and_of_too_many_the_latest() {
+        let orb = crate::Orb::builder().build_blocking().unwrap();
+        let (key, object) = object(&orb);
         let mut known = Known::default();
         let names = names_of_a_set(&key);
         let requests = names.each_ref().map(|name| request(&key, name));
