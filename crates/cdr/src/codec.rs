@@ -382,9 +382,11 @@ impl<C: Codec, const N: usize> Codec for Array<C, N> {
         values: &[C::Value; N],
         window: &mut WindowMut<'_>,
     ) -> Result<(), EncodeError> {
-        values
-            .iter()
-            .try_for_each(|value| C::encode_fixed::<O>(value.borrow(), window))
+        window.plainly(|window| {
+            values
+                .iter()
+                .try_for_each(|value| C::encode_fixed::<O>(value.borrow(), window))
+        })
     }
 
     #[inline(always)]

@@ -427,6 +427,7 @@ pub(crate) fn store_all<T>(
     {
         let mut window = WindowMut::new(window, layout.settled(), format);
         fixed(value, &mut window)?;
+        window.flush()?;
         faults.add(window.faults());
     }
     Ok(!faults.are_in(format))
@@ -450,6 +451,7 @@ pub fn __store_all<
     let mut store = |(value, octets): (&T, &mut [u8; STRIDE])| {
         let mut window = WindowMut::new(octets, PHASE, format);
         value.encode_fixed::<O>(&mut window)?;
+        window.flush()?;
         faults.add(window.faults());
         Ok::<(), EncodeError>(())
     };

@@ -26,8 +26,8 @@ pub struct Window<'a> {
 pub(crate) struct Faults {
     /// Not 0 once there was a fault.
     bits: u8,
-    /// All characters: those beyond 0x7f are none in UTF-8, which is looked at once for all.
-    characters: u8,
+    /// All characters, in any of the octets: those beyond 0x7f are none in UTF-8, which is looked at once for all.
+    characters: u64,
 }
 
 impl Faults {
@@ -40,9 +40,12 @@ impl Faults {
     /// Whether there was one, where text is as agreed.
     #[inline(always)]
     pub(crate) fn are_in(self, format: WireFormat) -> bool {
-        self.bits != 0 || self.characters >= 0x80 && format.char_set == CharSet::Utf8
+        self.bits != 0 || self.characters & BEYOND_ASCII != 0 && format.char_set == CharSet::Utf8
     }
 }
+
+/// The bits that say so.
+const BEYOND_ASCII: u64 = u64::from_ne_bytes([0x80; 8]);
 
 impl<'a> Window<'a> {
     #[inline(always)]
@@ -75,7 +78,7 @@ impl<'a> Window<'a> {
     /// Notes a character, which is one octet.
     #[inline(always)]
     pub(crate) const fn note_character(&mut self, octet: u8) {
-        self.faults.characters |= octet;
+        self.faults.characters |= octet as u64;
     }
 
     /// Whether a fault was noted.
@@ -146,12 +149,32 @@ impl fmt::Debug for Window<'_> {
 }
 
 /// The octets of one value that is being encoded, all zero before.
+///
+/// Neighbours of different sizes are put together in a register first, and stored as a [`Word`], since a processor stores
+/// more slowly than it does anything else. What belongs to which word is a constant after inlining, as the offsets are.
 pub struct WindowMut<'a> {
     octets: &'a mut [u8],
     at: usize,
     phase: usize,
     format: WireFormat,
     faults: Faults,
+    word: Word,
+    /// Whether everything is stored at once: inside of a loop, where offsets are no constants.
+    is_plain: bool,
+}
+
+/// Neighbours of eight octets in all at most, padding between them included, that are still to be stored.
+#[derive(Clone, Copy)]
+struct Word {
+    /// The octets, the first of them lowest.
+    octets: u64,
+    start: usize,
+    /// Where they end: at the start if there are none.
+    end: usize,
+    /// The size of the first.
+    size: usize,
+    /// Whether another one has another size.
+    is_mixed: bool,
 }
 
 impl<'a> WindowMut<'a> {
@@ -166,13 +189,15 @@ impl<'a> WindowMut<'a> {
                 bits: 0,
                 characters: 0,
             },
+            word: Word {
+                octets: 0,
+                start: 0,
+                end: 0,
+                size: 0,
+                is_mixed: false,
+            },
+            is_plain: false,
         }
-    }
-
-    /// Notes a character, which is one octet.
-    #[inline(always)]
-    pub(crate) const fn note_character(&mut self, octet: u8) {
-        self.faults.characters |= octet;
     }
 
     /// The faults that were noted.
@@ -198,16 +223,57 @@ impl<'a> WindowMut<'a> {
             .at
             .wrapping_add(padding(self.phase.wrapping_add(self.at), N));
         let end = start.wrapping_add(N);
-        // As an array: a slice is copied by a call, if the compiler does not come to know how long it is.
-        let place = self.octets.get_mut(start..);
-        match place.and_then(<[u8]>::first_chunk_mut::<N>) {
-            Some(place) => {
-                *place = value;
-                self.at = end;
-                Ok(())
-            }
-            None => Err(mismatch()),
+        self.at = end;
+        if self.is_plain || N >= 8 {
+            self.flush()?;
+            return self.place(start, value);
         }
+        let Word {
+            start: first,
+            end: behind,
+            ..
+        } = self.word;
+        if first == behind || end.wrapping_sub(first) > 8 {
+            self.flush()?;
+            self.word = Word {
+                octets: widened(value),
+                start,
+                end,
+                size: N,
+                is_mixed: false,
+            };
+        } else {
+            self.word.octets |= shifted(widened(value), start.wrapping_sub(first));
+            self.word.end = end;
+            self.word.is_mixed |= self.word.size != N;
+        }
+        Ok(())
+    }
+
+    /// Stores a character, which is one octet, and notes it.
+    #[inline(always)]
+    pub(crate) fn store_character(&mut self, octet: u8) -> Result<(), EncodeError> {
+        self.store([octet])?;
+        // Where it stands in its word, so that there is no second copy of it.
+        let place = self.at.wrapping_sub(1).wrapping_sub(self.word.start) & 7;
+        self.faults.characters |= shifted(u64::from(octet), place);
+        Ok(())
+    }
+
+    /// Stores what may be many values, which are what they are in memory then, or in a loop without constant offsets.
+    ///
+    /// # Errors
+    /// What `store` returns.
+    #[inline(always)]
+    pub(crate) fn plainly(
+        &mut self,
+        store: impl FnOnce(&mut Self) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
+        self.flush()?;
+        let was_plain = core::mem::replace(&mut self.is_plain, true);
+        store(self)?;
+        self.is_plain = was_plain;
+        Ok(())
     }
 
     /// Stores octets without alignment.
@@ -216,6 +282,7 @@ impl<'a> WindowMut<'a> {
     /// None, if the layout of the type is that of its members.
     #[inline(always)]
     pub fn append(&mut self, octets: &[u8]) -> Result<(), EncodeError> {
+        self.flush()?;
         let end = self.at.wrapping_add(octets.len());
         match self.octets.get_mut(self.at..end) {
             Some(place) => {
@@ -225,6 +292,103 @@ impl<'a> WindowMut<'a> {
             }
             None => Err(mismatch()),
         }
+    }
+
+    /// Stores what is still to be stored, which is to be done at the end.
+    #[inline(always)]
+    pub(crate) fn flush(&mut self) -> Result<(), EncodeError> {
+        let Word {
+            octets,
+            start,
+            end,
+            size,
+            is_mixed,
+        } = self.word;
+        let len = end.wrapping_sub(start);
+        self.word.end = start;
+        if !is_mixed {
+            // Each for itself: the compiler knows best what to do with neighbours that may lie in memory as they travel.
+            return match size {
+                4 => self.place_parts::<4>(start, len, octets),
+                2 => self.place_parts::<2>(start, len, octets),
+                _ => self.place_parts::<1>(start, len, octets),
+            };
+        }
+        // Zeros may be stored behind them: that is padding, or stored later.
+        let room = self.octets.len().wrapping_sub(start);
+        let [a, b, c, d, e, f, g, _] = octets.to_le_bytes();
+        match len {
+            5.. if room >= 8 => self.place(start, octets.to_le_bytes()),
+            3.. if room >= 4 => {
+                self.place(start, [a, b, c, d])?;
+                let start = start.wrapping_add(4);
+                match len {
+                    ..=4 => Ok(()),
+                    5 => self.place(start, [e]),
+                    6 => self.place(start, [e, f]),
+                    _ => {
+                        self.place(start, [e, f])?;
+                        self.place(start.wrapping_add(2), [g])
+                    }
+                }
+            }
+            _ => {
+                self.place(start, [a, b])?;
+                self.place(start.wrapping_add(2), [c])
+            }
+        }
+    }
+
+    /// Stores the first octets of a word, so many at a time.
+    #[inline(always)]
+    fn place_parts<const N: usize>(
+        &mut self,
+        start: usize,
+        len: usize,
+        octets: u64,
+    ) -> Result<(), EncodeError> {
+        let octets = octets.to_le_bytes();
+        let mut at = 0_usize;
+        for part in octets.as_chunks::<N>().0 {
+            if at < len {
+                self.place(start.wrapping_add(at), *part)?;
+            }
+            at = at.wrapping_add(N);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn place<const N: usize>(&mut self, start: usize, value: [u8; N]) -> Result<(), EncodeError> {
+        // As an array: a slice is copied by a call, if the compiler does not come to know how long it is.
+        let place = self.octets.get_mut(start..);
+        match place.and_then(<[u8]>::first_chunk_mut::<N>) {
+            Some(place) => {
+                *place = value;
+                Ok(())
+            }
+            None => Err(mismatch()),
+        }
+    }
+}
+
+/// A word so many octets further behind.
+#[inline(always)]
+fn shifted(word: u64, octets: usize) -> u64 {
+    let bits = u32::try_from(octets.wrapping_mul(8)).unwrap_or_default();
+    word.wrapping_shl(bits)
+}
+
+/// The lowest octets of a word.
+#[inline(always)]
+fn widened<const N: usize>(value: [u8; N]) -> u64 {
+    let value = value.as_slice();
+    if let Some(octets) = value.first_chunk::<4>() {
+        u64::from(u32::from_le_bytes(*octets))
+    } else if let Some(octets) = value.first_chunk::<2>() {
+        u64::from(u16::from_le_bytes(*octets))
+    } else {
+        value.first().copied().map_or(0, u64::from)
     }
 }
 

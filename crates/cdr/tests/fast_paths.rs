@@ -290,6 +290,20 @@ fn arrays_and_structs_within_each_other() {
     check([[[1.0_f64; 2]; 2]; 2]);
 }
 
+/// No octet of them is zero, as padding is.
+#[test]
+fn neighbours_of_different_sizes() {
+    let (a, b, c, d) = (0x11_u8, 0x2233_u16, 0x4455_6677_u32, Char(b'x'));
+    check([(a, d, b, c), (!a, d, !b, !c)]);
+    check([(b, a, d, c, a), (!b, a, d, !c, !a)]);
+    check([(c, b, d), (!c, !b, d)]);
+    // Five, six and seven octets at the end, where there is no room for eight.
+    check([(b, a, d, a), (!b, !a, d, !a)]);
+    check([(b, a, d, b), (!b, !a, d, !b)]);
+    check([(b, a, d, b, a), (!b, !a, d, !b, !a)]);
+    check([(b, (a, c), [a, !a, a], b), (!b, (!a, !c), [!a, a, !a], b)]);
+}
+
 #[test]
 fn sequences_longer_than_a_block() {
     fn check<T: Encode + for<'de> Decode<'de> + Debug + Clone>(values: &[T]) {

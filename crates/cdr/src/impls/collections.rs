@@ -81,8 +81,10 @@ impl<T: Encode, const N: usize> Encode for [T; N] {
 
     #[inline(always)]
     fn encode_fixed<O: ByteOrder>(&self, window: &mut WindowMut<'_>) -> Result<(), EncodeError> {
-        self.iter()
-            .try_for_each(|value| value.encode_fixed::<O>(window))
+        window.plainly(|window| {
+            self.iter()
+                .try_for_each(|value| value.encode_fixed::<O>(window))
+        })
     }
 }
 

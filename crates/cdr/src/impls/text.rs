@@ -145,8 +145,7 @@ impl Encode for Char {
 
     #[inline(always)]
     fn encode_fixed<O: ByteOrder>(&self, window: &mut WindowMut<'_>) -> Result<(), EncodeError> {
-        window.note_character(self.0);
-        window.store([self.0])
+        window.store_character(self.0)
     }
 }
 
