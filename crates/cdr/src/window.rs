@@ -219,6 +219,12 @@ impl<'a> WindowMut<'a> {
     /// None, if the layout of the type is that of its members.
     #[inline(always)]
     pub fn store<const N: usize>(&mut self, value: [u8; N]) -> Result<(), EncodeError> {
+        const {
+            assert!(
+                matches!(N, 1 | 2 | 4 | 8 | 16),
+                "no primitive has so many octets"
+            )
+        };
         let start = self
             .at
             .wrapping_add(padding(self.phase.wrapping_add(self.at), N));
@@ -305,7 +311,9 @@ impl<'a> WindowMut<'a> {
             is_mixed,
         } = self.word;
         let len = end.wrapping_sub(start);
+        // Nothing is left of it, whoever asks again.
         self.word.end = start;
+        self.word.is_mixed = false;
         if !is_mixed {
             // Each for itself: the compiler knows best what to do with neighbours that may lie in memory as they travel.
             return match size {
@@ -315,7 +323,12 @@ impl<'a> WindowMut<'a> {
             };
         }
         // Zeros may be stored behind them: that is padding, or stored later.
-        let room = self.octets.len().wrapping_sub(start);
+        let Some(room) = self.octets.len().checked_sub(start) else {
+            return Err(mismatch());
+        };
+        if len > room {
+            return Err(mismatch());
+        }
         let [a, b, c, d, e, f, g, _] = octets.to_le_bytes();
         match len {
             5.. if room >= 8 => self.place(start, octets.to_le_bytes()),
@@ -413,5 +426,48 @@ impl Window<'_> {
     #[inline(always)]
     pub fn load_u32<O: ByteOrder>(&mut self) -> u32 {
         O::load_u32(self.load())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stores a number of so many octets, each of them 0xFF, a short in front of it if it is to be a word of different sizes.
+    fn stores(window: &mut WindowMut<'_>, octets: usize) -> Result<(), EncodeError> {
+        window.store([0xFF; 2])?;
+        for _ in 2..octets {
+            window.store([0xFF])?;
+        }
+        window.flush()
+    }
+
+    #[test]
+    fn a_window_that_is_too_small_is_an_error_and_nothing_is_left_out() {
+        for octets in 3..=8 {
+            for room in 0..=octets + 1 {
+                let mut place = [0; 9];
+                let mut window = WindowMut::new(&mut place[..room], 0, WireFormat::default());
+                assert_eq!(stores(&mut window, octets).is_ok(), room >= octets);
+                if room >= octets {
+                    assert_eq!(
+                        place.map(|octet| octet == 0xFF),
+                        [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|at| at < octets)
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_stored_is_not_stored_again() {
+        let mut place = [0; 16];
+        let mut window = WindowMut::new(&mut place, 0, WireFormat::default());
+        stores(&mut window, 3).unwrap();
+        window.octets.fill(0);
+        window.flush().unwrap();
+        window.store([1; 8]).unwrap();
+        window.append(&[]).unwrap();
+        assert_eq!(place[..8], [0; 8]);
     }
 }

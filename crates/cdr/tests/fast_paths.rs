@@ -302,6 +302,9 @@ fn neighbours_of_different_sizes() {
     check([(b, a, d, b), (!b, !a, d, !b)]);
     check([(b, a, d, b, a), (!b, !a, d, !b, !a)]);
     check([(b, (a, c), [a, !a, a], b), (!b, (!a, !c), [!a, a, !a], b)]);
+    // Behind which much comes that is stored as it is.
+    check([(b, a, [1.5, -2.5], 3_u64), (!b, !a, [2.5, 1.5], 4)]);
+    check([(b, d, [a; 40]), (!b, d, [!a; 40])]);
 }
 
 #[test]
