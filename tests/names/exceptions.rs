@@ -244,7 +244,10 @@ async fn what_another_bound_at_the_same_time_is_bound_already() {
         let odd = Odd::raising(&orb, Raises::Overtaken);
         let error = match binds {
             0 => odd.bind("a", &greeter).await.unwrap_err(),
-            1 => odd.bind_context("a", &odd).await.unwrap_err(),
+            1 => {
+                let other = Odd::raising(&orb, Raises::InvalidName);
+                odd.bind_context("a", &other).await.unwrap_err()
+            }
             _ => odd.bind_new_context("a").await.unwrap_err(),
         };
         assert_eq!(error.to_string(), "\"a\" is bound already");
@@ -254,6 +257,9 @@ async fn what_another_bound_at_the_same_time_is_bound_already() {
         let expected = "it names no context to go on from";
         assert!(error.to_string().ends_with(expected), "{error}");
     }
+    // The service has bound it in the place of the other's.
+    let odd = Odd::raising(&orb, Raises::Overtaken);
+    odd.bind_context("a", &odd).await.unwrap();
     // As a context on the way, which is all the same to whoever wants to go through it.
     let odd = Odd::raising(&orb, Raises::Overtaken);
     odd.bind("a/b", &greeter).await.unwrap();

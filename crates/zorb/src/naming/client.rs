@@ -210,6 +210,8 @@ impl NamingClient {
     }
 
     /// The context bound to a name, made with those on the way if it is not there: `mkdir -p`.
+    /// JacORB's service may bind one context in the place of another when both are made at the same
+    /// time, and this be the one that is bound no more.
     ///
     /// # Errors
     /// [`NamingError::NotFound`] with `not_context`, or [`NamingError::NotAContext`], when there is
@@ -347,7 +349,13 @@ impl NamingClient {
                 Ok(()) => return Ok(()),
                 Err(refusal) => match (way.go_on(refusal), when) {
                     (Ok(()), _) => {}
-                    (Err(error), If::Unbound) => return Err(self.overtaken(name, error).await),
+                    (Err(error), If::Unbound) => {
+                        let bound = self.bound_instead(name, error).await?;
+                        return match bound.is_equivalent(what.object()) {
+                            true => Ok(()),
+                            false => Err(NamingError::AlreadyBound { name: name.clone() }),
+                        };
+                    }
                     (Err(error), If::Either) => return Err(error),
                 },
             }
@@ -363,21 +371,26 @@ impl NamingClient {
                 Ok(None) => return Err(NamingError::Nil { name: name.clone() }),
                 Err(error) => {
                     if let Err(error) = way.go_on(error) {
-                        return Err(self.overtaken(name, error).await);
+                        self.bound_instead(name, error).await?;
+                        return Err(NamingError::AlreadyBound { name: name.clone() });
                     }
                 }
             }
         }
     }
 
-    /// What it means that nothing could be bound: JacORB's service looks whether a name is free, and
-    /// binds it, in two steps, and says that it cannot proceed when another call came between them.
-    async fn overtaken(&self, name: &Name, error: NamingError) -> NamingError {
-        let stuck = matches!(error, NamingError::CannotProceed { .. });
-        if stuck && self.resolve_object(name).await.is_ok() {
-            return NamingError::AlreadyBound { name: name.clone() };
+    /// What is bound to a name that could not be bound. JacORB's service looks whether a name is
+    /// free, and binds it, in two steps; it says that it cannot proceed when another call came
+    /// between them, and has bound what one of the two wanted.
+    async fn bound_instead(
+        &self,
+        name: &Name,
+        error: NamingError,
+    ) -> Result<ObjectRef, NamingError> {
+        match error {
+            NamingError::CannotProceed { .. } => self.resolve_object(name).await.map_err(|_| error),
+            _ => Err(error),
         }
-        error
     }
 
     /// Makes the contexts that all but the last component name, from the first one on that `error`
@@ -468,6 +481,15 @@ fn about(name: &Name, error: NamingError) -> NamingError {
 enum Bound<'a> {
     Object(&'a ObjectRef),
     Context(&'a NamingContextRef),
+}
+
+impl<'a> Bound<'a> {
+    fn object(self) -> &'a ObjectRef {
+        match self {
+            Self::Object(object) => object,
+            Self::Context(context) => context.as_object(),
+        }
+    }
 }
 
 /// When a name is bound: when nothing is bound to it, or in any case.
