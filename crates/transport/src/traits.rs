@@ -58,6 +58,23 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// more. `InvalidInput` when `buf` has no spare capacity, since 0 would say something else.
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>>;
 
+    /// As [`poll_read`](Self::poll_read), for who will sleep when it has dealt with what has come: if less has come than
+    /// there is room for, the reactor is asked at once for what comes behind it. Returns how many octets were appended,
+    /// and whether the reactor listens, as it does after `Pending`: what comes from now on wakes `cx` then, and nothing
+    /// else has to be asked before sleeping.
+    ///
+    /// A transport that does not do so itself says that it does not listen.
+    ///
+    /// # Errors
+    /// As [`poll_read`](Self::poll_read).
+    fn poll_read_on(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut BytesMut,
+    ) -> Poll<io::Result<(usize, bool)>> {
+        self.poll_read(cx, buf).map_ok(|octets| (octets, false))
+    }
+
     /// As [`poll_read`](Self::poll_read), for who expects a few octets, and wants to know of what comes behind them: if
     /// less has come than there is room for, the reactor is asked for that at once. Returns how many octets were put to
     /// the front of `octets`, and whether the reactor listens, as it does after `Pending`: what comes from now on wakes

@@ -326,6 +326,8 @@ impl Link {
             return Poll::Ready(end);
         }
         let mut messages = 0;
+        // Whether what comes behind the last read wakes this task.
+        let mut listens = false;
         for _ in 0..READS_PER_TURN {
             let (before, said) = (messages, self.outbound.written_octets());
             let reader = &mut reading.reader;
@@ -378,9 +380,17 @@ impl Link {
                 false => Tried::Sleep,
             };
             let read = match tried {
-                Tried::Sleep => self.poll_read(reading, cx),
+                // Asked already, by the read that brought what has been handled since.
+                Tried::Sleep if listens => {
+                    reading.reader.release();
+                    Poll::Pending
+                }
+                Tried::Sleep => {
+                    let on = reading.waiting.will_sleep(policy);
+                    self.poll_read_and(reading, on, cx)
+                }
                 Tried::Yield => break,
-                Tried::Read(read) => Poll::Ready(self.has_come(read)),
+                Tried::Read(read) => Poll::Ready(self.has_come(read).map(|()| false)),
             };
             match read {
                 Poll::Pending => {
@@ -388,7 +398,7 @@ impl Link {
                     return Poll::Pending;
                 }
                 Poll::Ready(Err(end)) => return Poll::Ready(end),
-                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Ok(on)) => listens = on,
             }
         }
         let_others_run(cx);
@@ -573,20 +583,37 @@ impl Link {
         reading: &mut Reading,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), End>> {
+        self.poll_read_and(reading, false, cx).map_ok(|_| ())
+    }
+
+    /// The same. If it is to go `on`, the reactor may know already whom to wake for what comes behind what was read:
+    /// whether it does.
+    #[inline]
+    fn poll_read_and(
+        &self,
+        reading: &mut Reading,
+        on: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<bool, End>> {
         let reader = &mut reading.reader;
         if let Err(end) = self.reserve(reader) {
             return Poll::Ready(Err(end));
         }
         reading.waiting.watched();
-        match self.stream.poll_read(cx, reader.buffer()) {
+        let read = match on {
+            true => self.stream.poll_read_on(cx, reader.buffer()),
+            false => (self.stream.poll_read(cx, reader.buffer())).map_ok(|octets| (octets, false)),
+        };
+        match read {
             Poll::Pending => {
                 reader.release();
                 Poll::Pending
             }
-            Poll::Ready(read) => {
+            Poll::Ready(Ok((octets, listens))) => {
                 reading.waiting.has_woken();
-                Poll::Ready(self.has_come(read))
+                Poll::Ready(self.has_come(Ok(octets)).map(|()| listens))
             }
+            Poll::Ready(Err(error)) => Poll::Ready(self.has_come(Err(error)).map(|()| false)),
         }
     }
 

@@ -329,6 +329,18 @@ impl Waiting {
         }
     }
 
+    /// Whether the next wait is slept through, as far as can be told before it: a reactor that listens to what is tried
+    /// for wakes somebody in vain.
+    #[inline]
+    pub(crate) fn will_sleep(&self, policy: WaitPolicy) -> bool {
+        match policy {
+            WaitPolicy::Spin(_) => false,
+            // It counts once more before it waits.
+            WaitPolicy::Adaptive => self.skip > 0 || self.alone.saturating_add(1) < ALONE_AFTER,
+            _ => true,
+        }
+    }
+
     /// How long the next wait tries; `None`: not at all.
     fn limit_of(&mut self, policy: WaitPolicy) -> Option<Duration> {
         match policy {
@@ -399,6 +411,27 @@ mod tests {
             assert_eq!((waiting.hits, waiting.skip), (0, skip));
         }
     }
+
+    #[test]
+    fn what_is_tried_for_nobody_listens_to_meanwhile() {
+        let (busy, own, other) = (Busy::default(), 7, 8);
+        let mut waiting = Waiting::new(WaitPolicy::SHARED);
+        assert!(waiting.will_sleep(WaitPolicy::Park));
+        assert!(!waiting.will_sleep(WaitPolicy::Spin(WaitPolicy::LONGEST)));
+        for turns in 0..3 * ALONE_AFTER {
+            let sleeps = waiting.will_sleep(WaitPolicy::Adaptive);
+            assert_eq!(sleeps, !waiting.is_alone(&busy, own), "{turns}");
+        }
+        // Until tries were in vain, or there is somebody else.
+        waiting.miss();
+        assert!(waiting.will_sleep(WaitPolicy::Adaptive));
+        assert_eq!(waiting.limit_of(WaitPolicy::Adaptive), None);
+        assert!(!waiting.will_sleep(WaitPolicy::Adaptive));
+        busy.last.store(other, Ordering::Relaxed);
+        assert!(!waiting.is_alone(&busy, own));
+        assert!(waiting.will_sleep(WaitPolicy::Adaptive));
+    }
+
     #[test]
     fn a_sleeper_that_came_late_for_what_was_there_in_time_tries_again_at_once() {
         let mut waiting = Waiting::new(WaitPolicy::SHARED);
