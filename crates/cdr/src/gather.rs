@@ -263,6 +263,13 @@ impl Gather {
         self.own
     }
 
+    /// The same of a message that stays where it is, and is used up with that.
+    #[inline]
+    #[must_use]
+    pub fn take_buffer(&mut self) -> BytesMut {
+        core::mem::take(&mut self.own)
+    }
+
     /// What is not in the buffer, and before which octet of our own it goes.
     fn pieces(&self) -> impl Iterator<Item = &(usize, Piece)> {
         let more = self.rest.iter().flat_map(|rest| &rest.more);

@@ -244,12 +244,16 @@ impl Link {
         let _ = self.outbound.flush(&*self.stream);
     }
 
-    /// Says something to a message: at once if it is the last one, else with what is said to the others.
-    pub(crate) fn reply(&self, message: Gather, behind: Behind) {
+    /// Says something to a message: at once if it is the last one, else with what is said to the others. What is said is
+    /// sent from where it is, and used up with that.
+    pub(crate) fn reply(&self, message: &mut Gather, behind: Behind) {
         match behind {
-            // A failure shows itself to the driver's next read.
-            Behind::Nothing => drop(self.send(message)),
-            Behind::More => drop(self.queue(message)),
+            Behind::Nothing => {
+                trace::sending(&*self.stream, message, self.trace_payload);
+                // A failure shows itself to the driver's next read.
+                drop(self.outbound.send_from(message, &*self.stream));
+            }
+            Behind::More => drop(self.queue(core::mem::take(message))),
         }
     }
 

@@ -644,7 +644,7 @@ impl ServerConnection {
         };
         match begun {
             Begun::Over(outcome) => match (pending, outcome) {
-                (None, Outcome::Reply(reply)) => self.link.reply(reply, behind),
+                (None, Outcome::Reply(mut reply)) => self.link.reply(&mut reply, behind),
                 (None, Outcome::Silent) => {}
                 (Some(pending), outcome) => pending.finish(outcome),
             },

@@ -2,10 +2,52 @@
 
 use super::super::sync::{MutexGuard, Ordering, fence};
 use super::{Ends, Flush, MAX_CHUNKS, Outbound, Outgoing, Ticket, Writing};
+use bytes::BytesMut;
 use std::io::{self, IoSlice};
 use zorb_cdr::{Encoder, Gather, NativeEndian};
 use zorb_giop::buffers;
 use zorb_transport::Connection;
+
+/// Where a message is until it is sent.
+pub(crate) trait Holds {
+    /// All its octets, if they are in one piece.
+    fn as_single(&self) -> Option<&[u8]>;
+    /// The buffer that it was written to, to be used again; nobody wants the message any more.
+    fn take_buffer(&mut self) -> BytesMut;
+    fn take(&mut self) -> Gather;
+}
+
+impl Holds for Encoder<NativeEndian> {
+    #[inline]
+    fn as_single(&self) -> Option<&[u8]> {
+        self.as_single()
+    }
+
+    #[inline]
+    fn take_buffer(&mut self) -> BytesMut {
+        self.take_buffer()
+    }
+
+    fn take(&mut self) -> Gather {
+        self.take()
+    }
+}
+
+impl Holds for Gather {
+    #[inline]
+    fn as_single(&self) -> Option<&[u8]> {
+        self.as_single()
+    }
+
+    #[inline]
+    fn take_buffer(&mut self) -> BytesMut {
+        self.take_buffer()
+    }
+
+    fn take(&mut self) -> Gather {
+        core::mem::take(self)
+    }
+}
 
 impl Outbound {
     /// Queues a message and writes it, unless somebody else is writing, who takes it along.
@@ -13,43 +55,34 @@ impl Outbound {
     /// A message that is alone goes from the caller's hands to the socket and is never in the queue, nor is that locked.
     pub(crate) fn send(
         &self,
-        message: Gather,
+        mut message: Gather,
         stream: &dyn Connection,
     ) -> (Ticket, io::Result<Flush>) {
-        if let Some(octets) = message.as_single()
-            && let Some(writing) = self.alone()
-        {
-            let (ticket, written) = self.try_alone(&[IoSlice::new(octets)], stream);
-            let flushed = self.sent_alone(message, ticket, written, stream, writing);
-            return (Ticket(ticket), flushed);
-        }
-        let ticket = self.submit(message);
-        (ticket, self.flush(stream))
+        self.send_from(&mut message, stream)
     }
 
-    /// As [`send`](Self::send), of what `e` has written, which is used up with that. A message that is alone stays where the
-    /// encoder has it.
+    /// As [`send`](Self::send), of what is in `from`, which is used up with that. A message that is alone stays where it is.
     #[inline]
     pub(crate) fn send_from(
         &self,
-        e: &mut Encoder<NativeEndian>,
+        from: &mut impl Holds,
         stream: &dyn Connection,
     ) -> (Ticket, io::Result<Flush>) {
-        if let Some(octets) = e.as_single()
+        if let Some(octets) = from.as_single()
             && let Some(writing) = self.alone()
         {
             let len = octets.len();
             let (ticket, written) = self.try_alone(&[IoSlice::new(octets)], stream);
             let flushed = if self.is_whole(ticket, written, len) {
                 self.let_go(ticket, writing);
-                buffers::give(e.take_buffer());
+                buffers::give(from.take_buffer());
                 self.flush(stream)
             } else {
-                self.send_on(e.take(), ticket, written, stream, writing)
+                self.send_on(from.take(), ticket, written, stream, writing)
             };
             return (Ticket(ticket), flushed);
         }
-        self.send_behind(e.take(), stream)
+        self.send_behind(from.take(), stream)
     }
 
     /// As [`send`](Self::send), of a message that is not alone.

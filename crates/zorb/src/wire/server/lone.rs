@@ -111,7 +111,7 @@ impl ServerConnection {
         // The first poll is in place, with nobody to wake: a future that is not ready then is polled again at once by
         // its own task.
         match run_in_place(&self.orb, start, &receipt) {
-            Begun::Over(Outcome::Reply(reply)) => self.link.reply(reply, behind),
+            Begun::Over(Outcome::Reply(mut reply)) => self.link.reply(&mut reply, behind),
             Begun::Over(Outcome::Silent) => {}
             Begun::Waits(upcall) => {
                 let pending = Pending::new(self, receipt, octets);
