@@ -1,7 +1,7 @@
 //! What a skeleton is called with: a message, or the values themselves.
 
 use crate::operations::Operations;
-use crate::request::{Receipt, Request};
+use crate::request::{Outcome, Receipt, Request};
 use crate::skeleton::Upcall;
 use core::any::{Any, TypeId};
 use core::fmt;
@@ -14,10 +14,29 @@ pub enum Incoming<'a> {
     /// One that came as a message, from wherever.
     Message(&'a mut Option<Request>),
     /// The same, whose upcall is polled as soon as it has begun, once and with nobody to wake: most are over with that.
-    /// Taken out of its place only if the upcall has need of it.
-    Now(&'a mut Option<Request>),
+    Now(Now<'a>),
     /// One from within the same ORB, whose arguments are values.
     Typed(&'a mut Typed<'a>),
+}
+
+/// A request whose upcall is polled as soon as it has begun, and what has come of that. Whoever begins it keeps both
+/// where they are: what is handed from call to call is copied by each.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Now<'a> {
+    /// Taken out of its place only if the upcall has need of it.
+    pub request: &'a mut Option<Request>,
+    /// Told by an upcall that was over with its first poll.
+    pub outcome: &'a mut Option<Outcome>,
+}
+
+impl<'a> Now<'a> {
+    /// Of a request, and the place for what comes of it.
+    #[must_use]
+    #[inline]
+    pub const fn new(request: &'a mut Option<Request>, outcome: &'a mut Option<Outcome>) -> Self {
+        Self { request, outcome }
+    }
 }
 
 /// A call whose arguments are values, of the types that the caller's IDL says.
@@ -36,14 +55,22 @@ pub struct Typed<'a> {
 }
 
 impl Incoming<'_> {
+    /// The request, if it came as a message and is there still.
+    #[inline]
+    fn request(&self) -> Option<&Request> {
+        match self {
+            Self::Message(request) => request.as_ref(),
+            Self::Now(now) => now.request.as_ref(),
+            Self::Typed(_) => None,
+        }
+    }
+
     /// The operation's name on the wire.
     #[must_use]
     pub fn operation(&self) -> &[u8] {
         match self {
-            Self::Message(request) | Self::Now(request) => {
-                request.as_ref().map_or(&[], Request::operation)
-            }
             Self::Typed(call) => call.operation.as_bytes(),
+            _ => self.request().map_or(&[], Request::operation),
         }
     }
 
@@ -52,12 +79,7 @@ impl Incoming<'_> {
     #[must_use]
     #[inline]
     pub fn find(&self, operations: &Operations) -> Option<u32> {
-        let number = match self {
-            Self::Message(request) | Self::Now(request) => {
-                request.as_ref().and_then(Request::number)
-            }
-            Self::Typed(_) => None,
-        };
+        let number = self.request().and_then(Request::number);
         if number.is_some() {
             zorb_giop::probe!(OperationFound);
             return number;
@@ -69,7 +91,8 @@ impl Incoming<'_> {
     #[must_use]
     pub fn into_message(self) -> Option<Request> {
         match self {
-            Self::Message(request) | Self::Now(request) => request.take(),
+            Self::Message(request) => request.take(),
+            Self::Now(now) => now.request.take(),
             Self::Typed(_) => None,
         }
     }
@@ -77,10 +100,10 @@ impl Incoming<'_> {
     /// Ends the upcall of an operation that the skeleton does not know.
     #[cold]
     pub fn unknown_operation(&self) -> Upcall {
-        let receipt = match self {
-            Self::Message(Some(request)) | Self::Now(Some(request)) => request.receipt(),
-            Self::Message(None) | Self::Now(None) => return Upcall::untyped(),
-            Self::Typed(call) => call.receipt,
+        let receipt = match (self, self.request()) {
+            (Self::Typed(call), _) => call.receipt,
+            (_, Some(request)) => request.receipt(),
+            (_, None) => return Upcall::untyped(),
         };
         let name = String::from_utf8_lossy(self.operation()).into_owned();
         let exception = Fault::NoOperation(name).raise(CompletionStatus::No);

@@ -35,7 +35,7 @@ pub use adapter::{Adapter, AdapterError};
 #[doc(hidden)]
 pub use arguments::{Numbers, Recycled, RecycledText};
 pub use asleep::{Activator, Incarnation};
-pub use incoming::{Incoming, Typed};
+pub use incoming::{Incoming, Now, Typed};
 pub use key::{InstanceId, ObjectId, ObjectKey, Path, is_reserved};
 pub use manager::{AdapterInactive, PoaManager, State};
 pub use names::Names;

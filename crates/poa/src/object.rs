@@ -1,7 +1,7 @@
 //! What is behind an object key: a servant, or somewhere else to go.
 
 use crate::asleep::Asleep;
-use crate::incoming::{Incoming, Typed};
+use crate::incoming::{Incoming, Now, Typed};
 use crate::manager::{Held, PoaManager, State};
 use crate::request::{Outcome, Request};
 use crate::skeleton::{Skeleton, Upcall};
@@ -186,18 +186,18 @@ impl ActiveObject {
         self.start_unknown(request)
     }
 
-    /// The same, and the upcall has been polled when this returns, if the skeleton does so: once, with nobody to wake. The
-    /// request is taken out of its place only if something of it is needed.
+    /// The same, and the upcall has been polled when this returns, if the skeleton does so: once, with nobody to wake. If
+    /// it is over then, its [outcome](Now::outcome) says what it came to.
     #[inline]
-    pub fn start_now(&self, request: &mut Option<Request>) -> Upcall {
+    pub fn start_now(&self, now: Now<'_>) -> Upcall {
         zorb_giop::probe!(Admitted);
-        if let Some(known) = &*request
+        if let Some(known) = &*now.request
             && known.number().is_some()
             && let Behind::Servant(skeleton) = &self.behind
         {
-            return skeleton.start(Incoming::Now(request));
+            return skeleton.start(Incoming::Now(now));
         }
-        match request.take() {
+        match now.request.take() {
             Some(request) => self.start_unknown(request),
             None => Upcall::ready(Outcome::Silent),
         }

@@ -172,12 +172,13 @@ pub(crate) fn make<F: Future<Output: Finish> + Send + 'static>(future: F) -> Pin
     }
 }
 
-/// Makes a future in a place and polls it there, once and with nobody to wake: what has come of it, or the place that it
-/// is in.
+/// Makes a future in a place and polls it there, once and with nobody to wake: what has come of it is in `outcome` then,
+/// or it is in the place that is given back.
 #[inline]
 pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
     make: impl FnOnce() -> F,
-) -> Result<Outcome, Pin<Box<dyn Place>>> {
+    outcome: &mut Option<Outcome>,
+) -> Option<Pin<Box<dyn Place>>> {
     let free = FREE.try_with(|free| free.try_borrow_mut().ok()?.of(Free::take)?);
     let mut place = match free {
         Ok(Some(place)) => place,
@@ -193,10 +194,14 @@ pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
     };
     match polled {
         Poll::Ready(finished) => {
+            // It is; but what is known to be nothing is not dropped.
+            if outcome.is_none() {
+                *outcome = Some(finished.finish(None));
+            }
             place.leave();
-            Ok(finished.finish(None))
+            None
         }
-        Poll::Pending => Err(place),
+        Poll::Pending => Some(place),
     }
 }
 
@@ -251,7 +256,9 @@ mod tests {
     fn an_upcall_that_is_polled_at_once_is_where_the_last_one_was_and_stays_there_if_it_waits() {
         let future = || here(|at| AT.set(at));
         let run = || {
-            assert!(matches!(run(future), Ok(Outcome::Silent)));
+            let mut outcome = None;
+            assert!(run(future, &mut outcome).is_none());
+            assert!(matches!(outcome, Some(Outcome::Silent)));
             AT.replace(0)
         };
         let first = run();
@@ -264,7 +271,12 @@ mod tests {
                 true => Poll::Ready(Outcome::Silent),
             })
         };
-        let mut places = [waits, waits].map(|make| super::run(make).unwrap_err());
+        let mut places = [waits, waits].map(|make| {
+            let mut outcome = None;
+            let place = super::run(make, &mut outcome).unwrap();
+            assert!(outcome.is_none());
+            place
+        });
         for place in &mut places {
             assert!(poll(place).is_ready());
         }

@@ -60,12 +60,15 @@ impl Upcall {
     }
 
     /// An upcall of the future that `make` makes, which is polled here, once and with nobody to wake
-    /// ([`Incoming::Now`]).
+    /// ([`Incoming::Now`]). If it is over with that, what it came to is in `outcome`, and nothing more comes of it.
     #[inline]
-    pub fn now<F: Future<Output: Finish> + Send + 'static>(make: impl FnOnce() -> F) -> Self {
-        Self(match place::run(make) {
-            Ok(outcome) => State::Over(Some(outcome)),
-            Err(waits) => State::Polled(Some(waits)),
+    pub fn now<F: Future<Output: Finish> + Send + 'static>(
+        make: impl FnOnce() -> F,
+        outcome: &mut Option<Outcome>,
+    ) -> Self {
+        Self(match place::run(make, outcome) {
+            None => State::Over(None),
+            Some(waits) => State::Polled(Some(waits)),
         })
     }
 

@@ -37,11 +37,14 @@ where
     M: for<'a> Method<'a, S, P, R, E> + Send + 'static,
 {
     let source = match call {
-        Incoming::Now(request) => {
-            return match P::keep(request) {
+        Incoming::Now(now) => {
+            return match P::keep(now.request) {
                 Some(kept) => {
                     let (servant, source) = (Arc::clone(servant), Source::<P>::Message(kept));
-                    Upcall::now(|| serving::<P, R, E, S, M>(servant, source, method))
+                    Upcall::now(
+                        || serving::<P, R, E, S, M>(servant, source, method),
+                        now.outcome,
+                    )
                 }
                 None => Upcall::untyped(),
             };

@@ -8,7 +8,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use zorb_giop::{CompletionStatus, Fault, SystemException};
-use zorb_poa::{ActiveObject, Outcome, Receipt, Request, Upcall};
+use zorb_poa::{ActiveObject, Now, Outcome, Receipt, Request, Upcall};
 
 /// Runs what is the application's as an upcall of this ORB. A panic in it is caught here and told
 /// as UNKNOWN.
@@ -52,6 +52,38 @@ pub(crate) enum Begun {
     Over(Outcome),
     /// It wants to be polled again.
     Waits(Upcall),
+}
+
+/// Begins the upcall of a request and polls it once, with nobody to wake, where the request was read. What it came to is
+/// in `outcome` then, unless it wants to be polled again.
+#[inline]
+pub(crate) fn run_now(
+    orb: &OrbInner,
+    object: &ActiveObject,
+    request: &mut Option<Request>,
+    outcome: &mut Option<Outcome>,
+    receipt: &Receipt,
+) -> Option<Upcall> {
+    let mut waits = None;
+    let entered = enter(orb, || {
+        let mut upcall = object.start_now(Now::new(request, outcome));
+        if outcome.is_some() {
+            return;
+        }
+        if !upcall.has_been_polled()
+            && let Poll::Ready(ready) =
+                Pin::new(&mut upcall).poll(&mut Context::from_waker(Waker::noop()))
+        {
+            *outcome = Some(ready);
+            return;
+        }
+        waits = Some(upcall);
+    });
+    if let Err(panic) = entered {
+        *outcome = Some(receipt.system_exception(&panic));
+        return None;
+    }
+    waits
 }
 
 /// Begins an upcall with `start` and polls it once, with nobody to wake, where the request was read.

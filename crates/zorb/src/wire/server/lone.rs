@@ -4,7 +4,7 @@
 
 use super::super::link::Behind;
 use super::super::trace;
-use super::super::upcall::{Begun, run_in_place};
+use super::super::upcall::run_now;
 use super::ServerConnection;
 use super::known::{Again, Known};
 use super::pending::Pending;
@@ -12,7 +12,7 @@ use core::sync::atomic::Ordering;
 use std::sync::Arc;
 use zorb_executor::Dispatch;
 use zorb_giop::{Message, MessageKind, Reader, ResponseFlags};
-use zorb_poa::{ActiveObject, Outcome, Receipt, Request, State, Upcall};
+use zorb_poa::{ActiveObject, Outcome, Receipt, Request, State};
 
 impl ServerConnection {
     /// Serves the first of what has been read if it is a small request, and like the last one that was known; says whether
@@ -41,7 +41,7 @@ impl ServerConnection {
             return false;
         }
         let context = Arc::clone(&self.orb) as Arc<dyn zorb_cdr::Context>;
-        // Where it stays until it is started: closures that own it would be moved with it.
+        // Where it stays until it is started: it would be moved from call to call.
         let mut request = Request::of_few(places, header, body, format, context);
         if request.is_none() {
             return false;
@@ -59,8 +59,7 @@ impl ServerConnection {
         };
         front.done();
         self.link.has_received_one();
-        let start = || object.start_now(&mut request);
-        self.run(start, receipt, octets, behind);
+        self.run(&object, &mut request, receipt, octets, behind);
         true
     }
 
@@ -85,8 +84,7 @@ impl ServerConnection {
         let octets = message.frame.len();
         // As above.
         let mut request = Some(Request::at(places, message, format, context));
-        let start = || object.start_now(&mut request);
-        self.run(start, receipt, octets, behind);
+        self.run(&object, &mut request, receipt, octets, behind);
     }
 
     /// Whether a request for this object, of which this is to be answered, needs nothing but its servant.
@@ -103,20 +101,22 @@ impl ServerConnection {
     #[inline]
     fn run(
         self: &Arc<Self>,
-        start: impl FnOnce() -> Upcall,
+        object: &ActiveObject,
+        request: &mut Option<Request>,
         receipt: Receipt,
         octets: usize,
         behind: Behind,
     ) {
+        // Where it stays until it is sent: see above.
+        let mut outcome = None;
         // The first poll is in place, with nobody to wake: a future that is not ready then is polled again at once by
         // its own task.
-        match run_in_place(&self.orb, start, &receipt) {
-            Begun::Over(Outcome::Reply(mut reply)) => self.link.reply(&mut reply, behind),
-            Begun::Over(Outcome::Silent) => {}
-            Begun::Waits(upcall) => {
-                let pending = Pending::new(self, receipt, octets);
-                self.run_on(upcall, receipt, pending);
-            }
+        if let Some(upcall) = run_now(&self.orb, object, request, &mut outcome, &receipt) {
+            let pending = Pending::new(self, receipt, octets);
+            return self.run_on(upcall, receipt, pending);
+        }
+        if let Some(Outcome::Reply(reply)) = &mut outcome {
+            self.link.reply(reply, behind);
         }
     }
 }
