@@ -54,6 +54,7 @@ impl Receipt {
         })
     }
 
+    #[inline]
     fn message(
         &self,
         status: ReplyStatus,
