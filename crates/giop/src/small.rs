@@ -110,19 +110,34 @@ impl SmallReply {
     }
 }
 
+/// How a message begins that may be such a reply, in either byte order.
+const LITTLE: u64 = beginning(1);
+const BIG: u64 = beginning(0);
+
+const fn beginning(flags: u8) -> u64 {
+    let ([m0, m1, m2, m3], Version { major, minor }) = (MAGIC, Version::V1_2);
+    u64::from_ne_bytes([
+        m0,
+        m1,
+        m2,
+        m3,
+        major,
+        minor,
+        flags,
+        MessageKind::Reply as u8,
+    ])
+}
+
 /// What a small reply to `id` says of itself, if `octets` are one, and nothing else.
 #[inline]
 fn head(octets: &[u8], id: RequestId) -> Option<(ReplyStatus, Endian)> {
     let head = octets.first_chunk::<HEADER_OCTETS>()?;
-    let (version, rest) = head.split_first_chunk::<6>()?;
-    let (flags, rest) = rest.split_first_chunk::<2>()?;
+    let (what, rest) = head.split_first_chunk::<8>()?;
     let [size, whose, status, contexts] = *rest.as_chunks::<4>().0.first_chunk::<4>()?;
-    let [m0, m1, m2, m3] = MAGIC;
-    let Version { major, minor } = Version::V1_2;
-    // Any other bit of the flags says that fragments follow, or something that is not known here.
-    let is_little = match *flags {
-        [0, kind] if kind == MessageKind::Reply as u8 => false,
-        [1, kind] if kind == MessageKind::Reply as u8 => true,
+    // Compared as one number. Any other bit of the flags says that fragments follow, or something that is not known here.
+    let is_little = match u64::from_ne_bytes(*what) {
+        LITTLE => true,
+        BIG => false,
         _ => return None,
     };
     let long = |octets: [u8; 4]| match is_little {
@@ -130,11 +145,7 @@ fn head(octets: &[u8], id: RequestId) -> Option<(ReplyStatus, Endian)> {
         false => u32::from_be_bytes(octets),
     };
     let size = usize::try_from(long(size)).ok()?;
-    if *version != [m0, m1, m2, m3, major, minor]
-        || size != octets.len().wrapping_sub(HEADER_LEN)
-        || long(whose) != id.0
-        || contexts != [0; 4]
-    {
+    if size != octets.len().wrapping_sub(HEADER_LEN) || long(whose) != id.0 || contexts != [0; 4] {
         return None;
     }
     let status = match long(status) {

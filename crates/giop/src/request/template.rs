@@ -70,20 +70,26 @@ impl Ready {
     }
 }
 
-/// Whether two names are the same. Those of usual length are compared as two numbers, without a call.
+/// Whether two names are the same. Those of usual length, which is from 8 to 32 octets, are compared as two numbers, without
+/// a call.
 #[inline]
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     if one.len() != other.len() {
         return false;
     }
-    let ends = |name: &[u8]| {
-        let ends = (name.first_chunk()?, name.last_chunk()?);
-        Some((u64::from_ne_bytes(*ends.0), u64::from_ne_bytes(*ends.1)))
-    };
-    match (ends(one), ends(other)) {
-        (Some(one), Some(other)) if one != other => false,
-        (Some(_), Some(_)) if one.len() <= 16 => true,
+    match one.len() {
+        8..=16 => ends(one).map(u64::from_ne_bytes) == ends(other).map(u64::from_ne_bytes),
+        17..=32 => ends(one).map(u128::from_ne_bytes) == ends(other).map(u128::from_ne_bytes),
         _ => one == other,
+    }
+}
+
+/// The first and the last octets of what has so many; nothing but zeros of what has not.
+#[inline]
+fn ends<const N: usize>(name: &[u8]) -> [[u8; N]; 2] {
+    match (name.first_chunk(), name.last_chunk()) {
+        (Some(first), Some(last)) => [*first, *last],
+        _ => [[0; N]; 2],
     }
 }
 
@@ -142,7 +148,7 @@ impl<O: ByteOrder> RequestTemplate<O> {
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
-    #[inline]
+    #[inline(always)]
     pub fn encode_in(
         &self,
         e: &mut Encoder<O>,
@@ -162,7 +168,7 @@ impl<O: ByteOrder> RequestTemplate<O> {
     }
 
     /// The beginning of a request for this operation, if it is kept.
-    #[inline]
+    #[inline(always)]
     fn ready(&self, operation: &str, response: ResponseFlags) -> Option<&Ready> {
         for place in &self.ready {
             let ready = place.get()?;
@@ -173,7 +179,7 @@ impl<O: ByteOrder> RequestTemplate<O> {
         None
     }
 
-    #[inline]
+    #[inline(always)]
     fn encode_ready(
         &self,
         ready: &Ready,
