@@ -362,11 +362,25 @@ impl ObjectRef {
     #[inline]
     pub(crate) fn bound(&self) -> Result<Option<Lent>, SystemException> {
         self.0.orb.inner().check_not_down()?;
-        let home = Handle::try_current().map_or_else(
-            |_| self.0.orb.inner().lane().handle().id(),
-            |current| current.id(),
-        );
-        Ok(self.lent_in(home))
+        Ok(self.lent_here())
+    }
+
+    /// The same, if the ORB is not shut down.
+    #[inline(always)]
+    pub(crate) fn bound_if_up(&self) -> Option<Lent> {
+        match self.0.orb.inner().is_down() {
+            true => None,
+            false => self.lent_here(),
+        }
+    }
+
+    #[inline(always)]
+    fn lent_here(&self) -> Option<Lent> {
+        let home = match Handle::try_current() {
+            Ok(current) => current.id(),
+            Err(_) => self.0.orb.inner().lane().handle().id(),
+        };
+        self.lent_in(home)
     }
 
     /// The same for a thread that blocks: only one of the ORB's own lane, which somebody drives whatever the thread does. Its
@@ -383,7 +397,7 @@ impl ObjectRef {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn lent_in(&self, home: Id) -> Option<Lent> {
         let binding = self.0.binding.binding.load();
         match &*binding {

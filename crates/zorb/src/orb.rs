@@ -425,10 +425,16 @@ impl OrbInner {
 
     /// Servants in progress may call out while the ORB is stopping; nobody may afterwards.
     pub(crate) fn check_not_down(&self) -> Result<(), SystemException> {
-        if self.ended.load(Ordering::Acquire) {
+        if self.is_down() {
             return Err(Fault::OrbShutDown.raise(CompletionStatus::No));
         }
         Ok(())
+    }
+
+    /// Whether it has shut down, so that nobody may call any more.
+    #[inline]
+    pub(crate) fn is_down(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
     }
 
     pub(crate) fn check_published(&self) -> Result<(), Error> {

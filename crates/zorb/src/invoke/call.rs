@@ -6,7 +6,7 @@ use super::reply::{Answer, Reply, explain_size};
 use super::scope::{SyncScope, sayable};
 use crate::blocking;
 use crate::object::{Binding, Lent, ObjectRef, Target};
-use crate::wire::{Answered, Arrived, CallError, Called, EncodeArguments, How, Started};
+use crate::wire::{Answered, Arrived, CallError, Called, Calling, EncodeArguments, How};
 use core::pin::pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll};
@@ -92,28 +92,29 @@ impl ObjectRef {
         if self.round_trip_timeout().is_some() {
             return None;
         }
-        let lent = self.bound().ok()??;
+        // Whoever is shut down is told so by the unusual way.
+        let lent = self.bound_if_up()?;
         let (_, remote) = lent.remote()?;
         remote.connection.has_room().then_some(lent)
     }
 
-    /// A usual call from one poll to the next: sent at the first, and `begun` from then on. Nothing
-    /// if it was not to be made through `lent` after all.
+    /// A usual call from one poll to the next: sent at the first. Ready when it is over: whether with a small reply, which
+    /// is in its place. What else it has come to is in `calling`: nothing if it was not to be made through `lent` after all.
     #[inline]
     pub(super) fn poll_usual<'a>(
         &self,
         lent: &'a Lent,
         operation: &str,
         arguments: &dyn EncodeArguments,
-        begun: &mut Option<Started<'a>>,
+        calling: &mut Calling<'a>,
         small: &mut SmallReply,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Called>> {
-        if let Some(call) = begun {
-            return call.poll(small, cx).map(Some);
+    ) -> Poll<bool> {
+        if !matches!(calling, Calling::Not) {
+            return calling.poll(small, cx);
         }
         let Some((_, remote)) = lent.remote() else {
-            return Poll::Ready(None);
+            return Poll::Ready(false);
         };
         zorb_giop::probe!(Bound);
         let how = How {
@@ -123,26 +124,22 @@ impl ObjectRef {
         // For who limits its time.
         let sent = AtomicBool::new(false);
         let request = (&remote.requests, operation, arguments);
-        let called = (remote.connection).start(request, &sent, &how, begun, small, cx);
-        called.map(Some)
+        (remote.connection).start(request, &sent, &how, calling, small, cx)
     }
 
     /// The reply of a usual call that is not a small one, if nothing is to be said of it: else what is to be gone on with.
     pub(super) fn end_usual(
         &self,
-        called: Option<Called>,
+        called: Option<Result<Answered, CallError>>,
         lent: Lent,
     ) -> Result<Reply, Option<Begun>> {
         let called = match (called, lent.get()) {
-            (Some(Called::Answered(answered)), Some(binding)) => {
-                match self.plain_reply(answered, binding) {
-                    Ok(reply) => return Ok(reply),
-                    Err(answered) => Ok(answered),
-                }
-            }
-            (Some(Called::Answered(answered)), None) => Ok(answered),
-            (Some(Called::Failed(error)), _) => Err(error),
-            (Some(Called::Small) | None, _) => return Err(None),
+            (Some(Ok(answered)), Some(binding)) => match self.plain_reply(answered, binding) {
+                Ok(reply) => return Ok(reply),
+                Err(answered) => Ok(answered),
+            },
+            (Some(called), _) => called,
+            (None, _) => return Err(None),
         };
         Err(lent.keep().map(|binding| (binding, called)))
     }

@@ -25,7 +25,7 @@ use values::{ByValues, Near};
 use crate::blocking;
 use crate::object::ObjectRef;
 use crate::signature::{GiveAll, Parameters, Results, Returned};
-use crate::wire::{CallError, Called, EncodeArguments};
+use crate::wire::{CallError, Calling, EncodeArguments};
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, Ordering};
 use zorb_cdr::{
@@ -100,33 +100,37 @@ macro_rules! two_way {
         let arguments: &dyn EncodeArguments = $arguments;
         zorb_giop::probe!(Initialised);
         let mut small = SmallReply::new();
-        let mut begun = None;
-        if let Some(exchanged) = object.exchange_if(operation, arguments, &mut small) {
+        let begun = if let Some(exchanged) = object.exchange_if(operation, arguments, &mut small) {
             match exchanged {
                 Exchanged::Small(format) => {
                     return object.end_small::<$results, $error>(&small, format);
                 }
                 Exchanged::Reply(reply) => return object.end::<$results, $error>(Ok(reply)),
-                Exchanged::Begun(so_far) => begun = Some(so_far),
+                Exchanged::Begun(so_far) => Some(so_far),
             }
         } else if let Some(lent) = object.usual() {
-            let called = {
-                let mut begun = None;
-                let (lent, small) = (&lent, &mut small);
-                poll_fn(|cx| object.poll_usual(lent, operation, arguments, &mut begun, small, cx))
+            let mut calling = Calling::Not;
+            let is_small = {
+                let (lent, small, calling) = (&lent, &mut small, &mut calling);
+                poll_fn(|cx| object.poll_usual(lent, operation, arguments, calling, small, cx))
                     .await
             };
-            if let Some(Called::Small) = called {
-                // There is nothing in it to be dropped, of which rustc does not know.
-                core::mem::forget(called);
+            if is_small {
+                // It was sent and has its reply: nothing of it is to be dropped, of which rustc does not know.
+                core::mem::forget(calling);
+                if let Some(nothing) = nothing_in::<$results>(&small) {
+                    return Ok(nothing);
+                }
                 let format = object.format_of(&lent);
                 return object.end_small::<$results, $error>(&small, format);
             }
-            match object.end_usual(called, lent) {
+            match object.end_usual(calling.into_over(), lent) {
                 Ok(reply) => return object.end::<$results, $error>(Ok(reply)),
-                Err(so_far) => begun = so_far,
+                Err(so_far) => so_far,
             }
-        }
+        } else {
+            None
+        };
         object
             .unusual::<$results, $error>(operation, arguments, &mut small, begun)
             .await
@@ -255,13 +259,10 @@ impl ObjectRef {
         reply: &SmallReply,
         format: WireFormat,
     ) -> Result<R::Values, E> {
-        zorb_giop::probe!(Matched);
-        if reply.status() == ReplyStatus::NoException
-            && let Some(nothing) = R::nothing()
-        {
-            zorb_giop::probe!(Returned);
+        if let Some(nothing) = nothing_in::<R>(reply) {
             return Ok(nothing);
         }
+        zorb_giop::probe!(Matched);
         let result = match reply.endian() {
             Endian::Big => self.small_result::<BigEndian, R, E>(reply, format),
             Endian::Little => self.small_result::<LittleEndian, R, E>(reply, format),
@@ -354,6 +355,18 @@ impl ObjectRef {
             }
         }
     }
+}
+
+/// The result in a small reply, if it says that there is none.
+#[inline(always)]
+fn nothing_in<R: Results>(reply: &SmallReply) -> Option<R::Values> {
+    if reply.status() != ReplyStatus::NoException {
+        return None;
+    }
+    let nothing = R::nothing()?;
+    zorb_giop::probe!(Matched);
+    zorb_giop::probe!(Returned);
+    Some(nothing)
 }
 
 /// What a call has failed with.

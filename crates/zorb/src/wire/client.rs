@@ -13,7 +13,7 @@ mod lone;
 mod one_way;
 mod reading;
 
-pub(crate) use calls::{Called, Started, refused_by_omniorb};
+pub(crate) use calls::{Called, Calling, refused_by_omniorb};
 
 use super::cache::Connecting;
 use super::link::{End, Handled, Link, Reading};

@@ -31,7 +31,7 @@ mod waiting;
 pub(crate) use acceptor::Acceptor;
 pub(crate) use cache::{Cache, CacheKey, ConnectError, Connecting};
 pub(crate) use client::{
-    Answered, Arrived, CallError, Called, ClientConnection, EncodeArguments, How, Started,
+    Answered, Arrived, CallError, Called, Calling, ClientConnection, EncodeArguments, How,
     refused_by_omniorb,
 };
 pub(crate) use profile::{Candidate, Published, candidates, describe_unusable, make_ior};

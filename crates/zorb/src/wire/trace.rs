@@ -11,6 +11,7 @@ use super::link::End;
 use super::profile::candidates;
 use bytes::{Bytes, BytesMut};
 use core::fmt::{self, Write};
+use tracing::level_filters::LevelFilter;
 use tracing::{Level, debug, enabled, trace, warn};
 use zorb_cdr::{BigEndian, DecodeError, Decoder, Endian, Frame, Gather, LittleEndian, WireFormat};
 use zorb_giop::{
@@ -39,8 +40,14 @@ pub(crate) enum Way {
 }
 
 /// Whether anybody listens to messages.
-#[inline]
+#[inline(always)]
 pub(crate) fn is_on() -> bool {
+    // Asked twice a message, where mostly nobody listens to anything so fine.
+    LevelFilter::current() >= LevelFilter::TRACE && is_wanted()
+}
+
+#[cold]
+fn is_wanted() -> bool {
     enabled!(target: "zorb::giop", Level::TRACE)
 }
 

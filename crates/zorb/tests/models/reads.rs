@@ -262,7 +262,7 @@ impl Reads {
             self.hand_out(arrived, Some(me));
             return false;
         }
-        // `listen_behind`.
+        // `is_heard_behind`.
         {
             let mut state = self.state.lock().unwrap();
             state.complete(me);

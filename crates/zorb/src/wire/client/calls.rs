@@ -53,12 +53,17 @@ impl ClientConnection {
         small: &mut SmallReply,
     ) -> Called {
         self.room().await;
-        let mut begun = None;
-        poll_fn(|cx| match &mut begun {
-            Some(call) => Started::poll(call, small, cx),
-            begun => self.start(request, sent, &how, begun, small, cx),
+        let mut calling = Calling::Not;
+        let is_small = poll_fn(|cx| match &mut calling {
+            calling @ Calling::Not => self.start(request, sent, &how, calling, small, cx),
+            calling => calling.poll(small, cx),
         })
-        .await
+        .await;
+        match calling.into_over() {
+            Some(Ok(answered)) if !is_small => Called::Answered(answered),
+            Some(Err(error)) if !is_small => Called::Failed(error),
+            _ => Called::Small,
+        }
     }
 
     /// Whether [`start`](Self::start) may be called now.
@@ -66,46 +71,52 @@ impl ClientConnection {
         self.link.outbound.has_room() || self.is_over()
     }
 
-    /// Sends a request; there has to be [room](Self::has_room) for it. Then as [`call`](Self::call): if it is not ready,
-    /// what is to be polled from then on is in `begun`.
+    /// Sends a request, for which `calling` is new; there has to be [room](Self::has_room) for it. Then as
+    /// [`Calling::poll`], which is to be asked from then on.
     pub(crate) fn start<'a>(
         &'a self,
         (requests, operation, arguments): Request<'_>,
         sent: &AtomicBool,
         how: &How,
-        begun: &mut Option<Started<'a>>,
+        calling: &mut Calling<'a>,
         small: &mut SmallReply,
         cx: &mut Context<'_>,
-    ) -> Poll<Called> {
+    ) -> Poll<bool> {
         let blocks = blocking::may_block();
         let waker = (!blocks).then(|| cx.waker());
-        let mut call = match self.begin(requests.version(), how.wait, waker) {
+        let call = match self.begin(requests.version(), how.wait, waker) {
             Ok(call) => call,
-            Err(error) => return Poll::Ready(Called::Failed(error)),
+            Err(error) => return calling.fail(error),
+        };
+        // Where it stays. Until now it was not begun: nothing is there that is to be dropped, of which rustc does not know.
+        let begun = Calling::Sent(Started {
+            call,
+            request_octets: 0,
+        });
+        core::mem::forget(core::mem::replace(calling, begun));
+        let Calling::Sent(started) = &mut *calling else {
+            return Poll::Ready(false);
         };
         let mut e = self.encoder(requests.version());
         e.set_lending();
-        if let Err(error) = self.encode(&mut e, requests, &call, how, operation, arguments) {
-            return Poll::Ready(Called::Failed(error));
+        if let Err(error) = self.encode(&mut e, requests, &started.call, how, operation, arguments)
+        {
+            return calling.fail(error);
         }
         zorb_giop::probe!(RequestSealed);
         sent.store(true, Ordering::Relaxed);
-        let request_octets = e.position();
+        started.request_octets = e.position();
         match self.write_from(&mut e, arguments) {
-            Ok(ticket) => call.ticket = Some(ticket),
+            Ok(ticket) => started.call.ticket = Some(ticket),
             Err(error) => {
-                return Poll::Ready(Called::Failed(self.suspect_size(error, request_octets)));
+                let error = self.suspect_size(error, started.request_octets);
+                return calling.fail(error);
             }
         }
-        let sleeps = call.heard;
-        let started = begun.insert(Started {
-            call,
-            request_octets,
-        });
-        if sleeps {
-            return Poll::Pending;
+        match started.call.heard {
+            true => Poll::Pending,
+            false => calling.poll(small, cx),
         }
-        started.poll(small, cx)
     }
 
     /// Adds to the loss of a connection to what is, or may be, omniORB what may have been the
@@ -167,7 +178,7 @@ impl ClientConnection {
     }
 
     /// `waker`: whom to wake when the reactor says something, if it listens already; nobody for who blocks.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(
         &self,
         version: Version,
@@ -198,7 +209,7 @@ impl ClientConnection {
     }
 
     /// The id of a call that need be in no table, if it is alone.
-    #[inline]
+    #[inline(always)]
     fn take_sole(&self, state: &mut State) -> Option<RequestId> {
         match state.table.is_empty() && !self.link.outbound.is_blocked() {
             // There is none while another one has it.
@@ -233,14 +244,21 @@ impl ClientConnection {
         Ok(id)
     }
 
+    #[inline(always)]
     pub(super) fn check(&self, state: &State) -> Result<(), CallError> {
-        if let Some(end) = &state.end {
-            return Err(CallError::NotSent(self.fault(end)));
+        match state.end.is_none() && self.link.outbound.failure().is_none() {
+            true => Ok(()),
+            false => Err(self.unable(state)),
         }
-        match self.link.outbound.failure() {
-            Some(cause) => Err(CallError::NotSent(self.lost(cause))),
-            None => Ok(()),
-        }
+    }
+
+    /// Why nothing can be sent.
+    #[cold]
+    fn unable(&self, state: &State) -> CallError {
+        CallError::NotSent(match (&state.end, self.link.outbound.failure()) {
+            (Some(end), _) => self.fault(end),
+            (None, cause) => self.lost(cause.unwrap_or_default()),
+        })
     }
 
     /// What the sender of a message without a reply is told when the connection is over.
@@ -284,7 +302,7 @@ impl ClientConnection {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn encoder(&self, version: Version) -> Encoder<NativeEndian> {
         if version >= Version::V1_2 && !self.spoke_1_2.load(Ordering::Relaxed) {
             self.spoke_1_2.store(true, Ordering::Relaxed);
@@ -293,7 +311,7 @@ impl ClientConnection {
     }
 
     /// Writes a request into `e`. It may lack what `arguments` lend.
-    #[inline]
+    #[inline(always)]
     pub(super) fn encode(
         &self,
         e: &mut Encoder<NativeEndian>,
@@ -306,7 +324,7 @@ impl ClientConnection {
         self.encode_as(e, call.id, how.response, (requests, operation, arguments))
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn encode_as(
         &self,
         e: &mut Encoder<NativeEndian>,
@@ -340,7 +358,7 @@ impl ClientConnection {
     }
 
     /// The same, of a request that `e` has written, and that may lack what its arguments lend. The encoder is used up then.
-    #[inline]
+    #[inline(always)]
     pub(super) fn write_from(
         &self,
         e: &mut Encoder<NativeEndian>,
@@ -454,6 +472,19 @@ pub(crate) type Request<'a> = (
     &'a dyn EncodeArguments,
 );
 
+/// A call from one poll to the next. What it comes to stays here, and is not handed from one function to the next, but for
+/// the usual reply.
+#[derive(Default)]
+pub(crate) enum Calling<'a> {
+    /// Not begun.
+    #[default]
+    Not,
+    /// Sent, or about to be.
+    Sent(Started<'a>),
+    /// Over: with a reply that is not a small one, or with none.
+    Over(Result<Answered, CallError>),
+}
+
 /// What a call has come to.
 pub(crate) enum Called {
     /// A small reply, which is in its place.
@@ -464,21 +495,47 @@ pub(crate) enum Called {
     Failed(CallError),
 }
 
-impl Started<'_> {
-    pub(crate) fn poll(&mut self, small: &mut SmallReply, cx: &mut Context<'_>) -> Poll<Called> {
-        match self.call.poll_heard(small, cx) {
-            Poll::Ready(None) => Poll::Ready(Called::Small),
-            Poll::Ready(Some(Ok(arrived))) => Poll::Ready(Called::Answered(Answered {
-                arrived,
-                request_octets: self.request_octets,
-            })),
-            Poll::Ready(Some(Err(error))) => {
-                let connection = self.call.connection;
-                Poll::Ready(Called::Failed(
-                    connection.suspect_size(error, self.request_octets),
-                ))
+impl Calling<'_> {
+    /// Ready when the call is over: whether with a small reply, which is in its place.
+    pub(crate) fn poll(&mut self, small: &mut SmallReply, cx: &mut Context<'_>) -> Poll<bool> {
+        let Self::Sent(started) = self else {
+            return Poll::Ready(false);
+        };
+        match started.call.poll_heard(small, cx) {
+            Poll::Ready(None) => Poll::Ready(true),
+            Poll::Ready(Some(heard)) => {
+                let over = started.over(heard);
+                *self = Self::Over(over);
+                Poll::Ready(false)
             }
             Poll::Pending => Poll::Pending,
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, error: CallError) -> Poll<bool> {
+        *self = Self::Over(Err(error));
+        Poll::Ready(false)
+    }
+
+    /// What it has come to, unless that is a small reply, or nothing.
+    pub(crate) fn into_over(self) -> Option<Result<Answered, CallError>> {
+        match self {
+            Self::Over(over) => Some(over),
+            Self::Not | Self::Sent(_) => None,
+        }
+    }
+}
+
+impl Started<'_> {
+    fn over(&self, heard: Result<Arrived, CallError>) -> Result<Answered, CallError> {
+        let request_octets = self.request_octets;
+        match heard {
+            Ok(arrived) => Ok(Answered {
+                arrived,
+                request_octets,
+            }),
+            Err(error) => Err((self.call.connection).suspect_size(error, request_octets)),
         }
     }
 }

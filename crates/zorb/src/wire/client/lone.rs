@@ -319,9 +319,21 @@ impl ClientConnection {
         if trace::is_on() || !reading.reader.is_idle() {
             return Ok(Heard::Other { armed: announced });
         }
-        if self.few.load(Ordering::Relaxed) && reading.reader.may_be_small() {
-            return self.hear_few(reading, announced, id, small);
+        match self.few.load(Ordering::Relaxed) && reading.reader.may_be_small() {
+            true => self.hear_few(reading, announced, id, small),
+            false => self.hear_any(reading, announced, id, small),
         }
+    }
+
+    /// The same, whatever comes.
+    #[inline(never)]
+    fn hear_any(
+        &self,
+        reading: &mut Reading,
+        announced: bool,
+        id: RequestId,
+        small: &mut SmallReply,
+    ) -> Result<Heard, End> {
         if self.poll_read(reading)?.is_pending() {
             if announced {
                 reading.waiting.sleeps();
@@ -337,7 +349,7 @@ impl ClientConnection {
     }
 
     /// The same, where a small reply is expected since the last one was small: it is received where it is wanted.
-    #[inline]
+    #[inline(always)]
     fn hear_few(
         &self,
         reading: &mut Reading,
@@ -379,53 +391,51 @@ impl ClientConnection {
         Ok(Heard::Reply)
     }
 
-    /// What is left to do behind a reply that its caller has.
-    #[inline]
+    /// What is left to do behind a reply that its caller has. `since`: what [news](super::Ear::news) there had been before
+    /// the reactor was asked, if it listens already.
+    #[inline(always)]
     fn heard_alone(&self, reading: &mut Reading, since: Option<u32>, id: RequestId) {
-        // An end that shows itself now is nothing to who has its reply.
-        if let Err(end) = self.listen_behind(reading, since, id) {
-            self.over(end);
+        if !self.is_heard_behind(since, id) {
+            self.listen_behind(reading);
         }
     }
 
-    /// Has the reactor listen again behind a reply that its caller has. `since`: what [news](super::Ear::news) there had
-    /// been before it was asked, if it listens already.
-    #[inline]
-    fn listen_behind(
-        &self,
-        reading: &mut Reading,
-        since: Option<u32>,
-        id: RequestId,
-    ) -> Result<(), End> {
-        {
-            let mut state = self.ear.bare_state();
-            match &state.sole {
-                Some(sole) if sole.id == id => {
-                    state.sole = None;
-                    state.next_sole = Some(id.next());
-                }
-                _ => state.finish_among_others(id),
+    /// Whether nothing is to be done so that the reactor listens behind such a reply.
+    #[inline(never)]
+    fn is_heard_behind(&self, since: Option<u32>, id: RequestId) -> bool {
+        let mut state = self.ear.bare_state();
+        match &state.sole {
+            Some(sole) if sole.id == id => {
+                state.sole = None;
+                state.next_sole = Some(id.next());
             }
-            if state.end.is_some() {
-                return Ok(());
-            }
-            // As `State::arm`, of nobody who waits.
-            state.armed = true;
-            state.leader = None;
-            // Under the lock: what it tells of from now on, it tells who finds that it is said to listen.
-            if since.is_some_and(|since| since == self.ear.news.load(Ordering::Relaxed)) {
-                return Ok(());
-            }
+            _ => state.finish_among_others(id),
         }
-        if self.poll_read(reading)?.is_ready() {
-            self.leave_to_the_driver();
+        if state.end.is_some() {
+            return true;
         }
-        Ok(())
+        // As `State::arm`, of nobody who waits.
+        state.armed = true;
+        state.leader = None;
+        // Under the lock: what it tells of from now on, it tells who finds that it is said to listen.
+        since.is_some_and(|since| since == self.ear.news.load(Ordering::Relaxed))
+    }
+
+    /// Has the reactor listen behind such a reply, which has been said.
+    #[inline(never)]
+    fn listen_behind(&self, reading: &mut Reading) {
+        match self.poll_read(reading) {
+            Ok(Poll::Ready(())) => self.leave_to_the_driver(),
+            Ok(Poll::Pending) => {}
+            // An end that shows itself now is nothing to who has its reply.
+            Err(end) => self.over(end),
+        }
     }
 }
 
 impl State {
     /// Takes out of the table whose caller has its reply.
+    #[cold]
     fn finish_among_others(&mut self, id: RequestId) {
         if self.sole.is_some() {
             self.settle();
