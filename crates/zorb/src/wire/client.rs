@@ -162,6 +162,7 @@ impl State {
             waker,
             ..Waiter::default()
         };
+        debug_assert!(self.table.is_empty(), "it is alone");
         self.table.enter(id, waiter);
     }
 }

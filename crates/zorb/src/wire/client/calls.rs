@@ -191,6 +191,7 @@ impl ClientConnection {
         let waker = waker.filter(|_| state.armed && wait == WaitPolicy::Park);
         let id = match waker {
             Some(waker) if let Some(id) = self.take_sole(&mut state) => {
+                debug_assert!(state.sole.is_none(), "there is one id for such calls");
                 let waker = Some(waker.clone());
                 state.sole = Some(Sole { id, waker });
                 id

@@ -370,9 +370,10 @@ impl ClientConnection {
                 return Ok(Heard::Nothing);
             }
             Poll::Ready(Ok(Some(come))) => come,
+            // Not with this transport, or not now.
             Poll::Ready(Ok(None)) => {
                 self.few.store(false, Ordering::Relaxed);
-                return Ok(Heard::Other { armed: announced });
+                return self.hear_any(reading, announced, id, small);
             }
             Poll::Ready(Err(end)) => return Err(end),
         };
