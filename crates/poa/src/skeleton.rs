@@ -20,7 +20,8 @@ pub trait Skeleton: Send + Sync + 'static {
     fn is_a(&self, repository_id: &str) -> bool;
 
     /// Finds the operation and begins the upcall; nothing of it has run when this returns, unless it is to be polled
-    /// [now](Incoming::Now).
+    /// [now](Incoming::Now): then it may be over, and what it came to is not in the upcall. Who hands calls on to another
+    /// skeleton and looks at what comes of them hands each on as a [message](Incoming::Message).
     fn start(&self, call: Incoming<'_>) -> Upcall;
 
     /// The table that [`start`](Self::start) looks operations up in ([`Incoming::find`]), so that who knows a call to be
@@ -70,6 +71,13 @@ impl Upcall {
             None => State::Over(None),
             Some(waits) => State::Polled(Some(waits)),
         })
+    }
+
+    /// Whether nothing will come of it, since what it came to is [elsewhere](Self::now).
+    #[must_use]
+    #[doc(hidden)]
+    pub const fn is_nothing(&self) -> bool {
+        matches!(self.0, State::Over(None))
     }
 
     /// Whether it has been polled, and wants to be polled again.

@@ -22,8 +22,9 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///
 /// # For callers
 /// - **One reader, one writer.** At any time at most one task uses [`poll_read`](Self::poll_read),
-///   [`poll_read_on`](Self::poll_read_on), [`poll_read_few`](Self::poll_read_few), [`try_read`](Self::try_read), [`read_blocking`](Self::read_blocking) and [`unwatch`](Self::unwatch), and at most one
-///   uses [`try_write`](Self::try_write) and [`poll_write_ready`](Self::poll_write_ready); these two may run at the
+///   [`poll_read_on`](Self::poll_read_on), [`poll_read_few`](Self::poll_read_few), [`try_read`](Self::try_read),
+///   [`read_blocking`](Self::read_blocking) and [`unwatch`](Self::unwatch), and at most one uses
+///   [`try_write`](Self::try_write) and [`poll_write_ready`](Self::poll_write_ready); these two may run at the
 ///   same time, on different threads. Each side remembers only the waker of its last poll, so a second reader would
 ///   take the first one's wake-ups away. Nothing worse happens.
 /// - **Who got `Pending` polls again** (or lets go of the connection). An abandoned wait for writability keeps its
@@ -33,12 +34,12 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// # For implementers
 /// The caller relies on this list; the crate's conformance suite checks it over any transport.
 /// 1. No method blocks but `read_blocking`, and none calls back into the ORB.
-/// 2. `poll_read` and the two write methods are safe to call at the same time from different threads.
-/// 3. Before `Pending` is returned, or it is said that the reactor listens, the given waker has been registered, replacing the one before it, and the
-///    readiness that it waits for has been seen to be absent *since*: what arrives in between must wake it.
-/// 4. `poll_read` and `poll_read_on` append at the end of the buffer, within its spare capacity, and never change what is there
-///    already, nor more than they say they read; nor does `poll_read_few`. `Ready(Ok(0))` means end of stream and nothing else, and from then on
-///    every call says so.
+/// 2. The methods that poll for octets and the two write methods are safe to call at the same time from different threads.
+/// 3. Before `Pending` is returned, or it is said that the reactor listens, the given waker has been registered,
+///    replacing the one before it, and the readiness that it waits for has been seen to be absent *since*: what arrives in between must wake it.
+/// 4. `poll_read` and `poll_read_on` append at the end of the buffer, within its spare capacity, and never change what
+///    is there already, nor more than they say they read; nor does `poll_read_few`. `Ready(Ok(0))` means end of stream
+///    and nothing else, and from then on every call says so.
 /// 5. On a stream, octets arrive in the order in which `try_write` took them, none twice and none missing, however
 ///    writes were split. `try_write` never takes octets and then reports an error.
 /// 6. `poll_write_ready` becomes ready whenever the next `try_write` may get further, and also when the connection

@@ -68,6 +68,7 @@ pub(crate) fn run_now(
     let entered = enter(orb, || {
         let mut upcall = object.start_now(Now::new(request, outcome));
         if outcome.is_some() {
+            debug_assert!(upcall.is_nothing(), "its outcome is elsewhere");
             return;
         }
         if !upcall.has_been_polled()
@@ -97,10 +98,6 @@ pub(crate) fn run_in_place(
     let mut begun = Begun::Over(Outcome::Silent);
     let entered = enter(orb, || {
         let mut upcall = start();
-        if upcall.has_been_polled() {
-            begun = Begun::Waits(upcall);
-            return;
-        }
         begun = match Pin::new(&mut upcall).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(outcome) => Begun::Over(outcome),
             Poll::Pending => Begun::Waits(upcall),

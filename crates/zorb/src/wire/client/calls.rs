@@ -89,6 +89,7 @@ impl ClientConnection {
             Err(error) => return calling.fail(error),
         };
         // Where it stays. Until now it was not begun: nothing is there that is to be dropped, of which rustc does not know.
+        debug_assert!(matches!(calling, Calling::Not), "it would not be given up");
         let begun = Calling::Sent(Started {
             call,
             request_octets: 0,
