@@ -150,7 +150,7 @@ impl fmt::Debug for Window<'_> {
 
 /// The octets of one value that is being encoded, all zero before.
 ///
-/// Neighbours of different sizes are put together in a register first, and stored as a [`Word`], since a processor stores
+/// Neighbours of different sizes are put together in a register first, and stored as a word, since a processor stores
 /// more slowly than it does anything else. What belongs to which word is a constant after inlining, as the offsets are.
 pub struct WindowMut<'a> {
     octets: &'a mut [u8],
