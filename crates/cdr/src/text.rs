@@ -11,35 +11,9 @@ const MARK: u16 = 0xfeff;
 /// The byte order mark read in the wrong order.
 const SWAPPED_MARK: u16 = 0xfffe;
 
-/// Whether there is a zero octet. Written so that the compiler checks a vector at a time; what is left over at the end
-/// is checked together with octets before it, so that short text takes a few instructions, too.
+/// Whether there is a zero octet.
 pub(crate) fn has_nul(octets: &[u8]) -> bool {
-    let (blocks, rest) = octets.as_chunks::<64>();
-    if blocks.iter().any(any_nul) {
-        return true;
-    }
-    let (blocks, rest) = rest.as_chunks::<16>();
-    if blocks.iter().any(any_nul) {
-        return true;
-    }
-    if rest.is_empty() {
-        return false;
-    }
-    if let Some(last) = octets.last_chunk::<16>() {
-        return any_nul(last);
-    }
-    match (octets.first_chunk::<8>(), octets.last_chunk::<8>()) {
-        (Some(first), Some(last)) => any_nul(first) | any_nul(last),
-        _ => octets.contains(&0),
-    }
-}
-
-#[inline(always)]
-fn any_nul<const N: usize>(octets: &[u8; N]) -> bool {
-    octets
-        .iter()
-        .fold(0_u8, |found, octet| found | u8::from(*octet == 0))
-        != 0
+    memchr::memchr(0, octets).is_some()
 }
 
 /// Characters of the text, counted a vector at a time.
@@ -144,7 +118,7 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
     /// As [`read_raw_string`](Self::read_raw_string), and [`InvalidUtf8`](DecodeErrorKind::InvalidUtf8).
     pub fn read_str(&mut self) -> Result<Cow<'de, str>, DecodeError> {
         let octets = self.read_raw_string()?;
-        match (core::str::from_utf8(octets), self.format().char_set) {
+        match (simdutf8::basic::from_utf8(octets), self.format().char_set) {
             (Ok(text), CharSet::Utf8 | CharSet::Stored) => Ok(Cow::Borrowed(text)),
             // Only ASCII means the same in both.
             (Ok(text), CharSet::Latin1) if text.is_ascii() => Ok(Cow::Borrowed(text)),
@@ -153,15 +127,18 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
                 text.extend(octets.iter().copied().map(char::from));
                 Ok(Cow::Owned(text))
             }
-            (Err(e), CharSet::Utf8 | CharSet::Stored) => {
-                // Behind the bad octets there are those after them and the terminator.
-                let rest = octets
-                    .len()
-                    .saturating_sub(e.valid_up_to())
-                    .saturating_add(1);
-                Err(self.error_behind(rest, DecodeErrorKind::InvalidUtf8))
-            }
+            (Err(_), CharSet::Utf8 | CharSet::Stored) => Err(self.invalid_utf8(octets)),
         }
+    }
+
+    /// What is wrong with text that is no UTF-8, of which all but the terminator has been read.
+    #[cold]
+    fn invalid_utf8(&self, octets: &[u8]) -> DecodeError {
+        // Where it is, the fast check does not say.
+        let valid = core::str::from_utf8(octets).map_or_else(|e| e.valid_up_to(), str::len);
+        // Behind the bad octets there are those after them and the terminator.
+        let rest = octets.len().saturating_sub(valid).saturating_add(1);
+        self.error_behind(rest, DecodeErrorKind::InvalidUtf8)
     }
 
     /// A wstring.

@@ -89,6 +89,27 @@ fn a_nul_is_found_wherever_it_is() {
 }
 
 #[test]
+fn what_is_not_utf8_is_found_wherever_it_is() {
+    let long: String = "x€ü".repeat(40);
+    for at in 0..long.len() {
+        let mut text = long.clone().into_bytes();
+        // In no place of any character.
+        text[at] = 0xff;
+        let broken = std::str::from_utf8(&text).unwrap_err().valid_up_to();
+        let mut octets = u32::try_from(text.len() + 1)
+            .unwrap()
+            .to_be_bytes()
+            .to_vec();
+        octets.extend(&text);
+        octets.push(0);
+        assert_eq!(
+            fault::<String>(&octets),
+            (DecodeErrorKind::InvalidUtf8, 4 + broken)
+        );
+    }
+}
+
+#[test]
 fn latin1_is_converted_and_borrowed_where_it_is_ascii() {
     let octets = encode_at::<BigEndian>("tür", 0, latin1()).unwrap();
     assert_eq!(octets, [0, 0, 0, 4, b't', 0xfc, b'r', 0]);
