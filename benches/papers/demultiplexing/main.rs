@@ -2,7 +2,9 @@
 //!
 //! A question is `STRATEGY SERVANTS OPERATIONS random|worst MILLISECONDS`, for instance
 //! `active 500 100 random 20`. *Random* asks for any operation of any servant, *worst* for the last operation of the
-//! last servant. Before the times are taken, each way is asked for every operation of some servants and for such as
+//! last servant. Where every servant has an adapter of its own, nested in the one before or beside all others (`nested`,
+//! `siblings`, and the same with `_names` for references that outlive the process), so many servants are as many
+//! adapters. Before the times are taken, each way is asked for every operation of some servants and for such as
 //! there are none, and has to find the right ones.
 #![forbid(unsafe_code)]
 
@@ -12,7 +14,9 @@ use std::hash::RandomState;
 use std::time::Duration;
 use zorb_papers::batches::Times;
 use zorb_papers::dialogue;
-use zorb_papers::lookup::{Active, Adapter, Delayered, Fast, Hashed, Linear, Perfect, Strategy};
+use zorb_papers::lookup::{
+    Active, Adapter, Branches, Delayered, Fast, Hashed, Linear, Perfect, Strategy,
+};
 
 fn main() -> Result<(), std::io::Error> {
     let mut last: Option<(String, usize, usize, Box<dyn timed::Timed>)> = None;
@@ -57,6 +61,10 @@ fn make(name: &str, servants: usize, operations: usize) -> Result<Box<dyn timed:
         "delayered" => ready::<Delayered>,
         "poa" => ready::<Adapter<false>>,
         "poa_ids" => ready::<Adapter<true>>,
+        "nested" => ready::<Branches<true, false>>,
+        "nested_names" => ready::<Branches<true, true>>,
+        "siblings" => ready::<Branches<false, false>>,
+        "siblings_names" => ready::<Branches<false, true>>,
         _ => return Err(format!("no such strategy: {name}")),
     };
     Ok(ready(servants, operations))
@@ -77,6 +85,10 @@ mod tests {
             "delayered",
             "poa",
             "poa_ids",
+            "nested",
+            "nested_names",
+            "siblings",
+            "siblings_names",
         ];
         for name in all {
             for (servants, operations) in [(1, 1), (1, 100), (100, 1), (257, 10), (3, 1_000)] {

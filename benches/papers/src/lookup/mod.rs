@@ -5,4 +5,4 @@ pub mod servants;
 mod strategies;
 
 pub use hash::Fast;
-pub use strategies::{Active, Adapter, Delayered, Hashed, Linear, Perfect, Strategy};
+pub use strategies::{Active, Adapter, Branches, Delayered, Hashed, Linear, Perfect, Strategy};

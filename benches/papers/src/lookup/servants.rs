@@ -1,9 +1,10 @@
-//! Who is looked for: servants with numbers, in a real adapter, and names of operations.
+//! Who is looked for: servants with numbers, in a real adapter or in one each, and names of operations.
 
 use bytes::Bytes;
 use std::sync::Arc;
 use zorb_poa::{
-    Adapter, IdAssignment, Incoming, InstanceId, ObjectAdapter, Outcome, Policies, Skeleton, Upcall,
+    Adapter, IdAssignment, Incoming, InstanceId, Lifespan, ObjectAdapter, Outcome, Policies,
+    Skeleton, Upcall,
 };
 
 /// A servant that is only looked for. The repository id says which one it is.
@@ -40,6 +41,61 @@ pub fn operation(number: u32) -> String {
 /// The names of so many operations.
 pub fn operations(count: usize) -> Vec<String> {
     (0..count as u32).map(operation).collect()
+}
+
+/// Where adapters are that have a servant each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tree {
+    /// Each in the one before, the first in the root.
+    Nested,
+    /// All of them in the root.
+    Siblings,
+}
+
+/// Adapters of zorb's with a servant each.
+#[derive(Debug)]
+pub struct Hierarchy {
+    /// All adapters.
+    pub adapters: ObjectAdapter,
+    /// Those with a servant, in their order.
+    pub each: Vec<Arc<Adapter>>,
+    /// The object keys of their servants, as requests carry them.
+    pub keys: Vec<Bytes>,
+}
+
+impl Hierarchy {
+    /// So many. What outlives the process has its adapters' names in its keys, and ids of the application's; of others
+    /// there are indexes.
+    pub fn new(count: usize, tree: Tree, lifespan: Lifespan) -> Self {
+        let adapters = ObjectAdapter::new(InstanceId::random(), "papers");
+        let policies = match lifespan {
+            Lifespan::Persistent => Policies::PERSISTENT,
+            Lifespan::Transient => Policies::default(),
+        };
+        let (mut each, mut keys) = (Vec::new(), Vec::new());
+        let mut parent = Arc::clone(adapters.root());
+        for number in 0..count as u32 {
+            let name = format!("branch{number:04}");
+            let adapter = adapters
+                .create(&parent, &name, policies, None)
+                .expect("nobody else has that name");
+            let somebody = Arc::new(Somebody(type_id(number).leak()));
+            let key = match lifespan {
+                Lifespan::Persistent => adapter.activate_with_id(b"account", somebody),
+                Lifespan::Transient => adapter.activate(somebody),
+            };
+            keys.push(key.expect("it is the only one there"));
+            if tree == Tree::Nested {
+                parent = Arc::clone(&adapter);
+            }
+            each.push(adapter);
+        }
+        Self {
+            adapters,
+            each,
+            keys,
+        }
+    }
 }
 
 /// Servants that are active in an adapter of zorb's.

@@ -1,12 +1,12 @@
 //! The ways from the octets in a request to servant and operation.
 
-use super::servants::{Activated, operations, type_id};
+use super::servants::{Activated, Hierarchy, Tree, operations, type_id};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use zorb_idl::PerfectHash;
-use zorb_poa::{ActiveObject, ObjectAdapter, Operations};
+use zorb_poa::{ActiveObject, Lifespan, ObjectAdapter, Operations};
 
 /// A servant as the tables of the papers hold it: on the heap, as servants are.
 #[derive(Debug)]
@@ -268,6 +268,55 @@ impl<const IDS: bool> Strategy for Adapter<IDS> {
             operations: perfect(&operations(count)),
             keys: activated.keys,
             adapters: activated.adapters,
+        }
+    }
+
+    fn key(&self, servant: u32, _: u32) -> Vec<u8> {
+        self.keys[servant as usize].to_vec()
+    }
+
+    fn find(&self, key: &[u8], operation: &[u8]) -> Option<(usize, u32)> {
+        let object = self.adapters.locate(key).ok()?;
+        let operation = self.operations.find(operation)?;
+        Some((address(&object), operation))
+    }
+
+    fn number(&self, found: usize) -> u32 {
+        self.numbers[&found]
+    }
+}
+
+/// What zorb's servers do where every servant has an adapter of its own. `NESTED`: each adapter is in the one before, or
+/// else all of them are in the root. `NAMED`: references outlive the process, and have the adapters' names in them.
+#[derive(Debug)]
+pub struct Branches<const NESTED: bool, const NAMED: bool> {
+    adapters: ObjectAdapter,
+    operations: Operations,
+    keys: Vec<Bytes>,
+    /// By the addresses of what is found.
+    numbers: HashMap<usize, u32>,
+}
+
+impl<const NESTED: bool, const NAMED: bool> Strategy for Branches<NESTED, NAMED> {
+    fn new(servants: usize, count: usize) -> Self {
+        let tree = if NESTED { Tree::Nested } else { Tree::Siblings };
+        let lifespan = match NAMED {
+            true => Lifespan::Persistent,
+            false => Lifespan::Transient,
+        };
+        let made = Hierarchy::new(servants, tree, lifespan);
+        let of_each = made.each.iter().zip(&made.keys).zip(0..);
+        let numbers = of_each.map(|((adapter, key), number)| {
+            let id = adapter.id_in(key).expect("a key of the adapter's");
+            let object = adapter.find(id.as_ref()).expect("it is active");
+            assert_eq!(object.type_id(), type_id(number));
+            (address(&object), number)
+        });
+        Self {
+            numbers: numbers.collect(),
+            operations: perfect(&operations(count)),
+            keys: made.keys,
+            adapters: made.adapters,
         }
     }
 

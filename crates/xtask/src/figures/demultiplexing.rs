@@ -23,7 +23,9 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
                that requests to zorb carry, and one look-up waits for the one before. *zorb's POA* is the look-up that zorb's \
                servers make, `ObjectAdapter::locate` and the table of a generated skeleton, which may change at any time while \
                others read; the tables of the other series never change. *Random*: any operation of any servant; *worst case*: \
-               the last operation of the last servant.",
+               the last operation of the last servant. Besides zorb's POA is asked where every servant has a POA of its own, and each \
+               POA is in the one before, or all of them are beside each other in the root: the keys of transient references have an \
+               index for their POA, those of persistent ones its name and the names of all that it is in.",
     placed: Placed::Alone,
     measure,
     charts,
@@ -49,6 +51,19 @@ const ACTIVE: &str = "active, perfect hash";
 const DELAYERED: &str = "active, de-layered";
 pub(crate) const POA: &str = "zorb's POA";
 const POA_IDS: &str = "zorb's POA, the application's ids";
+
+/// The same where every servant has a POA of its own, by how its references name it.
+const BRANCHES: [(&str, &str); 2] = [(TRANSIENT, ""), (PERSISTENT, "_names")];
+const TRANSIENT: &str = "transient references";
+const PERSISTENT: &str = "persistent references";
+
+/// Where those POAs are, as panels and the program call it, and how many of them there are.
+const TREES: [(&str, &[usize]); 2] = [
+    (NESTED, &[1, 3, 10, 30, 100]),
+    (SIBLINGS, &[1, 10, 100, 1_000]),
+];
+const NESTED: &str = "nested";
+const SIBLINGS: &str = "siblings";
 
 /// The paper's numbers of servants.
 const SERVANTS: [usize; 6] = [1, 100, 200, 300, 400, 500];
@@ -117,14 +132,7 @@ fn asked(session: &Session) -> Vec<Asked> {
 
 fn measure(session: &Session) -> Result<Vec<Point>, String> {
     let start = |(series, word): (&'static str, &'static str)| {
-        let pair = Pair {
-            name: series.to_owned(),
-            server: None,
-            client: vec![ours("papers-demultiplexing")],
-            unix: false,
-        };
-        let dialogue = Dialogue::start(&pair, Placement::Same, session.cpus)?;
-        Ok::<_, String>((series, word, dialogue))
+        Ok::<_, String>((series, word, program(session, series)?))
     };
     let mut programs = STRATEGIES
         .into_iter()
@@ -159,7 +167,68 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
     for (_, _, dialogue) in programs {
         dialogue.end()?;
     }
+    collected.other_rounds();
+    branches(session, &mut collected)?;
     Ok(collected.points())
+}
+
+/// The panel of so many POAs in a tree of that kind.
+fn branch(tree: &str, pattern: &str) -> String {
+    format!("POAs {tree}, {pattern}")
+}
+
+/// A POA for every servant.
+fn branches(session: &Session, collected: &mut Collected) -> Result<(), String> {
+    let start = |(series, ending): (&'static str, &'static str)| {
+        Ok::<_, String>((series, ending, program(session, series)?))
+    };
+    let mut programs = BRANCHES
+        .into_iter()
+        .map(start)
+        .collect::<Result<Vec<_>, _>>()?;
+    let of_tree = |(tree, counts): (&'static str, &'static [usize])| {
+        let ends = [counts.first(), counts.last()];
+        let counts = session.pick(
+            counts.to_vec(),
+            ends.into_iter().flatten().copied().collect(),
+        );
+        counts
+            .into_iter()
+            .flat_map(move |count| PATTERNS.map(|pattern| (tree, count, pattern)))
+    };
+    let asked: Vec<_> = TREES.into_iter().flat_map(of_tree).collect();
+    let milliseconds = session.pick(10, 2);
+    session.rounds(
+        &asked,
+        &mut programs,
+        |&(tree, count, pattern), (series, ending, dialogue)| {
+            let question = format!("{tree}{ending} {count} {OF_MANY} {pattern} {milliseconds}");
+            let answer = dialogue.ask(&question)?;
+            let place = Place {
+                panel: branch(tree, pattern),
+                series: (*series).to_owned(),
+                x: count as f64,
+                label: None,
+                unit: "ns",
+            };
+            collected.add(place, answer.p50_ns, Some(answer.p99_ns));
+            Ok(())
+        },
+    )?;
+    programs
+        .into_iter()
+        .try_for_each(|(_, _, dialogue)| dialogue.end())
+}
+
+/// The program that looks up.
+fn program(session: &Session, name: &str) -> Result<Dialogue, String> {
+    let pair = Pair {
+        name: name.to_owned(),
+        server: None,
+        client: vec![ours("papers-demultiplexing")],
+        unix: false,
+    };
+    Dialogue::start(&pair, Placement::Same, session.cpus)
 }
 
 fn charts(data: &Data) -> Vec<Chart> {
@@ -197,7 +266,26 @@ fn charts(data: &Data) -> Vec<Chart> {
         let panels = rows.into_iter().flatten().flatten();
         Chart::new(format!("demultiplexing-{of}"), title, panels.collect())
     };
-    vec![
+    let poas = |(tree, x, title): (&str, &str, &str)| {
+        let each = [("random", "any of them"), ("worst", "the last one")];
+        let x = x.to_owned();
+        let panel = move |(pattern, which): (&str, &str)| {
+            let title = format!("{title}: {which}");
+            Panel::lines(
+                data,
+                &branch(tree, pattern),
+                &title,
+                Axis::log(&x),
+                Axis::log("time of a look-up (ns)"),
+            )
+        };
+        each.into_iter().filter_map(panel).collect::<Vec<_>>()
+    };
+    let trees = [
+        (NESTED, "depth of POAs", "each POA in the one before"),
+        (SIBLINGS, "POAs", "all POAs in the root"),
+    ];
+    let mut all = vec![
         figure(
             "random",
             "Look-ups of servant and operation at random (Figure 31)",
@@ -218,7 +306,16 @@ fn charts(data: &Data) -> Vec<Chart> {
             "operations",
             "Look-ups among many operations, of 100 servants (beyond Figures 31 and 32)",
         ),
-    ]
+    ];
+    let poas = Chart::new(
+            "demultiplexing-poas",
+            "Look-ups of servants with a POA each, of 10 operations (dissertation, section 3.3)",
+            trees.into_iter().flat_map(poas).collect(),
+        )
+        .noting("a persistent reference has the names of its POA and of all that it is in, which are looked for as one");
+    // It was not always measured.
+    all.extend((!poas.panels.is_empty()).then_some(poas));
+    all
 }
 
 /// What takes so many times less is *much* less, in the words of the paper.
@@ -477,11 +574,42 @@ fn scaling(data: &Data) -> Vec<Finding> {
             grown("servants, worst", POA).map(|times| times.median),
             Aim::AtMost(1.25),
         ),
-        Finding::not_measured(
-            "Nor does it depend on how many POAs there are and how deep they are nested (dissertation, Table 3.1)",
-            "not measured: all servants are in one POA; the keys of transient references lead to their POA by one index, however deep it is",
-        ),
+        of_branches(data),
     ]
+}
+
+/// With ever more POAs.
+fn of_branches(data: &Data) -> Finding {
+    let patterns = ["worst", "random"];
+    let of = |tree: &str, series: &str| {
+        patterns.map(|pattern| grown(data, &branch(tree, pattern), series))
+    };
+    let [deep, many] = [NESTED, SIBLINGS].map(|tree| of(tree, TRANSIENT));
+    let [deep_names, many_names] = [NESTED, SIBLINGS].map(|tree| of(tree, PERSISTENT));
+    Finding::new(
+        "Nor does it depend on how many POAs there are and how deep they are nested (dissertation, Table 3.1)",
+        [
+            deep[0],
+            deep[1],
+            many[0],
+            many[1],
+            deep_names[0],
+            deep_names[1],
+            many_names[0],
+            many_names[1],
+        ],
+        |all| {
+            let [deep, any_deep, last, any, deep_names, any_names, last_name, any_name] =
+                all.map(Measured::factor);
+            let seen = format!(
+                "zorb's POA, from one POA to 100 that are nested, each with a servant: transient references {deep} for the innermost and {any_deep} for \
+                 any of them, persistent ones, whose keys have the names of all POAs around theirs, {deep_names} and {any_names}; to 1,000 beside each \
+                 other transient {last} for the last and {any} for any, persistent {last_name} and {any_name}"
+            );
+            (seen, Holds::all(all.map(Measured::is_no_more)))
+        },
+    )
+    .with_number("poa-growth-nested", deep[0].map(|times| times.median), Aim::AtMost(1.25))
 }
 
 #[cfg(test)]
@@ -525,6 +653,44 @@ mod tests {
         assert_eq!(both(27.4, 1.01), Holds::No);
         assert_eq!(both(14.0, 1.01), Holds::No);
         assert_eq!(both(21.0, 1.1), Holds::Untold);
+    }
+
+    #[test]
+    fn whether_the_depth_of_a_poa_matters_is_judged_by_its_references() {
+        let judged = |deep_name: f64| {
+            let mut points = Vec::new();
+            let panels =
+                [NESTED, SIBLINGS].map(|tree| PATTERNS.map(|pattern| branch(tree, pattern)));
+            for (panel, last) in panels
+                .iter()
+                .flatten()
+                .zip([100.0, 100.0, 1_000.0, 1_000.0])
+            {
+                let named = if panel.contains(NESTED) {
+                    deep_name
+                } else {
+                    60.0
+                };
+                points.push((panel.as_str(), TRANSIENT, 1.0, None, 30.0));
+                points.push((panel.as_str(), TRANSIENT, last, None, 31.0));
+                points.push((panel.as_str(), PERSISTENT, 1.0, None, 60.0));
+                points.push((panel.as_str(), PERSISTENT, last, None, named));
+            }
+            let data = data(&points);
+            let drawn = charts(&data);
+            assert_eq!(drawn.last().map(|chart| chart.panels.len()), Some(4));
+            of_branches(&data)
+        };
+        assert_eq!(judged(60.0).holds, Holds::Yes);
+        let named = judged(600.0);
+        assert_eq!(named.holds, Holds::InPart);
+        for words in [
+            "transient references ×1.03 for the innermost",
+            "around theirs, ×10.0 and ×10.0",
+        ] {
+            assert!(named.seen.contains(words), "{}", named.seen);
+        }
+        assert_eq!(of_branches(&data(&[])).holds, Holds::Unknown);
     }
 
     #[test]
