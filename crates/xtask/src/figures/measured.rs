@@ -211,6 +211,19 @@ impl Measured {
         self.map(|value| factor * value)
     }
 
+    /// What it is of the whole where it is such a part of something that is itself such a part of it; neither is below
+    /// nothing.
+    pub(crate) fn part_of(self, part: Self) -> Self {
+        let each = self.in_each(part, |of, part| of * part);
+        each.unwrap_or_else(|| {
+            Self::apart(
+                self.median * part.median,
+                self.least * part.least,
+                self.most * part.most,
+            )
+        })
+    }
+
     /// So many of the whole, less this.
     pub(crate) fn rest_of(self, whole: f64) -> Self {
         Self::exactly(whole).minus(self)
@@ -518,6 +531,7 @@ mod tests {
         assert_eq!(a.minus(b), of(5.0, 3.0, 8.0));
         assert_eq!(a.plus(b), of(15.0, 13.0, 18.0));
         assert_eq!(b.rest_of(100.0), of(95.0, 94.0, 96.0));
+        assert_eq!(a.part_of(b), of(50.0, 36.0, 72.0));
         assert_eq!(Measured::sum([a, b]), Some(of(15.0, 13.0, 18.0)));
         assert_eq!(Measured::largest([b, a]), Some(a));
         assert_eq!(Measured::smallest([b, a]), Some(b));

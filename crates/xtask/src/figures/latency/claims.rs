@@ -319,10 +319,6 @@ fn summary(data: &Data) -> Vec<Finding> {
             },
         ),
         Finding::not_measured(
-            "ORBs call too many functions of their own for each request (4.5)",
-            "not a matter of times from outside: see the white box and the profiles",
-        ),
-        Finding::not_measured(
             "The dynamic invocation interface is the slower the larger the request is (4.5)",
             "zorb has no dynamic invocation interface",
         ),

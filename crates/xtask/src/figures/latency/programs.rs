@@ -53,7 +53,8 @@ pub(crate) fn omni(session: &Session) -> Option<(&'static str, Pair)> {
     ))
 }
 
-fn raw() -> (&'static str, Pair) {
+/// Without an ORB.
+pub(crate) fn raw() -> (&'static str, Pair) {
     let server = words(ours("floor-server"), &[]);
     pair(RAW, server, words(ours("floor-client"), &["--dialogue"]))
 }

@@ -3,7 +3,7 @@
 use crate::figures::chart::{Axis, Chart, Kind, Panel};
 use crate::figures::data::{Data, Point};
 use crate::figures::profiles::part::{PARTS, Part};
-use crate::figures::profiles::{ENDS, ON_ONE_CPU, lookups};
+use crate::figures::profiles::{ENDS, ON_ONE_CPU, counts, lookups};
 use crate::measure::statistics::three_digits;
 
 pub(super) fn charts(data: &Data) -> Vec<Chart> {
@@ -205,6 +205,7 @@ pub(in crate::figures) fn tables(data: &Data) -> String {
             text += &format!("{}\n\n", lines.join("\n"));
         }
     }
+    text += &counts::table(data);
     text += &lookups::spread(data).unwrap_or_default();
     text
 }

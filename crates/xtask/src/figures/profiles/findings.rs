@@ -3,8 +3,8 @@
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds};
 use crate::figures::measured::{Measured, ratio};
-use crate::figures::profiles::lookups;
 use crate::figures::profiles::part::Part;
+use crate::figures::profiles::{copies, functions, lookups, one_way};
 
 /// Share of some parts at one end of a flood, in percent.
 fn share_of(data: &Data, end: &str, flood: &str, parts: &[Part]) -> Option<Measured> {
@@ -76,6 +76,9 @@ pub(super) fn findings(data: &Data) -> Vec<Finding> {
     all.extend(system_calls(data));
     all.extend(typed(data));
     all.extend(found(data));
+    all.extend(one_way::findings(data));
+    all.extend(copies::findings(data));
+    all.push(functions::finding(data));
     all
 }
 
@@ -329,12 +332,8 @@ fn found(data: &Data) -> [Finding; 3] {
     };
     let numbers = ["zorb, oneway", "omniORB, oneway"].map(|who| [of(0, who), of(1, who)]);
     let [[object, operation], [omni_object, omni_operation]] = numbers;
-    let found_in = |panel: &'static str, who: &str| {
-        let label = format!("{who}, oneway");
-        let [object, operation, _] =
-            lookups::PARTS.map(|part| data.measured_under(panel, part, &label));
-        Some(object?.plus(operation?))
-    };
+    let found_in =
+        |panel: &'static str, who: &str| lookups::finding(data, panel, &format!("{who}, oneway"));
     let in_trains = ["zorb", "omniORB"].map(|who| {
         let [turns, trains] = [lookups::PANEL, lookups::TRAINS].map(|panel| found_in(panel, who));
         ratio(turns, trains)

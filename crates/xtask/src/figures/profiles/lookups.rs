@@ -1,14 +1,15 @@
 //! What of a server's instructions finds the object and the operation of a call.
 
 use crate::figures::data::{Collected, Data};
+use crate::figures::measured::Measured;
 use crate::figures::profiles::place;
 use crate::figures::profiles::tool::{self, Share};
+use crate::figures::profiles::valgrind;
 use crate::figures::session::Session;
 use crate::measure::dialogue::{Dialogue, Pair};
 use crate::measure::place::Placement;
 use crate::measure::programs::{omniorb, ours};
 use crate::measure::statistics::three_digits;
-use crate::measure::tools;
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
@@ -21,20 +22,23 @@ const ROUNDS: usize = 3;
 
 /// Who serves.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Orb {
+pub(super) enum Orb {
     Zorb,
     Omni,
 }
 
 impl Orb {
-    const fn name(self) -> &'static str {
+    pub(super) const ALL: [Self; 2] = [Self::Zorb, Self::Omni];
+
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Zorb => "zorb",
             Self::Omni => "omniORB",
         }
     }
 
-    fn pair(self, front: &[String]) -> Pair {
+    /// The command lines; the server's and the client's have these words in front.
+    pub(super) fn pair(self, [before, ahead]: [&[String]; 2]) -> Pair {
         let (server, client) = match self {
             Self::Zorb => {
                 let ttcp = || ours("papers-ttcp");
@@ -44,11 +48,11 @@ impl Orb {
             Self::Omni => (vec![omniorb("ttcp_server")], vec![omniorb("ttcp_client")]),
         };
         let objects = ["--servants".to_owned(), OBJECTS.to_string()];
-        let server = front.iter().cloned().chain(server).chain(objects);
+        let server = before.iter().cloned().chain(server).chain(objects);
         Pair {
             name: format!("{}, look-ups", self.name()),
             server: Some(server.collect()),
-            client,
+            client: ahead.iter().cloned().chain(client).collect(),
             unix: false,
         }
     }
@@ -98,13 +102,11 @@ pub(super) const TRAINS: &str = "look-ups, trains";
 const ORDERS: [(&str, &str); 2] = [(PANEL, "robin"), (TRAINS, "train")];
 
 pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<(), String> {
-    if let Err(why) = tools::ready(&["valgrind"]) {
-        session.miss(format!("look-ups ({why})"));
+    if !valgrind::is_there(session, "look-ups") {
         return Ok(());
     }
-    session.use_tool("valgrind");
-    let ways: &[&str] = session.pick(&["oneway", "twoway"], &["twoway"]);
-    let orbs = [Orb::Zorb, Orb::Omni];
+    let ways: &[&str] = session.pick(&["oneway", "twoway"], &["oneway"]);
+    let orbs = Orb::ALL;
     let there = |orb: &Orb| *orb == Orb::Zorb || session.omniorb.is_ok();
     let each = ways
         .iter()
@@ -132,6 +134,12 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
     )
 }
 
+/// What finding both is, in percent, of what a panel has under a label.
+pub(super) fn finding(data: &Data, panel: &str, label: &str) -> Option<Measured> {
+    let [object, operation, _] = PARTS.map(|part| data.measured_under(panel, part, label));
+    Some(object?.plus(operation?))
+}
+
 /// How far the runs of look-ups are from each other, in a sentence; nothing of fewer than two.
 pub(super) fn spread(data: &Data) -> Option<String> {
     let rounds = data.of(PANEL).map(|point| point.rounds).min()?;
@@ -156,7 +164,7 @@ fn shares(session: &Session, orb: Orb, calls_of: &str) -> Result<Vec<Share>, Str
         "--instr-atstart=no".to_owned(),
         format!("--callgrind-out-file={}", file.display()),
     ];
-    let mut dialogue = Dialogue::start(&orb.pair(&front), Placement::Split, session.cpus)?;
+    let mut dialogue = Dialogue::start(&orb.pair([&front, &[]]), Placement::Split, session.cpus)?;
     dialogue.ask(&format!("{calls_of} {OBJECTS}"))?;
     let server = dialogue.server_id().ok_or("no server")?;
     instrument(server, "on")?;

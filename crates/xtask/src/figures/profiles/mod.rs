@@ -1,11 +1,16 @@
 //! Profiles: which functions and system calls the time of floods and of calls to many objects goes to.
 
 mod charts;
+mod copies;
+mod counts;
 mod findings;
+mod functions;
 mod lookups;
+mod one_way;
 mod part;
 mod ranked;
 mod tool;
+mod valgrind;
 
 pub(super) use charts::tables;
 
@@ -25,8 +30,8 @@ use tool::{Called, Profiler, Share};
 pub(crate) const EXPERIMENT: Experiment = Experiment {
     name: "profiles",
     sources: &[
-        (source::THROUGHPUT, "Figure 7"),
-        (source::LATENCY, "Tables 1 and 2"),
+        (source::THROUGHPUT, "Figure 7 and section 2.2.2"),
+        (source::LATENCY, "Tables 1 and 2 and section 4.5"),
     ],
     question: "Which functions and which system calls does the time of transmitter and receiver go to, when buffers of 64 K and \
         128 K are flooded over TCP with socket queues of 64 K, each program on a CPU of its own, and with 128 K both on one? And what of a server's work \
@@ -35,6 +40,10 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
         strace, which makes them slower: a count is exact, but how many there are depends on when octets come, so that they are \
         medians of three runs at most. The six most frequent ones are in the tables; *others* are all rarer ones: where \
         they have much of the time it is `futex` or `epoll_wait`, in which threads sleep that have nothing to do. Look-ups are instructions outside the kernel, counted by callgrind, in three runs at most. \
+        What one-way calls to the 500 objects take at both ends is of perf's samples by the system call that they are in. How much is allocated and copied \
+        outside the kernel for a buffer of a flood, and how many functions a two-way call calls, is counted by dhat and callgrind in \
+        three runs at most, as what a run of many more takes more than one of few, with both programs slowed by it: how much a read \
+        brings, and what of it is copied, may differ from life. \
         Behind a median its quartiles over the runs stand in brackets, where they are others.",
     placed: Placed::Split,
     measure,
@@ -135,6 +144,10 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
             for (at, (subject, runs)) in subjects.iter().zip(sampled).enumerate() {
                 keep_functions(&mut collected, (at, &subject.name()), &runs);
             }
+            if one_way::is_there(session, profiler) {
+                collected.other_rounds();
+                one_way::measure(session, &mut collected)?;
+            }
         }
         Err(why) => session.miss(format!("functions ({why})")),
     }
@@ -154,6 +167,10 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
     }
     collected.other_rounds();
     lookups::measure(session, &mut collected)?;
+    collected.other_rounds();
+    copies::measure(session, &mut collected)?;
+    collected.other_rounds();
+    functions::measure(session, &mut collected)?;
     Ok(collected.points())
 }
 

@@ -122,6 +122,26 @@ impl Profiler {
     }
 }
 
+/// The words in front of a program whose stacks are sampled by perf.
+pub(super) fn stack_words(to: &Path) -> Vec<String> {
+    let mut words = Profiler::Perf.words(to);
+    // Before what ends the options.
+    words.insert(words.len() - 1, "-g".to_owned());
+    words
+}
+
+/// The stacks that perf sampled, a line a frame, the innermost first, and empty lines between them.
+///
+/// # Errors
+/// Its output cannot be read.
+pub(super) fn stacks(file: &Path) -> Result<String, String> {
+    said(
+        Command::new("perf")
+            .args(["script", "-F", "ip,sym,dso", "-i"])
+            .arg(file),
+    )
+}
+
 /// What callgrind counted, in any order.
 ///
 /// # Errors

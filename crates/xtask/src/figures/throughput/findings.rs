@@ -427,14 +427,6 @@ fn by_type(seen: &Seen<'_>) -> Vec<Finding> {
                 )
             },
         ),
-        Finding::not_measured(
-            "Skeletons allocate and free copies around each upcall, which a receiver does not need that uses them at once (Section 2.2.2)",
-            "not measured here: `cargo xtask claims speed` counts allocations",
-        ),
-        Finding::not_measured(
-            "On the way data are copied several times, by one ORB three times as often as by the other (Section 2.2.2, Figure 7)",
-            "not measured: nobody counts copies here; what time they take is in the profiles",
-        ),
     ]
 }
 

@@ -4,9 +4,7 @@ use crate::claims::Aim;
 use crate::figures::data::Data;
 use crate::figures::finding::{Finding, Holds};
 use crate::figures::measured::{EQUAL, Measured};
-use crate::figures::white_box::steps::{
-    CLIENT, FOUND_TOGETHER, LAYERS, NOT_OURS, SERVER, SUM, number,
-};
+use crate::figures::white_box::steps::{CLIENT, LAYERS, NOT_OURS, SERVER, SUM, number};
 
 fn us(value: Measured) -> String {
     match value.median.abs() < 1.0 {
@@ -237,12 +235,11 @@ fn layers(seen: &Seen<'_>) -> [Finding; 2] {
 }
 
 /// Tables 1 and 2 of both papers.
-fn ends(seen: &Seen<'_>) -> [Finding; 5] {
+fn ends(seen: &Seen<'_>) -> [Finding; 3] {
     let client = seen.steps("client", &CLIENT, "wait");
     let server = seen.steps("server", &SERVER, "no such");
     let demux = |series: &str| seen.at("server", "TCP", series, "none");
     let write = |end: &str, series: &str| seen.at(end, "TCP", series, "none");
-    let found = seen.at("server itself", "TCP", FOUND_TOGETHER, "none");
     [
         Finding::new(
             "Of the client's own steps, receiving through the transport takes longest (Table 1; the paper counts the wait there)",
@@ -276,40 +273,6 @@ fn ends(seen: &Seen<'_>) -> [Finding; 5] {
                 );
                 // Two of ours are that step.
                 (seen, is_longest(&server, "S10 the system call"))
-            },
-        ),
-        Finding::new(
-            "A client of one-way calls without parameters spends 74 to 99 % of its time writing (latency paper, section 4.3.3, Tables 1 and 2)",
-            [
-                write("client", "C5 the system call that writes"),
-                sum(&client),
-            ],
-            |[write, all]| {
-                let share = write.over(all);
-                let seen = format!(
-                    "of a two-way call {} of {} without its wait, {}",
-                    us(write),
-                    us(all),
-                    share.share()
-                );
-                (seen, share.about(0.74, 0.99))
-            },
-        ),
-        Finding::new(
-            "A server of one-way calls spends 10 to 21 % of its time writing, 3 to 5 % reading, up to 7 % in `select` and 22 to 38 % finding object and operation (latency paper, section 4.3.3, Tables 1 and 2)",
-            [
-                write("server", "S10 the system call that writes"),
-                found,
-                sum(&server),
-            ],
-            |[write, found, all]| {
-                let seen = format!(
-                    "not measured: a server of two-way calls writes replies. Of {}, which the read that brings the request is not in: writing {}, finding {}",
-                    us(all),
-                    write.over(all).share(),
-                    found.over(all).share()
-                );
-                (seen, Holds::Unknown)
             },
         ),
         Finding::new(
