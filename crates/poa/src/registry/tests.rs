@@ -1,0 +1,399 @@
+use super::*;
+use crate::incoming::Incoming;
+use crate::object::Forward;
+use crate::policy::IdAssignment;
+use crate::request::Outcome;
+use crate::skeleton::{Skeleton, Upcall};
+use crate::table::TableFull;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use zorb_giop::{Ior, SystemExceptionKind, minor};
+
+struct Nobody;
+
+impl Skeleton for Nobody {
+    fn repository_id(&self) -> &'static str {
+        "IDL:Nobody:1.0"
+    }
+    fn is_a(&self, id: &str) -> bool {
+        id == self.repository_id()
+    }
+    fn start(&self, _: Incoming<'_>) -> Upcall {
+        Upcall::ready(Outcome::Silent)
+    }
+}
+
+const USER: Policies = Policies {
+    lifespan: Lifespan::Transient,
+    id_assignment: IdAssignment::User,
+};
+const KEPT: Policies = Policies {
+    lifespan: Lifespan::Persistent,
+    id_assignment: IdAssignment::System,
+};
+
+fn server() -> ObjectAdapter {
+    ObjectAdapter::new(InstanceId::random(), "")
+}
+
+fn nobody() -> Arc<dyn Skeleton> {
+    Arc::new(Nobody)
+}
+
+fn deactivate(adapter: &Adapter, key: &[u8]) -> Result<(), AdapterError> {
+    adapter.deactivate(adapter.id_in(key)?.as_ref())
+}
+
+#[test]
+fn a_key_leads_to_its_object_until_that_is_deactivated() {
+    let server = server();
+    let root = server.root();
+    let key = root.activate(nobody()).unwrap();
+    assert_eq!(server.locate(&key).unwrap().type_id(), "IDL:Nobody:1.0");
+    deactivate(root, &key).unwrap();
+    assert_eq!(deactivate(root, &key), Err(AdapterError::ObjectNotActive));
+    assert_eq!(server.locate(&key).unwrap_err(), Missing::Object);
+    let again = root.activate(nobody()).unwrap();
+    assert_ne!(key, again);
+    assert_eq!(server.locate(&key).unwrap_err(), Missing::Object);
+}
+
+#[test]
+fn a_transient_reference_of_an_earlier_life_finds_nobody() {
+    let (earlier, later) = (server(), server());
+    let key = earlier.root().activate(nobody()).unwrap();
+    later.root().activate(nobody()).unwrap();
+    assert_eq!(later.locate(&key).unwrap_err(), Missing::Adapter);
+    let child = |server: &ObjectAdapter| {
+        let child = server.create(server.root(), "child", USER, None).unwrap();
+        child.activate_with_id(b"id", nobody()).unwrap()
+    };
+    let (key, other) = (child(&earlier), child(&later));
+    assert_eq!(later.locate(&key).unwrap_err(), Missing::Adapter);
+    assert!(later.locate(&other).is_ok());
+    for foreign in [&b""[..], b"Bank", &[0; 28]] {
+        assert_eq!(later.locate(foreign).unwrap_err(), Missing::Adapter);
+    }
+}
+
+#[test]
+fn a_persistent_reference_works_again_in_a_later_life_octet_by_octet() {
+    let live = |server_id, path: &[&str]| {
+        let server = ObjectAdapter::new(InstanceId::random(), server_id);
+        let mut adapter = Arc::clone(server.root());
+        for name in path {
+            adapter = server
+                .create(&adapter, name, Policies::PERSISTENT, None)
+                .unwrap();
+        }
+        let key = adapter.activate_with_id(b"\0/4711", nobody()).unwrap();
+        (server, adapter, key)
+    };
+    let (_, _, key) = live("bank", &["accounts", "savings"]);
+    let (server, adapter, again) = live("bank", &["accounts", "savings"]);
+    assert_eq!(key, again);
+    assert_eq!(server.whose(&key), Whose::AnyServers);
+    assert!(server.locate(&key).is_ok());
+    for (server_id, path) in [
+        ("", &["accounts", "savings"][..]),
+        ("bank", &["accounts"]),
+        ("bank", &["accounts/savings"]),
+        ("bankaccounts", &["savings"]),
+    ] {
+        let (other, _, _) = live(server_id, path);
+        assert_eq!(other.locate(&key).unwrap_err(), Missing::Adapter);
+        let is_other = server_id != "bank";
+        assert_eq!(other.whose(&key) == Whose::Others, is_other);
+    }
+    adapter.deactivate(b"\0/4711").unwrap();
+    assert_eq!(server.locate(&key).unwrap_err(), Missing::Object);
+    adapter.activate_with_id(b"\0/4711", nobody()).unwrap();
+    assert!(server.locate(&key).is_ok());
+    server.destroy(&adapter);
+    assert_eq!(server.locate(&key).unwrap_err(), Missing::Adapter);
+    assert_eq!(
+        (
+            Missing::Adapter.raise().kind,
+            Missing::Adapter.raise().minor
+        ),
+        (SystemExceptionKind::ObjectNotExist, minor::NO_ADAPTER)
+    );
+}
+
+#[test]
+fn ids_that_a_persistent_adapter_assigns_are_never_assigned_again() {
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        let server = server();
+        let adapter = server.create(server.root(), "kept", KEPT, None).unwrap();
+        for _ in 0..3 {
+            let key = adapter.activate(nobody()).unwrap();
+            let id = adapter.id_in(&key).unwrap();
+            assert!(!seen.contains(&id), "{id}");
+            seen.push(id);
+        }
+        // In the next life it is activated under the id of the first.
+        let first = seen[0].as_ref();
+        let _ = adapter.activate_with_id(first, nobody());
+        assert!(adapter.find(first).is_some());
+        assert!(matches!(
+            adapter.activate_with_id(b"mine", nobody()),
+            Err(AdapterError::UnknownId(_))
+        ));
+    }
+}
+
+#[test]
+fn whose_ids_they_are_decides_what_an_adapter_can_do() {
+    let server = server();
+    let user = server.create(server.root(), "user", USER, None).unwrap();
+    assert!(matches!(
+        user.activate(nobody()),
+        Err(AdapterError::WrongPolicy(_))
+    ));
+    assert!(matches!(user.reserve(), Err(AdapterError::WrongPolicy(_))));
+    user.activate_with_id(b"", nobody()).unwrap();
+    assert!(matches!(
+        user.activate_with_id(b"", nobody()),
+        Err(AdapterError::ObjectAlreadyActive(_))
+    ));
+    let root = server.root();
+    assert!(matches!(
+        root.activate_with_id(b"mine", nobody()),
+        Err(AdapterError::UnknownId(_))
+    ));
+    assert!(matches!(
+        root.key_of(&[0; 8]),
+        Err(AdapterError::UnknownId(_))
+    ));
+    let key = root.reserve().unwrap();
+    assert_eq!(server.locate(&key).unwrap_err(), Missing::Object);
+    let id = root.id_in(&key).unwrap();
+    assert_eq!(root.key_of(id.as_ref()), Ok(key.clone()));
+    assert_eq!(
+        root.activate_with_id(id.as_ref(), nobody()),
+        Ok(key.clone())
+    );
+    assert!(matches!(
+        root.activate_with_id(id.as_ref(), nobody()),
+        Err(AdapterError::ObjectAlreadyActive(_))
+    ));
+    assert!(server.locate(&key).is_ok());
+    assert_eq!(user.id_in(&key), Err(AdapterError::WrongAdapter));
+}
+
+#[test]
+fn a_plain_key_is_the_id_and_never_one_of_ours() {
+    let server = server();
+    let plain = server.plain();
+    assert_eq!(
+        plain.activate_with_id(b"Bank", nobody()).unwrap(),
+        Bytes::from_static(b"Bank")
+    );
+    assert!(server.locate(b"Bank").is_ok());
+    assert_eq!(server.locate(b"Bang").unwrap_err(), Missing::Adapter);
+    let ours = server.root().activate(nobody()).unwrap();
+    assert!(matches!(
+        plain.activate_with_id(&ours, nobody()),
+        Err(AdapterError::ReservedKey(_))
+    ));
+    server.destroy(plain);
+    assert!(server.locate(b"Bank").is_ok());
+}
+
+#[test]
+fn a_child_made_again_does_not_inherit_the_transient_references_of_the_first() {
+    let server = server();
+    let root = server.root();
+    let create = |policies| server.create(root, "bank", policies, None);
+    let child = create(Policies::default()).unwrap();
+    assert_eq!(
+        create(Policies::PERSISTENT).unwrap_err(),
+        AdapterError::AlreadyExists("bank".to_owned())
+    );
+    let key = child.activate(nobody()).unwrap();
+    assert!(server.locate(&key).is_ok());
+    assert_eq!(deactivate(root, &key), Err(AdapterError::WrongAdapter));
+    server.destroy(&child);
+    assert!(server.find(root, "bank").is_none());
+    assert_eq!(child.activate(nobody()), Err(AdapterError::Destroyed));
+    let again = create(Policies::default()).unwrap();
+    again.activate(nobody()).unwrap();
+    assert_eq!(server.locate(&key).unwrap_err(), Missing::Adapter);
+    // A handle of the first does nothing to the second.
+    server.destroy(&child);
+    assert!(server.find(root, "bank").is_some());
+}
+
+#[test]
+fn nothing_is_made_below_a_destroyed_adapter() {
+    let server = server();
+    let root = server.root();
+    let policies = Policies::default();
+    let parent = server.create(root, "parent", policies, None).unwrap();
+    let child = server.create(&parent, "child", policies, None).unwrap();
+    server.destroy(&parent);
+    for gone in [&parent, &child] {
+        assert_eq!(
+            server.create(gone, "late", policies, None).unwrap_err(),
+            AdapterError::Destroyed
+        );
+    }
+    // Nor below its namesake by way of the old handle.
+    let again = server.create(root, "parent", policies, None).unwrap();
+    assert!(server.create(&parent, "late", policies, None).is_err());
+    assert!(server.find(&again, "late").is_none());
+    server.clear();
+    assert!(server.create(root, "late", policies, None).is_err());
+}
+
+#[test]
+fn an_object_moves_away_and_its_key_stays() {
+    let server = server();
+    let forward = || Forward {
+        type_id: "IDL:There:1.0".to_owned(),
+        permanent: false,
+        target: Arc::new(|| Ok(Ior::NIL)),
+    };
+    let root = server.root();
+    let key = root.activate(nobody()).unwrap();
+    assert!(server.locate(&key).unwrap().forward().is_none());
+    let id = root.id_in(&key).unwrap();
+    root.forward_with_id(id.as_ref(), forward()).unwrap();
+    assert_eq!(server.locate(&key).unwrap().type_id(), "IDL:There:1.0");
+    deactivate(root, &key).unwrap();
+    assert!(matches!(
+        root.forward_with_id(id.as_ref(), forward()),
+        Err(AdapterError::UnknownId(_))
+    ));
+    let key = root.forward(forward()).unwrap();
+    assert!(server.locate(&key).unwrap().forward().is_some());
+    // Whose ids the user assigns need never have been active.
+    server.plain().forward_with_id(b"Bank", forward()).unwrap();
+    assert!(server.locate(b"Bank").unwrap().forward().is_some());
+}
+
+#[test]
+fn a_servant_that_goes_may_come_back_to_the_adapter() {
+    struct Leaving(Arc<ObjectAdapter>);
+    impl Drop for Leaving {
+        fn drop(&mut self) {
+            let server = &self.0;
+            let _ = server.root().activate(nobody());
+            let _ = server.plain().activate_with_id(b"last words", nobody());
+            let _ = server.create(server.root(), "heirs", USER, None);
+        }
+    }
+    impl Skeleton for Leaving {
+        fn repository_id(&self) -> &'static str {
+            "IDL:Leaving:1.0"
+        }
+        fn is_a(&self, _: &str) -> bool {
+            false
+        }
+        fn start(&self, _: Incoming<'_>) -> Upcall {
+            Upcall::ready(Outcome::Silent)
+        }
+    }
+    let server = Arc::new(server());
+    let leaving = || Arc::new(Leaving(Arc::clone(&server)));
+    let key = server.root().activate(leaving()).unwrap();
+    deactivate(server.root(), &key).unwrap();
+    let child = server
+        .create(server.root(), "child", Policies::PERSISTENT, None)
+        .unwrap();
+    child.activate_with_id(b"1", leaving()).unwrap();
+    server.destroy(&child);
+    server.root().activate(leaving()).unwrap();
+    server.clear();
+}
+
+#[test]
+fn what_can_go_wrong_is_said_in_words() {
+    let full = TableFull { limit: 7 };
+    let said: Vec<String> = [
+        AdapterError::ObjectAlreadyActive("a\0b".into()),
+        AdapterError::UnknownId("x".into()),
+        AdapterError::Full(full),
+    ]
+    .iter()
+    .map(ToString::to_string)
+    .collect();
+    assert_eq!(
+        said,
+        [
+            "an object with the id \"a\\x00b\" is active already",
+            "the adapter assigns its ids itself and did not assign \"x\"",
+            "the table holds its limit of 7 entries",
+        ]
+    );
+}
+
+fn names() -> impl Strategy<Value = Vec<String>> {
+    vec("[ab/\0]{0,2}", 1..4)
+}
+
+proptest! {
+    #[test]
+    fn every_object_has_a_key_of_its_own_whatever_adapters_and_ids_are_called(
+        places in vec((names(), 0..4u8, vec(0..4u8, 0..3)), 1..20),
+    ) {
+        let server = server();
+        let mut keys = BTreeMap::new();
+        for (at, (names, policies, id)) in places.into_iter().enumerate() {
+            let policies = [Policies::PERSISTENT, USER, KEPT, Policies::default()]
+                [usize::from(policies)];
+            let mut adapter = Arc::clone(server.root());
+            for name in &names {
+                adapter = match server.find(&adapter, name) {
+                    Some(found) => found,
+                    None => server.create(&adapter, name, policies, None).unwrap(),
+                };
+            }
+            let activated = match adapter.policies().id_assignment {
+                IdAssignment::User => adapter.activate_with_id(&id, nobody()),
+                IdAssignment::System => adapter.activate(nobody()),
+            };
+            match activated {
+                Ok(key) => {
+                    prop_assert!(adapter.id_in(&key).is_ok());
+                    let object = server.locate(&key).unwrap();
+                    prop_assert_eq!(keys.insert(key, (at, object)).map(|(at, _)| at), None);
+                }
+                Err(AdapterError::ObjectAlreadyActive(_)) => {
+                    prop_assert!(keys.contains_key(&adapter.key_of(&id).unwrap()));
+                }
+                Err(error) => prop_assert!(false, "{}", error),
+            }
+        }
+        for (key, (_, object)) in &keys {
+            prop_assert!(Arc::ptr_eq(&server.locate(key).unwrap(), object));
+        }
+    }
+
+    #[test]
+    fn hostile_keys_find_nobody_else(
+        cut in 0..60usize, at in 0..60usize, octet: u8, longer in vec(any::<u8>(), 0..4),
+    ) {
+        let server = server();
+        let persistent = server
+            .create(server.root(), "a", Policies::PERSISTENT, None).unwrap();
+        let user = server.create(server.root(), "b", USER, None).unwrap();
+        let keys = [
+            server.root().activate(nobody()).unwrap(),
+            persistent.activate_with_id(b"id", nobody()).unwrap(),
+            user.activate_with_id(b"id", nobody()).unwrap(),
+        ];
+        for key in &keys {
+            let mut forged = key.to_vec();
+            forged.truncate(cut);
+            if let Some(one) = forged.get_mut(at) {
+                *one = octet;
+            }
+            forged.extend_from_slice(&longer);
+            let is_whole = keys.iter().any(|key| key[..] == forged[..]);
+            prop_assert_eq!(server.locate(&forged).is_ok(), is_whole);
+        }
+    }
+}
