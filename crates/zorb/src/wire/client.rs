@@ -16,22 +16,21 @@ mod reading;
 pub(crate) use calls::{Called, Calling, refused_by_omniorb};
 
 use super::cache::Connecting;
+use super::ear::{Ear, Mine, State};
 use super::link::{End, Handled, Link, Reading};
-use super::outbound::Bell;
 use super::profile::OmniOrb;
 use super::right::Right;
 use super::waiting::{Busy, Waiting};
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use core::task::Waker;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Wake;
+use std::sync::{Arc, MutexGuard};
 use zorb_cdr::{EncodeError, Encoder, NativeEndian, WireFormat};
 use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
     CompletionStatus, Fault, LocateReply, Message, MessageKind, ProtocolError, Reader, ReplyHeader,
-    ReplyStatus, RequestId, RequestTable, ResponseFlags, ServiceContext, SystemException, Version,
+    ReplyStatus, RequestId, ResponseFlags, ServiceContext, SystemException, Version,
 };
 use zorb_transport::{Connection, Endpoint};
 
@@ -85,132 +84,10 @@ pub(crate) struct Answered {
     pub(crate) request_octets: usize,
 }
 
-#[derive(Default)]
-struct Waiter {
-    waker: Option<Waker>,
-    /// Whether it is a thread that blocks, and reads as soon as it is woken.
-    blocks: bool,
-    reply: Option<Arrived>,
-}
-
 /// A reply, and what its header says of it: its status, and where its body begins; nothing of a LocateReply.
 pub(crate) struct Arrived {
     pub(crate) message: Message,
     pub(crate) head: Option<(ReplyStatus, usize)>,
-}
-
-/// What whoever reads waits for itself.
-struct Mine {
-    id: RequestId,
-    policy: WaitPolicy,
-    /// The reply, which never goes through the table then.
-    got: Option<Arrived>,
-    /// Whether the table knows that it is here.
-    completed: bool,
-}
-
-/// The only call that there is, begun while the reactor listened: nobody but that has to find it.
-struct Sole {
-    id: RequestId,
-    /// Nobody any more when it has been woken.
-    waker: Option<Waker>,
-}
-
-struct State {
-    table: RequestTable<Waiter>,
-    /// A call that is not in the table, which is empty then: whoever looks there has it [entered](Self::settle) first.
-    sole: Option<Sole>,
-    /// The id of the next such call, if there is none now and its id is known.
-    next_sole: Option<RequestId>,
-    /// One-way requests that are being made and sent.
-    one_ways: usize,
-    /// Replies in the table: so many who wait are about to run.
-    untaken: usize,
-    /// Set by [`ClientConnection::set_end`] only.
-    end: Option<End>,
-    /// Whether the reactor will wake somebody when something comes: who has written its waker down may sleep then.
-    /// True from before the reactor is asked until it has said something; who asks it and finds that something has come
-    /// goes on reading until nothing has, or leaves that to the driver.
-    armed: bool,
-    /// Whom to wake then, if not the driver: a caller that was alone when it went to sleep. It may be one that is not
-    /// polled any more, so whoever comes later takes the place away from it.
-    leader: Option<RequestId>,
-}
-
-/// What the reactor wakes when something comes: whoever waits alone, else the driver. It stays with the reactor from
-/// one call to the next, so that a caller that finds it there has nothing to ask of it.
-struct Ear {
-    state: Mutex<State>,
-    /// Whether a caller has been woken and has not run yet: something has come for it, as a rule its reply. Only a hint.
-    told: AtomicBool,
-    /// How often the reactor has told of something. Counted under the lock of the state.
-    news: AtomicU32,
-    driver: Arc<Bell>,
-}
-
-impl State {
-    /// Has the call that is in no table be found there as any other.
-    #[cold]
-    fn settle(&mut self) {
-        let Some(Sole { id, waker }) = self.sole.take() else {
-            return;
-        };
-        if waker.is_some() {
-            self.leader = Some(id);
-        }
-        let waiter = Waiter {
-            waker,
-            ..Waiter::default()
-        };
-        debug_assert!(self.table.is_empty(), "it is alone");
-        self.table.enter(id, waiter);
-    }
-}
-
-impl Ear {
-    #[inline]
-    fn state(&self) -> MutexGuard<'_, State> {
-        let mut state = self.bare_state();
-        if state.sole.is_some() {
-            state.settle();
-        }
-        state
-    }
-
-    /// For who knows that a call may be in no table.
-    #[inline]
-    fn bare_state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Wake for Ear {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        let mut guard = self.bare_state();
-        let state = &mut *guard;
-        let news = self.news.load(Ordering::Relaxed);
-        self.news.store(news.wrapping_add(1), Ordering::Relaxed);
-        state.armed = false;
-        let leader = match &mut state.sole {
-            Some(sole) => sole.waker.take(),
-            None => {
-                let leader = state.leader.take();
-                leader.and_then(|id| state.table.get_mut(id)?.waker.take())
-            }
-        };
-        drop(guard);
-        match leader {
-            Some(waker) => {
-                self.told.store(true, Ordering::Relaxed);
-                waker.wake();
-            }
-            None => self.driver.ring(),
-        }
-    }
 }
 
 pub(crate) struct ClientConnection {
@@ -252,21 +129,7 @@ impl ClientConnection {
     ) -> Self {
         let link = Link::new(stream, endpoint, how.max_fragment, how.trace_payload);
         let driver = Arc::clone(&link.outbound.driver);
-        let ear = Arc::new(Ear {
-            state: Mutex::new(State {
-                table: RequestTable::new(true, MAX_IN_FLIGHT),
-                sole: None,
-                next_sole: None,
-                one_ways: 0,
-                untaken: 0,
-                end: None,
-                armed: false,
-                leader: None,
-            }),
-            told: AtomicBool::new(false),
-            news: AtomicU32::new(0),
-            driver: Arc::clone(&driver),
-        });
+        let ear = Arc::new(Ear::new(MAX_IN_FLIGHT, Arc::clone(&driver)));
         let reading = Reading {
             reader: Reader::new(how.limits).skip_too_large(),
             waiting: Waiting::new(how.wait_limit),
@@ -391,22 +254,7 @@ impl ClientConnection {
             mine.got.get_or_insert(arrived);
             return Ok(());
         }
-        let mut guard = self.state();
-        let state = &mut *guard;
-        let Some(waiter) = state.table.get_mut(id) else {
-            // A late reply to a call that was given up, or one to nobody: no harm either way.
-            state.table.finish(id);
-            return Ok(());
-        };
-        if waiter.reply.is_none() {
-            waiter.reply = Some(arrived);
-            state.untaken += 1;
-        }
-        let waker = waiter.waker.take();
-        drop(guard);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        self.ear.deliver(id, arrived);
         Ok(())
     }
 }

@@ -11,6 +11,7 @@
 mod acceptor;
 mod cache;
 mod client;
+mod ear;
 mod link;
 #[cfg(test)]
 mod mock;

@@ -1,8 +1,6 @@
 //! The calls on a connection.
 
-use super::{
-    Answered, Arrived, CallError, ClientConnection, EncodeArguments, How, Sole, State, Waiter,
-};
+use super::{Answered, Arrived, CallError, ClientConnection, EncodeArguments, How, State};
 use crate::blocking;
 use crate::wire::link::End;
 use crate::wire::outbound::{Flush, Ticket};
@@ -13,7 +11,6 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::task::{Context, Poll, Waker};
 use std::borrow::Cow;
 use std::io;
-use std::sync::MutexGuard;
 use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, NativeEndian, WireFormat};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
@@ -190,15 +187,8 @@ impl ClientConnection {
         let mut state = self.ear.bare_state();
         self.check(&state)?;
         let waker = waker.filter(|_| state.armed && wait == WaitPolicy::Park);
-        let id = match waker {
-            Some(waker) if let Some(id) = self.take_sole(&mut state) => {
-                debug_assert!(state.sole.is_none(), "there is one id for such calls");
-                let waker = Some(waker.clone());
-                state.sole = Some(Sole { id, waker });
-                id
-            }
-            waker => self.begin_with_others(state, waker)?,
-        };
+        let id = (state.begin(waker, || self.link.outbound.is_blocked())).map_err(full)?;
+        drop(state);
         Ok(Call {
             connection: self,
             id,
@@ -208,42 +198,6 @@ impl ClientConnection {
             heard: waker.is_some(),
             done: false,
         })
-    }
-
-    /// The id of a call that need be in no table, if it is alone.
-    #[inline(always)]
-    fn take_sole(&self, state: &mut State) -> Option<RequestId> {
-        match state.table.is_empty() && !self.link.outbound.is_blocked() {
-            // There is none while another one has it.
-            true => state.next_sole.take(),
-            false => None,
-        }
-    }
-
-    /// As [`begin`](Self::begin), in the table.
-    #[inline(never)]
-    fn begin_with_others(
-        &self,
-        mut state: MutexGuard<'_, State>,
-        waker: Option<&Waker>,
-    ) -> Result<RequestId, CallError> {
-        if state.sole.is_some() {
-            state.settle();
-        }
-        let waiter = Waiter {
-            waker: waker.cloned(),
-            ..Waiter::default()
-        };
-        let id = state.table.insert(waiter).map_err(full)?;
-        if waker.is_some() {
-            // As when it has been sent: what comes before is news, too.
-            let alone = state.table.len() == 1;
-            state.leader = (alone && !self.link.outbound.is_blocked()).then_some(id);
-            if alone && state.next_sole.is_none() {
-                state.next_sole = state.table.reserve().ok();
-            }
-        }
-        Ok(id)
     }
 
     #[inline(always)]
@@ -601,14 +555,6 @@ impl Drop for Call<'_> {
         if !self.done {
             self.give_up();
         }
-    }
-}
-
-impl State {
-    /// Takes out of the table what no reply is wanted to, though a peer may have sent one.
-    pub(super) fn forget(&mut self, id: RequestId) {
-        let waiter = self.table.complete(id);
-        self.untaken -= usize::from(waiter.is_some_and(|waiter| waiter.reply.is_some()));
     }
 }
 

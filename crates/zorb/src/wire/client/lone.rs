@@ -11,7 +11,8 @@
 //! of a reactor that listens, since that looks away, which who has the right has seen to.
 
 use super::calls::{Call, Called};
-use super::{Answered, ClientConnection, EncodeArguments, How, State, Waiter};
+use super::{Answered, ClientConnection, EncodeArguments, How};
+use crate::wire::ear::Waiter;
 use crate::wire::link::{Blocked, End, Reading};
 use crate::wire::outbound::Ticket;
 use crate::wire::right::Held;
@@ -392,34 +393,13 @@ impl ClientConnection {
         Ok(Heard::Reply)
     }
 
-    /// What is left to do behind a reply that its caller has. `since`: what [news](super::Ear::news) there had been before
+    /// What is left to do behind a reply that its caller has. `since`: what [news](crate::wire::ear::Ear::news) there had been before
     /// the reactor was asked, if it listens already.
     #[inline(always)]
     fn heard_alone(&self, reading: &mut Reading, since: Option<u32>, id: RequestId) {
-        if !self.is_heard_behind(since, id) {
+        if !self.ear.is_heard_behind(since, id) {
             self.listen_behind(reading);
         }
-    }
-
-    /// Whether nothing is to be done so that the reactor listens behind such a reply.
-    #[inline(never)]
-    fn is_heard_behind(&self, since: Option<u32>, id: RequestId) -> bool {
-        let mut state = self.ear.bare_state();
-        match &state.sole {
-            Some(sole) if sole.id == id => {
-                state.sole = None;
-                state.next_sole = Some(id.next());
-            }
-            _ => state.finish_among_others(id),
-        }
-        if state.end.is_some() {
-            return true;
-        }
-        // As `State::arm`, of nobody who waits.
-        state.armed = true;
-        state.leader = None;
-        // Under the lock: what it tells of from now on, it tells who finds that it is said to listen.
-        since.is_some_and(|since| since == self.ear.news.load(Ordering::Relaxed))
     }
 
     /// Has the reactor listen behind such a reply, which has been said.
@@ -430,21 +410,6 @@ impl ClientConnection {
             Ok(Poll::Pending) => {}
             // An end that shows itself now is nothing to who has its reply.
             Err(end) => self.over(end),
-        }
-    }
-}
-
-impl State {
-    /// Takes out of the table whose caller has its reply.
-    #[cold]
-    fn finish_among_others(&mut self, id: RequestId) {
-        if self.sole.is_some() {
-            self.settle();
-        }
-        match self.untaken {
-            0 => drop(self.table.finish(id)),
-            // It may have come twice, and have been put there by another who read before.
-            _ => self.forget(id),
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use super::calls::Call;
 use super::lone::Heard;
-use super::{Arrived, CallError, ClientConnection, Mine, State, Waiter};
+use super::{Arrived, CallError, ClientConnection};
 use crate::blocking;
+use crate::wire::ear::{Mine, State};
 use crate::wire::link::{Blocked, End, READS_PER_TURN, Reading, Taken, let_others_run};
 use crate::wire::right::Held;
 use crate::wire::waiting::Tried;
 use core::sync::atomic::Ordering;
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll};
 use std::sync::MutexGuard;
 use std::time::Instant;
 use zorb_executor::WaitPolicy;
@@ -47,56 +48,6 @@ enum Turn {
     Asleep,
     /// There is a reason to look again.
     Over,
-}
-
-impl State {
-    /// Whether `mine` is not here yet, and how many others wait.
-    fn look_for(&mut self, mine: Option<&mut Mine>) -> (bool, usize) {
-        let Some(mine) = mine else {
-            return (false, self.table.len());
-        };
-        if mine.got.is_some() && !mine.completed {
-            mine.completed = true;
-            self.table.finish(mine.id);
-        }
-        let waiter = self.table.get_mut(mine.id);
-        let (is_there, waits) = match waiter {
-            Some(waiter) if !mine.completed => (true, waiter.reply.is_none()),
-            _ => (false, false),
-        };
-        (waits, self.table.len() - usize::from(is_there))
-    }
-
-    /// To be said before the reactor is asked to listen. `mine`: what whoever asks waits for; `leads`: whether it is to
-    /// be woken, and not the driver, unless others have come. False when the connection has come to its end, of which
-    /// nobody will wake who asks: it was told before.
-    #[must_use]
-    fn arm(&mut self, mine: Option<&Mine>, leads: bool, waker: &Waker) -> bool {
-        if self.end.is_some() {
-            return false;
-        }
-        self.armed = true;
-        self.leader = None;
-        if let Some(mine) = mine
-            && let Some(waiter) = self.table.get_mut(mine.id)
-        {
-            waiter.wakes(waker);
-            if leads && self.table.len() == 1 {
-                self.leader = Some(mine.id);
-            }
-        }
-        true
-    }
-}
-
-impl Waiter {
-    /// Whom to wake when the reply is here, or the end.
-    pub(super) fn wakes(&mut self, waker: &Waker) {
-        match &mut self.waker {
-            Some(known) => known.clone_from(waker),
-            none => *none = Some(waker.clone()),
-        }
-    }
 }
 
 impl ClientConnection {
