@@ -674,10 +674,10 @@ impl Link {
         if matches!(end, End::Broken(_) | End::ShutDown | End::Idle(_)) {
             self.write_joined();
             for _ in 0..MAX_LINGERS {
-                let written = self.outbound.written();
+                let written = self.outbound.written_octets();
                 // What is told on a connection that fails meanwhile need not be heard.
                 let heard = tokio::time::timeout(LINGER, poll_fn(|cx| self.poll_linger(cx))).await;
-                if heard.is_ok() || self.outbound.written() == written {
+                if heard.is_ok() || self.outbound.written_octets() == written {
                     break;
                 }
             }
@@ -717,5 +717,62 @@ impl fmt::Debug for Link {
         f.debug_struct("Link")
             .field("stream", &self.stream)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::mock::{Acts, Mock};
+    use core::pin::Pin;
+    use core::sync::atomic::AtomicUsize;
+    use io::IoSlice;
+    use std::sync::{Arc, Mutex};
+    use tokio::time::{Instant, Sleep};
+
+    /// Octets that it takes at a time.
+    const TAKES: usize = 1000;
+
+    /// A peer that takes some octets each second.
+    #[derive(Debug)]
+    struct Slow {
+        next: Mutex<Pin<Box<Sleep>>>,
+        taken: AtomicUsize,
+    }
+
+    impl Acts for Arc<Slow> {
+        fn write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+            let mut next = self.next.lock().unwrap();
+            if Instant::now() < next.deadline() {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            next.as_mut().reset(Instant::now() + Duration::from_secs(1));
+            let octets = slices.iter().map(|slice| slice.len()).sum::<usize>();
+            let takes = octets.min(TAKES);
+            self.taken.fetch_add(takes, Ordering::Relaxed);
+            Ok(takes)
+        }
+
+        fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            self.next.lock().unwrap().as_mut().poll(cx).map(Ok)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_goes_on_taking_a_large_message_hears_why_we_close_behind_it() {
+        let slow = Arc::new(Slow {
+            next: Mutex::new(Box::pin(tokio::time::sleep(Duration::ZERO))),
+            taken: AtomicUsize::new(0),
+        });
+        let stream = Box::new(Mock::new(Arc::clone(&slow)));
+        let link = Link::new(stream, "uiop:///nowhere".parse().unwrap(), None, 0);
+        let format = zorb_cdr::WireFormat::default();
+        let mut message = zorb_cdr::Encoder::<zorb_cdr::NativeEndian>::new(format);
+        message.append(&[7; 6 * TAKES]);
+        let _ = link.send(message.finish());
+        let end = End::Broken(ProtocolError::UnexpectedFragment);
+        link.finish(&end).await;
+        let said = empty_message(MessageKind::MessageError, Version::V1_0).len();
+        assert_eq!(slow.taken.load(Ordering::Relaxed), 6 * TAKES + said);
     }
 }
