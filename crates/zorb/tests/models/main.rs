@@ -1,8 +1,12 @@
 //! The smallest parts of a connection under loom, which tries every order in which threads can get in each other's way,
 //! and every value that an atomic may still have for one of them.
 //!
-//! The very sources of the right to read and of writing are driven, with loom's atomics and locks in the place of the
-//! real ones; of what is around them, the protocol.
+//! The very sources of the right to read, of who is told of what comes, and of writing are driven, with loom's atomics and
+//! locks in the place of the real ones; of what is around them, the protocol.
+
+#[expect(dead_code, reason = "the models make no one-way calls")]
+#[path = "../../src/wire/ear.rs"]
+mod ear;
 
 #[path = "../../src/wire/right.rs"]
 mod right;
@@ -14,6 +18,7 @@ mod mock;
 #[path = "../../src/wire/outbound/mod.rs"]
 mod outbound;
 
+mod ears;
 mod reads;
 mod sync;
 mod writes;
@@ -22,6 +27,17 @@ use core::task::{Context, Poll, Waker};
 use loom::sync::Notify;
 use std::sync::Arc;
 use std::task::Wake;
+
+/// Replies, of which nothing counts but whose they are.
+mod client {
+    pub(crate) struct Arrived(pub(crate) zorb_giop::RequestId);
+}
+
+/// A connection ends for one reason.
+mod link {
+    #[derive(Debug)]
+    pub(crate) struct End;
+}
 
 /// Nobody listens.
 mod trace {
