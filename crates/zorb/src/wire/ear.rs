@@ -152,16 +152,22 @@ impl State {
     }
 
     /// Takes out of the table whose caller has its reply.
-    #[cold]
-    fn finish_among_others(&mut self, id: RequestId) {
-        if self.sole.is_some() {
-            self.settle();
-        }
+    #[inline]
+    pub(super) fn finish(&mut self, id: RequestId) {
         match self.untaken {
             0 => drop(self.table.finish(id)),
             // It may have come twice, and have been put there by another who read before.
             _ => self.forget(id),
         }
+    }
+
+    /// The same, where a call may be in no table.
+    #[cold]
+    fn finish_among_others(&mut self, id: RequestId) {
+        if self.sole.is_some() {
+            self.settle();
+        }
+        self.finish(id);
     }
 
     /// Whether `mine` is not here yet, and how many others wait.
@@ -171,7 +177,7 @@ impl State {
         };
         if mine.got.is_some() && !mine.completed {
             mine.completed = true;
-            self.table.finish(mine.id);
+            self.finish(mine.id);
         }
         let waiter = self.table.get_mut(mine.id);
         let (is_there, waits) = match waiter {

@@ -634,7 +634,7 @@ impl<'a> Call<'a> {
         if mine.got.is_some() {
             self.done = true;
             if !mine.completed {
-                self.client.ear.state().table.finish(self.id);
+                self.client.ear.state().finish(self.id);
             }
             return Poll::Ready(true);
         }

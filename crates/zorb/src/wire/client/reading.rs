@@ -506,7 +506,7 @@ impl<'a> Call<'a> {
         };
         self.done = true;
         if !mine.completed {
-            self.connection.state().table.finish(self.id);
+            self.connection.state().finish(self.id);
         }
         Poll::Ready(Ok(got))
     }

@@ -83,6 +83,18 @@ fn a_call_that_is_alone_finds_the_end() {
 }
 
 #[test]
+fn a_reply_that_comes_twice_counts_once() {
+    models(How::default(), |client| {
+        let other = beside(client, call);
+        assert!(client.call_of(WaitPolicy::Park, |id| {
+            client.arrive(id);
+            client.arrive(id);
+        }));
+        other.join().unwrap();
+    });
+}
+
+#[test]
 fn a_call_that_is_alone_is_woken_although_another_one_blocks_in_no_table_and_reads() {
     models(How::default(), |client| {
         let other = beside(client, |client| {
