@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener};
 use zorb::{CompletionStatus, Interface, Orb, SystemException, SystemExceptionKind as Kind};
 use zorb_cdr::{BigEndian, Decoder, Encoder, Endian, LittleEndian, NativeEndian, WireFormat};
 use zorb_giop::ior::{IiopAddress, ProfileBody, TaggedProfile, UiopAddress};
@@ -320,10 +320,15 @@ fn a_call_ends_when_the_runtime_that_reads_its_connection_does() {
 
 #[tokio::test]
 async fn a_request_that_goes_out_before_the_error_message_is_not_sent_again() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    // Small, so that what is more than a sender's buffer is not out before it is read.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(256 << 10).unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
     let client = Orb::builder().build().await.unwrap();
     let corner = iiop(&client, &listener);
-    let blob = vec![7; 24 << 20];
+    // Few enough to be read while the client still listens to why we refuse them.
+    let blob = vec![7; 6 << 20];
     let call = tokio::spawn(async move { corner.swallow(&blob[..]).await });
     let (mut first, _) = in_time(listener.accept()).await.unwrap();
     // It has begun to come, and is far from done.
