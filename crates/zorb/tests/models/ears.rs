@@ -52,6 +52,8 @@ struct How {
     few: bool,
     /// Messages that are handled in one turn.
     messages_per_turn: usize,
+    /// Whether the reply to a call that blocks comes when the reactor looks away already.
+    late: bool,
 }
 
 impl Default for How {
@@ -59,6 +61,7 @@ impl Default for How {
         Self {
             few: true,
             messages_per_turn: 256,
+            late: false,
         }
     }
 }
@@ -412,13 +415,15 @@ impl Client {
                 return None;
             }
             let mut others = !self.unwatched.load(Ordering::Relaxed) && self.looks_away();
-            self.arrive(self.lone);
-            others |= self.is_unwatched();
-            {
-                let mut socket = self.socket.lock().unwrap();
-                socket.listens = false;
-                reading.reader = core::mem::take(&mut socket.arrived);
+            if !self.how.late {
+                self.arrive(self.lone);
             }
+            others |= self.is_unwatched();
+            self.socket.lock().unwrap().listens = false;
+            if self.how.late {
+                self.arrive(self.lone);
+            }
+            reading.reader = core::mem::take(&mut self.socket.lock().unwrap().arrived);
             reading.unwatched = true;
             if reading.reader == [self.lone] {
                 reading.reader.clear();

@@ -118,7 +118,11 @@ fn a_call_that_is_alone_is_woken_although_another_one_blocks_in_no_table_and_rea
 
 #[test]
 fn nobody_depends_on_a_leader_that_is_polled_no_more_since_another_one_has_read() {
-    models(How::default(), |client| {
+    let how = How {
+        late: true,
+        ..How::default()
+    };
+    models(how, |client| {
         let mut first = begin(client, WaitPolicy::Park, Waker::noop());
         first.sent = true;
         // The reactor looks away, and whom it would wake is in the table from now on.
