@@ -261,7 +261,8 @@ impl<'a> Call<'a> {
 impl Drop for Call<'_> {
     /// `Call::give_up`.
     fn drop(&mut self) {
-        if self.done {
+        // A model that fails says why, and no more.
+        if self.done || std::thread::panicking() {
             return;
         }
         let mut state = self.client.ear.state();

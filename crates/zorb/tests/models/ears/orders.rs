@@ -135,6 +135,8 @@ fn nobody_depends_on_a_leader_that_is_polled_no_more_since_another_one_has_read(
         let polled = second.poll(&mut Context::from_waker(&waker));
         assert!(polled.is_pending());
         client.arrive(second.id);
+        // It is not polled before it is woken.
+        bed.0.wait();
         assert!(second.sleep(&bed));
     });
 }
