@@ -160,7 +160,9 @@ impl Client {
         self.is_quiet();
         self.over.store(true, Ordering::Release);
         self.driver.ring();
-        driver.map(|driver| driver.join().unwrap());
+        if let Some(driver) = driver {
+            driver.join().unwrap();
+        }
     }
 
     /// The same, by the peer's closing the connection. The driver may need its timer for that, which goes off now only: no
@@ -185,7 +187,9 @@ impl Client {
             }
             Poll::Pending
         });
-        driver.map(|driver| driver.join().unwrap());
+        if let Some(driver) = driver {
+            driver.join().unwrap();
+        }
     }
 
     /// Nobody is left anywhere.
