@@ -142,6 +142,29 @@ fn nobody_depends_on_a_leader_that_is_polled_no_more_since_another_one_has_read(
 }
 
 #[test]
+fn nobody_depends_on_who_has_been_told_and_is_polled_no_more() {
+    // Whether it has been polled, and has asked the reactor itself. That the reactor listens is said before it is asked: said
+    // behind that as well, it might be said although the reactor has told of something since, and this would never end. Said
+    // behind it only it would do no harm: then the reactor tells the driver, who asks for the right and puts that right.
+    fn told(client: &Arc<Client>, is_polled: bool) {
+        let mut first = begin(client, WaitPolicy::Park, Waker::noop());
+        first.sent = true;
+        let id = first.id;
+        let reactor = beside(client, move |client| client.arrive(id));
+        if is_polled {
+            let _ = first.poll(&mut Context::from_waker(Waker::noop()));
+        }
+        call(client);
+        reactor.join().unwrap();
+    }
+    models(How::default(), |client| told(client, false));
+    models(How::default(), |client| {
+        client.exchange();
+        told(client, true);
+    });
+}
+
+#[test]
 fn who_finds_its_reply_in_the_reader_takes_back_that_the_reactor_listens() {
     let how = How {
         messages_per_turn: 1,

@@ -270,6 +270,9 @@ fn a_lone_caller_that_tries_leaves_a_connection_to_the_next_one_and_to_the_drive
 
 #[test]
 fn a_reply_that_is_late_wakes_its_lone_caller_whatever_the_driver_does_meanwhile() {
+    // Nobody but the caller wants anything here, so a right whose holder forgets who has asked for it does no harm: that is seen
+    // where two call. Nor does a reactor that is said to listen behind its being asked: it tells the driver then, who asks for
+    // the right, or the caller, who looks for itself.
     for waits in [Waits::Sleeping, Waits::Trying] {
         model(1, move || {
             let (reads, driver) = Reads::driven(|_| {});
