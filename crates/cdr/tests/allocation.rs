@@ -5,15 +5,16 @@
     reason = "an allocator that counts can only be had this way"
 )]
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     borrow::Cow,
     cell::Cell,
+    sync::Arc,
 };
 use zorb_cdr::{
-    BigEndian, Char, Decode, Decoder, Encoder, Frame, NativeEndian, OctetsRef, WireFormat,
-    cdr_struct,
+    BigEndian, Char, Decode, Decoder, Encoder, Frame, NativeEndian, OctetsRef, SHARE_FROM, Shared,
+    WireFormat, cdr_struct,
 };
 
 struct Counting;
@@ -21,6 +22,8 @@ struct Counting;
 thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
     static OCTETS: Cell<usize> = const { Cell::new(0) };
+    /// Allocations that have not been freed.
+    static LIVE: Cell<isize> = const { Cell::new(0) };
 }
 
 fn count(octets: usize) {
@@ -33,11 +36,13 @@ fn count(octets: usize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
+        let _ = LIVE.try_with(|live| live.set(live.get() + 1));
         // SAFETY: the caller's promises are those that `System` asks for.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        let _ = LIVE.try_with(|live| live.set(live.get() - 1));
         // SAFETY: the caller's promises are those that `System` asks for.
         unsafe { System.dealloc(place, layout) }
     }
@@ -112,6 +117,55 @@ fn the_steady_state_allocates_nothing() {
         assert_eq!(&*d.get::<OctetsRef<'_>>().unwrap(), octets);
     });
     assert_eq!((calls, &list[..]), (0, &values[..]));
+}
+
+#[test]
+fn an_encoder_that_is_used_up_leaves_nothing_behind() {
+    let value: Shared = Arc::new(());
+    let shared = Bytes::from(vec![7_u8; SHARE_FROM]);
+    let writes: [fn(&mut Encoder<BigEndian>, &Shared, &Bytes); 5] = [
+        |_, _, _| {},
+        |e, _, _| e.put("plain").unwrap(),
+        |e, _, _| {
+            e.remember_runs();
+            e.put(&[1_i32; 100][..]).unwrap();
+        },
+        |e, value, _| {
+            let mark = e.begin_value(value, &["IDL:Value:1.0"], false).unwrap();
+            e.end_value(mark.unwrap()).unwrap();
+        },
+        |e, _, shared| {
+            for _ in 0..3 {
+                e.append_shared(shared);
+            }
+        },
+    ];
+    // How a message is taken out, or not.
+    let takes: [fn(&mut Encoder<BigEndian>) -> BytesMut; 4] = [
+        Encoder::take_buffer,
+        |e| e.take().into_buffer(),
+        |e| {
+            let buffer = e.take_buffer();
+            e.put("more").unwrap();
+            buffer
+        },
+        |_| BytesMut::with_capacity(1 << 10),
+    ];
+    for write in writes {
+        for take in takes {
+            let mut buffer = BytesMut::with_capacity(1 << 10);
+            // Whatever is made once is made by the first.
+            let mut live = None;
+            for _ in 0..10 {
+                let mut e = Encoder::with_buffer(buffer, WireFormat::default());
+                write(&mut e, &value, &shared);
+                buffer = take(&mut e);
+                drop(e);
+                assert_eq!(*live.get_or_insert(LIVE.get()), LIVE.get());
+            }
+        }
+    }
+    assert_eq!(Arc::strong_count(&value), 1);
 }
 
 #[test]
