@@ -67,6 +67,7 @@ pub(crate) struct Held<'a, T> {
 }
 
 impl<T> Held<'_, T> {
+    #[inline(always)]
     pub(crate) fn with<R>(&mut self, run: impl FnOnce(&mut T) -> R) -> R {
         let mut what = self
             .right

@@ -62,7 +62,7 @@ impl Outbound {
     }
 
     /// As [`send`](Self::send), of what is in `from`, which is used up with that. A message that is alone stays where it is.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_from(
         &self,
         from: &mut impl Holds,
@@ -131,7 +131,7 @@ impl Outbound {
     }
 
     /// The write side, if a message would be alone there.
-    #[inline]
+    #[inline(always)]
     fn alone(&self) -> Option<MutexGuard<'_, Writing>> {
         if self.max_fragment().is_some() {
             return None;
@@ -143,7 +143,7 @@ impl Outbound {
     }
 
     /// Writes what it can of a message that is [alone](Self::alone): its ticket, and how many octets are out.
-    #[inline]
+    #[inline(always)]
     fn try_alone(&self, slices: &[IoSlice<'_>], stream: &dyn Connection) -> (u64, usize) {
         let ticket = self.ticket();
         zorb_giop::probe!(Writing);
@@ -173,7 +173,7 @@ impl Outbound {
     }
 
     /// Whether all `octets` of a message are out, and every message before it is, too.
-    #[inline]
+    #[inline(always)]
     fn is_whole(&self, ticket: u64, written: usize, octets: usize) -> bool {
         // Only whoever writes counts.
         written == octets && self.written.load(Ordering::Relaxed) + 1 == ticket
@@ -181,7 +181,7 @@ impl Outbound {
 
     /// Counts a message that is [out](Self::is_whole), and lets go of the write side. To be followed by a
     /// [flush](Self::flush).
-    #[inline]
+    #[inline(always)]
     fn let_go(&self, ticket: u64, writing: MutexGuard<'_, Writing>) {
         // Pairs with the Acquire in `is_counted`.
         self.written.store(ticket, Ordering::Release);
