@@ -535,15 +535,15 @@ impl Link {
     }
 
     /// What a read means.
+    #[inline]
     pub(crate) fn has_come(&self, read: io::Result<usize>) -> Result<(), End> {
         match read {
-            Ok(0) => Err(End::Lost("end of stream".to_owned())),
-            Ok(octets) => {
+            Ok(octets) if octets > 0 => {
                 zorb_giop::probe!(Read);
                 Received::count(&self.received.octets, octets);
                 Ok(())
             }
-            Err(error) => Err(End::Lost(error.to_string())),
+            read => Err(has_not_come(read)),
         }
     }
 
@@ -710,6 +710,15 @@ impl Link {
         cx.waker().wake_by_ref();
         Poll::Pending
     }
+}
+
+/// What a read means that has brought nothing.
+#[cold]
+fn has_not_come(read: io::Result<usize>) -> End {
+    End::Lost(match read {
+        Ok(_) => "end of stream".to_owned(),
+        Err(error) => error.to_string(),
+    })
 }
 
 impl fmt::Debug for Link {
