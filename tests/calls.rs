@@ -36,7 +36,11 @@ zorb::idl! {
             void pass_on(in Peer other);
             Peer make(out Peer nobody);
         };
-        interface Other { void nothing(); };
+        struct Point { double x, y, z; string name; };
+        interface Other {
+            void nothing();
+            void put(in Point where);
+        };
     };
 }
 
@@ -608,4 +612,28 @@ fn a_caller_needs_no_runtime_of_its_own() {
             Poll::Pending => std::thread::park(),
         }
     }
+}
+
+/// Who makes many calls at a time keeps as many of these.
+#[tokio::test]
+async fn what_a_call_keeps_while_it_waits_is_of_bounded_size() {
+    let client = client().await;
+    let (_server, _, peer) = server().await;
+    let other: OtherRef = from_afar(&client, &peer)
+        .await
+        .as_object()
+        .unchecked_narrow();
+    let point = calls::Point {
+        x: 1.0,
+        y: 2.0,
+        z: 3.0,
+        name: "somewhere".to_owned(),
+    };
+    let without = size_of_val(&other.nothing());
+    let with = size_of_val(&other.put(&point));
+    println!("{without} octets without arguments, {with} with a struct");
+    // A small reply in its place, and whatever a call may come to, of which most is what it takes to ask elsewhere.
+    assert!(without <= 3 << 10, "{without}");
+    // The struct is borrowed.
+    assert!(with <= without + 64, "{with}");
 }
