@@ -5,7 +5,8 @@
 use super::client::Arrived;
 use super::link::End;
 use super::outbound::Bell;
-use super::sync::{AtomicBool, AtomicU32, Mutex, MutexGuard, Ordering};
+use super::sole::{Is, Sole};
+use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 use core::task::Waker;
 use std::sync::{Arc, PoisonError};
 use std::task::Wake;
@@ -30,17 +31,18 @@ pub(super) struct Mine {
     pub(super) completed: bool,
 }
 
-/// The only call that there is, begun while the reactor listened: nobody but that has to find it.
-pub(super) struct Sole {
+/// How a call has begun.
+#[derive(Clone, Copy)]
+pub(super) struct Begun {
     pub(super) id: RequestId,
-    /// Nobody any more when it has been woken.
-    pub(super) waker: Option<Waker>,
+    /// How often the reactor had told of something, if it listened, and knows whom to wake.
+    pub(super) heard: Option<u32>,
 }
 
 pub(super) struct State {
     pub(super) table: RequestTable<Waiter>,
-    /// A call that is not in the table, which is empty then: whoever looks there has it [entered](Self::settle) first.
-    pub(super) sole: Option<Sole>,
+    /// Whom to wake of the call that is in [no table](Ear::sole). Nobody any more when it has been woken.
+    sole_waker: Option<Waker>,
     /// The id of the next such call, if there is none now and its id is known.
     pub(super) next_sole: Option<RequestId>,
     /// One-way requests that are being made and sent.
@@ -64,85 +66,21 @@ pub(super) struct Ear {
     state: Mutex<State>,
     /// Whether a caller has been woken and has not run yet: something has come for it, as a rule its reply. Only a hint.
     pub(super) told: AtomicBool,
-    /// How often the reactor has told of something. Counted under the lock of the state.
-    pub(super) news: AtomicU32,
+    /// The only call that there is, begun while the reactor listened: nobody but that has to find it. It is not in the table,
+    /// which is empty then: whoever looks there has it [entered](Self::settle) first. Beside it, how often the reactor has
+    /// told of something.
+    pub(super) sole: Sole,
     driver: Arc<Bell>,
 }
 
 impl State {
-    /// Takes an id for a call. `waker`: whom to wake when the reactor says something, if it listens. `is_blocked`: whether
-    /// something waits for room to be written.
-    ///
-    /// # Errors
-    /// When too many are in flight.
+    /// The call that was in no table is over, and the reactor listens behind its reply.
     #[inline(always)]
-    pub(super) fn begin(
-        &mut self,
-        waker: Option<&Waker>,
-        is_blocked: impl Fn() -> bool,
-    ) -> Result<RequestId, TableFull> {
-        match waker {
-            Some(waker) if let Some(id) = self.take_sole(&is_blocked) => {
-                debug_assert!(self.sole.is_none(), "there is one id for such calls");
-                let waker = Some(waker.clone());
-                self.sole = Some(Sole { id, waker });
-                Ok(id)
-            }
-            waker => self.begin_with_others(waker, is_blocked),
-        }
-    }
-
-    /// The id of a call that need be in no table, if it is alone.
-    #[inline(always)]
-    fn take_sole(&mut self, is_blocked: impl Fn() -> bool) -> Option<RequestId> {
-        match self.table.is_empty() && !is_blocked() {
-            // There is none while another one has it.
-            true => self.next_sole.take(),
-            false => None,
-        }
-    }
-
-    /// As [`begin`](Self::begin), in the table.
-    #[inline(never)]
-    fn begin_with_others(
-        &mut self,
-        waker: Option<&Waker>,
-        is_blocked: impl Fn() -> bool,
-    ) -> Result<RequestId, TableFull> {
-        if self.sole.is_some() {
-            self.settle();
-        }
-        let waiter = Waiter {
-            waker: waker.cloned(),
-            ..Waiter::default()
-        };
-        let id = self.table.insert(waiter)?;
-        if waker.is_some() {
-            // As when it has been sent: what comes before is news, too.
-            let alone = self.table.len() == 1;
-            self.leader = (alone && !is_blocked()).then_some(id);
-            if alone && self.next_sole.is_none() {
-                self.next_sole = self.table.reserve().ok();
-            }
-        }
-        Ok(id)
-    }
-
-    /// Has the call that is in no table be found there as any other.
-    #[cold]
-    fn settle(&mut self) {
-        let Some(Sole { id, waker }) = self.sole.take() else {
-            return;
-        };
-        if waker.is_some() {
-            self.leader = Some(id);
-        }
-        let waiter = Waiter {
-            waker,
-            ..Waiter::default()
-        };
-        debug_assert!(self.table.is_empty(), "it is alone");
-        self.table.enter(id, waiter);
+    fn sole_is_over(&mut self, id: RequestId) {
+        self.next_sole = Some(id.next());
+        // As `arm`, of nobody who waits; at an end nobody looks any more.
+        self.armed = true;
+        self.leader = None;
     }
 
     /// Takes out of the table what no reply is wanted to, though a peer may have sent one.
@@ -159,15 +97,6 @@ impl State {
             // It may have come twice, and have been put there by another who read before.
             _ => self.forget(id),
         }
-    }
-
-    /// The same, where a call may be in no table.
-    #[cold]
-    fn finish_among_others(&mut self, id: RequestId) {
-        if self.sole.is_some() {
-            self.settle();
-        }
-        self.finish(id);
     }
 
     /// Whether `mine` is not here yet, and how many others wait.
@@ -225,7 +154,7 @@ impl Ear {
         Self {
             state: Mutex::new(State {
                 table: RequestTable::new(true, limit),
-                sole: None,
+                sole_waker: None,
                 next_sole: None,
                 one_ways: 0,
                 untaken: 0,
@@ -233,8 +162,8 @@ impl Ear {
                 armed: false,
                 leader: None,
             }),
+            sole: Sole::new(),
             told: AtomicBool::new(false),
-            news: AtomicU32::new(0),
             driver,
         }
     }
@@ -242,10 +171,99 @@ impl Ear {
     #[inline]
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         let mut state = self.bare_state();
-        if state.sole.is_some() {
-            state.settle();
+        if self.sole.is() != Is::None {
+            self.settle(&mut state);
         }
         state
+    }
+
+    /// Has the call that is in no table be found there as any other.
+    #[cold]
+    fn settle(&self, state: &mut State) {
+        match self.sole.take() {
+            Is::None => {}
+            Is::Over(id) => state.sole_is_over(id),
+            Is::Under(id) => {
+                let waker = state.sole_waker.take();
+                if waker.is_some() {
+                    state.leader = Some(id);
+                }
+                let waiter = Waiter {
+                    waker,
+                    ..Waiter::default()
+                };
+                debug_assert!(state.table.is_empty(), "it is alone");
+                state.table.enter(id, waiter);
+            }
+        }
+    }
+
+    /// Takes an id for a call. `waker`: whom to wake when the reactor says something, if it listens, and nobody where the
+    /// caller will look for itself. `is_blocked`: whether something waits for room to be written.
+    ///
+    /// # Errors
+    /// When too many are in flight.
+    #[inline(always)]
+    pub(super) fn begin(
+        &self,
+        state: &mut State,
+        waker: Option<&Waker>,
+        is_blocked: impl Fn() -> bool,
+    ) -> Result<Begun, TableFull> {
+        match (waker, self.sole.is()) {
+            // As a rule: behind another such call, and nothing has been told since.
+            (Some(waker), Is::Over(before)) if state.table.is_empty() && !is_blocked() => {
+                state.sole_is_over(before);
+                Ok(self.begin_sole(state, before.next(), waker))
+            }
+            _ => self.begin_with_others(state, waker, is_blocked),
+        }
+    }
+
+    /// Begins a call that need be in no table, since it is alone.
+    #[inline(always)]
+    fn begin_sole(&self, state: &mut State, id: RequestId, waker: &Waker) -> Begun {
+        // There is one id for such calls, and no next one while a call has it.
+        state.next_sole = None;
+        state.sole_waker = Some(waker.clone());
+        let heard = Some(self.sole.begin(id));
+        Begun { id, heard }
+    }
+
+    /// As [`begin`](Self::begin), where more has to be looked at.
+    #[inline(never)]
+    fn begin_with_others(
+        &self,
+        state: &mut State,
+        waker: Option<&Waker>,
+        is_blocked: impl Fn() -> bool,
+    ) -> Result<Begun, TableFull> {
+        if self.sole.is() != Is::None {
+            self.settle(state);
+        }
+        let waker = waker.filter(|_| state.armed);
+        if let Some(waker) = waker
+            && state.table.is_empty()
+            && !is_blocked()
+            && let Some(id) = state.next_sole
+        {
+            return Ok(self.begin_sole(state, id, waker));
+        }
+        let waiter = Waiter {
+            waker: waker.cloned(),
+            ..Waiter::default()
+        };
+        let id = state.table.insert(waiter)?;
+        if waker.is_some() {
+            // As when it has been sent: what comes before is news, too.
+            let alone = state.table.len() == 1;
+            state.leader = (alone && !is_blocked()).then_some(id);
+            if alone && state.next_sole.is_none() {
+                state.next_sole = state.table.reserve().ok();
+            }
+        }
+        let heard = waker.map(|_| self.sole.news());
+        Ok(Begun { id, heard })
     }
 
     /// For who knows that a call may be in no table.
@@ -274,17 +292,31 @@ impl Ear {
         }
     }
 
-    /// Whether nothing is to be done so that the reactor listens behind a reply that its caller has. `since`: what news
-    /// there had been before the reactor was asked, if it listens already.
+    /// Whether nothing is to be done so that the reactor listens behind a reply that its caller has. `since`: how often it had
+    /// told of something before it was asked, if it listens already.
+    #[inline(always)]
+    pub(super) fn is_heard_behind(&self, since: Option<u32>, call: Begun) -> bool {
+        // As a rule it has told the caller of the reply, which so is no longer among those to be woken, and of nothing since,
+        // nor has anybody else come.
+        match since {
+            Some(since) if call.heard != Some(since) && self.sole.is_heard(since, call.id) => true,
+            _ => self.is_heard_among_others(since, call.id),
+        }
+    }
+
+    #[cold]
     #[inline(never)]
-    pub(super) fn is_heard_behind(&self, since: Option<u32>, id: RequestId) -> bool {
-        let mut state = self.bare_state();
-        match &state.sole {
-            Some(sole) if sole.id == id => {
-                state.sole = None;
-                state.next_sole = Some(id.next());
-            }
-            _ => state.finish_among_others(id),
+    fn is_heard_among_others(&self, since: Option<u32>, id: RequestId) -> bool {
+        let mut guard = self.bare_state();
+        let state = &mut *guard;
+        if self.sole.is() == Is::Under(id) {
+            self.sole.take();
+            // It may have come without being woken.
+            state.sole_waker = None;
+            state.next_sole = Some(id.next());
+        } else {
+            self.settle(state);
+            state.finish(id);
         }
         if state.end.is_some() {
             return true;
@@ -293,7 +325,7 @@ impl Ear {
         state.armed = true;
         state.leader = None;
         // Under the lock: what it tells of from now on, it tells who finds that it is said to listen.
-        since.is_some_and(|since| since == self.news.load(Ordering::Relaxed))
+        since.is_some_and(|since| since == self.sole.news())
     }
 }
 
@@ -305,12 +337,15 @@ impl Wake for Ear {
     fn wake_by_ref(self: &Arc<Self>) {
         let mut guard = self.bare_state();
         let state = &mut *guard;
-        let news = self.news.load(Ordering::Relaxed);
-        self.news.store(news.wrapping_add(1), Ordering::Relaxed);
         state.armed = false;
-        let leader = match &mut state.sole {
-            Some(sole) => sole.waker.take(),
-            None => {
+        let leader = match self.sole.tell() {
+            Is::Under(_) => state.sole_waker.take(),
+            Is::Over(id) => {
+                // Nobody waits.
+                state.next_sole = Some(id.next());
+                None
+            }
+            Is::None => {
                 let leader = state.leader.take();
                 leader.and_then(|id| state.table.get_mut(id)?.waker.take())
             }

@@ -24,6 +24,7 @@ mod race;
 mod right;
 mod server;
 mod silent;
+mod sole;
 mod sync;
 mod trace;
 mod upcall;

@@ -2,6 +2,6 @@
 
 pub(super) use atomic_waker::AtomicWaker;
 pub(super) use core::sync::atomic::{
-    AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering, fence,
 };
 pub(super) use std::sync::{Mutex, MutexGuard};

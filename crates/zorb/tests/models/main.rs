@@ -11,6 +11,9 @@ mod ear;
 #[path = "../../src/wire/right.rs"]
 mod right;
 
+#[path = "../../src/wire/sole.rs"]
+mod sole;
+
 #[path = "../../src/wire/mock.rs"]
 mod mock;
 
@@ -20,6 +23,7 @@ mod outbound;
 
 mod ears;
 mod reads;
+mod soles;
 mod sync;
 mod writes;
 

@@ -1,7 +1,7 @@
 //! What the sources take from `wire/sync.rs`: loom's, or made of them.
 
 pub(crate) use loom::sync::atomic::{
-    AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering, fence,
 };
 
 use core::ops::{Deref, DerefMut};

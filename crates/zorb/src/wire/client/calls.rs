@@ -112,8 +112,8 @@ impl ClientConnection {
             }
         }
         match started.call.heard {
-            true => Poll::Pending,
-            false => calling.poll(small, cx),
+            Some(_) => Poll::Pending,
+            None => calling.poll(small, cx),
         }
     }
 
@@ -186,16 +186,17 @@ impl ClientConnection {
         let wait = wait.unwrap_or(self.wait);
         let mut state = self.ear.bare_state();
         self.check(&state)?;
-        let waker = waker.filter(|_| state.armed && wait == WaitPolicy::Park);
-        let id = (state.begin(waker, || self.link.outbound.is_blocked())).map_err(full)?;
+        let waker = waker.filter(|_| wait == WaitPolicy::Park);
+        let is_blocked = || self.link.outbound.is_blocked();
+        let begun = (self.ear.begin(&mut state, waker, is_blocked)).map_err(full)?;
         drop(state);
         Ok(Call {
             connection: self,
-            id,
+            id: begun.id,
             version,
             wait,
             ticket: None,
-            heard: waker.is_some(),
+            heard: begun.heard,
             done: false,
         })
     }
@@ -410,8 +411,8 @@ pub(super) struct Call<'a> {
     version: Version,
     pub(super) wait: WaitPolicy,
     pub(super) ticket: Option<Ticket>,
-    /// Whether the reactor listened when it began, and knows whom to wake.
-    heard: bool,
+    /// How often the reactor had told of something when it began, if it listened, and knows whom to wake.
+    pub(super) heard: Option<u32>,
     pub(super) done: bool,
 }
 
@@ -511,7 +512,7 @@ impl<'a> Call<'a> {
             version,
             wait,
             ticket: Some(ticket),
-            heard: false,
+            heard: None,
             done: false,
         }
     }
@@ -565,7 +566,7 @@ impl Call<'_> {
         let Some(ticket) = self.ticket else {
             state.forget(self.id);
             drop(state);
-            if self.heard {
+            if self.heard.is_some() {
                 // As below.
                 self.connection.link.outbound.driver.ring();
             }

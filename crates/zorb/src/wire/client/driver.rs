@@ -221,6 +221,7 @@ mod tests {
     use crate::wire::cache::Connecting;
     use crate::wire::mock::{Acts, Mock};
     use crate::wire::profile::OmniOrb;
+    use crate::wire::sole::Is;
     use core::sync::atomic::AtomicBool;
     use std::io;
     use zorb_executor::WaitPolicy;
@@ -299,21 +300,20 @@ mod tests {
         // As after a call: the reactor listens.
         connection.state().armed = true;
         drop(begin());
-        assert!(connection.ear.bare_state().sole.is_none());
+        assert_eq!(connection.ear.sole.is(), Is::None);
         let mut before = None;
         for _ in 0..3 {
             let call = begin();
             assert!(before.replace(call.id) != Some(call.id));
             {
-                let state = connection.ear.bare_state();
-                assert!(state.sole.as_ref().is_some_and(|sole| sole.id == call.id));
-                assert!(state.table.is_empty());
+                assert_eq!(connection.ear.sole.is(), Is::Under(call.id));
+                assert!(connection.ear.bare_state().table.is_empty());
             }
             // Somebody comes, and it is one of two.
             let other = begin();
             assert!(other.id != call.id);
             let mut state = connection.state();
-            assert!(state.sole.is_none());
+            assert_eq!(connection.ear.sole.is(), Is::None);
             assert_eq!(state.table.len(), 2);
             for id in [call.id, other.id] {
                 assert!(
@@ -331,7 +331,7 @@ mod tests {
         }
         // And the reactor knows whom to wake as long as nobody does.
         let call = begin();
-        assert!(connection.ear.bare_state().sole.is_some());
+        assert_eq!(connection.ear.sole.is(), Is::Under(call.id));
         connection.listener.wake_by_ref();
         assert_eq!(woken.0.load(Ordering::Relaxed), 1);
         assert!(connection.ear.told.load(Ordering::Relaxed));

@@ -12,7 +12,7 @@
 
 use super::calls::{Call, Called};
 use super::{Answered, ClientConnection, EncodeArguments, How};
-use crate::wire::ear::Waiter;
+use crate::wire::ear::{Begun, Waiter};
 use crate::wire::link::{Blocked, End, Reading};
 use crate::wire::outbound::Ticket;
 use crate::wire::right::Held;
@@ -314,15 +314,15 @@ impl ClientConnection {
         &self,
         reading: &mut Reading,
         announced: bool,
-        id: RequestId,
+        call: Begun,
         small: &mut SmallReply,
     ) -> Result<Heard, End> {
         if trace::is_on() || !reading.reader.is_idle() {
             return Ok(Heard::Other { armed: announced });
         }
         match self.few.load(Ordering::Relaxed) && reading.reader.may_be_small() {
-            true => self.hear_few(reading, announced, id, small),
-            false => self.hear_any(reading, announced, id, small),
+            true => self.hear_few(reading, announced, call, small),
+            false => self.hear_any(reading, announced, call, small),
         }
     }
 
@@ -332,7 +332,7 @@ impl ClientConnection {
         &self,
         reading: &mut Reading,
         announced: bool,
-        id: RequestId,
+        call: Begun,
         small: &mut SmallReply,
     ) -> Result<Heard, End> {
         if self.poll_read(reading)?.is_pending() {
@@ -341,11 +341,11 @@ impl ClientConnection {
             }
             return Ok(Heard::Nothing);
         }
-        if !self.take_small(reading, id, small) {
+        if !self.take_small(reading, call.id, small) {
             return Ok(Heard::Other { armed: false });
         }
         self.few.store(true, Ordering::Relaxed);
-        self.heard_alone(reading, None, id);
+        self.heard_alone(reading, None, call);
         Ok(Heard::Reply)
     }
 
@@ -355,11 +355,11 @@ impl ClientConnection {
         &self,
         reading: &mut Reading,
         announced: bool,
-        id: RequestId,
+        call: Begun,
         small: &mut SmallReply,
     ) -> Result<Heard, End> {
         // Before the reactor is asked, who may tell of something at once.
-        let news = self.ear.news.load(Ordering::Relaxed);
+        let news = self.ear.sole.news();
         // As `poll_read`.
         self.unwatched.store(false, Ordering::Release);
         let cx = &mut Context::from_waker(&self.listener);
@@ -374,11 +374,11 @@ impl ClientConnection {
             // Not with this transport, or not now.
             Poll::Ready(Ok(None)) => {
                 self.few.store(false, Ordering::Relaxed);
-                return self.hear_any(reading, announced, id, small);
+                return self.hear_any(reading, announced, call, small);
             }
             Poll::Ready(Err(end)) => return Err(end),
         };
-        if !small.is_received(octets, id) {
+        if !small.is_received(octets, call.id) {
             self.few.store(false, Ordering::Relaxed);
             self.link
                 .receive(&mut reading.reader, small.received(octets))?;
@@ -389,15 +389,14 @@ impl ClientConnection {
         if !self.announced.load(Ordering::Relaxed) {
             self.announced.store(true, Ordering::Relaxed);
         }
-        self.heard_alone(reading, listens.then_some(news), id);
+        self.heard_alone(reading, listens.then_some(news), call);
         Ok(Heard::Reply)
     }
 
-    /// What is left to do behind a reply that its caller has. `since`: what [news](crate::wire::ear::Ear::news) there had been before
-    /// the reactor was asked, if it listens already.
+    /// What is left to do behind a reply that its caller has. `since`: as of [`is_heard_behind`](crate::wire::ear::Ear).
     #[inline(always)]
-    fn heard_alone(&self, reading: &mut Reading, since: Option<u32>, id: RequestId) {
-        if !self.ear.is_heard_behind(since, id) {
+    fn heard_alone(&self, reading: &mut Reading, since: Option<u32>, call: Begun) {
+        if !self.ear.is_heard_behind(since, call) {
             self.listen_behind(reading);
         }
     }
@@ -425,9 +424,12 @@ impl Call<'_> {
         small: &mut SmallReply,
     ) -> Result<Heard, End> {
         let connection = self.connection;
-        let id = self.id;
+        let begun = Begun {
+            id: self.id,
+            heard: self.heard,
+        };
         right.with(|reading| {
-            let heard = connection.hear_alone(reading, announced, id, small)?;
+            let heard = connection.hear_alone(reading, announced, begun, small)?;
             self.done |= heard == Heard::Reply;
             Ok(heard)
         })

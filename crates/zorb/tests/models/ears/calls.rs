@@ -3,7 +3,7 @@
 use super::{Client, Reading, Turn};
 use crate::Bed;
 use crate::client::Arrived;
-use crate::ear::Mine;
+use crate::ear::{Begun, Mine};
 use crate::link::End;
 use crate::right::Held;
 use crate::sync::Ordering;
@@ -17,7 +17,7 @@ pub(super) struct Call<'a> {
     client: &'a Client,
     pub(super) id: RequestId,
     policy: WaitPolicy,
-    pub(super) heard: bool,
+    pub(super) heard: Option<u32>,
     pub(super) sent: bool,
     done: bool,
 }
@@ -58,13 +58,14 @@ impl Client {
         if state.end.is_some() {
             return None;
         }
-        let waker = Some(waker).filter(|_| state.armed && policy == WaitPolicy::Park);
-        let id = state.begin(waker, || false).expect("there is room");
+        let waker = Some(waker).filter(|_| policy == WaitPolicy::Park);
+        let begun = self.ear.begin(&mut state, waker, || false);
+        let begun = begun.expect("there is room");
         Some(Call {
             client: self,
-            id,
+            id: begun.id,
             policy,
-            heard: waker.is_some(),
+            heard: begun.heard,
             sent: false,
             done: false,
         })
@@ -74,7 +75,7 @@ impl Client {
 impl<'a> Call<'a> {
     /// Sleeps until it is over: whether with a reply.
     pub(super) fn wait(&mut self, bed: &Arc<Bed>) -> bool {
-        if self.heard {
+        if self.heard.is_some() {
             bed.0.wait();
         }
         self.sleep(bed)
@@ -232,8 +233,12 @@ impl<'a> Call<'a> {
             return Ok(Heard::Other { armed: announced });
         }
         let client = self.client;
+        let begun = Begun {
+            id: self.id,
+            heard: self.heard,
+        };
         // Before the reactor is asked, who may tell of something at once.
-        let news = client.ear.news.load(Ordering::Relaxed);
+        let news = client.ear.sole.news();
         if client.poll_read(reading)?.is_pending() {
             return Ok(Heard::Nothing);
         }
@@ -247,7 +252,7 @@ impl<'a> Call<'a> {
             socket.listens |= socket.arrived.is_empty() && !socket.closed;
             socket.listens
         };
-        if !client.ear.is_heard_behind(listens.then_some(news), self.id) {
+        if !client.ear.is_heard_behind(listens.then_some(news), begun) {
             match client.poll_read(reading) {
                 Ok(Poll::Ready(())) => client.leave_to_the_driver(),
                 Ok(Poll::Pending) => {}
@@ -269,7 +274,7 @@ impl Drop for Call<'_> {
         if !self.sent {
             state.forget(self.id);
             drop(state);
-            if self.heard {
+            if self.heard.is_some() {
                 self.client.driver.ring();
             }
             return;
