@@ -4,9 +4,11 @@
 //! - `calls`: the calls;
 //! - `lone`: the usual one, in one piece;
 //! - `one_way`: those that have no reply;
-//! - `reading`: who reads, within its poll or blocking;
+//! - `reading`: who reads, within its poll;
+//! - `blocks`: who reads and blocks its thread;
 //! - `driver`: the task that looks after it.
 
+mod blocks;
 mod calls;
 mod driver;
 mod lone;
