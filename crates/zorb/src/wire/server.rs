@@ -8,6 +8,7 @@ mod room;
 mod thread;
 
 use super::link::{Behind, End, Handled, Link, Reading};
+use super::outbound::Stays;
 use super::trace;
 use super::upcall::{Begun, begin, enter, released, run_in_place, run_upcall_in_place};
 use super::waiting::{self, Waiting};
@@ -177,8 +178,9 @@ impl ServerConnection {
         let idle_timeout = self.orb.settings().idle_timeout;
         let workers = self.workers();
         let mut known = Known::default();
+        let mut stays = Stays::default();
         let serve = poll_fn(|cx| {
-            self.link.outbound.driver.register(cx.waker());
+            self.link.outbound.driver.stay(cx.waker(), &mut stays);
             if let Some(end) = &ended {
                 return Poll::Ready(Driven::Over(end.clone()));
             }

@@ -1,6 +1,5 @@
 //! What the smallest parts synchronise by; the models in `tests/models` put loom's in its place.
 
-pub(super) use atomic_waker::AtomicWaker;
 pub(super) use core::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering, fence,
 };

@@ -21,6 +21,7 @@ mod mock;
 #[path = "../../src/wire/outbound/mod.rs"]
 mod outbound;
 
+mod bells;
 mod ears;
 mod reads;
 mod soles;

@@ -7,7 +7,6 @@ pub(crate) use loom::sync::atomic::{
 use core::ops::{Deref, DerefMut};
 use loom::sync;
 use std::sync::{LockResult, TryLockError, TryLockResult};
-use std::task::Waker;
 
 /// Loom's, but for a lock that is tried: there loom looks at no order in which the try fails, nor at anything that may
 /// happen between the last step of its holder and its letting go. A lock may be waited for or tried, not both.
@@ -79,24 +78,6 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         if let Self::Tried(tried) = self {
             tried.store(false, Ordering::Release);
-        }
-    }
-}
-
-/// As the one of the crate `atomic-waker`: a wake-up finds the waker of any registration before it, and whoever
-/// registers sees what was done before the wake-ups before that.
-#[derive(Debug, Default)]
-pub(crate) struct AtomicWaker(sync::Mutex<Option<Waker>>);
-
-impl AtomicWaker {
-    pub(crate) fn register(&self, waker: &Waker) {
-        *self.0.lock().unwrap() = Some(waker.clone());
-    }
-
-    pub(crate) fn wake(&self) {
-        let waker = self.0.lock().unwrap().take();
-        if let Some(waker) = waker {
-            waker.wake();
         }
     }
 }

@@ -23,7 +23,7 @@ mod writing;
 
 pub(crate) use joined::Joined;
 
-use super::sync::{AtomicBool, AtomicU64, AtomicUsize, AtomicWaker, Mutex, MutexGuard, Ordering};
+use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
 use core::task::{Context, Poll, Waker};
 use joined::Together;
 use std::collections::{BTreeSet, VecDeque};
@@ -139,16 +139,64 @@ pub(crate) enum Flush {
 /// Wakes the driver, wherever it is polled; as a waker for whom nothing but the driver must be
 /// woken.
 #[derive(Debug, Default)]
-pub(crate) struct Bell(AtomicWaker);
+pub(crate) struct Bell {
+    /// Taken by whoever rings.
+    driver: Mutex<Option<Waker>>,
+    /// Whether it is there. Changes only under the lock.
+    is_hung: AtomicBool,
+}
+
+/// What a driver that [stays](Bell::stay) keeps between its polls: whom it had woken when it registered last.
+#[derive(Debug, Default)]
+pub(crate) struct Stays(Option<Waker>);
 
 impl Bell {
-    /// Who is to be woken: the driver says so at each of its polls.
+    fn driver(&self) -> MutexGuard<'_, Option<Waker>> {
+        self.driver.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who is to be woken: the driver says so at each of its polls. It sees what was done before anybody rang until now;
+    /// who rings from now on wakes it.
     pub(crate) fn register(&self, driver: &Waker) {
-        self.0.register(driver);
+        // Not made nor dropped under the lock: both are somebody else's.
+        let driver = driver.clone();
+        let before = {
+            let mut place = self.driver();
+            self.is_hung.store(true, Ordering::Relaxed);
+            place.replace(driver)
+        };
+        drop(before);
+    }
+
+    /// The same, for a driver whose polls are many, and hardly ever because somebody rang: it costs a look then. Nobody
+    /// else registers meanwhile.
+    ///
+    /// Whoever rings takes the waker, says so under the same lock, and wakes after that. So a driver that finds it said
+    /// that its waker is there, though it is not, is about to be polled by that waker, and finds it said then that it is
+    /// not, and registers; who has rung in between and found nothing to wake has had the lock before it.
+    #[inline]
+    pub(crate) fn stay(&self, driver: &Waker, stays: &mut Stays) {
+        let is_known = (stays.0.as_ref()).is_some_and(|known| known.will_wake(driver));
+        if !(is_known && self.is_hung.load(Ordering::Relaxed)) {
+            self.stay_anew(driver, stays);
+        }
+    }
+
+    #[cold]
+    fn stay_anew(&self, driver: &Waker, stays: &mut Stays) {
+        self.register(driver);
+        stays.0 = Some(driver.clone());
     }
 
     pub(crate) fn ring(&self) {
-        self.0.wake();
+        let driver = {
+            let mut place = self.driver();
+            self.is_hung.store(false, Ordering::Relaxed);
+            place.take()
+        };
+        if let Some(driver) = driver {
+            driver.wake();
+        }
     }
 }
 
