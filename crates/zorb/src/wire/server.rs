@@ -17,7 +17,6 @@ use crate::orb::{OrbInner, Served};
 use apart::Driven;
 use bytes::Bytes;
 use core::future::poll_fn;
-use core::pin::pin;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::task::{Context, Poll};
 use known::Known;
@@ -125,10 +124,10 @@ impl ServerConnection {
     }
 
     /// Reads and serves until the connection or the ORB ends.
-    pub(crate) async fn drive(self: Arc<Self>) {
+    pub(crate) fn drive(self: Arc<Self>) -> impl Future<Output = ()> + Send {
         let serving = self.orb.enter_serving(&self);
         let reading = self.reading();
-        self.drive_on(serving, reading, None).await;
+        self.drive_on(serving, reading, None)
     }
 
     /// What whoever reads it begins with.
@@ -148,7 +147,11 @@ impl ServerConnection {
         mut ended: Option<End>,
     ) {
         let end = loop {
-            match self.drive_a_while(&mut reading, ended).await {
+            let driven = match ended {
+                Some(end) => break end,
+                None => self.drive_a_while(&mut reading).await,
+            };
+            match driven {
                 Driven::Over(end) => break end,
                 Driven::CrowdedOut(leave) => {
                     (reading, ended) = self.serve_apart(reading).await;
@@ -168,72 +171,68 @@ impl ServerConnection {
         drop(serving);
     }
 
-    /// Reads and serves until the connection or the ORB ends, or a thread may do so better; at once if it has `ended`.
-    async fn drive_a_while(
-        self: &Arc<Self>,
+    /// Reads and serves until the connection or the ORB ends, or a thread may do so better.
+    ///
+    /// One future, which what ends the connection otherwise is no part of until it is wanted: every layer costs every
+    /// poll.
+    fn drive_a_while<'a>(
+        self: &'a Arc<Self>,
         reading: &mut Reading,
-        ended: Option<End>,
-    ) -> Driven<'_> {
+    ) -> impl Future<Output = Driven<'a>> + Send {
         let (policy, this) = (self.orb.wait_policy(), Arc::as_ptr(self).addr());
         let idle_timeout = self.orb.settings().idle_timeout;
         let workers = self.workers();
-        let mut known = Known::default();
-        let mut stays = Stays::default();
-        let serve = poll_fn(|cx| {
-            self.link.outbound.driver.stay(cx.waker(), &mut stays);
-            if let Some(end) = &ended {
-                return Poll::Ready(Driven::Over(end.clone()));
-            }
-            if self.orb.is_stopping() {
-                return self.poll_drained(cx).map(Driven::Over);
-            }
-            let served = self.link.poll_messages(
-                reading,
-                policy,
-                cx,
-                // A client that sends and does not read gets no further than this.
-                |cx| self.link.outbound.poll_room(cx).is_ready(),
-                // What is pending has something better to do with the thread.
-                |waiting| {
-                    if self.pending.load(Ordering::Acquire) > 0 {
-                        return false;
-                    }
-                    let alone = waiting.is_alone(self.orb.busy(), this);
-                    waiting.has_company(alone);
-                    alone
-                },
-                &mut known,
-                |known, reader| self.serve_front(known, reader),
-                |known, message, behind| self.handle(known, message, behind),
-            );
-            if served.is_pending()
-                && reading.waiting.is_crowded_out()
-                && self.may_have_a_thread()
-                && let Some(leave) = self.orb.busy().leave_for_a_thread(workers)
-            {
-                return Poll::Ready(Driven::CrowdedOut(leave));
-            }
-            served.map(Driven::Over)
-        });
-        let mut serve = pin!(serve);
-        let mut failed = pin!(self.link.failed());
+        let (mut known, mut stays) = (Known::default(), Stays::default());
+        let mut failed = None;
         let is_unused = |_| self.pending.load(Ordering::Acquire) == 0;
-        let mut idle = pin!(self.link.idle(idle_timeout, is_unused));
-        poll_fn(|cx| {
-            if let Poll::Ready(driven) = serve.as_mut().poll(cx) {
-                return Poll::Ready(driven);
+        let mut idle = idle_timeout.map(|_| Box::pin(self.link.idle(idle_timeout, is_unused)));
+        poll_fn(move |cx| {
+            self.link.outbound.driver.stay(cx.waker(), &mut stays);
+            if self.orb.is_stopping() {
+                if let Poll::Ready(end) = self.poll_drained(cx) {
+                    return Poll::Ready(Driven::Over(end));
+                }
+            } else {
+                let served = self.link.poll_messages(
+                    reading,
+                    policy,
+                    cx,
+                    // A client that sends and does not read gets no further than this.
+                    |cx| self.link.outbound.poll_room(cx).is_ready(),
+                    // What is pending has something better to do with the thread.
+                    |waiting| {
+                        if self.pending.load(Ordering::Acquire) > 0 {
+                            return false;
+                        }
+                        let alone = waiting.is_alone(self.orb.busy(), this);
+                        waiting.has_company(alone);
+                        alone
+                    },
+                    &mut known,
+                    |known, reader| self.serve_front(known, reader),
+                    |known, message, behind| self.handle(known, message, behind),
+                );
+                if let Poll::Ready(end) = served {
+                    return Poll::Ready(Driven::Over(end));
+                }
+                if reading.waiting.is_crowded_out()
+                    && self.may_have_a_thread()
+                    && let Some(leave) = self.orb.busy().leave_for_a_thread(workers)
+                {
+                    return Poll::Ready(Driven::CrowdedOut(leave));
+                }
             }
-            if self.link.outbound.failure().is_some()
-                && let Poll::Ready(end) = failed.as_mut().poll(cx)
-            {
-                return Poll::Ready(Driven::Over(end));
+            if self.link.outbound.failure().is_some() {
+                let failed = failed.get_or_insert_with(|| Box::pin(self.link.failed()));
+                if let Poll::Ready(end) = failed.as_mut().poll(cx) {
+                    return Poll::Ready(Driven::Over(end));
+                }
             }
-            match idle_timeout {
+            match &mut idle {
                 None => Poll::Pending,
-                Some(_) => idle.as_mut().poll(cx).map(Driven::Over),
+                Some(idle) => idle.as_mut().poll(cx).map(Driven::Over),
             }
         })
-        .await
     }
 
     /// Reads no more; over when every upcall is done. The replies that are not out by then have
