@@ -5,6 +5,7 @@
 //!
 //! - [`framing`]: octets that are no message, or none for a server;
 //! - [`requests`]: whole messages with something wrong in them;
+//! - [`small`]: what comes in the place of a small request;
 //! - [`pace`]: clients that are slow, leave, or never read;
 //! - [`held`]: clients that do not wait until they are served;
 //! - [`replies`]: servers that answer nonsense;
@@ -35,6 +36,7 @@ mod raw;
 mod replies;
 mod requests;
 mod share;
+mod small;
 mod too_large;
 mod values;
 mod world;

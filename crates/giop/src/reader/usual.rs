@@ -152,6 +152,36 @@ impl Reader {
             octets,
         })
     }
+
+    /// The header of a message that was received elsewhere, and is looked at there: if `octets` are one as
+    /// [`front`](Self::front) hands out, nothing is behind it, and nothing before it is here still. It is not
+    /// to be told here then; in every other case the octets are to be [received](Self::receive) here, as
+    /// if nobody had looked at them.
+    ///
+    /// ```
+    /// use zorb_giop::{Limits, MessageKind, Reader, Version, empty_message};
+    ///
+    /// let message = empty_message(MessageKind::CloseConnection, Version::V1_2);
+    /// let mut reader = Reader::new(Limits::default());
+    /// assert!(reader.whole(&message).is_none(), "the first one of its kind");
+    /// reader.receive(&message)?;
+    /// assert!(reader.next()?.is_some());
+    ///
+    /// reader.release();
+    /// let header = reader.whole(&message).ok_or("it is like the last one")?;
+    /// assert_eq!(header.kind, MessageKind::CloseConnection);
+    /// assert!(reader.whole(&message[..11]).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline(always)]
+    #[must_use]
+    pub fn whole(&self, octets: &[u8]) -> Option<MessageHeader> {
+        let header = self.usual.read(octets.first_chunk()?)?;
+        let is_whole = total(header) == octets.len()
+            && octets.len() <= Self::READ_OCTETS.min(self.limits.max_message_octets)
+            && self.has_nothing();
+        is_whole.then_some(header)
+    }
 }
 
 #[cfg(test)]
@@ -203,11 +233,22 @@ mod tests {
             if let Err(error) = reader.reserve() {
                 return (all, Some(error));
             }
-            reader.buffer().extend_from_slice(received);
+            if let How::Elsewhere = how {
+                reader.release();
+                if let Some(header) = reader.whole(received) {
+                    all.push((header, received.to_vec()));
+                    continue;
+                }
+                if let Err(error) = reader.receive(received) {
+                    return (all, Some(error));
+                }
+            } else {
+                reader.buffer().extend_from_slice(received);
+            }
             loop {
                 match how {
                     How::Anew => reader.usual = Usual::FIRST,
-                    How::Compared => {}
+                    How::Compared | How::Elsewhere => {}
                     How::InPlace => {
                         while let Some(front) = reader.front() {
                             all.push((*front.header(), front.octets().to_vec()));
@@ -229,6 +270,7 @@ mod tests {
     enum How {
         Anew,
         Compared,
+        Elsewhere,
         InPlace,
     }
 
@@ -246,6 +288,7 @@ mod tests {
                         let one = read(&octets, step, How::Anew);
                         assert_eq!(one, read(&octets, step, How::Compared));
                         assert_eq!(one, read(&octets, step, How::InPlace));
+                        assert_eq!(one, read(&octets, step, How::Elsewhere));
                     }
                 }
             }

@@ -535,7 +535,7 @@ impl Link {
     }
 
     /// What a read means.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn has_come(&self, read: io::Result<usize>) -> Result<(), End> {
         match read {
             Ok(octets) if octets > 0 => {

@@ -1,6 +1,7 @@
 //! The server's end of a connection: requests in, upcalls polled in place, replies out.
 
 mod apart;
+mod few;
 mod known;
 mod lone;
 mod pending;
@@ -19,6 +20,7 @@ use bytes::Bytes;
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::task::{Context, Poll};
+use few::Few;
 use known::Known;
 use pending::Pending;
 use room::Room;
@@ -182,7 +184,8 @@ impl ServerConnection {
         let (policy, this) = (self.orb.wait_policy(), Arc::as_ptr(self).addr());
         let idle_timeout = self.orb.settings().idle_timeout;
         let workers = self.workers();
-        let (mut known, mut stays) = (Known::default(), Stays::default());
+        let (mut known, mut few) = (Known::default(), Few::new(policy));
+        let mut stays = Stays::default();
         let mut failed = None;
         let is_unused = |_| self.pending.load(Ordering::Acquire) == 0;
         let mut idle = idle_timeout.map(|_| Box::pin(self.link.idle(idle_timeout, is_unused)));
@@ -193,25 +196,37 @@ impl ServerConnection {
                     return Poll::Ready(Driven::Over(end));
                 }
             } else {
-                let served = self.link.poll_messages(
-                    reading,
-                    policy,
-                    cx,
-                    // A client that sends and does not read gets no further than this.
-                    |cx| self.link.outbound.poll_room(cx).is_ready(),
-                    // What is pending has something better to do with the thread.
-                    |waiting| {
-                        if self.pending.load(Ordering::Acquire) > 0 {
-                            return false;
-                        }
-                        let alone = waiting.is_alone(self.orb.busy(), this);
-                        waiting.has_company(alone);
-                        alone
-                    },
-                    &mut known,
-                    |known, reader| self.serve_front(known, reader),
-                    |known, message, behind| self.handle(known, message, behind),
-                );
+                let served = match self.poll_few(reading, &known, &mut few, cx) {
+                    Some(served) => served,
+                    None => self.link.poll_messages(
+                        reading,
+                        policy,
+                        cx,
+                        // A client that sends and does not read gets no further than this.
+                        |cx| self.link.outbound.poll_room(cx).is_ready(),
+                        // What is pending has something better to do with the thread.
+                        |waiting| {
+                            if self.pending.load(Ordering::Acquire) > 0 {
+                                return false;
+                            }
+                            let alone = waiting.is_alone(self.orb.busy(), this);
+                            waiting.has_company(alone);
+                            alone
+                        },
+                        &mut (&mut known, &mut few),
+                        |(known, few), reader| {
+                            let served = self.serve_front(known, reader);
+                            if served {
+                                few.was_served(reader.is_idle());
+                            }
+                            served
+                        },
+                        |(known, few), message, behind| {
+                            few.was_other();
+                            self.handle(known, message, behind)
+                        },
+                    ),
+                };
                 if let Poll::Ready(end) = served {
                     return Poll::Ready(Driven::Over(end));
                 }

@@ -11,7 +11,7 @@ use super::pending::Pending;
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
 use zorb_executor::Dispatch;
-use zorb_giop::{Message, MessageKind, Reader, ResponseFlags};
+use zorb_giop::{Message, MessageHeader, MessageKind, Reader, ResponseFlags};
 use zorb_poa::{ActiveObject, Outcome, Receipt, Request, State};
 
 impl ServerConnection {
@@ -22,7 +22,26 @@ impl ServerConnection {
         let Some(front) = reader.front() else {
             return false;
         };
-        let (header, octets) = (front.header(), front.octets());
+        let behind = match front.is_last() {
+            true => Behind::Nothing,
+            false => Behind::More,
+        };
+        let served = self.serve_small(known, front.header(), front.octets(), behind);
+        if served {
+            front.done();
+        }
+        served
+    }
+
+    /// The same of a message where it lies.
+    #[inline]
+    pub(super) fn serve_small(
+        self: &Arc<Self>,
+        known: &Known,
+        header: &MessageHeader,
+        octets: &[u8],
+        behind: Behind,
+    ) -> bool {
         if header.kind != MessageKind::Request || trace::is_on() {
             return false;
         }
@@ -52,14 +71,8 @@ impl ServerConnection {
         zorb_giop::probe!(AdapterFound);
         zorb_giop::probe!(ServantFound);
         let receipt = places.receipt(header.version, format);
-        let octets = octets.len();
-        let behind = match front.is_last() {
-            true => Behind::Nothing,
-            false => Behind::More,
-        };
-        front.done();
         self.link.has_received_one();
-        self.run(&object, &mut request, receipt, octets, behind);
+        self.run(&object, &mut request, receipt, octets.len(), behind);
         true
     }
 
