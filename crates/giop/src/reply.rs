@@ -4,7 +4,7 @@ use crate::context::{ServiceContext, ServiceContexts};
 use crate::error::ProtocolError;
 use crate::exception::SystemException;
 use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
-use crate::request::{BODY_ALIGNMENT, aligned_body, finish, seal, write_contexts, write_header};
+use crate::request::{BODY_ALIGNMENT, aligned_body, finish_in, seal, write_contexts, write_header};
 use zorb_cdr::{
     BigEndian, ByteOrder, DecodeError, Decoder, EncodeError, Encoder, Endian, Gather, LittleEndian,
 };
@@ -202,6 +202,20 @@ impl ReplyBuilder<'_> {
         mut e: Encoder<O>,
         body: impl FnOnce(&mut Encoder<O>) -> Result<(), EncodeError>,
     ) -> Result<Gather, EncodeError> {
+        self.write(&mut e, body)?;
+        Ok(e.finish())
+    }
+
+    /// The same, with the message left in the encoder: a message that is passed on from call to call is copied by each.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    #[inline]
+    pub fn write<O: ByteOrder>(
+        &self,
+        e: &mut Encoder<O>,
+        body: impl FnOnce(&mut Encoder<O>) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
         // A status that the request's version does not have is sent as the one it has.
         let status = match self.status {
             ReplyStatus::LocationForwardPerm if self.version < Version::V1_2 => {
@@ -216,23 +230,23 @@ impl ReplyBuilder<'_> {
                 e.remember_runs();
             }
             // A body of 1.2 begins here as well, so there is nothing to pad, whether it is empty or not.
-            body(&mut e)?;
+            body(e)?;
             if e.position() != HEADER_OCTETS {
-                seal(&mut e)?;
+                seal(e)?;
             }
-            return Ok(e.finish());
+            return Ok(());
         }
-        write_header(&mut e, self.version, MessageKind::Reply);
+        write_header(e, self.version, MessageKind::Reply);
         if self.version >= Version::V1_2 {
             e.write_u32(self.request_id);
             e.write_u32(status as u32);
-            write_contexts(&mut e, self.contexts)?;
+            write_contexts(e, self.contexts)?;
         } else {
-            write_contexts(&mut e, self.contexts)?;
+            write_contexts(e, self.contexts)?;
             e.write_u32(self.request_id);
             e.write_u32(status as u32);
         }
-        finish(e, self.version, body)
+        finish_in(e, self.version, body)
     }
 
     /// All of a reply without a body.

@@ -429,7 +429,7 @@ pub(crate) fn finish<O: ByteOrder>(
 
 /// The same in place, which a message of a few octets is faster by.
 #[inline]
-fn finish_in<O: ByteOrder>(
+pub(crate) fn finish_in<O: ByteOrder>(
     e: &mut Encoder<O>,
     version: Version,
     body: impl FnOnce(&mut Encoder<O>) -> Result<(), EncodeError>,

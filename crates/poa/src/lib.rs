@@ -44,5 +44,5 @@ pub use operations::Operations;
 pub use policy::{IdAssignment, Lifespan, Policies};
 pub use registry::{Missing, ObjectAdapter, Whose};
 pub use request::{Outcome, Places, Receipt, Request};
-pub use skeleton::{Finish, Finished, Skeleton, Upcall};
+pub use skeleton::{Finish, Skeleton, Upcall};
 pub use table::{Index, Table, TableFull};

@@ -196,7 +196,7 @@ pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
         Poll::Ready(finished) => {
             // It is; but what is known to be nothing is not dropped.
             if outcome.is_none() {
-                *outcome = Some(finished.finish(None));
+                finished.finish_in(outcome);
             }
             place.leave();
             None

@@ -71,19 +71,37 @@ impl Receipt {
 
     /// A reply with a result.
     #[must_use]
-    #[inline]
     pub fn reply(&self, result: &impl Encode) -> Outcome {
+        let mut outcome = None;
+        self.reply_in(result, &mut outcome);
+        outcome.unwrap_or(Outcome::Silent)
+    }
+
+    /// The same, put where it is looked for, which has to be empty.
+    #[inline]
+    pub fn reply_in(&self, result: &impl Encode, outcome: &mut Option<Outcome>) {
         zorb_giop::probe!(Upcalled);
         if self.response != ResponseFlags::WithTarget {
-            return Outcome::Silent;
+            *outcome = Some(Outcome::Silent);
+            return;
         }
-        let message = self.message(ReplyStatus::NoException, |e| e.put(result));
+        let mut encoder = Encoder::<NativeEndian>::with_buffer(buffers::take(), self.format);
+        let written = ReplyBuilder {
+            version: self.version,
+            request_id: self.request_id,
+            status: ReplyStatus::NoException,
+            contexts: &[],
+        }
+        .write(&mut encoder, |e| e.put(result));
         zorb_giop::probe!(ReplySealed);
-        match message {
-            Ok(message) => Outcome::Reply(message),
+        match written {
+            // It is; but what is known to be nothing is not dropped.
+            Ok(()) if outcome.is_none() => *outcome = Some(Outcome::Reply(encoder.finish())),
+            Ok(()) => debug_assert!(false, "there is an outcome already"),
             // The servant has done its work.
             Err(error) => {
-                self.system_exception(&Fault::of_result(error).raise(CompletionStatus::Yes))
+                let exception = Fault::of_result(error).raise(CompletionStatus::Yes);
+                *outcome = Some(self.system_exception(&exception));
             }
         }
     }
@@ -323,7 +341,7 @@ impl Request {
     ///
     /// `header` is the message's, and `body` what there is from [where the arguments begin](Places::body).
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn of_few(
         places: Places,
         header: &MessageHeader,

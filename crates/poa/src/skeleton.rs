@@ -110,36 +110,22 @@ pub trait Finish {
     /// What goes back to the client. A result that was called for by values is put into `values` instead, an
     /// `Option` of its type.
     fn finish(self, values: Option<&mut (dyn Any + Send)>) -> Outcome;
+
+    /// The same of a call that was not by values, put where it is looked for, which has to be empty: what is handed from
+    /// call to call is copied by each.
+    #[inline(always)]
+    fn finish_in(self, outcome: &mut Option<Outcome>)
+    where
+        Self: Sized,
+    {
+        *outcome = Some(self.finish(None));
+    }
 }
 
 impl Finish for Outcome {
     #[inline(always)]
     fn finish(self, _: Option<&mut (dyn Any + Send)>) -> Outcome {
         self
-    }
-}
-
-/// What an upcall of generated code ends with, whose results are a `V`.
-#[derive(Debug)]
-pub enum Finished<V> {
-    /// A message, or nothing.
-    Outcome(Outcome),
-    /// The results of a call by values.
-    Values(V),
-}
-
-impl<V: 'static> Finish for Finished<V> {
-    #[inline(always)]
-    fn finish(self, values: Option<&mut (dyn Any + Send)>) -> Outcome {
-        match self {
-            Self::Outcome(outcome) => outcome,
-            Self::Values(found) => {
-                if let Some(values) = values.and_then(|values| values.downcast_mut()) {
-                    *values = Some(found);
-                }
-                Outcome::Silent
-            }
-        }
     }
 }
 

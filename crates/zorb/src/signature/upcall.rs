@@ -2,11 +2,11 @@
 
 use super::parameters::{Given, Parameter, Parameters, nothing_kept, read};
 use super::results::{Results, Written};
-use core::any::TypeId;
+use core::any::{Any, TypeId};
 use std::sync::Arc;
 use zorb_cdr::{ByteOrder, DecodeError, Decoder};
 use zorb_giop::{OperationError, SystemException};
-use zorb_poa::{Finished, Incoming, Receipt, Request, Upcall};
+use zorb_poa::{Finish, Incoming, Outcome, Receipt, Request, Upcall};
 
 /// A method of a servant `S`, with parameters `P`, that gives back `R` or ends with `E`: every `async fn` of a trait of
 /// generated code is one, for any lifetime `'a` of what it borrows.
@@ -72,6 +72,40 @@ where
     ))
 }
 
+/// What an upcall ends with.
+enum Finished<R: Results> {
+    /// An exception, as a message or nothing.
+    Outcome(Outcome),
+    /// The results of a call that came as a message, which are written where the reply is sent from.
+    Results(Receipt, R::Values),
+    /// Those of a call by values.
+    Values(R::Values),
+}
+
+impl<R: Results> Finish for Finished<R> {
+    #[inline(always)]
+    fn finish(self, values: Option<&mut (dyn Any + Send)>) -> Outcome {
+        match self {
+            Self::Outcome(outcome) => outcome,
+            Self::Results(receipt, found) => receipt.reply(&Written::<R>(&found)),
+            Self::Values(found) => {
+                if let Some(values) = values.and_then(|values| values.downcast_mut()) {
+                    *values = Some(found);
+                }
+                Outcome::Silent
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn finish_in(self, outcome: &mut Option<Outcome>) {
+        match self {
+            Self::Results(receipt, found) => receipt.reply_in(&Written::<R>(&found), outcome),
+            other => *outcome = Some(other.finish(None)),
+        }
+    }
+}
+
 /// The future of an upcall.
 #[inline(always)]
 #[expect(
@@ -82,7 +116,7 @@ fn serving<P, R, E, S, M>(
     servant: Arc<S>,
     mut source: Source<P>,
     method: M,
-) -> impl Future<Output = Finished<R::Values>> + Send + 'static
+) -> impl Future<Output = Finished<R>> + Send + 'static
 where
     P: Parameters + 'static,
     R: Results + 'static,
@@ -103,7 +137,7 @@ where
         let typed = matches!(arguments, Given::Owned(_));
         match method.call(&servant, &mut arguments).await {
             Ok(values) if typed => Finished::Values(values),
-            Ok(values) => Finished::Outcome(receipt.reply(&Written::<R>(&values))),
+            Ok(values) => Finished::Results(receipt, values),
             Err(error) => Finished::Outcome(receipt.exception(&error)),
         }
     }
