@@ -2,6 +2,7 @@
 
 mod apart;
 mod few;
+mod held;
 mod known;
 mod lone;
 mod pending;
@@ -11,29 +12,27 @@ mod thread;
 use super::link::{Behind, End, Handled, Link, Reading};
 use super::outbound::Stays;
 use super::trace;
-use super::upcall::{Begun, begin, enter, released, run_in_place, run_upcall_in_place};
+use super::upcall::{Begun, begin, run_in_place, run_upcall_in_place};
 use super::waiting::{self, Waiting};
 use crate::keys::Found;
 use crate::orb::{OrbInner, Served};
 use apart::Driven;
-use bytes::Bytes;
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::task::{Context, Poll};
 use few::Few;
+pub(crate) use held::locate_reply;
 use known::Known;
 use pending::Pending;
 use room::Room;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::OwnedSemaphorePermit;
-use zorb_cdr::{Encoder, NativeEndian};
 use zorb_executor::{Dispatch, Priority};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
-    CompletionStatus, Fault, Ior, LocateReply, LocateRequestHeader, Message, MessageKind,
-    ProtocolError, Reader, RequestHead, RequestHeader, ResponseFlags, ServiceContextId,
-    SystemException, SystemExceptionKind, Version, buffers,
+    CompletionStatus, Fault, Message, MessageKind, ProtocolError, Reader, RequestHead,
+    RequestHeader, ResponseFlags, ServiceContextId, SystemException, Version,
 };
 use zorb_poa::{
     ActiveObject, Missing, Outcome, Places, Receipt, Request, State, Upcall, is_reserved,
@@ -61,41 +60,6 @@ pub(crate) struct ServerConnection {
     /// Where every connection has a thread: who of those that have waited runs.
     turn: Arc<tokio::sync::Mutex<()>>,
     _permit: OwnedSemaphorePermit,
-}
-
-/// Where an object is, as a LocateRequest wants to know it. Nobody waits for an answer that a
-/// POA manager would hold: the object is here then, and its requests are held.
-pub(crate) fn locate_reply(orb: &OrbInner, found: Result<Found, SystemException>) -> LocateReply {
-    let object = match found {
-        Ok(Found::Object(object)) => object,
-        Ok(Found::Elsewhere(target)) => return LocateReply::ObjectForward(Ior::clone(&target)),
-        Ok(Found::Unknown(_)) => return LocateReply::UnknownObject,
-        Err(exception) if exception.kind == SystemExceptionKind::ObjectNotExist => {
-            return LocateReply::UnknownObject;
-        }
-        Err(exception) => return LocateReply::SystemException(exception),
-    };
-    let Some(forward) = object
-        .forward()
-        .filter(|_| object.manager().state() == State::Active)
-    else {
-        return LocateReply::ObjectHere;
-    };
-    match enter(orb, || (forward.target)()).flatten() {
-        Ok(target) if forward.permanent => LocateReply::ObjectForwardPerm(target),
-        Ok(target) => LocateReply::ObjectForward(target),
-        Err(exception) => LocateReply::SystemException(exception),
-    }
-}
-
-fn encode_located(reply: &LocateReply, version: Version, request_id: u32) -> Outcome {
-    let encoder = Encoder::<NativeEndian>::with_buffer(
-        buffers::take(),
-        CodeSets::UNSTATED.with_minor(version.minor),
-    );
-    reply
-        .encode(encoder, version, request_id)
-        .map_or(Outcome::Silent, Outcome::Reply)
 }
 
 impl ServerConnection {
@@ -308,38 +272,6 @@ impl ServerConnection {
         }
     }
 
-    fn locate(self: &Arc<Self>, message: &Message) -> Result<(), ProtocolError> {
-        let header = LocateRequestHeader::read(message)?;
-        let (version, id) = (message.header.version, header.request_id);
-        let found = match header.target.object_key() {
-            Some(key) => self.orb.find_for_peer(&key),
-            None => Err(Missing::Adapter.raise()),
-        };
-        let found = match found {
-            // It may yet be here, and its requests are told that they are early.
-            Err(early) if early.kind == SystemExceptionKind::Transient => {
-                self.send(encode_located(&LocateReply::ObjectHere, version, id));
-                return Ok(());
-            }
-            Ok(Found::Unknown(key)) => match self.check_pending(0) {
-                Ok(()) => {
-                    let pending = Pending::question(self, id);
-                    self.orb.track(async move {
-                        let orb = &pending.connection.orb;
-                        let answer = locate_reply(orb, orb.ask(key).await);
-                        pending.answer(encode_located(&answer, version, id));
-                    });
-                    return Ok(());
-                }
-                Err(overload) => Err(overload),
-            },
-            found => found,
-        };
-        let answer = locate_reply(&self.orb, found);
-        self.send(encode_located(&answer, version, id));
-        Ok(())
-    }
-
     /// What was agreed on about text; a CodeSets context settles it for the connection.
     #[inline]
     fn code_sets(&self, known: &mut Known, header: &RequestHeader<'_>) -> Result<CodeSets, Fault> {
@@ -475,71 +407,6 @@ impl ServerConnection {
         }
     }
 
-    /// Serves a request whose target has been looked for. `pending`: its place among those that
-    /// wait, if it has waited already.
-    fn serve(
-        self: &Arc<Self>,
-        found: Result<Found, SystemException>,
-        request: Request,
-        pending: Option<Pending>,
-    ) {
-        let receipt = request.receipt();
-        let answer = match found.and_then(|found| self.admit(found, &request, pending.as_ref())) {
-            Ok(Found::Object(object)) => return self.admitted(object, request, pending),
-            Ok(Found::Unknown(key)) => return self.ask(key, request, pending),
-            Ok(Found::Elsewhere(target)) => receipt.forward(&target, false),
-            Err(exception) => {
-                let request_id = receipt.request_id;
-                tracing::debug!(request_id, %exception, "request refused");
-                receipt.refusal(&exception)
-            }
-        };
-        self.answer(pending, answer);
-    }
-
-    /// Answers a request whose servant has not been called.
-    fn answer(&self, pending: Option<Pending>, outcome: Outcome) {
-        match pending {
-            None => self.send(outcome),
-            // It hears no more.
-            Some(pending) if pending.acknowledged => pending.answer(Outcome::Silent),
-            Some(pending) => pending.answer(outcome),
-        }
-    }
-
-    /// Asks the application whose key it is, while the connection goes on.
-    fn ask(self: &Arc<Self>, key: Bytes, request: Request, pending: Option<Pending>) {
-        let pending = pending.unwrap_or_else(|| Pending::of(self, &request));
-        self.orb.track(async move {
-            let found = pending.connection.orb.ask(key).await;
-            pending.go_on(found, request).await;
-        });
-    }
-
-    fn admitted(
-        self: &Arc<Self>,
-        object: Arc<ActiveObject>,
-        request: Request,
-        pending: Option<Pending>,
-    ) {
-        let acknowledged = pending.as_ref().is_some_and(|pending| pending.acknowledged);
-        // Whoever is sent on has not arrived yet, and whoever has hears no more.
-        match (object.forward().is_some(), acknowledged) {
-            (false, false) => {
-                if let Some(acknowledgement) = request.receipt().acknowledgement() {
-                    self.send(acknowledgement);
-                }
-            }
-            (true, true) => return self.answer(pending, Outcome::Silent),
-            _ => {}
-        }
-        if object.manager().state() == State::Holding {
-            self.hold(object, request, pending);
-        } else {
-            self.dispatch(&object, request, pending, Behind::More);
-        }
-    }
-
     /// The answer to a request of which only the first octets were kept.
     fn too_large(&self, message: &Message) -> Fault {
         let fault = Fault::MessageTooLarge {
@@ -568,23 +435,6 @@ impl ServerConnection {
         }
     }
 
-    /// Whether a request may be served, now or after the manager lets it. What waits already has
-    /// its place.
-    fn admit(
-        &self,
-        found: Found,
-        request: &Request,
-        pending: Option<&Pending>,
-    ) -> Result<Found, SystemException> {
-        if let Found::Object(object) = &found {
-            object.manager().state().admit()?;
-        }
-        if pending.is_none() && !matches!(found, Found::Elsewhere(_)) {
-            self.check_pending(request.octets())?;
-        }
-        Ok(found)
-    }
-
     #[inline]
     fn check_pending(&self, octets: usize) -> Result<(), SystemException> {
         match self.pending.load(Ordering::Acquire) {
@@ -605,28 +455,6 @@ impl ServerConnection {
             return Err(Fault::Overload(overload).raise(CompletionStatus::No));
         }
         Ok(())
-    }
-
-    /// Waits until the manager leaves HOLDING; then the request is for whoever has its key.
-    fn hold(
-        self: &Arc<Self>,
-        object: Arc<ActiveObject>,
-        request: Request,
-        pending: Option<Pending>,
-    ) {
-        let mut pending = pending.unwrap_or_else(|| Pending::of(self, &request));
-        pending.acknowledged |=
-            object.forward().is_none() && request.receipt().response == ResponseFlags::WithServer;
-        self.orb.track(async move {
-            let released = released(&object).await;
-            // It may have been deactivated meanwhile, and should not be kept for this.
-            drop(object);
-            let found = released.and_then(|()| match request.object_key() {
-                Some(key) => pending.connection.orb.find_for_peer(&key),
-                None => Err(Missing::Adapter.raise()),
-            });
-            pending.go_on(found, request).await;
-        });
     }
 
     fn dispatch(
