@@ -1,11 +1,13 @@
 //! One connection's two directions: octets to messages in, messages to octets out.
 
+mod ends;
+
+pub(crate) use ends::{End, FINISHED_WITHIN};
+
 use super::outbound::{Flush, Joined, Outbound, Ticket};
 use super::trace;
 use super::waiting::{Tried, Waiting};
-use bytes::BytesMut;
 use core::fmt;
-use core::future::poll_fn;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::task::{Context, Poll};
 use core::time::Duration;
@@ -23,45 +25,6 @@ use zorb_transport::{Connection, Endpoint};
 pub(crate) const MESSAGES_PER_TURN: usize = 256;
 /// Reads after which it does so: large messages take many.
 pub(crate) const READS_PER_TURN: usize = 16;
-
-/// How long a peer has to hear why we close.
-const LINGER: Duration = Duration::from_secs(2);
-/// How many times that long it has as long as it takes what was queued for it before.
-const MAX_LINGERS: u32 = 5;
-/// How long [`Link::finish`] takes at most, and a little more.
-pub(crate) const FINISHED_WITHIN: Duration = LINGER.saturating_mul(MAX_LINGERS + 1);
-/// Octets thrown away at a time meanwhile. Few: whoever broke the protocol gets no large buffer.
-const DISCARDED_OCTETS: usize = 4 << 10;
-
-/// Why a connection came to its end.
-#[derive(Debug, Clone)]
-pub(crate) enum End {
-    /// The peer said CloseConnection: what has no reply was not and will not be processed.
-    Closed,
-    /// The octets stopped without a word.
-    Lost(String),
-    /// The peer broke the protocol, and has been told.
-    Broken(ProtocolError),
-    /// The peer says that we did.
-    PeerRefuses,
-    /// We closed it.
-    ShutDown,
-    /// We closed it, since nothing happened on it for so long.
-    Idle(Duration),
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Closed => f.write_str("closed by the peer"),
-            Self::Lost(cause) => f.write_str(cause),
-            Self::Broken(error) => write!(f, "protocol error: {error}"),
-            Self::PeerRefuses => f.write_str("the peer answered with MessageError"),
-            Self::ShutDown => f.write_str("the ORB shut down"),
-            Self::Idle(limit) => write!(f, "nothing happened on it for {limit:?}"),
-        }
-    }
-}
 
 /// What a handler wants after a message.
 pub(crate) type Handled = Result<(), End>;
@@ -132,25 +95,6 @@ impl Received {
     }
 }
 
-/// How far a connection has come at some time.
-pub(crate) struct Progress {
-    messages: u64,
-    octets: u64,
-    /// Octets written.
-    written: u64,
-}
-
-impl Progress {
-    /// Whether anything worth keeping the connection for has happened since. A message that has
-    /// begun is worth it while it comes faster than a buffer in that time.
-    pub(crate) fn is_stuck_since(&self, before: &Self) -> bool {
-        let octets = self.octets.wrapping_sub(before.octets);
-        self.messages == before.messages
-            && octets < Reader::READ_OCTETS as u64
-            && self.written == before.written
-    }
-}
-
 impl Link {
     /// `max_fragment`: octets above which messages are cut into fragments, if they are.
     /// `trace_payload`: octets of each message that a trace shows.
@@ -170,36 +114,6 @@ impl Link {
             endpoint,
             trace_payload,
             received: Received::default(),
-        }
-    }
-
-    pub(crate) fn progress(&self) -> Progress {
-        Progress {
-            messages: self.received.messages.load(Ordering::Relaxed),
-            octets: self.received.octets.load(Ordering::Relaxed),
-            written: self.outbound.written_octets(),
-        }
-    }
-
-    /// Ready when nothing has happened for `limit`, at the latest after twice that, and `let_go`
-    /// agrees. To be polled behind [`poll_messages`](Self::poll_messages). Costs a timer per
-    /// `limit`, and nothing per message.
-    pub(crate) async fn idle(
-        &self,
-        limit: Option<Duration>,
-        let_go: impl Fn(Duration) -> bool,
-    ) -> End {
-        let Some(limit) = limit else {
-            return core::future::pending().await;
-        };
-        let mut before = self.progress();
-        loop {
-            tokio::time::sleep(limit).await;
-            let now = self.progress();
-            if now.is_stuck_since(&before) && let_go(limit) {
-                return End::Idle(limit);
-            }
-            before = now;
         }
     }
 
@@ -490,19 +404,6 @@ impl Link {
         }
     }
 
-    /// Ready some time after a write has failed, when the peer has said nothing that ended the
-    /// connection since. To be polled together with [`poll_messages`](Self::poll_messages), whose
-    /// task a failure wakes.
-    pub(crate) async fn failed(&self) -> End {
-        let cause = poll_fn(|_| match self.outbound.failure() {
-            Some(cause) => Poll::Ready(cause.to_owned()),
-            None => Poll::Pending,
-        })
-        .await;
-        tokio::time::sleep(LINGER).await;
-        End::Lost(cause)
-    }
-
     /// Whether another message may be handled: asked once more after what waits has been written.
     fn has_room(
         &self,
@@ -657,59 +558,6 @@ impl Link {
             Err(error) => Err(self.broken_at_front(error, reader)),
         }
     }
-
-    /// Says what the end asks for, waits a bounded time until the peer has heard it, and closes.
-    ///
-    /// A socket closed with octets unread resets the connection, and the peer may then lose what
-    /// was said last; so the write side is closed first and what still comes is thrown away.
-    pub(crate) async fn finish(&self, end: &End) {
-        match end {
-            End::Broken(ProtocolError::UnsupportedVersion(_)) => {
-                self.send_empty(MessageKind::MessageError, Version::HIGHEST);
-            }
-            // Whether the peer understands the version its message claimed is not known.
-            End::Broken(_) => self.send_empty(MessageKind::MessageError, Version::V1_0),
-            End::Closed | End::Lost(_) | End::PeerRefuses | End::ShutDown | End::Idle(_) => {}
-        }
-        if matches!(end, End::Broken(_) | End::ShutDown | End::Idle(_)) {
-            self.write_joined();
-            for _ in 0..MAX_LINGERS {
-                let written = self.outbound.written_octets();
-                // What is told on a connection that fails meanwhile need not be heard.
-                let heard = tokio::time::timeout(LINGER, poll_fn(|cx| self.poll_linger(cx))).await;
-                if heard.is_ok() || self.outbound.written_octets() == written {
-                    break;
-                }
-            }
-        }
-        self.stream.close();
-        self.outbound.wake_all();
-    }
-
-    fn poll_linger(&self, cx: &mut Context<'_>) -> Poll<()> {
-        self.outbound.driver.register(cx.waker());
-        match self.outbound.poll_unblock(&*self.stream, cx) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(Err(_)) => return Poll::Ready(()),
-            Poll::Ready(Ok(())) => {}
-        }
-        if self.outbound.poll_empty(cx).is_pending() {
-            return Poll::Pending;
-        }
-        if self.stream.shutdown_write().is_err() {
-            return Poll::Ready(());
-        }
-        let mut discarded = BytesMut::with_capacity(DISCARDED_OCTETS);
-        for _ in 0..READS_PER_TURN {
-            match self.stream.poll_read(cx, &mut discarded) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(()),
-                Poll::Ready(Ok(_)) => discarded.clear(),
-            }
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    }
 }
 
 /// What a read means that has brought nothing.
@@ -726,62 +574,5 @@ impl fmt::Debug for Link {
         f.debug_struct("Link")
             .field("stream", &self.stream)
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::wire::mock::{Acts, Mock};
-    use core::pin::Pin;
-    use core::sync::atomic::AtomicUsize;
-    use io::IoSlice;
-    use std::sync::{Arc, Mutex};
-    use tokio::time::{Instant, Sleep};
-
-    /// Octets that it takes at a time.
-    const TAKES: usize = 1000;
-
-    /// A peer that takes some octets each second.
-    #[derive(Debug)]
-    struct Slow {
-        next: Mutex<Pin<Box<Sleep>>>,
-        taken: AtomicUsize,
-    }
-
-    impl Acts for Arc<Slow> {
-        fn write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-            let mut next = self.next.lock().unwrap();
-            if Instant::now() < next.deadline() {
-                return Err(io::ErrorKind::WouldBlock.into());
-            }
-            next.as_mut().reset(Instant::now() + Duration::from_secs(1));
-            let octets = slices.iter().map(|slice| slice.len()).sum::<usize>();
-            let takes = octets.min(TAKES);
-            self.taken.fetch_add(takes, Ordering::Relaxed);
-            Ok(takes)
-        }
-
-        fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-            self.next.lock().unwrap().as_mut().poll(cx).map(Ok)
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_peer_that_goes_on_taking_a_large_message_hears_why_we_close_behind_it() {
-        let slow = Arc::new(Slow {
-            next: Mutex::new(Box::pin(tokio::time::sleep(Duration::ZERO))),
-            taken: AtomicUsize::new(0),
-        });
-        let stream = Box::new(Mock::new(Arc::clone(&slow)));
-        let link = Link::new(stream, "uiop:///nowhere".parse().unwrap(), None, 0);
-        let format = zorb_cdr::WireFormat::default();
-        let mut message = zorb_cdr::Encoder::<zorb_cdr::NativeEndian>::new(format);
-        message.append(&[7; 6 * TAKES]);
-        let _ = link.send(message.finish());
-        let end = End::Broken(ProtocolError::UnexpectedFragment);
-        link.finish(&end).await;
-        let said = empty_message(MessageKind::MessageError, Version::V1_0).len();
-        assert_eq!(slow.taken.load(Ordering::Relaxed), 6 * TAKES + said);
     }
 }
