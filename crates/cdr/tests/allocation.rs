@@ -161,7 +161,7 @@ fn an_encoder_that_is_used_up_leaves_nothing_behind() {
                 write(&mut e, &value, &shared);
                 buffer = take(&mut e);
                 drop(e);
-                assert_eq!(*live.get_or_insert(LIVE.get()), LIVE.get());
+                assert_eq!(*live.get_or_insert_with(|| LIVE.get()), LIVE.get());
             }
         }
     }
@@ -185,7 +185,7 @@ fn a_refused_count_allocates_nothing() {
     refused::<Vec<String>>();
     refused::<Vec<Vec<Vec<u8>>>>();
     refused::<String>();
-    refused::<bytes::Bytes>();
+    refused::<Bytes>();
 }
 
 /// A struct that contains itself.
