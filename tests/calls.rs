@@ -631,7 +631,6 @@ async fn what_a_call_keeps_while_it_waits_is_of_bounded_size() {
     };
     let without = size_of_val(&other.nothing());
     let with = size_of_val(&other.put(&point));
-    println!("{without} octets without arguments, {with} with a struct");
     // A small reply in its place, and whatever a call may come to, of which most is what it takes to ask elsewhere.
     assert!(without <= 3 << 10, "{without}");
     // The struct is borrowed.
