@@ -47,6 +47,7 @@ zorb::idl! {
             Names boxed(in Names list, in Count number);
             Described about(in Described what);
             void tie(in Knot what);
+            Knot back(in Knot what, inout Knot more, in boolean late);
             Maybe perhaps(in Maybe what);
             void refuse(in Node what) raises (Wrong);
             typedef sequence<Node> Nodes;
@@ -219,6 +220,17 @@ impl Garden for Servant {
     }
     async fn tie(&self, _: Option<Value<Knot>>) -> Result<(), SystemException> {
         Ok(())
+    }
+    async fn back(
+        &self,
+        what: Option<Value<Knot>>,
+        more: Option<Value<Knot>>,
+        late: bool,
+    ) -> Result<(Option<Value<Knot>>, Option<Value<Knot>>), SystemException> {
+        if late {
+            tokio::task::yield_now().await;
+        }
+        Ok((what, more))
     }
     async fn perhaps(&self, maybe: &Maybe) -> Result<Maybe, SystemException> {
         Ok(maybe.clone())
@@ -538,8 +550,8 @@ fn what_is_shown_of_a_graph_is_bounded_however_often_its_values_refer_to_each_ot
     assert!(format!("{leaf:?}").contains("leaf"));
 }
 
-#[tokio::test]
-async fn a_cycle_that_the_servant_does_not_keep_is_freed() {
+/// Whether nothing of the cycles that `send` sends is left at the server.
+async fn is_freed(send: impl AsyncFn(&GardenRef, &Value<Knot>)) {
     let orb = || Orb::builder().listen("iiop://127.0.0.1:0").build();
     let (client, server) = (orb().await.unwrap(), orb().await.unwrap());
     let poa = server.root_poa();
@@ -556,13 +568,32 @@ async fn a_cycle_that_the_servant_does_not_keep_is_freed() {
         itself: None,
     });
     knot.write().itself = Some(knot.clone());
-    garden.tie(&knot).await.unwrap();
+    send(&garden, &knot).await;
     knot.write().itself = None;
     drop((poa, server));
     let ended = async { while garden.echo(None).await.is_ok() {} };
     // A bound against hangs, not a measurement.
     let limit = std::time::Duration::from_secs(60);
     tokio::time::timeout(limit, ended).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_cycle_that_the_servant_does_not_keep_is_freed() {
+    is_freed(async |garden, knot| garden.tie(knot).await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn a_cycle_that_the_servant_gives_back_is_freed() {
+    for late in [false, true] {
+        is_freed(async |garden, knot| {
+            let (back, more) = garden.back(knot, knot, late).await.unwrap();
+            // What the client has got is its own to take apart.
+            for knot in [back, more].into_iter().flatten() {
+                knot.write().itself = None;
+            }
+        })
+        .await;
+    }
 }
 
 #[test]

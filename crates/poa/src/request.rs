@@ -77,10 +77,15 @@ impl Receipt {
         outcome.unwrap_or(Outcome::Silent)
     }
 
-    /// The same, put where it is looked for, which has to be empty.
+    /// The same, put where it is looked for. What is there already stays: that has to be empty.
     #[inline]
     pub fn reply_in(&self, result: &impl Encode, outcome: &mut Option<Outcome>) {
         zorb_giop::probe!(Upcalled);
+        debug_assert!(outcome.is_none(), "there is an outcome already");
+        // What is known to be nothing is not dropped when it is written over.
+        if outcome.is_some() {
+            return;
+        }
         if self.response != ResponseFlags::WithTarget {
             *outcome = Some(Outcome::Silent);
             return;
@@ -95,9 +100,7 @@ impl Receipt {
         .write(&mut encoder, |e| e.put(result));
         zorb_giop::probe!(ReplySealed);
         match written {
-            // It is; but what is known to be nothing is not dropped.
-            Ok(()) if outcome.is_none() => *outcome = Some(Outcome::Reply(encoder.finish())),
-            Ok(()) => debug_assert!(false, "there is an outcome already"),
+            Ok(()) => *outcome = Some(Outcome::Reply(encoder.finish())),
             // The servant has done its work.
             Err(error) => {
                 let exception = Fault::of_result(error).raise(CompletionStatus::Yes);
@@ -452,6 +455,14 @@ impl Request {
             Ok(arguments)
         };
         read().map_err(|error| Fault::Decode(error).raise(CompletionStatus::No))
+    }
+
+    /// What takes cycles of values among the arguments apart that nobody has kept: to be dropped behind the results, among
+    /// which they may be.
+    #[must_use]
+    #[inline]
+    pub fn take_cycles(&mut self) -> Option<Box<Shared>> {
+        self.cycles.take()
     }
 
     /// Ends the upcall with a result.

@@ -6,7 +6,7 @@ use core::borrow::Borrow;
 use core::marker::PhantomData;
 use std::borrow::Cow;
 use zorb_cdr::{
-    Array, BoundedOctets, ByteOrder, Codec, Decode, DecodeError, Decoder, Number, OctetsRef,
+    Array, BoundedOctets, ByteOrder, Codec, Decode, DecodeError, Decoder, Number, OctetsRef, Shared,
 };
 use zorb_giop::SystemException;
 use zorb_poa::{Numbers, Receipt, Recycled, RecycledText, Request};
@@ -329,6 +329,9 @@ pub trait Parameters: Sized {
     /// # Errors
     /// As [`Request::arguments`].
     fn read(kept: &Self::Kept) -> (Receipt, Result<Self::Decoded<'_>, SystemException>);
+
+    /// As [`Request::take_cycles`].
+    fn cycles(kept: &mut Self::Kept) -> Option<Box<Shared>>;
 }
 
 /// How a request is answered that has nothing to read.

@@ -4,7 +4,7 @@ use super::parameters::{Given, Parameter, Parameters, nothing_kept, read};
 use super::results::{Results, Written};
 use core::any::{Any, TypeId};
 use std::sync::Arc;
-use zorb_cdr::{ByteOrder, DecodeError, Decoder};
+use zorb_cdr::{ByteOrder, DecodeError, Decoder, Shared};
 use zorb_giop::{OperationError, SystemException};
 use zorb_poa::{Finish, Incoming, Outcome, Receipt, Request, Upcall};
 
@@ -77,9 +77,16 @@ enum Finished<R: Results> {
     /// An exception, as a message or nothing.
     Outcome(Outcome),
     /// The results of a call that came as a message, which are written where the reply is sent from.
-    Results(Receipt, R::Values),
+    Results(Receipt, Held<R::Values>),
     /// Those of a call by values.
     Values(R::Values),
+}
+
+/// Results, among which there may be values of the request. The fields are dropped in this order, whatever happens.
+struct Held<V> {
+    values: V,
+    /// What takes the cycles of the request apart when nobody has them any more.
+    _cycles: Option<Box<Shared>>,
 }
 
 impl<R: Results> Finish for Finished<R> {
@@ -87,7 +94,7 @@ impl<R: Results> Finish for Finished<R> {
     fn finish(self, values: Option<&mut (dyn Any + Send)>) -> Outcome {
         match self {
             Self::Outcome(outcome) => outcome,
-            Self::Results(receipt, found) => receipt.reply(&Written::<R>(&found)),
+            Self::Results(receipt, held) => receipt.reply(&Written::<R>(&held.values)),
             Self::Values(found) => {
                 if let Some(values) = values.and_then(|values| values.downcast_mut()) {
                     *values = Some(found);
@@ -100,7 +107,7 @@ impl<R: Results> Finish for Finished<R> {
     #[inline(always)]
     fn finish_in(self, outcome: &mut Option<Outcome>) {
         match self {
-            Self::Results(receipt, found) => receipt.reply_in(&Written::<R>(&found), outcome),
+            Self::Results(receipt, held) => receipt.reply_in(&Written::<R>(&held.values), outcome),
             other => *outcome = Some(other.finish(None)),
         }
     }
@@ -134,11 +141,15 @@ where
             },
             Source::Values(receipt, arguments) => (*receipt, Given::Owned(arguments)),
         };
-        let typed = matches!(arguments, Given::Owned(_));
-        match method.call(&servant, &mut arguments).await {
-            Ok(values) if typed => Finished::Values(values),
-            Ok(values) => Finished::Results(receipt, values),
-            Err(error) => Finished::Outcome(receipt.exception(&error)),
+        let ended = method.call(&servant, &mut arguments).await;
+        drop(arguments);
+        match (ended, &mut source) {
+            (Ok(values), Source::Message(kept)) => {
+                let _cycles = P::cycles(kept);
+                Finished::Results(receipt, Held { values, _cycles })
+            }
+            (Ok(values), Source::Values(..)) => Finished::Values(values),
+            (Err(error), _) => Finished::Outcome(receipt.exception(&error)),
         }
     }
 }
@@ -158,6 +169,11 @@ macro_rules! kept {
             zorb_giop::probe!(Demarshalled);
             (*kept, Ok(()))
         }
+
+        #[inline(always)]
+        fn cycles(_: &mut Receipt) -> Option<Box<Shared>> {
+            None
+        }
     };
     ($($p:ident)+) => {
         type Kept = Request;
@@ -170,6 +186,11 @@ macro_rules! kept {
         #[inline(always)]
         fn read(kept: &Request) -> (Receipt, Result<Self::Decoded<'_>, SystemException>) {
             read::<Self>(kept)
+        }
+
+        #[inline(always)]
+        fn cycles(kept: &mut Request) -> Option<Box<Shared>> {
+            kept.take_cycles()
         }
     };
 }

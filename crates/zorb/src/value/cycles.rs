@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use zorb_cdr::{ByteOrder, Encoder, NativeEndian, Shared, WireFormat};
 
-/// The values of a message among which there are cycles. When this is dropped, the servant is done with them: those
-/// that nothing refers to but each other are taken apart.
+/// The values of a message among which there are cycles. When this is dropped, the servant is done with them, and
+/// its results are written: those that nothing refers to but each other are taken apart.
 struct Graph(Vec<Arc<Cell>>);
 
 pub(super) fn collector(values: Vec<Shared>) -> Shared {

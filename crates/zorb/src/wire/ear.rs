@@ -52,7 +52,8 @@ pub(super) struct State {
     /// Set by `ClientConnection::set_end` only.
     pub(super) end: Option<End>,
     /// Whether the reactor will wake somebody when something comes: who has written its waker down may sleep then.
-    /// True from before the reactor is asked until it has said something; who asks it and finds that something has come
+    /// True from before the reactor is asked until it has said something, but for a call that is over without the lock, which
+    /// says so itself ([`Is::Over`]) until it is written down here; who asks it and finds that something has come
     /// goes on reading until nothing has, or leaves that to the driver.
     pub(super) armed: bool,
     /// Whom to wake then, if not the driver: a caller that was alone when it went to sleep. It may be one that is not

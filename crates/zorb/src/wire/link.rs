@@ -522,7 +522,7 @@ impl Link {
         }
     }
 
-    /// As [`poll_read`](Self::poll_read), for who expects a small reply: how many octets have come to the front of `place`,
+    /// As [`poll_read`](Self::poll_read), for who expects a small message: how many octets have come to the front of `place`,
     /// and whether the reactor knows already whom to wake for what comes behind them. Nothing where the transport
     /// cannot.
     #[inline]

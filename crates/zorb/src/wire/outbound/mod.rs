@@ -168,12 +168,13 @@ impl Bell {
         drop(before);
     }
 
-    /// The same, for a driver whose polls are many, and hardly ever because somebody rang: it costs a look then. Nobody
-    /// else registers meanwhile.
+    /// For a driver whose polls are many, and hardly ever because somebody rang: it is polled again for every ring that it
+    /// does not see, and all this costs is a look. Nobody else registers meanwhile.
     ///
     /// Whoever rings takes the waker, says so under the same lock, and wakes after that. So a driver that finds it said
     /// that its waker is there, though it is not, is about to be polled by that waker, and finds it said then that it is
-    /// not, and registers; who has rung in between and found nothing to wake has had the lock before it.
+    /// not, and registers; who has rung in between and found nothing to wake has had the lock before it. This asks of an
+    /// executor that what was done before a wake is seen by a poll behind it, as tokio's do.
     #[inline]
     pub(crate) fn stay(&self, driver: &Waker, stays: &mut Stays) {
         let is_known = (stays.0.as_ref()).is_some_and(|known| known.will_wake(driver));

@@ -50,8 +50,8 @@ impl Few {
 
 impl ServerConnection {
     /// Receives and serves a small request like the last one that was known, if such a one is expected; or the reactor
-    /// knows whom to wake for it. `None` when there is more to do than that: then nothing has come, or it is with what has
-    /// been read.
+    /// knows whom to wake for it. `None` when there is more to do than that: nothing was received, or it is with what has
+    /// been read, or it was served and the reactor does not listen yet, or something is left to be written.
     #[inline]
     pub(super) fn poll_few(
         self: &Arc<Self>,
@@ -86,6 +86,10 @@ impl ServerConnection {
             few.was_other();
             return received.err().map(Poll::Ready);
         }
+        // For others of this ORB, which may try.
+        reading
+            .waiting
+            .is_alone(self.orb.busy(), Arc::as_ptr(self).addr());
         // What did not fit into the socket, or has come since, is for the way of all others.
         (listens && outbound.queued_octets() == 0).then_some(Poll::Pending)
     }
