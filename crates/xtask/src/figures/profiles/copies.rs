@@ -188,7 +188,7 @@ fn allocations(data: &Data) -> Finding {
                 part(2),
                 part(3)
             );
-            // A copy is as long as what it is of, and half of one is no copy.
+            // A copy is as long as what it is of, and half of one is no copy. What a message is received into counts, too.
             let copies = all.iter().take(8).map(|octets| octets.at_least(0.5));
             (seen, Holds::all(copies))
         },
@@ -240,7 +240,7 @@ fn copies(data: &Data) -> Finding {
                 omni_long_in.plain(),
                 times_long.0,
             );
-            // At least once at each end.
+            // From who sends to who receives, the kernel aside.
             let several = sums.map(|(zorb, omni)| [zorb, omni].map(|sum| sum.at_least(2.0)));
             let thrice = [times.1, times_long.1];
             let all = several.into_iter().flatten().chain(thrice);

@@ -149,7 +149,7 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
                 one_way::measure(session, &mut collected)?;
             }
         }
-        Err(why) => session.miss(format!("functions ({why})")),
+        Err(why) => session.miss(format!("functions and shares of one-way calls ({why})")),
     }
     match tool::strace() {
         Ok(()) => {

@@ -60,20 +60,25 @@ impl Part {
 
     /// Of a stack, a line a frame, the innermost first.
     fn of_stack(frames: &[&str]) -> Option<Self> {
-        if !frames.first()?.ends_with("([kernel.kallsyms])") {
-            return Some(Self::Own);
-        }
-        // `ffffffff816b57dd __x64_sys_openat ([kernel.kallsyms])`
+        // `ffffffff816b57dd __x64_sys_openat ([kernel.kallsyms])`: whatever it has called, modules too.
         let call = frames.iter().find_map(|frame| {
             let symbol = frame.split_whitespace().nth(1)?;
             let name = symbol.strip_prefix("__")?;
             Some(name.split_once("sys_")?.1)
         });
-        Some(call.map_or(Self::Kernel, Self::of_call))
+        let address = frames.first()?.split_whitespace().next()?;
+        // The upper half is the kernel's.
+        let is_kernel = u64::from_str_radix(address, 16).is_ok_and(|address| address >> 63 == 1);
+        Some(match call {
+            Some(name) => Self::of_call(name),
+            None if is_kernel => Self::Kernel,
+            None => Self::Own,
+        })
     }
 }
 
-/// Shares of the samples in percent, of stacks with an empty line between them; none of no samples.
+/// Shares of the samples in percent, of stacks with an empty line between them; none if no sample is of a system call, as
+/// where perf may not see the kernel.
 fn shares(text: &str) -> Option<BTreeMap<Part, f64>> {
     let mut counts: BTreeMap<Part, f64> = BTreeMap::new();
     let mut all = 0.0;
@@ -91,7 +96,8 @@ fn shares(text: &str) -> Option<BTreeMap<Part, f64>> {
         }
     }
     counts.values_mut().for_each(|count| *count *= 100.0 / all);
-    (all > 0.0).then_some(counts)
+    let is_call = |part| matches!(part, &Part::Reading | &Part::Writing | &Part::Waiting);
+    counts.keys().any(is_call).then_some(counts)
 }
 
 /// What the parts are called.
@@ -109,7 +115,11 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
     let mut orbs: Vec<(usize, Orb)> = Orb::ALL.into_iter().filter(there).enumerate().collect();
     let rounds = session.pick(session.rounds, 1);
     session.some_rounds(rounds, &[()], &mut orbs, |(), &mut (at, orb)| {
-        for (end, shares) in ENDS.into_iter().zip(sampled(session, orb)?) {
+        let Some(sampled) = sampled(session, orb)? else {
+            session.miss("shares of one-way calls (perf shows no system calls)");
+            return Ok(());
+        };
+        for (end, shares) in ENDS.into_iter().zip(sampled) {
             for part in PARTS {
                 let label = Some(orb.name().to_owned());
                 let place = place(panel(end), part.name(), at as f64, label, "%");
@@ -120,8 +130,11 @@ pub(super) fn measure(session: &Session, collected: &mut Collected) -> Result<()
     })
 }
 
-/// Both ends while 500 objects are called in turns.
-fn sampled(session: &Session, orb: Orb) -> Result<[BTreeMap<Part, f64>; 2], String> {
+/// Shares at both ends while 500 objects are called in turns.
+type Sampled = [BTreeMap<Part, f64>; 2];
+
+/// The same, if they can be had.
+fn sampled(session: &Session, orb: Orb) -> Result<Option<Sampled>, String> {
     let folder = TempDir::new().map_err(|e| e.to_string())?;
     let files = ENDS.map(|end| folder.path().join(end));
     let [client, server] = files.each_ref().map(|file| tool::stack_words(file));
@@ -130,9 +143,9 @@ fn sampled(session: &Session, orb: Orb) -> Result<[BTreeMap<Part, f64>; 2], Stri
     let calls = session.pick(CALLS, QUICK_CALLS);
     dialogue.ask(&format!("call oneway robin {calls}"))?;
     dialogue.end()?;
-    let of = |file| shares(&tool::stacks(file)?).ok_or_else(|| "no samples".to_owned());
     let [client, server] = &files;
-    Ok([of(client)?, of(server)?])
+    let [client, server] = [tool::stacks(client)?, tool::stacks(server)?];
+    Ok(shares(&client).zip(shares(&server)).map(<[_; 2]>::from))
 }
 
 fn share(data: &Data, end: &str, part: Part, orb: Orb) -> Option<Measured> {
@@ -225,11 +238,20 @@ mod tests {
                       \tffffffff821ed511 do_syscall_64 ([kernel.kallsyms])\n\t           20b1d recv (/usr/lib/libc.so.6)\n\n\n";
         let own = "\t           1de39 zorb::serve (/w/papers-ttcp)\n\n\n";
         let interrupt = "\tffffffff816ce4a3 handle_softirqs ([kernel.kallsyms])\n\t    1de39 zorb::serve (/w/papers-ttcp)\n\n";
-        let shares = shares(&[kernel, own, interrupt, own].concat()).unwrap();
-        assert_eq!(shares[&Part::Reading], 25.0);
-        assert_eq!(shares[&Part::Own], 50.0);
-        assert_eq!(shares[&Part::Kernel], 25.0);
-        assert_eq!(super::shares("\n"), None);
+        let found = shares(&[kernel, own, interrupt, own].concat()).unwrap();
+        assert_eq!(found[&Part::Reading], 25.0);
+        assert_eq!(found[&Part::Own], 50.0);
+        assert_eq!(found[&Part::Kernel], 25.0);
+        let module = "\tffffffffc06ce4a3 nf_hook ([nf_conntrack])\n\tffffffff816b57dd __x64_sys_sendto ([kernel.kallsyms])\n\n";
+        let alone = "\tffffffffc06ce4a3 poll ([virtio_net])\n\n";
+        let found = shares(&[module, alone].concat()).unwrap();
+        assert_eq!(found[&Part::Writing], 50.0);
+        assert_eq!(found[&Part::Kernel], 50.0);
+        // Nothing is said where the kernel is not seen, or not by name.
+        let unknown = "\tffffffff816ce4a3 [unknown] ([kernel.kallsyms])\n\n";
+        for unseen in [own, unknown, "\n"] {
+            assert_eq!(shares(unseen), None);
+        }
     }
 
     #[test]

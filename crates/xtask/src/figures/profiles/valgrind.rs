@@ -39,7 +39,8 @@ impl Counting {
                 format!("--callgrind-out-file={file}"),
             ],
         };
-        ["valgrind", "-q"]
+        // Nobody talks to it while it runs, and its pipes would be left over if it is killed.
+        ["valgrind", "-q", "--vgdb=no"]
             .map(str::to_owned)
             .into_iter()
             .chain(words)

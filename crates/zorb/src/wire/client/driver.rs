@@ -301,6 +301,12 @@ mod tests {
         connection.state().armed = true;
         drop(begin());
         assert_eq!(connection.ear.sole.is(), Is::None);
+        // It waits, though it is not there to be seen.
+        let call = begin();
+        assert_eq!(connection.ear.sole.is(), Is::Under(call.id));
+        assert!(!connection.retire(Duration::ZERO));
+        drop(call);
+        drop(begin());
         let mut before = None;
         for _ in 0..3 {
             let call = begin();
