@@ -4,6 +4,7 @@ use super::servants::{Activated, Hierarchy, Tree, operations, type_id};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
+use std::marker::PhantomData;
 use std::sync::Arc;
 use zorb_idl::PerfectHash;
 use zorb_poa::{ActiveObject, Lifespan, ObjectAdapter, Operations};
@@ -238,73 +239,72 @@ impl Strategy for Delayered {
     }
 }
 
-/// What zorb's servers do: the adapters' own look-up, and the operations of a generated skeleton. `IDS`: the
-/// application has chosen the object ids.
+/// What zorb's servers do: the adapters' own look-up, and the operations of a generated skeleton. `P` says where the servants
+/// are.
 #[derive(Debug)]
-pub struct Adapter<const IDS: bool> {
+pub struct Located<P> {
     adapters: ObjectAdapter,
     operations: Operations,
     keys: Vec<Bytes>,
     /// By the addresses of what is found.
     numbers: HashMap<usize, u32>,
+    places: PhantomData<P>,
+}
+
+/// Where servants are.
+pub trait Places {
+    /// So many, each in its adapter.
+    fn hierarchy(servants: usize) -> Hierarchy;
+}
+
+/// All in one adapter. `IDS`: the application has chosen the object ids.
+pub type Adapter<const IDS: bool> = Located<InOne<IDS>>;
+
+/// Every servant has an adapter of its own. `NESTED`: each adapter is in the one before, or else all of them are in the root.
+/// `NAMED`: references outlive the process, and have the adapters' names in them.
+pub type Branches<const NESTED: bool, const NAMED: bool> = Located<InTree<NESTED, NAMED>>;
+
+/// See [`Adapter`].
+#[derive(Debug)]
+pub struct InOne<const IDS: bool>;
+
+/// See [`Branches`].
+#[derive(Debug)]
+pub struct InTree<const NESTED: bool, const NAMED: bool>;
+
+impl<const IDS: bool> Places for InOne<IDS> {
+    fn hierarchy(servants: usize) -> Hierarchy {
+        let Activated {
+            adapters,
+            adapter,
+            keys,
+        } = Activated::new(servants, IDS);
+        Hierarchy {
+            adapters,
+            each: vec![adapter; servants],
+            keys,
+        }
+    }
+}
+
+impl<const NESTED: bool, const NAMED: bool> Places for InTree<NESTED, NAMED> {
+    fn hierarchy(servants: usize) -> Hierarchy {
+        let tree = if NESTED { Tree::Nested } else { Tree::Siblings };
+        let lifespan = match NAMED {
+            true => Lifespan::Persistent,
+            false => Lifespan::Transient,
+        };
+        Hierarchy::new(servants, tree, lifespan)
+    }
 }
 
 fn address(object: &Arc<ActiveObject>) -> usize {
     Arc::as_ptr(object).addr()
 }
 
-impl<const IDS: bool> Strategy for Adapter<IDS> {
+impl<P: Places> Strategy for Located<P> {
     fn new(servants: usize, count: usize) -> Self {
-        let activated = Activated::new(servants, IDS);
-        let adapter = &activated.adapter;
-        let numbers = activated.keys.iter().zip(0..).map(|(key, number)| {
-            let id = adapter.id_in(key).expect("a key of the adapter's");
-            let object = adapter.find(id.as_ref()).expect("it is active");
-            assert_eq!(object.type_id(), type_id(number));
-            (address(&object), number)
-        });
-        Self {
-            numbers: numbers.collect(),
-            operations: perfect(&operations(count)),
-            keys: activated.keys,
-            adapters: activated.adapters,
-        }
-    }
-
-    fn key(&self, servant: u32, _: u32) -> Vec<u8> {
-        self.keys[servant as usize].to_vec()
-    }
-
-    fn find(&self, key: &[u8], operation: &[u8]) -> Option<(usize, u32)> {
-        let object = self.adapters.locate(key).ok()?;
-        let operation = self.operations.find(operation)?;
-        Some((address(&object), operation))
-    }
-
-    fn number(&self, found: usize) -> u32 {
-        self.numbers[&found]
-    }
-}
-
-/// What zorb's servers do where every servant has an adapter of its own. `NESTED`: each adapter is in the one before, or
-/// else all of them are in the root. `NAMED`: references outlive the process, and have the adapters' names in them.
-#[derive(Debug)]
-pub struct Branches<const NESTED: bool, const NAMED: bool> {
-    adapters: ObjectAdapter,
-    operations: Operations,
-    keys: Vec<Bytes>,
-    /// By the addresses of what is found.
-    numbers: HashMap<usize, u32>,
-}
-
-impl<const NESTED: bool, const NAMED: bool> Strategy for Branches<NESTED, NAMED> {
-    fn new(servants: usize, count: usize) -> Self {
-        let tree = if NESTED { Tree::Nested } else { Tree::Siblings };
-        let lifespan = match NAMED {
-            true => Lifespan::Persistent,
-            false => Lifespan::Transient,
-        };
-        let made = Hierarchy::new(servants, tree, lifespan);
+        let made = P::hierarchy(servants);
         let of_each = made.each.iter().zip(&made.keys).zip(0..);
         let numbers = of_each.map(|((adapter, key), number)| {
             let id = adapter.id_in(key).expect("a key of the adapter's");
@@ -317,6 +317,7 @@ impl<const NESTED: bool, const NAMED: bool> Strategy for Branches<NESTED, NAMED>
             operations: perfect(&operations(count)),
             keys: made.keys,
             adapters: made.adapters,
+            places: PhantomData,
         }
     }
 
