@@ -206,7 +206,8 @@ impl ReplyBuilder<'_> {
         Ok(e.finish())
     }
 
-    /// The same, with the message left in the encoder: a message that is passed on from call to call is copied by each.
+    /// The same, with the message left in the encoder, which has to be new: a message that is passed on from call to call is
+    /// copied by each. After an error there is a part of one in it.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
