@@ -49,6 +49,7 @@ mod capabilities;
 #[cfg(feature = "__conformance")]
 #[doc(hidden)]
 pub mod conformance;
+mod congestion;
 mod endpoint;
 mod error;
 mod registry;
@@ -60,6 +61,7 @@ mod unix;
 
 pub use address::Address;
 pub use capabilities::{Capabilities, Delivery};
+pub use congestion::CongestionControl;
 pub use endpoint::{Endpoint, ParseEndpointError};
 pub use error::{Operation, TransportError};
 pub use registry::Registry;

@@ -12,7 +12,8 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 
 use crate::{
-    BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation, Transport, TransportError,
+    BoxFuture, Capabilities, CongestionControl, Connection, Endpoint, Listener, Operation,
+    Transport, TransportError,
     stream::{Acceptor, BACKLOG, STREAM, StreamConnection},
 };
 
@@ -48,13 +49,15 @@ impl Default for Tcp {
     }
 }
 
-/// How TCP sockets are set up. The default: no delay, and everything else as the operating system has it.
+/// How TCP sockets are set up. The default: no delay, no pacing within a machine ([`CongestionControl::Automatic`]), and
+/// everything else as the operating system has it.
 #[derive(Clone, Debug)]
 pub struct TcpOptions {
     nodelay: bool,
     keepalive: Option<Duration>,
     send_buffer: Option<usize>,
     receive_buffer: Option<usize>,
+    congestion_control: CongestionControl,
 }
 
 impl TcpOptions {
@@ -94,8 +97,20 @@ impl TcpOptions {
         }
     }
 
-    /// Buffer sizes count from before the connection is made, since they decide on the window's scale.
-    fn before_connecting(&self, socket: &Socket) -> io::Result<()> {
+    /// What decides how fast octets leave (`TCP_CONGESTION`).
+    #[must_use]
+    pub const fn congestion_control(self, congestion_control: CongestionControl) -> Self {
+        Self {
+            congestion_control,
+            ..self
+        }
+    }
+
+    /// For a socket that will be connected to `address`, or listen on it. Buffer sizes count from before the connection is
+    /// made, since they decide on the window's scale.
+    fn before_connecting(&self, socket: &Socket, address: SocketAddr) -> io::Result<()> {
+        let is_within = address.ip().to_canonical().is_loopback();
+        (self.congestion_control).before_connecting(socket, is_within)?;
         if let Some(octets) = self.send_buffer {
             socket.set_send_buffer_size(octets)?;
         }
@@ -107,6 +122,7 @@ impl TcpOptions {
 
     fn when_connected(&self, socket: &Socket) -> io::Result<()> {
         socket.set_tcp_nodelay(self.nodelay)?;
+        self.congestion_control.when_connected(socket);
         match self.keepalive {
             Some(idle) => socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(idle)),
             None => Ok(()),
@@ -121,6 +137,7 @@ impl Default for TcpOptions {
             keepalive: None,
             send_buffer: None,
             receive_buffer: None,
+            congestion_control: CongestionControl::Automatic,
         }
     }
 }
@@ -216,7 +233,7 @@ impl Tcp {
             Some(Protocol::TCP),
         )?;
         socket.set_nonblocking(true)?;
-        self.options.before_connecting(&socket)?;
+        self.options.before_connecting(&socket, address)?;
         let stream = TcpSocket::from_std_stream(socket.into())
             .connect(address)
             .await?;
@@ -246,7 +263,7 @@ impl Tcp {
         }
         // Or a restarted server would have to wait a minute for the connections of its earlier life to expire.
         socket.set_reuse_address(true)?;
-        self.options.before_connecting(&socket)?;
+        self.options.before_connecting(&socket, address)?;
         // Each new connection gets these again; here it shows whether the operating system takes them at all.
         self.options.when_connected(&socket)?;
         socket.bind(&address.into())?;

@@ -10,7 +10,8 @@ use std::{
 use bytes::BytesMut;
 use socket2::{Domain, Socket, Type};
 use zorb_transport::{
-    Endpoint, Operation, Tcp, TcpOptions, Transport, conformance::Fixture, conformance_tests,
+    CongestionControl, Endpoint, Operation, Tcp, TcpOptions, Transport, conformance::Fixture,
+    conformance_tests,
 };
 
 mod by_default {
@@ -115,12 +116,23 @@ async fn an_address_of_another_machine_cannot_be_listened_on() {
 
 #[tokio::test]
 async fn options_that_the_system_refuses_are_told_when_listening() {
-    let transport = Tcp::new(TcpOptions::default().keepalive(Duration::ZERO));
-    let error = transport
-        .listen(&Endpoint::iiop("127.0.0.1", 0))
-        .await
-        .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    let options = TcpOptions::default();
+    for (options, kind) in [
+        (
+            options.clone().keepalive(Duration::ZERO),
+            ErrorKind::InvalidInput,
+        ),
+        (
+            options.congestion_control(CongestionControl::Named("no such")),
+            ErrorKind::NotFound,
+        ),
+    ] {
+        let error = Tcp::new(options)
+            .listen(&Endpoint::iiop("127.0.0.1", 0))
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind(), kind);
+    }
 }
 
 #[tokio::test]
