@@ -2,13 +2,15 @@
 
 use crate::compare::cell::Cell;
 use crate::measure::peer::Peer;
-use crate::measure::place::Placement::{self, Free, Same, Split};
+use crate::measure::place::Placement::{self, Awake, Free, Same, Split};
 use crate::measure::run::Work;
 
 /// A row: work, placements, and the peers that do it.
 type Row = (Work, &'static [Placement], &'static [&'static str]);
 
 const PINNED: &[Placement] = &[Same, Split];
+/// Of calls that take so long that whoever waits for them sleeps.
+const LONG: &[Placement] = &[Same, Split, Awake];
 
 /// With so many calls a round that it takes a tenth of a second, or so.
 pub(crate) const fn work(op: &'static str, size: usize) -> Work {
@@ -67,7 +69,7 @@ const ROWS: [Row; 8] = [
     ),
     (
         work("octet", 65_536),
-        PINNED,
+        LONG,
         &[
             "omni",
             "raw",
@@ -81,7 +83,7 @@ const ROWS: [Row; 8] = [
     ),
     (
         work("struct", 1_024),
-        PINNED,
+        LONG,
         &[
             "omni",
             "raw",
@@ -99,7 +101,7 @@ const ROWS: [Row; 8] = [
     ),
     (
         work("long", 16_384),
-        PINNED,
+        LONG,
         &[
             "omni",
             "raw",
@@ -115,7 +117,7 @@ const ROWS: [Row; 8] = [
     ),
     (
         work("echostring", 10_240),
-        PINNED,
+        LONG,
         &[
             "omni",
             "raw",
@@ -132,6 +134,7 @@ const ROWS: [Row; 8] = [
         &[
             "omni",
             "raw",
+            "raw-unpaced",
             "zorb-default",
             "zorb-dedicated",
             "zorb-dedicated-spin",

@@ -2,8 +2,9 @@
 
 use crate::compare::Options;
 use crate::compare::cell::{Cell, Stat};
+use crate::measure::awake::Awake;
 use crate::measure::machine::{self, Machine};
-use crate::measure::place::Cpus;
+use crate::measure::place::{Cpus, Placement};
 use crate::measure::programs::Abilities;
 use crate::measure::quiet;
 use crate::measure::run::{Sample, Server, Work};
@@ -19,7 +20,7 @@ pub(crate) struct Asked {
     pub(crate) cell: Cell,
     /// By round; none if it cannot be measured yet.
     samples: Vec<Sample>,
-    /// What our programs cannot do yet that it needs.
+    /// What our programs or this machine cannot do that it needs.
     pub(crate) lacks: Vec<&'static str>,
 }
 
@@ -118,10 +119,14 @@ fn once(cell: &Cell, share: usize, cpus: Cpus) -> Result<Sample, String> {
 
 impl Asked {
     fn new(cell: Cell, abilities: &Abilities) -> Self {
+        let mut lacks = abilities.lack(cell.peer.needs);
+        if cell.placement == Placement::Awake && Awake::keep().is_err() {
+            lacks.push("leave to keep CPUs awake");
+        }
         Self {
             cell,
             samples: Vec::new(),
-            lacks: abilities.lack(cell.peer.needs),
+            lacks,
         }
     }
 

@@ -40,7 +40,7 @@ fn table(group: &[&Asked]) -> String {
     for one in group {
         let name = one.cell.peer.name;
         if !one.lacks.is_empty() {
-            text += &format!("| {name} | not there yet: {} |\n", one.lacks.join(", "));
+            text += &format!("| {name} | not there: {} |\n", one.lacks.join(", "));
             continue;
         }
         let ratio = |to: Option<&&Asked>, stat| number(to.and_then(|to| one.over(to, stat)));
@@ -93,6 +93,6 @@ mod tests {
         let cells = cells(&["octet 65536".to_owned()]);
         let mut results = made_up(&cells[..1], 1, |_, _| 1.0);
         results.all[0].lacks = vec!["wait=adaptive"];
-        assert!(all(&results).contains("| omni | not there yet: wait=adaptive |"));
+        assert!(all(&results).contains("| omni | not there: wait=adaptive |"));
     }
 }

@@ -13,6 +13,7 @@ pub(crate) const fn place_title(placement: Placement) -> &'static str {
     match placement {
         Placement::Same => "both programs on one CPU",
         Placement::Split => "a CPU for each program",
+        Placement::Awake => "a CPU for each program, kept awake",
         Placement::Free => "wherever the kernel puts them",
     }
 }

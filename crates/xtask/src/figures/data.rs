@@ -408,6 +408,7 @@ pub(crate) mod tests {
                 cpu: "Some CPU".to_owned(),
                 cpus: 2,
                 kernel: "Linux 6.1".to_owned(),
+                congestion_control: String::new(),
                 load: 0.1,
                 rustc: String::new(),
                 omniorb: String::new(),

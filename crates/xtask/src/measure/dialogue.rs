@@ -94,11 +94,15 @@ impl Dialogue {
     /// Starts the server, waits for its reference, and starts the client.
     ///
     /// # Errors
-    /// One of them does not start, or the server writes no reference.
+    /// One of them does not start, the server writes no reference, or CPUs are to be kept awake.
     pub(crate) fn start(pair: &Pair, placement: Placement, cpus: Cpus) -> Result<Self, String> {
+        let named = |e: String| format!("{}, {placement}: {e}", pair.name);
+        if placement == Placement::Awake {
+            // Others are there meanwhile, which would find them awake, too.
+            return Err(named("no CPU is kept awake for one of several".to_owned()));
+        }
         let folder = TempDir::new().map_err(|e| e.to_string())?;
         let reference = folder.path().join("ior");
-        let named = |e: String| format!("{}, {placement}: {e}", pair.name);
         let server = match &pair.server {
             None => None,
             Some(words) => {

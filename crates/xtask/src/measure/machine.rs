@@ -14,6 +14,9 @@ pub(crate) struct Machine {
     pub(crate) cpu: String,
     pub(crate) cpus: usize,
     pub(crate) kernel: String,
+    /// Whatever decides how fast TCP sends, of sockets that do not ask for another one. Not told by older files.
+    #[serde(default)]
+    pub(crate) congestion_control: String,
     /// Processes that ran or wanted to, on average of the last minute, before anything was measured.
     pub(crate) load: f64,
     pub(crate) rustc: String,
@@ -51,6 +54,8 @@ impl Machine {
             cpu: model(&cpu).unwrap_or_else(|| "unknown".to_owned()),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
             kernel: said("uname", &["-sr"]),
+            congestion_control: fs::read_to_string(CONGESTION_CONTROL)
+                .map_or_else(|_| String::new(), |name| name.trim().to_owned()),
             load: load(),
             rustc: said("rustc", &["--version"]),
             omniorb: said("dpkg-query", &["-W", "-f=${Version}", "libomniorb4-dev"]),
@@ -74,16 +79,23 @@ impl Machine {
             cpu,
             cpus,
             kernel,
+            congestion_control,
             load,
             rustc,
             omniorb,
             ..
         } = self;
+        let control = match congestion_control.as_str() {
+            "" => String::new(),
+            name => format!(", TCP with {name}"),
+        };
         format!(
-            "- {date} UTC, {commit}\n- {cpu}, {cpus} CPUs; {kernel}; load before the run {load}\n- {rustc}; omniORB {omniorb}\n"
+            "- {date} UTC, {commit}\n- {cpu}, {cpus} CPUs; {kernel}{control}; load before the run {load}\n- {rustc}; omniORB {omniorb}\n"
         )
     }
 }
+
+const CONGESTION_CONTROL: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 
 /// Behind a commit when what was built differs from it.
 const CHANGED: &str = ", changed";

@@ -1,5 +1,6 @@
 //! Measuring programs from outside: what they are, where they run, what they took.
 
+pub(crate) mod awake;
 pub(crate) mod dialogue;
 pub(crate) mod instructions;
 pub(crate) mod machine;

@@ -10,6 +10,8 @@ pub(crate) enum Placement {
     Same,
     /// One CPU each.
     Split,
+    /// The same, but a CPU that has nothing to do does not [sleep](crate::measure::awake).
+    Awake,
     /// Where the kernel puts them.
     Free,
 }
@@ -26,6 +28,7 @@ impl fmt::Display for Placement {
         f.write_str(match self {
             Self::Same => "same",
             Self::Split => "split",
+            Self::Awake => "awake",
             Self::Free => "free",
         })
     }
@@ -80,8 +83,10 @@ impl Cpus {
     pub(crate) const fn cpu(self, placement: Placement, side: Side) -> Option<usize> {
         match (placement, side) {
             (Placement::Free, _) => None,
-            (Placement::Split, Side::Server) => Some(self.server),
-            (Placement::Split, Side::Client) | (Placement::Same, _) => Some(self.client),
+            (Placement::Split | Placement::Awake, Side::Server) => Some(self.server),
+            (Placement::Split | Placement::Awake, Side::Client) | (Placement::Same, _) => {
+                Some(self.client)
+            }
         }
     }
 
@@ -98,7 +103,7 @@ impl fmt::Display for Cpus {
         let Self { client, server } = self;
         write!(
             f,
-            "same: CPU {client}; split: client {client}, server {server}"
+            "same: CPU {client}; split and awake: client {client}, server {server}"
         )
     }
 }
@@ -155,6 +160,7 @@ mod tests {
         let words = |placement, side| cpus.words(placement, side).join(" ");
         assert_eq!(words(Placement::Same, Side::Server), "taskset -c 0");
         assert_eq!(words(Placement::Split, Side::Server), "taskset -c 2");
+        assert_eq!(words(Placement::Awake, Side::Server), "taskset -c 2");
         assert_eq!(words(Placement::Split, Side::Client), "taskset -c 0");
         assert_eq!(words(Placement::Free, Side::Client), "");
     }

@@ -1,5 +1,6 @@
 //! One server, one client, one measurement.
 
+use crate::measure::awake::Awake;
 use crate::measure::peer::Peer;
 use crate::measure::place::{Cpus, Placement, Side};
 use serde::{Deserialize, Serialize};
@@ -87,6 +88,8 @@ pub(crate) struct Server {
     cpus: Cpus,
     /// What clients say that they called.
     expected: (u64, u64),
+    /// If the placement wants it.
+    _awake: Option<Awake>,
 }
 
 fn command(words: &[String]) -> Result<Command, String> {
@@ -100,7 +103,7 @@ impl Server {
     /// Starts the peer's server, and waits until it has written its reference.
     ///
     /// # Errors
-    /// It does not start, or ends before it has.
+    /// It does not start, or ends before it has; or its placement cannot be had.
     pub(crate) fn start(
         peer: &'static Peer,
         placement: Placement,
@@ -108,6 +111,10 @@ impl Server {
         under: &[String],
         more: &[&str],
     ) -> Result<Self, String> {
+        let awake = match placement {
+            Placement::Awake => Some(Awake::keep()?),
+            _ => None,
+        };
         let folder = TempDir::new().map_err(|e| e.to_string())?;
         let mut all = cpus.words(placement, Side::Server);
         all.extend_from_slice(under);
@@ -131,6 +138,7 @@ impl Server {
             placement,
             cpus,
             expected: (0, 0),
+            _awake: awake,
         };
         let begin = Instant::now();
         while !server.reference().exists() {

@@ -52,7 +52,7 @@ impl Claim {
         let measured = if lacks.is_empty() {
             self.measure(session)
         } else {
-            Err(format!("not there yet: {}", lacks.join(", ")))
+            Err(not_there(&lacks))
         };
         let (value, note) = match measured {
             Ok(Measured { value, note }) => (value, note),
@@ -80,6 +80,13 @@ fn ratio(session: &Session, of: &Cell, to: &Cell, stat: Stat) -> Result<Measured
     let (Some(one), Some(other)) = (find(of), find(to)) else {
         return Err("was not compared".to_owned());
     };
+    if let Some(lacks) = [one, other]
+        .map(|asked| &asked.lacks)
+        .into_iter()
+        .find(|lacks| !lacks.is_empty())
+    {
+        return Err(not_there(lacks));
+    }
     let value = one.over(other, stat).ok_or("was not measured")?;
     let number = |stat, asked: &crate::compare::Asked| {
         asked.median(stat).map_or_else(String::new, three_digits)
@@ -102,6 +109,10 @@ fn ratio(session: &Session, of: &Cell, to: &Cell, stat: Stat) -> Result<Measured
         );
     }
     Ok(Measured { value, note })
+}
+
+fn not_there(lacks: &[&str]) -> String {
+    format!("not there: {}", lacks.join(", "))
 }
 
 /// To thousandths: what is behind them is noise.

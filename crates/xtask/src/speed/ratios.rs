@@ -3,7 +3,7 @@
 use crate::claims::Aim::{self, AtLeast, AtMost};
 use crate::compare::{Cell, Stat, four_threads, work};
 use crate::measure::peer::Peer;
-use crate::measure::place::Placement::{self, Free, Same, Split};
+use crate::measure::place::Placement::{self, Awake, Free, Same, Split};
 use crate::measure::run::Work;
 use crate::speed::claim::{Claim, How};
 
@@ -138,11 +138,11 @@ const ROWS: [Row; 48] = [
         OCTET,
         "zorb-dedicated",
         "omni",
-        Split,
+        Awake,
         AtMost(0.85),
     ),
     ("octet", OCTET, "zorb-dedicated", "raw", Same, AtMost(1.15)),
-    ("octet", OCTET, "zorb-dedicated", "raw", Split, AtMost(1.15)),
+    ("octet", OCTET, "zorb-dedicated", "raw", Awake, AtMost(1.15)),
     (
         "octet",
         OCTET,
@@ -188,7 +188,7 @@ const ROWS: [Row; 48] = [
         STRUCT,
         "zorb-dedicated",
         "omni",
-        Split,
+        Awake,
         AtMost(0.6),
     ),
     (
@@ -220,7 +220,7 @@ const ROWS: [Row; 48] = [
         STRUCT,
         "zorb-dedicated",
         "raw",
-        Split,
+        Awake,
         AtMost(1.25),
     ),
     (
@@ -240,7 +240,7 @@ const ROWS: [Row; 48] = [
         AtMost(1.25),
     ),
     ("long", LONG, "zorb-dedicated", "raw", Same, AtMost(1.15)),
-    ("long", LONG, "zorb-dedicated", "raw", Split, AtMost(1.15)),
+    ("long", LONG, "zorb-dedicated", "raw", Awake, AtMost(1.15)),
     (
         "long",
         LONG,
@@ -270,7 +270,7 @@ const ROWS: [Row; 48] = [
         STRING,
         "zorb-dedicated",
         "omni",
-        Split,
+        Awake,
         AtMost(0.65),
     ),
     (

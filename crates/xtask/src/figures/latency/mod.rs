@@ -209,6 +209,7 @@ fn beside_sockets(contender: &Contender) -> Place {
         Placement::Same => (0.0, "both on one CPU"),
         Placement::Split => (1.0, "a CPU for each"),
         Placement::Free => (2.0, "free"),
+        Placement::Awake => (3.0, "a CPU for each, kept awake"),
     };
     Place {
         panel: "sockets".to_owned(),

@@ -181,7 +181,7 @@ fn beside_omniorb(
 const fn placed(placement: Placement) -> Placed {
     match placement {
         Placement::Same => Placed::Same,
-        Placement::Split | Placement::Free => Placed::Split,
+        Placement::Split | Placement::Awake | Placement::Free => Placed::Split,
     }
 }
 
@@ -189,7 +189,7 @@ const fn placed(placement: Placement) -> Placed {
 fn numbered(name: &str, placement: Placement) -> String {
     match placement {
         Placement::Same => format!("{name}-on-one-cpu"),
-        Placement::Split | Placement::Free => name.to_owned(),
+        Placement::Split | Placement::Awake | Placement::Free => name.to_owned(),
     }
 }
 

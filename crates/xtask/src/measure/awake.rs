@@ -1,0 +1,33 @@
+//! CPUs that do not sleep while they have nothing to do.
+//!
+//! A CPU with nothing to do sleeps, and to wake it takes a fraction of a microsecond on some machines and a hundred and more
+//! on others: on virtual ones the hypervisor has to put it onto a real one again. Where two programs that sleep call each
+//! other that is all one would see of a call. Linux has a promise for it (the quality of service of power management): as
+//! long as somebody holds a file open and has written into it that no CPU may take longer to wake than so many
+//! microseconds, none sleeps deeper.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+
+const FILE: &str = "/dev/cpu_dma_latency";
+
+/// Keeps the CPUs awake until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Awake {
+    /// Closing it takes the request back.
+    _held: File,
+}
+
+impl Awake {
+    /// # Errors
+    /// The kernel has no such promise, or only root gets it.
+    pub(crate) fn keep() -> Result<Self, String> {
+        let asked = || {
+            let mut file = OpenOptions::new().write(true).open(FILE)?;
+            // Microseconds, as the kernel writes a number of 32 bits.
+            file.write_all(&0_i32.to_ne_bytes())?;
+            Ok(Self { _held: file })
+        };
+        asked().map_err(|error: std::io::Error| format!("{FILE}: {error}"))
+    }
+}
