@@ -8,7 +8,7 @@ use core::time::Duration;
 /// | policy | a wait costs, besides the call itself | on |
 /// |---|---|---|
 /// | `Park` | two thread switches | nothing |
-/// | `Adaptive` | as `Spin` while answers come in time, as `Park` while they do not, and a try now and then | up to 50 µs of CPU time per call while answers come within them; a try of that in 64 waits at most while they do not; none when nothing is awaited |
+/// | `Adaptive` | as `Spin` while answers come in time, as `Park` while they do not, and a try now and then | up to 50 µs of CPU time per call while answers come within them; two tries of that in 64 waits at most while they do not, and eight long ones in 64 waits, which become 4,096; none when nothing is awaited |
 /// | `Spin(limit)` | CPU time until the answer comes, at most `limit`; then as `Park` | one CPU busy as long as something is awaited, up to `limit` at a time |
 ///
 /// Nobody spins but for a lone call or a few on one connection, or the lone connection that is busy on its lane: with
@@ -23,7 +23,10 @@ pub enum WaitPolicy {
     /// somebody else's, at most [`DEDICATED`](Self::DEDICATED) on a dedicated lane. After a wait that was slept through
     /// and took no longer than two who sleep take to wake each other (150 µs) it tries for [`DEDICATED`](Self::DEDICATED)
     /// anywhere, and again as long as that hits: of two ends that both sleep neither would find the other one otherwise.
-    /// Other tasks of the runtime wait no longer for it: they have their turn after 640 µs of tries.
+    /// Where machines are slow to wake, as virtual ones are, that finds nothing either: then it tries for as long as it was
+    /// slept for, at most half a millisecond, or [`LONGEST`](Self::LONGEST) on a dedicated lane, until eight such tries
+    /// were worth nothing, since the other side computes for so long; and then again after 64 waits, 128, up to 4,096.
+    /// Other tasks of the runtime have their turn after 640 µs of tries.
     ///
     /// Of several busy connections that a multi-thread runtime serves each may have a thread meanwhile, which sleeps at
     /// once: two for each worker at most, until 5 ms pass without a request.

@@ -1,7 +1,12 @@
 //! Not to sleep when the octets are microseconds away.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+mod busy;
+mod far;
+
+pub(crate) use busy::{Busy, Leave};
+
 use core::time::Duration;
+use far::Far;
 use std::io;
 use std::thread;
 use std::time::Instant;
@@ -49,9 +54,6 @@ const MOST_HASTY: u32 = 4;
 const CROWDED_READS: u32 = 64;
 /// if they came within this time: each as soon as others are waited for at most.
 const CROWDED_WITHIN: Duration = WITHIN_REACH.saturating_mul(CROWDED_READS);
-/// Threads for connections at most for each worker of a runtime: one that waits for its client, and one that runs.
-const THREADS_PER_WORKER: usize = 2;
-
 /// Reads in a row after whose messages nothing was said before what comes next may gather.
 const SILENT_READS: u32 = 4;
 /// Octets that come together already, of which no more have to gather: a client that writes so much at a time waits for
@@ -60,37 +62,6 @@ const GATHERED: u64 = 16 << 10;
 /// For how long it may: a few messages of a client that does nothing else, and a call's time at most for a two-way call
 /// that comes behind them.
 const GATHERS: Duration = Duration::from_micros(10);
-
-/// The connections of an ORB that have something to do.
-#[derive(Debug, Default)]
-pub(crate) struct Busy {
-    /// Which one had last. Read at every wait, and written only when another one has.
-    last: AtomicUsize,
-    /// How many of them have a thread for the time being.
-    threads: AtomicUsize,
-}
-
-/// Leave for a connection to have a thread, until this is dropped.
-#[derive(Debug)]
-pub(crate) struct Leave<'a>(&'a Busy);
-
-impl Busy {
-    /// Leave to have a thread beside so many workers, if not too many have one.
-    pub(crate) fn leave_for_a_thread(&self, workers: usize) -> Option<Leave<'_>> {
-        let most = workers.saturating_mul(THREADS_PER_WORKER);
-        let one_more = |threads: usize| (threads < most).then(|| threads + 1);
-        // It guards nothing but the number.
-        let counted = (self.threads).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
-        // Made only if it was counted: it counts down when it is dropped.
-        counted.is_ok().then(|| Leave(self))
-    }
-}
-
-impl Drop for Leave<'_> {
-    fn drop(&mut self) {
-        self.0.threads.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 /// How long waits on connections of `lane` may try, when they adapt themselves.
 pub(crate) fn limit(lane: &Lane, home: tokio::runtime::Id) -> Duration {
@@ -120,6 +91,10 @@ pub(crate) struct Waiting {
     hasty: u32,
     /// Whether what was slept for last came so soon that a longer try may find the next.
     is_near: bool,
+    /// Where a longer try is not long enough.
+    far: Far,
+    /// How long what came last had been slept for.
+    slept: Duration,
     /// Whether others wanted the CPU when a try was given up last.
     is_crowded: bool,
     /// Reads in a row whose messages nobody wanted an answer to, and how many octets had come by the last of them.
@@ -156,6 +131,8 @@ impl Waiting {
             asleep: None,
             hasty: 0,
             is_near: false,
+            far: Far::default(),
+            slept: Duration::ZERO,
             is_crowded: false,
             silent: 0,
             served: 0,
@@ -167,12 +144,10 @@ impl Waiting {
 
     /// Counts that `connection` has something to do, and says whether no other one had lately.
     pub(crate) fn is_alone(&mut self, busy: &Busy, connection: usize) -> bool {
-        if busy.last.load(Ordering::Relaxed) == connection {
-            self.alone = self.alone.saturating_add(1);
-        } else {
-            busy.last.store(connection, Ordering::Relaxed);
-            self.alone = 0;
-        }
+        self.alone = match busy.is_same(connection) {
+            true => self.alone.saturating_add(1),
+            false => 0,
+        };
         self.alone >= ALONE_AFTER
     }
 
@@ -270,9 +245,17 @@ impl Waiting {
         if self.is_crowded {
             return;
         }
+        let most = far::most(self.limit);
         // What a long try has not found another one will not find either.
         self.is_near = slept <= WITHIN_REACH && tried < WaitPolicy::DEDICATED;
-        if tried.is_zero() && slept <= self.limit + WAKING && self.hasty < MOST_HASTY {
+        if !self.is_near {
+            self.far.has_slept(slept, most);
+        }
+        // The one who answers does not sleep any more, if it takes a quarter less than before.
+        let comes_sooner = slept <= most && slept < self.slept - self.slept / 4;
+        self.slept = slept;
+        let was_late = slept <= self.limit + WAKING || comes_sooner;
+        if tried.is_zero() && was_late && self.hasty < MOST_HASTY {
             self.hasty += 1;
             self.skip = 0;
         }
@@ -294,6 +277,9 @@ impl Waiting {
         }
         let start = Instant::now();
         let (mut before, mut in_vain) = (start, 0);
+        // A long try sees more of what every machine does now and then.
+        let (each, many) = (WaitPolicy::DEDICATED.as_micros(), limit.as_micros());
+        let allowed = RAN_IN_VAIN.max(u32::try_from(many / each).unwrap_or(RAN_IN_VAIN));
         if self.gathers() {
             // One-way calls, one after the other: nobody waits, and a read for each of them would get into the way of
             // who writes them.
@@ -320,8 +306,10 @@ impl Waiting {
                 in_vain += 1;
             }
             before = now;
-            if now - start >= limit || in_vain > RAN_IN_VAIN {
-                self.is_crowded = in_vain > 0;
+            let took = now - start;
+            if took >= limit || in_vain > allowed {
+                // Somebody had the CPU for long, or time and again.
+                self.is_crowded = in_vain > allowed || took >= limit + WaitPolicy::DEDICATED;
                 self.miss();
                 self.asleep = Some((start, limit));
                 return Tried::Sleep;
@@ -336,7 +324,9 @@ impl Waiting {
         match policy {
             WaitPolicy::Spin(_) => false,
             // It counts once more before it waits.
-            WaitPolicy::Adaptive => self.skip > 0 || self.alone.saturating_add(1) < ALONE_AFTER,
+            WaitPolicy::Adaptive => {
+                (self.skip > 0 && !self.far.is_next()) || self.alone.saturating_add(1) < ALONE_AFTER
+            }
             _ => true,
         }
     }
@@ -345,13 +335,22 @@ impl Waiting {
     fn limit_of(&mut self, policy: WaitPolicy) -> Option<Duration> {
         match policy {
             WaitPolicy::Spin(limit) => Some(limit.min(WaitPolicy::LONGEST)),
-            WaitPolicy::Adaptive if self.skip > 0 => {
-                self.skip -= 1;
-                self.asleep = Some((Instant::now(), Duration::ZERO));
-                None
+            WaitPolicy::Adaptive => {
+                if let Some(reach) = self.far.next() {
+                    return Some(reach);
+                }
+                if self.skip > 0 {
+                    self.skip -= 1;
+                    self.asleep = Some((Instant::now(), Duration::ZERO));
+                    return None;
+                }
+                self.hasty = self.hasty.saturating_sub(1);
+                Some(if self.is_near {
+                    WaitPolicy::DEDICATED
+                } else {
+                    self.limit
+                })
             }
-            WaitPolicy::Adaptive if self.is_near => Some(WaitPolicy::DEDICATED),
-            WaitPolicy::Adaptive => Some(self.limit),
             _ => None,
         }
     }
@@ -359,7 +358,16 @@ impl Waiting {
     /// Learns from octets that came so long after the try had begun. Whoever was kept from the CPU
     /// for that long gave it to somebody who computes: one who sleeps gets it back sooner.
     fn has_come_after(&mut self, tried: Duration) {
-        if tried < KEPT_AWAY {
+        if self.far.is_tried() && tried > WaitPolicy::DEDICATED {
+            // The other one still sleeps; the next one may come sooner.
+            self.taken += 1;
+            self.tried += tried;
+            self.slept = tried;
+            self.far.has_missed();
+        } else if tried < KEPT_AWAY {
+            if self.far.has_found() {
+                self.skip = 0;
+            }
             self.hit();
             self.tried += tried;
         } else {
@@ -375,6 +383,7 @@ impl Waiting {
     }
 
     fn miss(&mut self) {
+        self.far.has_missed();
         self.hits = 0;
         self.is_near = false;
         self.skipped = (self.skipped * 2).clamp(1, MOST_SKIPPED);
@@ -383,162 +392,4 @@ impl Waiting {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_leave_that_was_not_given_is_not_given_back() {
-        let busy = Busy::default();
-        assert!(busy.leave_for_a_thread(0).is_none());
-        let leaves: Vec<_> = (0..THREADS_PER_WORKER)
-            .map(|_| busy.leave_for_a_thread(1).unwrap())
-            .collect();
-        for _ in 0..3 {
-            assert!(busy.leave_for_a_thread(1).is_none());
-        }
-        drop(leaves);
-        assert!(busy.leave_for_a_thread(1).is_some());
-    }
-
-    #[test]
-    fn an_answer_that_somebody_else_s_time_slice_held_up_is_no_hit() {
-        let mut waiting = Waiting::new(WaitPolicy::SHARED);
-        waiting.has_come_after(Duration::from_micros(15));
-        assert_eq!((waiting.hits, waiting.skip), (1, 0));
-        // Each time more waits are slept through before the next try.
-        for skip in [1, 2, 4] {
-            waiting.has_come_after(Duration::from_millis(3));
-            assert_eq!((waiting.hits, waiting.skip), (0, skip));
-        }
-    }
-
-    #[test]
-    fn what_is_tried_for_nobody_listens_to_meanwhile() {
-        let (busy, own, other) = (Busy::default(), 7, 8);
-        let mut waiting = Waiting::new(WaitPolicy::SHARED);
-        assert!(waiting.will_sleep(WaitPolicy::Park));
-        assert!(!waiting.will_sleep(WaitPolicy::Spin(WaitPolicy::LONGEST)));
-        for turns in 0..3 * ALONE_AFTER {
-            let sleeps = waiting.will_sleep(WaitPolicy::Adaptive);
-            assert_eq!(sleeps, !waiting.is_alone(&busy, own), "{turns}");
-        }
-        // Until tries were in vain, or there is somebody else.
-        waiting.miss();
-        assert!(waiting.will_sleep(WaitPolicy::Adaptive));
-        assert_eq!(waiting.limit_of(WaitPolicy::Adaptive), None);
-        assert!(!waiting.will_sleep(WaitPolicy::Adaptive));
-        busy.last.store(other, Ordering::Relaxed);
-        assert!(!waiting.is_alone(&busy, own));
-        assert!(waiting.will_sleep(WaitPolicy::Adaptive));
-    }
-
-    #[test]
-    fn a_sleeper_that_came_late_for_what_was_there_in_time_tries_again_at_once() {
-        let mut waiting = Waiting::new(WaitPolicy::SHARED);
-        for _ in 0..8 {
-            waiting.miss();
-        }
-        assert_eq!(waiting.limit_of(WaitPolicy::Adaptive), None);
-        assert!(waiting.is_asleep());
-        waiting.has_slept(Duration::from_micros(45), Duration::ZERO);
-        assert!(waiting.limit_of(WaitPolicy::Adaptive).is_some());
-        // Not again and again, if nothing ever comes of it.
-        let mut tries = 0;
-        for _ in 0..MOST_SKIPPED {
-            waiting.miss();
-            waiting.has_slept(Duration::from_micros(45), Duration::ZERO);
-            tries += u32::from(waiting.skip == 0);
-        }
-        assert_eq!(tries, MOST_HASTY - 1);
-    }
-
-    #[test]
-    fn two_that_both_sleep_find_out_by_a_try_that_is_longer() {
-        let mut waiting = Waiting::new(WaitPolicy::SHARED);
-        waiting.miss();
-        // A round trip with two sleepers: longer than a try, but not by more than they take to wake up.
-        waiting.has_slept(Duration::from_micros(90), WaitPolicy::SHARED);
-        assert_eq!(waiting.limit_of(WaitPolicy::Adaptive), None);
-        assert_eq!(
-            waiting.limit_of(WaitPolicy::Adaptive),
-            Some(WaitPolicy::DEDICATED)
-        );
-        // In vain after all: as before.
-        waiting.miss();
-        waiting.has_slept(Duration::from_micros(90), WaitPolicy::DEDICATED);
-        waiting.skip = 0;
-        assert_eq!(
-            waiting.limit_of(WaitPolicy::Adaptive),
-            Some(WaitPolicy::SHARED)
-        );
-    }
-
-    #[test]
-    fn what_takes_its_time_or_comes_while_others_want_the_cpu_changes_nothing() {
-        for (slept, is_crowded) in [(2_000, false), (45, true)] {
-            let mut waiting = Waiting::new(WaitPolicy::SHARED);
-            waiting.miss();
-            waiting.is_crowded = is_crowded;
-            waiting.has_slept(Duration::from_micros(slept), Duration::ZERO);
-            assert_eq!((waiting.skip, waiting.is_near), (1, false), "{slept}");
-        }
-    }
-
-    #[test]
-    fn what_nobody_wants_an_answer_to_gathers_until_somebody_wants_one_or_enough_comes_together() {
-        let mut waiting = Waiting::new(WaitPolicy::SHARED);
-        let mut octets = 0;
-        for (answered, came) in [(true, 60), (false, GATHERED)] {
-            for _ in 1..SILENT_READS {
-                octets += 60;
-                waiting.has_served(false, octets);
-                assert!(!waiting.gathers());
-            }
-            octets += 60;
-            waiting.has_served(false, octets);
-            assert!(waiting.gathers());
-            octets += came;
-            waiting.has_served(answered, octets);
-            assert!(!waiting.gathers());
-        }
-    }
-
-    #[test]
-    fn a_connection_is_crowded_out_by_many_reads_in_a_row_that_came_soon_after_each_other() {
-        let mut waiting = Waiting::new(WaitPolicy::SHARED);
-        for _ in 1..CROWDED_READS {
-            waiting.has_company(false);
-        }
-        assert!(!waiting.is_crowded_out());
-        // Once alone, it counts anew.
-        waiting.has_company(true);
-        for _ in 1..CROWDED_READS {
-            waiting.has_company(false);
-        }
-        assert!(!waiting.is_crowded_out());
-        // As if they had taken their time.
-        waiting.has_company(false);
-        waiting.crowded_since = Instant::now().checked_sub(2 * CROWDED_WITHIN);
-        assert!(!waiting.is_crowded_out());
-        assert_eq!(waiting.crowded, 0);
-        for _ in 0..CROWDED_READS {
-            waiting.has_company(false);
-        }
-        waiting.crowded_since = Some(Instant::now());
-        assert!(waiting.is_crowded_out());
-        assert!(!waiting.is_crowded_out());
-    }
-
-    #[test]
-    fn others_have_their_turn_after_a_time_however_few_tries_it_took() {
-        let mut waiting = Waiting::new(WaitPolicy::SHARED);
-        let each = Duration::from_micros(40);
-        while !waiting.owes_a_turn() {
-            waiting.has_come_after(each);
-        }
-        assert_eq!(waiting.taken, 16);
-        assert_eq!(waiting.skip, 0);
-        waiting.turn_over();
-        assert!(!waiting.owes_a_turn());
-    }
-}
+mod tests;
