@@ -10,6 +10,14 @@ pub(crate) struct Cell {
     pub(crate) placement: Placement,
 }
 
+impl Cell {
+    /// What the same takes on sockets that block, if this is somebody else's ORB: no ORB that waits as it does takes less.
+    pub(crate) fn without_an_orb(&self) -> Option<Self> {
+        let peer = Peer::named("raw").ok()?;
+        (self.peer.name == "omni").then_some(Self { peer, ..*self })
+    }
+}
+
 impl PartialEq for Cell {
     fn eq(&self, other: &Self) -> bool {
         let one = (self.work, self.peer.name, self.placement);

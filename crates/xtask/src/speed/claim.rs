@@ -99,6 +99,12 @@ fn ratio(session: &Session, of: &Cell, to: &Cell, stat: Stat) -> Result<Measured
         to.peer.name,
         number(stat, other)
     );
+    let floor = to.without_an_orb();
+    if let Some(floor) = floor.as_ref().and_then(find)
+        && let Some(floor) = floor.over(other, stat)
+    {
+        note += &format!("; sockets that block {}", three_digits(floor));
+    }
     if stat == Stat::P50 {
         let ratio = one.over(other, Stat::P99);
         let ratio = ratio.map_or_else(String::new, three_digits);

@@ -54,9 +54,12 @@ impl Session {
             if let How::Ratio { of, to, .. } = &claim.how
                 && self.abilities.lack(claim.needs).is_empty()
             {
-                for cell in [of, to] {
-                    if !cells.contains(cell) {
-                        cells.push(*cell);
+                for cell in [Some(*of), Some(*to), to.without_an_orb()]
+                    .into_iter()
+                    .flatten()
+                {
+                    if !cells.contains(&cell) {
+                        cells.push(cell);
                     }
                 }
             }
