@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use crate::{
     BoxFuture, Capabilities, CongestionControl, Connection, Endpoint, Listener, Operation,
     Transport, TransportError,
+    congestion::Elsewhere,
     stream::{Acceptor, BACKLOG, STREAM, StreamConnection},
 };
 
@@ -49,8 +50,8 @@ impl Default for Tcp {
     }
 }
 
-/// How TCP sockets are set up. The default: no delay, no pacing within a machine ([`CongestionControl::Automatic`]), and
-/// everything else as the operating system has it.
+/// How TCP sockets are set up. The default: no delay, no pacing where octets stay in the machine
+/// ([`CongestionControl::Automatic`]), and everything else as the operating system has it.
 #[derive(Clone, Debug)]
 pub struct TcpOptions {
     nodelay: bool,
@@ -106,11 +107,8 @@ impl TcpOptions {
         }
     }
 
-    /// For a socket that will be connected to `address`, or listen on it. Buffer sizes count from before the connection is
-    /// made, since they decide on the window's scale.
-    fn before_connecting(&self, socket: &Socket, address: SocketAddr) -> io::Result<()> {
-        let is_within = address.ip().to_canonical().is_loopback();
-        (self.congestion_control).before_connecting(socket, is_within)?;
+    /// Buffer sizes count from before the connection is made, since they decide on the window's scale.
+    fn before_connecting(&self, socket: &Socket) -> io::Result<()> {
         if let Some(octets) = self.send_buffer {
             socket.set_send_buffer_size(octets)?;
         }
@@ -122,7 +120,6 @@ impl TcpOptions {
 
     fn when_connected(&self, socket: &Socket) -> io::Result<()> {
         socket.set_tcp_nodelay(self.nodelay)?;
-        self.congestion_control.when_connected(socket);
         match self.keepalive {
             Some(idle) => socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(idle)),
             None => Ok(()),
@@ -233,7 +230,9 @@ impl Tcp {
             Some(Protocol::TCP),
         )?;
         socket.set_nonblocking(true)?;
-        self.options.before_connecting(&socket, address)?;
+        self.options.before_connecting(&socket)?;
+        let control = self.options.congestion_control;
+        control.before_connecting(&socket, address.ip())?;
         let stream = TcpSocket::from_std_stream(socket.into())
             .connect(address)
             .await?;
@@ -263,7 +262,9 @@ impl Tcp {
         }
         // Or a restarted server would have to wait a minute for the connections of its earlier life to expire.
         socket.set_reuse_address(true)?;
-        self.options.before_connecting(&socket, address)?;
+        self.options.before_connecting(&socket)?;
+        let control = self.options.congestion_control;
+        let elsewhere = control.before_listening(&socket, address.ip())?;
         // Each new connection gets these again; here it shows whether the operating system takes them at all.
         self.options.when_connected(&socket)?;
         socket.bind(&address.into())?;
@@ -275,6 +276,7 @@ impl Tcp {
             acceptor: Acceptor::new(socket)?,
             endpoint: Endpoint::iiop(host, port),
             options: self.options.clone(),
+            elsewhere,
         })
     }
 }
@@ -284,12 +286,15 @@ struct TcpListener {
     acceptor: Acceptor,
     endpoint: Endpoint,
     options: TcpOptions,
+    elsewhere: Elsewhere,
 }
 
 impl Listener for TcpListener {
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Box<dyn Connection>>> {
-        self.acceptor
-            .poll_accept(cx, |socket| self.options.when_connected(socket))
+        self.acceptor.poll_accept(cx, |socket| {
+            self.elsewhere.has_accepted(socket);
+            self.options.when_connected(socket)
+        })
     }
 
     fn endpoint(&self) -> &Endpoint {
