@@ -23,10 +23,11 @@ pub enum WaitPolicy {
     /// somebody else's, at most [`DEDICATED`](Self::DEDICATED) on a dedicated lane. After a wait that was slept through
     /// and took no longer than two who sleep take to wake each other (150 µs) it tries for [`DEDICATED`](Self::DEDICATED)
     /// anywhere, and again as long as that hits: of two ends that both sleep neither would find the other one otherwise.
-    /// Where machines are slow to wake, as virtual ones are, that finds nothing either: then it tries for as long as it was
-    /// slept for, at most half a millisecond, or [`LONGEST`](Self::LONGEST) on a dedicated lane, until eight such tries
-    /// were worth nothing, since the other side computes for so long; and then again after 64 waits, 128, up to 4,096.
-    /// Other tasks of the runtime have their turn after 640 µs of tries.
+    /// Where machines are slow to wake, as virtual ones are, that finds nothing either: then, after 16 waits that were slept
+    /// through, it tries for a little longer than it was slept for, at most half a millisecond, or
+    /// [`LONGEST`](Self::LONGEST) on a dedicated lane, until eight such tries were worth nothing, since the other side
+    /// computes for so long; and then again after 64 waits, 128, up to 4,096. Other tasks of the runtime have their turn
+    /// after 640 µs of tries, or after one that is longer; a call's time limit is looked at between tries.
     ///
     /// Of several busy connections that a multi-thread runtime serves each may have a thread meanwhile, which sleeps at
     /// once: two for each worker at most, until 5 ms pass without a request.

@@ -6,10 +6,12 @@
 //! long as somebody holds a file open and has written into it that no CPU may take longer to wake than so many
 //! microseconds, none sleeps deeper.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 
 const FILE: &str = "/dev/cpu_dma_latency";
+/// Whoever decides how a CPU sleeps, and keeps the promise; `none` where the processor does so itself.
+const DRIVER: &str = "/sys/devices/system/cpu/cpuidle/current_driver";
 
 /// Keeps the CPUs awake until it is dropped.
 #[derive(Debug)]
@@ -22,6 +24,10 @@ impl Awake {
     /// # Errors
     /// The kernel has no such promise, or only root gets it.
     pub(crate) fn keep() -> Result<Self, String> {
+        let driver = fs::read_to_string(DRIVER).map_err(|e| format!("{DRIVER}: {e}"))?;
+        if driver.trim() == "none" {
+            return Err("nobody keeps that promise on this machine".to_owned());
+        }
         let asked = || {
             let mut file = OpenOptions::new().write(true).open(FILE)?;
             // Microseconds, as the kernel writes a number of 32 bits.

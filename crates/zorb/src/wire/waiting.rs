@@ -24,8 +24,8 @@ const UNWATCHED_AFTER: u32 = 8;
 const MOST_SKIPPED: u32 = 64;
 /// Hits in a row after which other tasks have their turn.
 const HITS_PER_TURN: u32 = 32;
-/// Time spent on tries in a row after which they have it, too: as many tries as that of a runtime that is shared, each
-/// as long as it may be.
+/// Time spent on tries in a row after which they have it, too, and before a far one that would be longer together with those
+/// before it: as many tries as that of a runtime that is shared, each as long as it is at first.
 const TRIED_PER_TURN: Duration = WaitPolicy::SHARED.saturating_mul(HITS_PER_TURN);
 
 /// What to wake a thread takes on a machine that is slow at it. Octets that came so much later than a try would have
@@ -37,7 +37,7 @@ const WAKING: Duration = Duration::from_micros(30);
 const WITHIN_REACH: Duration = Duration::from_micros(150);
 
 /// How long a yield takes when it lets somebody compute: less than a time slice of the scheduler's,
-/// which is some milliseconds, and more than any answer that is worth trying for.
+/// which is some milliseconds, and more than any answer that is worth trying for again and again.
 const KEPT_AWAY: Duration = Duration::from_micros(500);
 
 /// How long a yield takes at least when somebody else ran meanwhile: a switch there and back.
@@ -131,7 +131,7 @@ impl Waiting {
             asleep: None,
             hasty: 0,
             is_near: false,
-            far: Far::default(),
+            far: Far::new(),
             slept: Duration::ZERO,
             is_crowded: false,
             silent: 0,
@@ -219,7 +219,10 @@ impl Waiting {
     }
 
     fn owes_a_turn(&self) -> bool {
-        self.taken >= HITS_PER_TURN || self.tried >= TRIED_PER_TURN
+        // A far try may be longer than all that others wait for; they have their turn before it.
+        let next = self.far.reach().filter(|_| !self.tried.is_zero());
+        let tried = self.tried + next.unwrap_or_default();
+        self.taken >= HITS_PER_TURN || tried >= TRIED_PER_TURN
     }
 
     fn turn_over(&mut self) {
@@ -248,8 +251,9 @@ impl Waiting {
         let most = far::most(self.limit);
         // What a long try has not found another one will not find either.
         self.is_near = slept <= WITHIN_REACH && tried < WaitPolicy::DEDICATED;
+        self.far.has_slept();
         if !self.is_near {
-            self.far.has_slept(slept, most);
+            self.far.may_reach(slept, most);
         }
         // The one who answers does not sleep any more, if it takes a quarter less than before.
         let comes_sooner = slept <= most && slept < self.slept - self.slept / 4;
@@ -311,6 +315,7 @@ impl Waiting {
                 // Somebody had the CPU for long, or time and again.
                 self.is_crowded = in_vain > allowed || took >= limit + WaitPolicy::DEDICATED;
                 self.miss();
+                self.tried += took;
                 self.asleep = Some((start, limit));
                 return Tried::Sleep;
             }
@@ -334,17 +339,23 @@ impl Waiting {
     /// How long the next wait tries; `None`: not at all.
     fn limit_of(&mut self, policy: WaitPolicy) -> Option<Duration> {
         match policy {
-            WaitPolicy::Spin(limit) => Some(limit.min(WaitPolicy::LONGEST)),
+            WaitPolicy::Spin(limit) => {
+                self.far.is_passed();
+                Some(limit.min(WaitPolicy::LONGEST))
+            }
             WaitPolicy::Adaptive => {
-                if let Some(reach) = self.far.next() {
+                if let Some(reach) = self.far.begins() {
                     return Some(reach);
                 }
                 if self.skip > 0 {
                     self.skip -= 1;
+                    if self.skip == 0 {
+                        // The turn comes by itself.
+                        self.hasty = self.hasty.saturating_sub(1);
+                    }
                     self.asleep = Some((Instant::now(), Duration::ZERO));
                     return None;
                 }
-                self.hasty = self.hasty.saturating_sub(1);
                 Some(if self.is_near {
                     WaitPolicy::DEDICATED
                 } else {

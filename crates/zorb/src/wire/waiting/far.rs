@@ -6,9 +6,13 @@ use zorb_executor::WaitPolicy;
 /// How many times as long as a wait tries at first it may take if both sides sleep, for far tries.
 const FARTHEST: u32 = 25;
 /// Far tries that are no better than to sleep, or in vain, until they are given up: the other side has to notice them.
-pub(super) const FAR_TRIES: u32 = 8;
+const FAR_TRIES: u32 = 8;
+/// Waits before the first series of them: many connections do not last longer.
+const BEFORE_FIRST: u32 = 16;
 /// Waits from one series of far tries to the next, at least and at most.
 const FAR_APART: (u32, u32) = (64, 4096);
+/// Finds in a row after which a series was worth it: who computes for long now and then answers soon in between.
+const FINDS: u32 = 8;
 
 /// How far the tries of a wait may reach that tries for so long at first: a millisecond on a lane that has nothing else to
 /// do, half of it anywhere else, where others wait meanwhile.
@@ -22,7 +26,7 @@ pub(super) fn most(limit: Duration) -> Duration {
 /// long as an answer takes finds nothing, on either side. Whoever tries for once until what is late has come lets the other
 /// one see that its next answer comes sooner, and from then on neither sleeps. If none comes sooner after all, somebody
 /// computes for so long: then this is worth nothing, and is tried less and less often.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Far {
     /// How far, and how many more may be worth nothing.
     reach: Duration,
@@ -30,14 +34,30 @@ pub(super) struct Far {
     /// Waits until there may be others, and how many it were last time.
     until_next: u32,
     apart: u32,
-    /// Whether the try that is being made is one.
+    /// Whether the try that is being made is one, and how many in a row found something.
     is_tried: bool,
+    found: u32,
 }
 
 impl Far {
-    /// What was slept for came so late, of what may come at most so late.
-    pub(super) fn has_slept(&mut self, slept: Duration, most: Duration) {
+    pub(super) const fn new() -> Self {
+        Self {
+            reach: Duration::ZERO,
+            left: 0,
+            until_next: BEFORE_FIRST,
+            apart: 0,
+            is_tried: false,
+            found: 0,
+        }
+    }
+
+    /// A wait was slept through.
+    pub(super) fn has_slept(&mut self) {
         self.until_next = self.until_next.saturating_sub(1);
+    }
+
+    /// What it was slept for came so late, of what may come at most so late, and nothing shorter may find the next.
+    pub(super) fn may_reach(&mut self, slept: Duration, most: Duration) {
         if slept <= most && self.until_next == 0 && self.left == 0 {
             // A little farther: it does not take the same time every time.
             self.reach = most.min(slept + slept / 4);
@@ -59,24 +79,42 @@ impl Far {
     }
 
     /// How long the next try is, if it is a far one.
-    pub(super) fn next(&mut self) -> Option<Duration> {
-        self.is_tried = self.is_next();
-        self.is_tried.then_some(self.reach)
+    pub(super) fn reach(&self) -> Option<Duration> {
+        self.is_next().then_some(self.reach)
     }
 
-    /// Whether it was a far try that found something, as soon as things come when nobody sleeps: a series of them was
-    /// worth it.
+    /// As [`reach`](Self::reach), of the try that is made now.
+    pub(super) fn begins(&mut self) -> Option<Duration> {
+        self.is_tried = self.is_next();
+        self.reach()
+    }
+
+    /// The try that is made now is none of these.
+    pub(super) fn is_passed(&mut self) {
+        self.is_tried = false;
+    }
+
+    /// Whether it was a far try that found something, as soon as things come when nobody sleeps.
     pub(super) fn has_found(&mut self) -> bool {
-        if self.is_tried {
-            self.apart = 0;
-            self.until_next = FAR_APART.0;
+        let was_tried = self.is_tried;
+        if was_tried {
+            self.is_tried = false;
+            self.found += 1;
+            if self.found == FINDS {
+                self.apart = 0;
+                self.until_next = FAR_APART.0;
+                self.left = 0;
+            }
         }
-        self.is_tried
+        was_tried
     }
 
     /// Nothing came so soon.
     pub(super) fn has_missed(&mut self) {
-        self.left -= u32::from(self.is_tried);
-        self.is_tried = false;
+        if self.is_tried {
+            self.is_tried = false;
+            self.found = 0;
+            self.left -= 1;
+        }
     }
 }

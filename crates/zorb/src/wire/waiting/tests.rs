@@ -1,4 +1,3 @@
-use super::far::FAR_TRIES;
 use super::*;
 
 #[test]
@@ -45,13 +44,17 @@ fn a_sleeper_that_came_late_for_what_was_there_in_time_tries_again_at_once() {
     assert!(waiting.limit_of(WaitPolicy::Adaptive).is_some());
     // Not again and again, if nothing ever comes of it.
     let mut tries = 0;
-    for _ in 0..MOST_SKIPPED {
-        waiting.miss();
-        waiting.has_slept(Duration::from_micros(45), Duration::ZERO);
-        tries += u32::from(waiting.skip == 0);
+    for _ in 0..10 * MOST_SKIPPED {
+        match waiting.limit_of(WaitPolicy::Adaptive) {
+            Some(_) => {
+                tries += 1;
+                waiting.miss();
+                waiting.has_slept(Duration::from_micros(45), waiting.limit);
+            }
+            None => waiting.has_slept(Duration::from_micros(45), Duration::ZERO),
+        }
     }
-    // One that waited for its turn was among them.
-    assert_eq!(tries, MOST_HASTY);
+    assert!(tries < 40, "{tries}");
 }
 
 #[test]
@@ -69,12 +72,6 @@ fn two_that_both_sleep_find_out_by_a_try_that_is_longer() {
     waiting.miss();
     waiting.has_slept(Duration::from_micros(90), WaitPolicy::DEDICATED);
     waiting.skip = 0;
-    // As far as that came, until it is clear that it does not come sooner, and then as at first.
-    for _ in 0..FAR_TRIES {
-        let tries = waiting.limit_of(WaitPolicy::Adaptive).unwrap();
-        assert!(tries > Duration::from_micros(90), "{tries:?}");
-        waiting.has_come_after(Duration::from_micros(90));
-    }
     assert_eq!(
         waiting.limit_of(WaitPolicy::Adaptive),
         Some(WaitPolicy::SHARED)
@@ -120,21 +117,30 @@ impl Simulated {
     }
 }
 
-/// Of so many calls, how many the client slept through of the last hundred, and which share of the time it tried.
-fn simulated(calls: usize, limit: Duration, waking: Duration, computing: Duration) -> (usize, f64) {
+/// Two that begin asleep, each somewhere else in its sleep, and call each other so many times. How many of the first and of
+/// the last hundred calls the client slept through, and which share of the time it tried.
+fn simulated(
+    calls: usize,
+    limit: Duration,
+    waking: Duration,
+    computing: impl Fn(usize) -> Duration,
+) -> ([usize; 2], f64) {
     let [mut client, mut server] = [Simulated::new(limit), Simulated::new(limit)];
-    let (mut now, mut slept, mut tried) = (Duration::ZERO, 0, Duration::ZERO);
+    (client.waiting.skip, client.waiting.skipped) = (MOST_SKIPPED, MOST_SKIPPED);
+    (server.waiting.skip, server.waiting.skipped) = (MOST_SKIPPED / 2, MOST_SKIPPED);
+    let (mut now, mut slept, mut tried) = (Duration::ZERO, [0, 0], Duration::ZERO);
     let a_while = Duration::from_micros(4);
     server.waits(now);
     for call in 0..calls {
         client.waits(now);
         let (at, ..) = server.has(now + a_while, waking);
-        now = at + computing;
+        now = at + computing(call);
         server.waits(now);
         let (at, sleeps, tries) = client.has(now + a_while, waking);
         now = at;
         tried += tries;
-        slept += usize::from(sleeps && call + 100 >= calls);
+        slept[0] += usize::from(sleeps && call < 100);
+        slept[1] += usize::from(sleeps && call + 100 >= calls);
     }
     (slept, tried.as_secs_f64() / now.as_secs_f64())
 }
@@ -142,23 +148,34 @@ fn simulated(calls: usize, limit: Duration, waking: Duration, computing: Duratio
 #[test]
 fn two_that_both_sleep_find_each_other_however_slow_they_are_to_wake() {
     for limit in [WaitPolicy::SHARED, WaitPolicy::DEDICATED] {
-        for waking in [5, 30, 60, 100, 150] {
+        for waking in [5, 30, 60, 100, 150, 220] {
             let waking = Duration::from_micros(waking);
-            let (slept, _) = simulated(10_000, limit, waking, Duration::ZERO);
-            assert_eq!(slept, 0, "{limit:?}, {waking:?}");
+            let (slept, _) = simulated(1_000, limit, waking, |_| Duration::ZERO);
+            assert!(slept[0] > 0, "{limit:?}, {waking:?}");
+            assert_eq!(slept[1], 0, "{limit:?}, {waking:?}");
         }
     }
 }
 
 #[test]
 fn who_computes_for_long_is_hardly_tried_for() {
+    let micros = Duration::from_micros;
+    // Every time, every other time, and by turns a little longer and shorter.
+    type HowLong = fn(u64, u64) -> u64;
+    let all: [(&str, HowLong); 3] = [
+        ("always", |_, long| long),
+        ("every other", |call, long| call % 2 * long),
+        ("about", |call, long| long / 2 + call * 7 % 10 * long / 10),
+    ];
     for limit in [WaitPolicy::SHARED, WaitPolicy::DEDICATED] {
-        for computing in [100, 300, 900, 2_000] {
-            let computing = Duration::from_micros(computing);
-            let waking = Duration::from_micros(30);
-            let (slept, tried) = simulated(20_000, limit, waking, computing);
-            assert!(slept > 90, "{limit:?}, {computing:?}: {slept}");
-            assert!(tried < 0.05, "{limit:?}, {computing:?}: {tried}");
+        for (computes, how_long) in all {
+            for (long, waking) in [(100, 10), (100, 30), (300, 30), (900, 60), (2_000, 5)] {
+                let computing = |call: usize| micros(how_long(call as u64, long));
+                let (slept, tried) = simulated(20_000, limit, micros(waking), computing);
+                let case = format!("{limit:?}, {computes} {long}, {waking}: {tried}");
+                assert!(slept[1] > 40, "{case}");
+                assert!(tried < 0.08, "{case}");
+            }
         }
     }
 }
