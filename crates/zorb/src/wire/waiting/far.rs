@@ -62,6 +62,7 @@ impl Far {
             // A little farther: it does not take the same time every time.
             self.reach = most.min(slept + slept / 4);
             self.left = FAR_TRIES;
+            self.found = 0;
             let (least, most) = FAR_APART;
             self.apart = self.apart.saturating_mul(2).clamp(least, most);
             self.until_next = self.apart;
@@ -115,6 +116,64 @@ impl Far {
             self.is_tried = false;
             self.found = 0;
             self.left -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOW: Duration = Duration::from_micros(300);
+
+    /// Sleeps until the next try is a far one: how many waits that took.
+    fn slept_through(far: &mut Far) -> u32 {
+        let mut waits = 0;
+        while far.begins().is_none() {
+            far.has_slept();
+            far.may_reach(SLOW, most(WaitPolicy::SHARED));
+            waits += 1;
+        }
+        waits
+    }
+
+    #[test]
+    fn what_is_worth_nothing_is_tried_less_and_less_often() {
+        let mut far = Far::new();
+        for waits in [BEFORE_FIRST, 64, 128, 256, 512, 1024, 2048, 4096, 4096] {
+            assert_eq!(slept_through(&mut far), waits);
+            for _ in 0..FAR_TRIES {
+                assert!(far.begins() > Some(SLOW));
+                far.has_missed();
+            }
+            assert_eq!(far.begins(), None);
+        }
+    }
+
+    #[test]
+    fn what_finds_the_other_one_awake_does_so_as_soon_again_each_time() {
+        let mut far = Far::new();
+        for waits in [BEFORE_FIRST, 64, 64, 64] {
+            assert_eq!(slept_through(&mut far), waits);
+            for _ in 0..FINDS {
+                assert!(far.begins().is_some());
+                assert!(far.has_found());
+            }
+            assert_eq!(far.begins(), None);
+            assert!(!far.has_found());
+        }
+    }
+
+    #[test]
+    fn what_comes_later_than_anybody_may_be_kept_waiting_for_is_not_reached() {
+        let mut far = Far::new();
+        for limit in [WaitPolicy::SHARED, WaitPolicy::DEDICATED] {
+            assert!(most(limit) <= WaitPolicy::LONGEST);
+            for _ in 0..100 {
+                far.has_slept();
+                far.may_reach(most(limit) + Duration::from_nanos(1), most(limit));
+            }
+            assert_eq!(far.begins(), None);
         }
     }
 }
