@@ -49,7 +49,6 @@ mod capabilities;
 #[cfg(feature = "__conformance")]
 #[doc(hidden)]
 pub mod conformance;
-mod congestion;
 mod endpoint;
 mod error;
 mod registry;
@@ -61,7 +60,6 @@ mod unix;
 
 pub use address::Address;
 pub use capabilities::{Capabilities, Delivery};
-pub use congestion::CongestionControl;
 pub use endpoint::{Endpoint, ParseEndpointError};
 pub use error::{Operation, TransportError};
 pub use registry::Registry;

@@ -136,6 +136,17 @@ pub(crate) fn set_low_water(socket: &Socket, octets: libc::c_int) -> io::Result<
     }
 }
 
+/// What decides how fast octets leave (`TCP_CONGESTION`). A listener's is that of what it accepts.
+#[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+pub(crate) fn set_congestion_control(socket: &Socket, name: &str) -> io::Result<()> {
+    Ok(net::sockopt::set_tcp_congestion(socket, name)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+pub(crate) fn set_congestion_control(_: &Socket, _: &str) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 #[expect(clippy::cast_possible_truncation, reason = "an int has few octets")]
 const SIZE_OF_INT: libc::socklen_t = size_of::<libc::c_int>() as libc::socklen_t;
 

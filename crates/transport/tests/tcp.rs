@@ -10,13 +10,20 @@ use std::{
 use bytes::BytesMut;
 use socket2::{Domain, Socket, Type};
 use zorb_transport::{
-    CongestionControl, Endpoint, Operation, Tcp, TcpOptions, Transport, conformance::Fixture,
-    conformance_tests,
+    Endpoint, Operation, Tcp, TcpOptions, Transport, conformance::Fixture, conformance_tests,
 };
 
 mod by_default {
     use super::*;
     conformance_tests!(over("127.0.0.1", TcpOptions::default()));
+}
+
+mod with_another_congestion_control {
+    use super::*;
+    conformance_tests!(over(
+        "127.0.0.1",
+        TcpOptions::default().congestion_control("reno")
+    ));
 }
 
 /// Many partial writes and many waits.
@@ -116,16 +123,10 @@ async fn an_address_of_another_machine_cannot_be_listened_on() {
 
 #[tokio::test]
 async fn options_that_the_system_refuses_are_told_when_listening() {
-    let options = TcpOptions::default();
+    let options = TcpOptions::default;
     for (options, kind) in [
-        (
-            options.clone().keepalive(Duration::ZERO),
-            ErrorKind::InvalidInput,
-        ),
-        (
-            options.congestion_control(CongestionControl::Named("no such")),
-            ErrorKind::NotFound,
-        ),
+        (options().keepalive(Duration::ZERO), ErrorKind::InvalidInput),
+        (options().congestion_control("no such"), ErrorKind::NotFound),
     ] {
         let error = Tcp::new(options)
             .listen(&Endpoint::iiop("127.0.0.1", 0))

@@ -1,11 +1,9 @@
 //! Threads that block, or spin before they do.
 
 use crate::message::{HEAD, Kind, READ_OCTETS, folded, head, parse};
-use crate::way::Way;
-use rustix::net::sockopt::set_tcp_congestion;
-use rustix::net::{AddressFamily, RecvFlags, SocketType, recv, socket};
+use rustix::net::{RecvFlags, recv};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -27,14 +25,10 @@ impl Stream {
     ///
     /// # Errors
     /// It is neither, or nobody listens.
-    pub fn connect(reference: &str, way: Way) -> io::Result<Self> {
+    pub fn connect(reference: &str) -> io::Result<Self> {
         match reference.trim().split_once(' ') {
             Some(("tcp", address)) => {
-                let address: SocketAddr = address.parse().map_err(io::Error::other)?;
-                let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
-                prepare(&socket, way)?;
-                rustix::net::connect(&socket, &address)?;
-                let stream = TcpStream::from(socket);
+                let stream = TcpStream::connect(address)?;
                 stream.set_nodelay(true)?;
                 Ok(Self::Tcp(stream))
             }
@@ -62,17 +56,6 @@ impl Stream {
             Self::Tcp(stream) => stream.as_fd(),
             Self::Unix(stream) => stream.as_fd(),
         }
-    }
-}
-
-/// To be done before a socket is connected or listens: one that has been paced once remains so.
-///
-/// # Errors
-/// The system does not have what does not pace.
-pub fn prepare(socket: impl AsFd, way: Way) -> io::Result<()> {
-    match way {
-        Way::Unpaced => Ok(set_tcp_congestion(socket, "reno")?),
-        _ => Ok(()),
     }
 }
 

@@ -8,8 +8,6 @@ pub enum Way {
     Block,
     /// Asks again and again, with `sched_yield` in between, for 50 µs; then as `block`.
     Spin,
-    /// As `block`, with a congestion control that does not pace what is sent within a machine, whatever the system's is.
-    Unpaced,
     /// A current-thread runtime of tokio.
     TokioCurrent,
     /// The same with a thread of its own, the client in a task: what a lane of one thread is.
@@ -30,7 +28,7 @@ impl Way {
     /// Whether a runtime of tokio waits.
     #[must_use]
     pub const fn is_async(self) -> bool {
-        !matches!(self, Self::Block | Self::Spin | Self::Unpaced)
+        !matches!(self, Self::Block | Self::Spin)
     }
 }
 

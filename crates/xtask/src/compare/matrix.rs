@@ -134,7 +134,6 @@ const ROWS: [Row; 8] = [
         &[
             "omni",
             "raw",
-            "raw-unpaced",
             "zorb-default",
             "zorb-dedicated",
             "zorb-dedicated-spin",

@@ -108,8 +108,6 @@ const OMNI: Peer = omni("omni", OMNI_SERVER);
 const FLOOR: Peer = floor("raw", "block", "block");
 const FLOOR_SPIN: Peer = floor("raw-spin", "spin", "spin");
 
-const FLOOR_UNPACED: Peer = floor("raw-unpaced", "unpaced", "unpaced");
-
 /// Without spinning, as omniORB waits.
 const PARKED: &[&str] = &["--runtime", "dedicated", "--wait", "park"];
 const PARK: Peer = zorb(
@@ -128,14 +126,13 @@ const SPIN: Peer = zorb(
 const BLOCKING: &[&str] = &["--runtime", "blocking", "--wait", "park"];
 
 /// Every peer there is.
-pub(crate) const PEERS: [Peer; 29] = [
+pub(crate) const PEERS: [Peer; 28] = [
     OMNI,
     OMNI.over_unix("omni-unix"),
     FLOOR,
     FLOOR.over_unix("raw-unix"),
     FLOOR_SPIN,
     FLOOR_SPIN.over_unix("raw-spin-unix"),
-    FLOOR_UNPACED,
     floor("tokio-current", "tokio-current", "tokio-current"),
     floor("tokio-dedicated", "tokio-dedicated", "tokio-dedicated"),
     floor("tokio-multi", "tokio-multi", "tokio-multi"),

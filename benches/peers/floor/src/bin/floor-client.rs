@@ -57,7 +57,7 @@ fn gone() -> io::Error {
 
 fn connect(options: &Options) -> io::Result<blocking::End> {
     let reference = std::fs::read_to_string(&options.ior)?;
-    let stream = blocking::Stream::connect(&reference, options.way)?;
+    let stream = blocking::Stream::connect(&reference)?;
     Ok(blocking::End::new(stream, options.way == Way::Spin))
 }
 
@@ -252,8 +252,7 @@ fn main() -> io::Result<()> {
     };
     if kind == Kind::Shutdown {
         let reference = std::fs::read_to_string(&options.ior)?;
-        let mut end =
-            blocking::End::new(blocking::Stream::connect(&reference, options.way)?, false);
+        let mut end = blocking::End::new(blocking::Stream::connect(&reference)?, false);
         end.send(&message(kind, 0))?;
         // The server is gone, and what it said is said, when it hangs up.
         end.receive(&mut Vec::new())?;

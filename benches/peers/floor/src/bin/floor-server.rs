@@ -65,7 +65,6 @@ fn blocking(options: &Options) -> io::Result<()> {
         }
     }
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    blocking::prepare(&listener, options.way)?;
     write_whole(&options.ior, &format!("tcp {}", listener.local_addr()?))?;
     loop {
         let (stream, _) = listener.accept()?;
