@@ -282,8 +282,8 @@ impl Waiting {
         let start = Instant::now();
         let (mut before, mut in_vain) = (start, 0);
         // A long try sees more of what every machine does now and then.
-        let (each, many) = (WaitPolicy::DEDICATED.as_micros(), limit.as_micros());
-        let allowed = RAN_IN_VAIN.max(u32::try_from(many / each).unwrap_or(RAN_IN_VAIN));
+        let times_as_long = limit.subsec_micros() / WaitPolicy::DEDICATED.subsec_micros();
+        let allowed = RAN_IN_VAIN.max(times_as_long);
         if self.gathers() {
             // One-way calls, one after the other: nobody waits, and a read for each of them would get into the way of
             // who writes them.
