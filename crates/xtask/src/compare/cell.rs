@@ -11,8 +11,7 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// What the same takes on sockets that block, if this is somebody else's ORB: no ORB that waits like
-    /// that takes less.
+    /// What the same takes on sockets that block, if this is somebody else's ORB: no ORB that waits like that takes less.
     pub(crate) fn without_an_orb(&self) -> Option<Self> {
         let peer = Peer::named("raw").ok()?;
         (self.peer.name == "omni").then_some(Self { peer, ..*self })

@@ -26,7 +26,7 @@ const ONE_WAY_OCTET: Work = work("oneway_octet", 65_536);
 const ONE_WAY: Work = work("oneway_noparams", 0);
 const CROWDED: Work = four_threads(NOPARAMS);
 
-const ROWS: [Row; 50] = [
+const ROWS: [Row; 56] = [
     // `#[tokio::main]`, with calls from a task and from main's own body.
     (
         "noparams",
@@ -138,10 +138,19 @@ const ROWS: [Row; 50] = [
         OCTET,
         "zorb-dedicated",
         "omni",
+        Split,
+        AtMost(0.85),
+    ),
+    (
+        "octet",
+        OCTET,
+        "zorb-dedicated",
+        "omni",
         Awake,
         AtMost(0.85),
     ),
     ("octet", OCTET, "zorb-dedicated", "raw", Same, AtMost(1.15)),
+    ("octet", OCTET, "zorb-dedicated", "raw", Split, AtMost(1.15)),
     ("octet", OCTET, "zorb-dedicated", "raw", Awake, AtMost(1.15)),
     (
         "octet",
@@ -188,6 +197,14 @@ const ROWS: [Row; 50] = [
         STRUCT,
         "zorb-dedicated",
         "omni",
+        Split,
+        AtMost(0.6),
+    ),
+    (
+        "struct",
+        STRUCT,
+        "zorb-dedicated",
+        "omni",
         Awake,
         AtMost(0.6),
     ),
@@ -220,6 +237,14 @@ const ROWS: [Row; 50] = [
         STRUCT,
         "zorb-dedicated",
         "raw",
+        Split,
+        AtMost(1.25),
+    ),
+    (
+        "struct",
+        STRUCT,
+        "zorb-dedicated",
+        "raw",
         Awake,
         AtMost(1.25),
     ),
@@ -240,6 +265,7 @@ const ROWS: [Row; 50] = [
         AtMost(1.25),
     ),
     ("long", LONG, "zorb-dedicated", "raw", Same, AtMost(1.15)),
+    ("long", LONG, "zorb-dedicated", "raw", Split, AtMost(1.15)),
     ("long", LONG, "zorb-dedicated", "raw", Awake, AtMost(1.15)),
     (
         "long",
@@ -264,6 +290,14 @@ const ROWS: [Row; 50] = [
         "omni",
         Same,
         AtMost(0.45),
+    ),
+    (
+        "echostring",
+        STRING,
+        "zorb-dedicated",
+        "omni",
+        Split,
+        AtMost(0.65),
     ),
     (
         "echostring",
@@ -376,7 +410,7 @@ const ROWS: [Row; 50] = [
         "big-on-zorb",
         "big-on-omni",
         Same,
-        AtMost(0.75),
+        AtMost(0.6),
     ),
     (
         "big-endian/long",
