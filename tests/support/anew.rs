@@ -1,16 +1,20 @@
 //! Servers that come back where they were.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 use zorb::{Builder, Orb};
 
 use crate::support::HANG;
 
-/// Any port of an address that no other process of tests has: one that is free for a moment, between two lives of a
-/// server, is not taken there by somebody else.
+/// A free port of an address that no other test uses: neither one of this process nor one of another process. The port
+/// stays free between two lives of a server.
 pub(crate) fn anywhere() -> String {
-    let [_, high, middle, low] = std::process::id().to_be_bytes();
-    // 127.0.0.1 is everybody's.
-    format!("iiop://127.{}.{middle}.{low}:0", high | 0x40)
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    // 11 bits of the process and 12 of the call fill 127.128.0.0/9; the tests of everything else listen on 127.0.0.1.
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let place = (std::process::id() & 0x7ff) << 12 | call & 0xfff;
+    let [_, high, middle, low] = place.to_be_bytes();
+    format!("iiop://127.{}.{middle}.{low}:0", high | 0x80)
 }
 
 /// An ORB, as soon as nobody listens where it is to listen. A process that another test is just starting has all our

@@ -50,6 +50,18 @@ pub(crate) fn passed(cell: &str) {
     written.expect("ZORB_CELLS names a file that can be written");
 }
 
+/// This program, running one of its ignored tests: a process that other tests need. `module` is the `module_path!()` of
+/// that test.
+pub(crate) fn process(module: &str, test: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    let test = match module.split_once("::") {
+        Some((_, modules)) => format!("{modules}::{test}"),
+        None => test.to_owned(),
+    };
+    command.args(["--exact", &test, "--ignored", "--nocapture"]);
+    command
+}
+
 /// Runs `wait` so that the other tasks of this runtime go on meanwhile: the program waited for may
 /// be waiting for them.
 fn aside<T>(wait: impl FnOnce() -> T) -> T {

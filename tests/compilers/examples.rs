@@ -1,0 +1,420 @@
+//! The examples as their readers start them: processes of their own, several at a time, ended by
+//! what they say to each other.
+//!
+//! Without omniNames the test that needs it passes and says that it was skipped.
+
+use crate::support::{Ended, Running, have, passed};
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+/// Where cargo puts the examples. `cargo test` builds them, `cargo test --test compilers` does not.
+fn example(name: &str) -> Command {
+    static PROGRAMS: OnceLock<HashMap<String, PathBuf>> = OnceLock::new();
+    let programs = PROGRAMS.get_or_init(|| {
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--examples", "--message-format=json"]);
+        build.current_dir(env!("CARGO_MANIFEST_DIR"));
+        let built = build.output().expect("cargo is there");
+        let said = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "{said}");
+        cargo_metadata::Message::parse_stream(built.stdout.as_slice())
+            .filter_map(|message| match message.expect("cargo speaks JSON") {
+                cargo_metadata::Message::CompilerArtifact(artifact) => Some((
+                    artifact.target.name,
+                    artifact.executable?.into_std_path_buf(),
+                )),
+                _ => None,
+            })
+            .collect()
+    });
+    let program = programs.get(name);
+    let mut command = Command::new(program.unwrap_or_else(|| panic!("no example {name}")));
+    // Options of whoever runs the tests are no part of them.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("ORB") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+fn start(name: &str, args: &[&str]) -> Running {
+    let mut command = example(name);
+    command.args(args);
+    Running::command(command)
+}
+
+/// Runs a program to its end.
+fn run(name: &str, args: &[&str]) -> Ended {
+    start(name, args).finish()
+}
+
+/// Starts a server and waits until it has written its reference.
+fn serve(name: &str, args: &[&str]) -> Running {
+    let mut server = start(name, args);
+    let written = server.find(|line| line.starts_with("reference written to ").then_some(()));
+    assert!(written.is_some(), "{server:?}");
+    server
+}
+
+/// A file in a folder that goes away with the test.
+fn file(name: &str) -> (TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join(name);
+    let path = path.to_str().expect("a plain name").to_owned();
+    (folder, path)
+}
+
+#[test]
+fn quickstart_shows_a_balance_an_exception_and_a_callback() {
+    let lines = run("quickstart", &[]).success();
+    for expected in ["withdraw(2.50)", "InsufficientFunds", "IOR:"] {
+        assert!(
+            lines.iter().any(|line| line.contains(expected)),
+            "no {expected} in {lines:#?}"
+        );
+    }
+}
+
+#[test]
+fn blocking_threads_share_a_connection_and_a_servant_that_blocks_holds_up_nobody() {
+    let lines = run("blocking", &[]).success();
+    for expected in ["4000 deposits", "is told of 4000", "all ORBs are down"] {
+        assert!(
+            lines.iter().any(|line| line.contains(expected)),
+            "no {expected} in {lines:#?}"
+        );
+    }
+}
+
+const FIRST_VISIT: [&str; 6] = [
+    "found IDL:examples.zorb/Bank/Teller:1.0",
+    "Ada has 75.00, Grace has 25.00",
+    "  Ada  +100.00 salary",
+    "  Ada   -25.00 to Grace",
+    "withdrawing 1000.00: InsufficientFunds, 925.00 missing",
+    "looking for Nobody: NoSuchAccount \"Nobody\"",
+];
+
+#[test]
+fn the_bank_is_found_by_file_and_serves_several_clients() {
+    let (_folder, ior) = file("bank.ior");
+    let server = serve("bank_server", &[&ior]);
+    assert_eq!(run("bank_client", &[&ior]).success(), FIRST_VISIT);
+    let clients: Vec<_> = (0..4).map(|_| start("bank_client", &[&ior])).collect();
+    for client in clients {
+        let lines = client.finish().success();
+        assert_eq!(lines[0], FIRST_VISIT[0]);
+        assert_eq!(lines.last().map(String::as_str), Some(FIRST_VISIT[5]));
+    }
+    let lines = run("bank_client", &[&ior]).success();
+    assert_eq!(lines[1], "Ada has 450.00, Grace has 150.00", "six visits");
+
+    assert!(
+        run("bank_client", &[&ior, "--shutdown"])
+            .success()
+            .is_empty()
+    );
+    let lines = server.finish().success();
+    let expected = [
+        "opened an account for Ada",
+        "opened an account for Grace",
+        "asked to shut down",
+        "the bank is closed",
+    ];
+    assert_eq!(lines[lines.len() - 4..], expected);
+
+    // The file is still there, and nobody behind it.
+    let failed = fails("bank_client", &[&ior]);
+    let endpoint = lines[0]
+        .strip_prefix("listening on ")
+        .expect("it says where");
+    let expected = format!("cannot connect to {endpoint}: Connection refused");
+    assert!(
+        failed.contains("TRANSIENT") && failed.contains(&expected),
+        "{failed}"
+    );
+}
+
+#[test]
+fn the_bank_is_found_by_the_naming_service() {
+    let cell = "omninames/examples";
+    let omni_names = Path::new("omniNames");
+    if !have(cell, &[omni_names]) {
+        return;
+    }
+    let (folder, ior) = file("bank.ior");
+    let log = folder.path().to_str().expect("a plain name");
+    let here = ["-ORBendPoint", "giop:tcp:127.0.0.1:"];
+    let args = [&["-start", "-ignoreport", "-logdir", log], &here[..]].concat();
+    let mut names = Running::start(omni_names, &args);
+    let service = names.reference().expect("omniNames says where it is");
+    let service = format!("NameService={service}");
+    let by_name = ["--name", "examples/bank.teller", "-ORBInitRef", &service];
+
+    let failed = fails("bank_client", &by_name);
+    let expected = "\"examples/bank.teller\" is not found: \"examples\" is not bound";
+    assert_eq!(failed, format!("bank_client: {expected}"));
+
+    // The environment does as well as an argument.
+    let mut client = example("bank_client");
+    client.args(&by_name[..2]).env("ORBInitRef", &service);
+    let ended = Running::command(client).finish();
+    assert_eq!(ended.lines, [format!("bank_client: {expected}")]);
+
+    // Twice: the second life takes the place of the first.
+    for life in ["first", "second"] {
+        let server = serve("bank_server", &[&by_name[..], &[&ior]].concat());
+        assert_eq!(
+            run("bank_client", &by_name).success(),
+            FIRST_VISIT,
+            "{life} life"
+        );
+        assert!(
+            run("bank_client", &[&by_name[..], &["--shutdown"]].concat())
+                .success()
+                .is_empty()
+        );
+        assert_eq!(
+            server.finish().success().last().unwrap(),
+            "the bank is closed"
+        );
+        let failed = fails("bank_client", &by_name);
+        assert!(
+            failed.contains("cannot connect to iiop://127.0.0.1:"),
+            "{failed}"
+        );
+    }
+    passed(cell);
+}
+
+/// Somebody in the chat.
+struct Member {
+    screen: Running,
+    keyboard: ChildStdin,
+}
+
+impl Member {
+    fn join(ior: &str, name: &str, others: &str) -> Self {
+        let mut command = example("chat_client");
+        command.args([ior, name]);
+        let (screen, keyboard) = Running::spawn(command, Stdio::piped());
+        let mut member = Self {
+            screen,
+            keyboard: keyboard.expect("piped"),
+        };
+        member.sees(&format!("here: {others}"));
+        member
+    }
+
+    fn types(&mut self, line: &str) {
+        writeln!(self.keyboard, "{line}").expect("it reads");
+    }
+
+    /// The next line has to be this one.
+    fn sees(&mut self, expected: &str) {
+        self.sees_in_any_order(&[expected]);
+    }
+
+    fn sees_in_any_order(&mut self, expected: &[&str]) {
+        let next = |_: &&str| self.screen.find(|line| Some(line.to_owned()));
+        let mut lines: Vec<_> = expected.iter().filter_map(next).collect();
+        lines.sort();
+        assert_eq!(lines, expected, "{:?}", self.screen);
+    }
+
+    fn quits(mut self) {
+        self.types("/quit");
+        self.screen.finish().success();
+    }
+}
+
+#[test]
+fn what_is_said_in_the_chat_is_heard_and_who_vanishes_harms_nobody() {
+    let (_folder, ior) = file("chat.ior");
+    let mut server = serve("chat_server", &[&ior]);
+    let mut ada = Member::join(&ior, "Ada", "nobody yet");
+    let mut grace = Member::join(&ior, "Grace", "Ada");
+    ada.sees("Grace: (has come)");
+    let mallory = Member::join(&ior, "Mallory", "Ada, Grace");
+    ada.sees("Mallory: (has come)");
+    grace.sees("Mallory: (has come)");
+
+    let taken = fails("chat_client", &[&ior, "Ada"]);
+    assert_eq!(taken, "chat_client: NameTaken name=\"Ada\"");
+
+    for n in 0..20 {
+        ada.types(&format!("hello {n}"));
+        grace.types(&format!("good day {n}"));
+    }
+    for n in 0..20 {
+        ada.sees(&format!("Grace: good day {n}"));
+        grace.sees(&format!("Ada: hello {n}"));
+    }
+
+    // Killed, without a word to anybody, perhaps while a line is on its way.
+    drop(mallory);
+    grace.types("is anybody there?");
+    let dropped = server.find(|line| {
+        line.contains("Mallory is dropped: ")
+            .then(|| line.to_owned())
+    });
+    let dropped = dropped.expect("the server says so");
+    assert!(dropped.contains("iiop://127.0.0.1:"), "{dropped}");
+    ada.sees_in_any_order(&["Grace: is anybody there?", "Mallory: (is gone)"]);
+    grace.sees("Mallory: (is gone)");
+    ada.types("nobody but us");
+    grace.sees("Ada: nobody but us");
+    // The name is free again.
+    let mut mallory = Member::join(&ior, "Mallory", "Ada, Grace");
+    ada.sees("Mallory: (has come)");
+    grace.sees("Mallory: (has come)");
+
+    ada.quits();
+    grace.sees("Ada: (has left)");
+    mallory.sees("Ada: (has left)");
+    // The end of the input is as good as /quit.
+    drop(grace.keyboard);
+    grace.screen.finish().success();
+    mallory.sees("Grace: (has left)");
+
+    assert!(
+        run("chat_client", &[&ior, "--shutdown"])
+            .success()
+            .is_empty()
+    );
+    assert_eq!(
+        server.finish().success().last().unwrap(),
+        "the chat is over"
+    );
+    // Who is still there is told what has become of the server.
+    mallory.types("hello?");
+    let ended = mallory.screen.finish();
+    assert_eq!(ended.status.code(), Some(1));
+    let said = ended.lines.join("\n");
+    assert!(
+        said.contains("chat_client: TRANSIENT") && said.contains("iiop://127.0.0.1:"),
+        "{said}"
+    );
+}
+
+/// What a program that has to fail says of it. Its two outputs come in any order.
+fn fails(name: &str, args: &[&str]) -> String {
+    let ended = run(name, args);
+    let said = ended.lines.join("\n");
+    assert_eq!(ended.status.code(), Some(1), "{name} {args:?}: {said}");
+    let by_name = |line: &&String| line.starts_with(&format!("{name}: "));
+    let errors: Vec<_> = ended.lines.iter().filter(by_name).collect();
+    assert_eq!(errors.len(), 1, "one line that says why: {said}");
+    errors[0].clone()
+}
+
+#[test]
+fn what_cannot_be_is_said_with_its_cause() {
+    let (folder, ior) = file("chat.ior");
+    let chat = serve("chat_server", &[&ior]);
+    let inside = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (garbage, nowhere) = (inside("garbage"), inside("no/such/folder/x.ior"));
+    std::fs::write(&garbage, "hello\n").unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = format!("iiop://{}", taken.local_addr().unwrap());
+
+    let closed = "cannot connect to iiop://127.0.0.1:1: Connection refused";
+    let nobody = "-ORBInitRef NameService=corbaloc::127.0.0.1:1/NameService";
+    let not_a_room = "is no naming context but an object of IDL:examples.zorb/Chat/Room:1.0";
+    for (line, pieces) in [
+        (
+            "bank_client /no/such/file",
+            ["cannot read /no/such/file: ", "No such file"],
+        ),
+        (
+            &format!("bank_client {garbage}"),
+            [&garbage, "found \"hello\""],
+        ),
+        (
+            "bank_client IOR:1234zz",
+            ["expected a hexadecimal digit, ", "found 'z' at 4"],
+        ),
+        (
+            &format!("bank_client {ior}"),
+            ["is no Bank::Teller but ", "/Chat/Room:1.0"],
+        ),
+        (
+            "bank_client corbaloc::127.0.0.1:1/Bank",
+            ["TRANSIENT", closed],
+        ),
+        (
+            "bank_client corbaloc::no-such-host.invalid/Bank",
+            ["TRANSIENT", "no-such-host.invalid:2809"],
+        ),
+        (
+            "bank_client corbaname::127.0.0.1:1#Bank",
+            ["TRANSIENT", closed],
+        ),
+        (
+            &format!("bank_client --name a {nobody}"),
+            ["the naming service failed: ", closed],
+        ),
+        (
+            &format!("bank_client --name a -ORBInitRef NameService=file://{ior}"),
+            ["what is at iiop://127.0.0.1:", not_a_room],
+        ),
+        (
+            "bank_client --name a",
+            [
+                "cannot find the naming service: ",
+                "-ORBInitRef NameService=",
+            ],
+        ),
+        (
+            &format!("bank_server --name a {nobody}"),
+            ["the naming service failed: ", closed],
+        ),
+        (
+            &format!("bank_server {nowhere}"),
+            ["cannot write ", "x.ior: No such file"],
+        ),
+        (
+            &format!("chat_server {nowhere}"),
+            ["cannot write ", "x.ior: No such file"],
+        ),
+        (
+            &format!("bank_server x.ior -ORBListenEndpoints {taken}"),
+            [&taken, "Address already in use"],
+        ),
+        (
+            "bank_server x.ior -ORBListenEndpoints here",
+            ["-ORBListenEndpoints", "here"],
+        ),
+        (
+            "bank_server x.ior -ORBNoSuchOption 1",
+            ["-ORBNoSuchOption", "-ORBInitRef"],
+        ),
+        (
+            "chat_client /no/such/file Ada",
+            ["cannot read /no/such/file: ", "No such file"],
+        ),
+        (
+            "chat_client corbaloc::127.0.0.1:1/Chat Ada",
+            ["TRANSIENT", closed],
+        ),
+    ] {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let said = fails(words[0], &words[1..]);
+        for piece in pieces {
+            assert!(said.contains(piece), "{line}: no {piece:?} in {said:?}");
+        }
+    }
+    for line in ["bank_client", &format!("chat_client {ior}"), "bank_server"] {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ended = run(words[0], &words[1..]);
+        assert_eq!(ended.status.code(), Some(2), "{:?}", ended.lines);
+        assert!(ended.lines.iter().any(|line| line.starts_with("Usage: ")));
+    }
+    run("chat_client", &[&ior, "--shutdown"]).success();
+    chat.finish().success();
+}

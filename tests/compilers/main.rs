@@ -1,0 +1,13 @@
+//! Tests that start compilers: rustc and cargo, on code as users write it.
+
+mod compile_fail;
+mod corpora;
+mod examples;
+mod pages;
+mod rebuilds;
+
+#[path = "../support/rustc.rs"]
+mod rustc;
+#[expect(dead_code, reason = "other tests use more of the support")]
+#[path = "../support/mod.rs"]
+mod support;

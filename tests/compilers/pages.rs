@@ -1,0 +1,164 @@
+//! The programs that README.md and the pages for users of other ORBs show, as their readers would
+//! start them: copied out of the page, built, and run as processes that call each other.
+//!
+//! The pages are the only copy there is. As doc tests of `zorb` they are compiled, but not run.
+
+use crate::rustc::rustc;
+use crate::support::{Running, have, passed};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+use zorb_giop::Ior;
+use zorb_giop::ior::IiopProfile;
+
+/// The programs of a page, built, in the order of the page.
+struct Page {
+    folder: TempDir,
+    programs: Vec<PathBuf>,
+}
+
+impl Page {
+    fn build(page: &str) -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+        let text = std::fs::read_to_string(&path).expect("the page is there");
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut building = Vec::new();
+        for (n, program) in programs(&text).enumerate() {
+            let source = folder.path().join(format!("program{n}.rs"));
+            std::fs::write(&source, program).expect("written");
+            let built = folder.path().join(format!("program{n}"));
+            let mut compiler = rustc(&source);
+            compiler.arg("--crate-type=bin").arg("-o").arg(&built);
+            let compiler = Running::command(compiler);
+            building.push((compiler, built));
+        }
+        let programs = building.into_iter().map(|(compiler, built)| {
+            compiler.finish().success();
+            built
+        });
+        let programs = programs.collect();
+        Self { folder, programs }
+    }
+
+    /// Starts the n-th program, in the page's own folder.
+    fn start(&self, n: usize, args: &[&str]) -> Running {
+        let mut command = Command::new(&self.programs[n]);
+        command.args(args).current_dir(self.folder.path());
+        Running::command(command)
+    }
+
+    /// Runs the n-th program to its end: what it says, and whether it succeeded.
+    fn run(&self, n: usize, args: &[&str]) -> (bool, Vec<String>) {
+        let ended = self.start(n, args).finish();
+        (ended.status.success(), ended.lines)
+    }
+}
+
+/// What stands in the page's blocks of Rust that are whole programs.
+fn programs(page: &str) -> impl Iterator<Item = &str> {
+    let blocks = page.split("\n```rust").skip(1).filter_map(|block| {
+        let (_attributes, code) = block.split_once('\n')?;
+        Some(code.split_once("\n```")?.0)
+    });
+    blocks.filter(|code| code.contains("fn main()"))
+}
+
+/// What the page shows below a program of what it writes: the block of text before `heading`.
+fn shown<'a>(page: &'a str, heading: &str) -> Vec<&'a str> {
+    let (above, _) = page.split_once(heading).expect("that heading");
+    let (_, block) = above.rsplit_once("\n```text\n").expect("a block");
+    let (block, _) = block.split_once("\n```").expect("its end");
+    block.lines().collect()
+}
+
+const README: &str = include_str!("../../README.md");
+
+#[test]
+fn the_server_and_the_client_of_the_readme_do_what_it_says() {
+    let page = Page::build("README.md");
+    assert_eq!(page.programs.len(), 2, "a server and a client");
+    let (success, lines) = page.run(1, &[]);
+    assert!(!success, "there is no account.ior yet: {lines:?}");
+
+    let mut server = page.start(0, &[]);
+    let ready = server.find(|line| line.starts_with("listening on iiop://").then_some(()));
+    assert!(ready.is_some(), "{server:?}");
+    let expected = shown(README, "\n## Finding objects by name\n");
+    assert_eq!(page.run(1, &[]), (true, strings(&expected)));
+    let again = strings(&["balance: 20.00", "980.00 missing"]);
+    assert_eq!(page.run(1, &[]), (true, again));
+}
+
+#[test]
+fn the_echo_of_the_page_for_omniorb_users_echoes() {
+    let page = Page::build("docs/from-omniorb.md");
+    assert_eq!(page.programs.len(), 2, "a server and a client");
+    let mut server = page.start(0, &["-ORBListenEndpoints", "iiop://127.0.0.1:0"]);
+    let reference = server.reference();
+    let reference = reference.unwrap_or_else(|| panic!("{server:?}"));
+    assert_eq!(page.run(1, &[&reference]), (true, strings(&["Hello!"])));
+
+    let (success, lines) = page.run(1, &[]);
+    let expected = "Error: \"usage: client OBJECT-URL\"";
+    assert_eq!((success, lines), (false, strings(&[expected])));
+}
+
+#[test]
+fn the_hello_of_the_page_for_tao_users_is_found_by_ior_and_corbaloc() {
+    let page = Page::build("docs/from-tao.md");
+    assert_eq!(page.programs.len(), 2, "a server and a client");
+    let said = (true, strings(&["string returned <Hello there!>"]));
+    for by_key in [false, true] {
+        let here = ["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
+        let mut server = page.start(0, &here);
+        let reference = server.reference();
+        let mut reference = reference.unwrap_or_else(|| panic!("{server:?}"));
+        if by_key {
+            reference = corbaloc(&reference, "Hello");
+        }
+        assert_eq!(page.run(1, &[&reference]), said, "{reference}");
+        // The client has asked it to.
+        server.finish().success();
+    }
+}
+
+#[test]
+fn the_good_day_of_the_page_for_jacorb_users_is_found_by_name() {
+    let cell = "omninames/pages";
+    let omni_names = Path::new("omniNames");
+    if !have(cell, &[omni_names]) {
+        return;
+    }
+    let page = Page::build("docs/from-jacorb.md");
+    assert_eq!(page.programs.len(), 2, "a server and a client");
+    let log = page.folder.path().to_str().expect("a plain name");
+    let here = ["-ORBendPoint", "giop:tcp:127.0.0.1:"];
+    let args = [&["-start", "-ignoreport", "-logdir", log], &here[..]].concat();
+    let mut names = Running::start(omni_names, &args);
+    let service = names.reference().expect("omniNames says where it is");
+    // As the page says: from a file.
+    std::fs::write(page.folder.path().join("ns.ior"), service).expect("written");
+    let service = format!("NameService=file://{log}/ns.ior");
+    let known = ["-ORBInitRef", &service];
+
+    let (success, lines) = page.run(1, &known);
+    assert!(!success && lines[0].contains("grid.example"), "{lines:?}");
+    let mut server = page.start(0, &known);
+    let ready = server.find(|line| line.starts_with("bound").then_some(()));
+    assert!(ready.is_some(), "{server:?}");
+    assert_eq!(page.run(1, &known), (true, strings(&["Hello World"])));
+    passed(cell);
+}
+
+fn strings(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|&line| line.to_owned()).collect()
+}
+
+/// The URL of a key at the place that a reference leads to.
+fn corbaloc(reference: &str, key: &str) -> String {
+    let digits = reference.trim_start_matches("IOR:");
+    let ior = Ior::from_hex(digits).expect("a reference");
+    let profile = IiopProfile::from_tagged(&ior.profiles[0]).expect("it leads over IIOP");
+    let address = profile.address;
+    format!("corbaloc:iiop:1.2@{}:{}/{key}", address.host, address.port)
+}

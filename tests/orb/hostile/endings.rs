@@ -1,0 +1,228 @@
+//! Servers that are not there, vanish, or close: what the caller may conclude.
+
+use crate::hostile::raw::{Peer, message, reply};
+use crate::hostile::world::{World, reach, within};
+use tokio::join;
+use zorb::{CompletionStatus as Completed, Orb, SystemExceptionKind as Kind, minor};
+use zorb_giop::{MessageKind, ReplyStatus, Version};
+
+#[tokio::test]
+async fn a_refused_connection_is_transient_and_names_endpoint_and_cause() {
+    let world = World::start().await;
+    let peer = Peer::start().await;
+    let address = peer.address().to_string();
+    let target = peer.target(world.bystander());
+    drop(peer);
+    let e = within(target.twice(4)).await.unwrap_err();
+    assert_eq!(
+        (e.kind, e.minor, e.completed),
+        (Kind::Transient, minor::CANNOT_CONNECT, Completed::No)
+    );
+    let text = e.to_string();
+    assert!(text.contains(&address), "{text}");
+    assert!(text.contains("refused"), "{text}");
+
+    // The same for a socket that is not there.
+    let path = tempfile::tempdir().unwrap().path().join("nobody");
+    let url = format!("corbaloc:uiop:1.2@{}|key", path.display());
+    let target = reach(world.bystander(), &url).await;
+    let e = within(target.twice(4)).await.unwrap_err();
+    assert_eq!((e.kind, e.completed), (Kind::Transient, Completed::No));
+    let text = e.to_string();
+    assert!(text.contains(&path.display().to_string()), "{text}");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_peer_that_is_gone_mid_call_is_a_communication_failure_that_may_have_happened() {
+    let world = World::start().await;
+    let peer = Peer::start().await;
+    let address = peer.address().to_string();
+    let target = peer.target(world.bystander());
+    for reset in [false, true] {
+        let vanishing = async {
+            let mut raw = peer.accept().await;
+            raw.receive_request().await;
+            world.serves().await;
+            if reset {
+                raw.reset();
+            }
+        };
+        let (outcome, ()) = join!(within(target.twice(4)), vanishing);
+        let e = outcome.unwrap_err();
+        assert_eq!((e.kind, e.completed), (Kind::CommFailure, Completed::Maybe));
+        assert!(e.to_string().contains(&address), "{e}");
+    }
+    // In the middle of the reply, too.
+    for len in [1, 11, 12, 20, 27] {
+        let vanishing = async {
+            let mut raw = peer.accept().await;
+            let (id, _) = raw.receive_request().await;
+            let whole = reply(id, ReplyStatus::NoException, |e| e.put(&8i32));
+            assert_eq!(whole.len(), 28);
+            raw.send(&whole[..len]).await;
+        };
+        let (outcome, ()) = join!(within(target.twice(4)), vanishing);
+        let e = outcome.unwrap_err();
+        assert_eq!((e.kind, e.completed), (Kind::CommFailure, Completed::Maybe));
+    }
+    // And it is found again when it is back.
+    let serving = async { peer.accept().await.serve_twice().await };
+    let (outcome, ()) = join!(within(target.twice(4)), serving);
+    assert_eq!(outcome, Ok(8));
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_peer_that_left_between_calls_is_connected_to_anew() {
+    let world = World::start().await;
+    let peer = Peer::start().await;
+    let target = peer.target(world.bystander());
+    for goodbye in [None, Some(MessageKind::CloseConnection)] {
+        let serving = async {
+            let mut raw = peer.accept().await;
+            raw.serve_twice().await;
+            if let Some(kind) = goodbye {
+                raw.send(&message(Version::V1_2, kind, &[])).await;
+            }
+        };
+        let (outcome, ()) = join!(within(target.twice(4)), serving);
+        assert_eq!(outcome, Ok(8));
+        // Gives the client's driver its turn: it sees the end of the stream.
+        for _ in 0..20 {
+            world.serves().await;
+        }
+    }
+    let serving = async { peer.accept().await.serve_twice().await };
+    let (outcome, ()) = join!(within(target.twice(4)), serving);
+    assert_eq!(outcome, Ok(8));
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_request_that_was_not_wholly_written_is_sent_again() {
+    const OCTETS: usize = 32 << 20;
+    let world = World::start().await;
+    let peer = Peer::start().await;
+    let target = peer.target(world.bystander());
+    let octets = vec![5; OCTETS];
+    let serving = async {
+        // More than both sockets hold, and nobody reads it.
+        let first = peer.accept().await;
+        world.serves().await;
+        first.reset();
+        let mut second = peer.accept().await;
+        let (id, operation) = second.receive_request().await;
+        assert_eq!(operation, "swallow");
+        let answer = reply(id, ReplyStatus::NoException, |e| e.put(&(OCTETS as u32)));
+        second.send(&answer).await;
+    };
+    let (outcome, ()) = join!(within(target.swallow(&octets)), serving);
+    assert_eq!(outcome, Ok(OCTETS as u32));
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_request_that_is_never_wholly_written_was_not_carried_out() {
+    const OCTETS: usize = 32 << 20;
+    let world = World::start().await;
+    let peer = Peer::start().await;
+    let target = peer.target(world.bystander());
+    let octets = vec![5; OCTETS];
+    let mut connections = 0;
+    let calling = within(target.swallow(&octets));
+    let vanishing = async {
+        loop {
+            let raw = peer.accept().await;
+            // The client has begun to write.
+            within(raw.stream.peek(&mut [0])).await.unwrap();
+            raw.reset();
+            connections += 1;
+        }
+    };
+    let outcome = tokio::select! {
+        outcome = calling => outcome,
+        () = vanishing => unreachable!("it goes on for ever"),
+    };
+    let e = outcome.unwrap_err();
+    assert_eq!(
+        (e.kind, e.completed),
+        (Kind::CommFailure, Completed::No),
+        "{e}"
+    );
+    assert!((1..=3).contains(&connections), "{connections} connections");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_call_that_waits_when_its_connection_is_closed_in_order_is_sent_again() {
+    let world = World::start().await;
+    let peer = Peer::start().await;
+    let target = peer.target(world.bystander());
+    let serving = async {
+        let mut first = peer.accept().await;
+        let mut operations = Vec::new();
+        for _ in 0..3 {
+            operations.push(first.receive_request().await.1);
+        }
+        assert_eq!(operations, ["twice"; 3]);
+        world.serves().await;
+        first
+            .send(&message(Version::V1_2, MessageKind::CloseConnection, &[]))
+            .await;
+        // The receiver must close.
+        assert!(first.receive().await.is_none());
+        let mut second = peer.accept().await;
+        for _ in 0..3 {
+            second.serve_twice().await;
+        }
+    };
+    let (a, b, c, ()) = join!(
+        within(target.twice(1)),
+        within(target.twice(2)),
+        within(target.twice(3)),
+        serving
+    );
+    assert_eq!((a, b, c), (Ok(2), Ok(4), Ok(6)));
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_server_that_always_closes_is_given_up() {
+    let world = World::start().await;
+    let peer = Peer::start().await;
+    let target = peer.target(world.bystander());
+    let mut requests = 0;
+    let closing = async {
+        loop {
+            let mut raw = peer.accept().await;
+            raw.receive_request().await;
+            requests += 1;
+            raw.send(&message(Version::V1_2, MessageKind::CloseConnection, &[]))
+                .await;
+        }
+    };
+    let outcome = tokio::select! {
+        outcome = within(target.twice(4)) => outcome,
+        () = closing => unreachable!("it goes on for ever"),
+    };
+    let e = outcome.unwrap_err();
+    assert_eq!((e.kind, e.completed), (Kind::Transient, Completed::No));
+    assert!((2..=5).contains(&requests), "{requests} requests");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_server_that_shuts_down_answers_what_it_has_begun() {
+    let mut world = World::start().await;
+    let client = Orb::builder().build().await.unwrap();
+    let target = reach(&client, &world.reference()).await;
+    let server = world.server.clone();
+    let waiting = tokio::spawn(async move { target.wait().await });
+    world.entered().await;
+    server.shutdown(false).await.unwrap();
+    world.let_go().await;
+    assert_eq!(within(waiting).await.unwrap(), Ok(()));
+    within(server.run()).await;
+    client.shutdown(true).await.unwrap();
+}

@@ -1,0 +1,230 @@
+//! Servers that send their clients elsewhere.
+
+use crate::hostile::raw::{Peer, Raw, message, reply};
+use crate::hostile::world::{World, within};
+use tokio::join;
+use zorb::{CompletionStatus as Completed, Ior, SystemException, SystemExceptionKind as Kind};
+use zorb_giop::{LocateReply, MessageKind, ReplyStatus, Version};
+
+const FORWARDS: [ReplyStatus; 2] = [
+    ReplyStatus::LocationForward,
+    ReplyStatus::LocationForwardPerm,
+];
+
+async fn forward(raw: &mut Raw, status: ReplyStatus, to: &Ior) {
+    let (id, _) = raw.receive_request().await;
+    raw.send(&reply(id, status, |e| e.put(to))).await;
+}
+
+/// The server of `world`, as a forward names it.
+async fn real(world: &World) -> Ior {
+    let reference = world.reference();
+    let object = world.bystander().string_to_object(&reference).await;
+    object.unwrap().ior().clone()
+}
+
+#[tokio::test]
+async fn a_forward_to_a_working_object_is_followed_and_remembered() {
+    let world = World::start().await;
+    for status in FORWARDS {
+        let peer = Peer::start().await;
+        let target = peer.target(world.bystander());
+        let real = real(&world).await;
+        let forwarding = async {
+            let mut raw = peer.accept().await;
+            forward(&mut raw, status, &real).await;
+            raw
+        };
+        let (outcome, mut raw) = join!(within(target.twice(4)), forwarding);
+        assert_eq!(outcome, Ok(8));
+        assert_eq!(within(target.twice(5)).await, Ok(10));
+        assert_eq!(within(target.greet("Ada")).await.unwrap(), "hello Ada");
+        // Nobody asked the way again.
+        drop(target);
+        raw.send(&message(Version::V1_2, MessageKind::CloseConnection, &[]))
+            .await;
+        assert!(raw.receive().await.is_none());
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_forward_in_a_circle_is_given_up() {
+    let world = World::start().await;
+    for status in FORWARDS {
+        let (one, two) = (Peer::start().await, Peer::start().await);
+        let target = one.target(world.bystander());
+        let mut requests = 0;
+        let circling = async {
+            let mut first = one.accept().await;
+            forward(&mut first, status, &two.ior()).await;
+            let mut second = two.accept().await;
+            loop {
+                forward(&mut second, status, &one.ior()).await;
+                forward(&mut first, status, &two.ior()).await;
+                requests += 2;
+            }
+        };
+        let outcome = tokio::select! {
+            outcome = within(target.twice(4)) => outcome,
+            () = circling => unreachable!("it goes on for ever"),
+        };
+        let e = outcome.unwrap_err();
+        assert_eq!((e.kind, e.completed), (Kind::Transient, Completed::No));
+        assert!(e.to_string().contains("forwards"), "{e}");
+        assert!(requests <= 100, "{requests} requests");
+        world.serves().await;
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_forward_to_a_dead_end_is_asked_for_once_more_where_it_came_from() {
+    let world = World::start().await;
+    let dead = {
+        let nobody = Peer::start().await;
+        nobody.ior()
+    };
+    let real = real(&world).await;
+    for status in FORWARDS {
+        let peer = Peer::start().await;
+        let target = peer.target(world.bystander());
+
+        // The second answer leads somewhere.
+        let forwarding = async {
+            let mut raw = peer.accept().await;
+            forward(&mut raw, status, &dead).await;
+            forward(&mut raw, status, &real).await;
+            raw
+        };
+        let (outcome, _raw) = join!(within(target.twice(4)), forwarding);
+        assert_eq!(outcome, Ok(8));
+
+        // It always leads to the dead end.
+        let peer = Peer::start().await;
+        let target = peer.target(world.bystander());
+        let forwarding = async {
+            let mut raw = peer.accept().await;
+            loop {
+                forward(&mut raw, status, &dead).await;
+            }
+        };
+        let outcome = tokio::select! {
+            outcome = within(target.twice(4)) => outcome,
+            () = forwarding => unreachable!("it goes on for ever"),
+        };
+        let e = outcome.unwrap_err();
+        assert_eq!((e.kind, e.completed), (Kind::Transient, Completed::No));
+        assert!(e.to_string().contains("refused"), "{e}");
+        world.serves().await;
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn an_object_that_is_gone_from_where_a_forward_led_is_asked_for_anew() {
+    let world = World::start().await;
+    let (locator, first) = (Peer::start().await, Peer::start().await);
+    let target = locator.target(world.bystander());
+    let real = real(&world).await;
+    let serving = async {
+        let mut asked = locator.accept().await;
+        forward(&mut asked, ReplyStatus::LocationForward, &first.ior()).await;
+        let mut home = first.accept().await;
+        home.serve_twice().await;
+        // It has moved.
+        let (id, _) = home.receive_request().await;
+        let gone = SystemException::new(Kind::ObjectNotExist, 0, Completed::No);
+        home.send(&reply(id, ReplyStatus::SystemException, |e| e.put(&gone)))
+            .await;
+        forward(&mut asked, ReplyStatus::LocationForward, &real).await;
+        (asked, home)
+    };
+    let calling = async {
+        assert_eq!(within(target.twice(4)).await, Ok(8));
+        assert_eq!(within(target.twice(5)).await, Ok(10));
+    };
+    join!(calling, serving);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_forward_to_nil_or_to_no_profile_of_ours_is_not_followed() {
+    let world = World::start().await;
+    let peer = Peer::start().await;
+    let target = peer.target(world.bystander());
+    let foreign = {
+        let mut ior = peer.ior();
+        ior.profiles[0].tag = zorb_giop::ior::ProfileTag(99);
+        ior
+    };
+    let forwarding = async {
+        let mut raw = peer.accept().await;
+        forward(&mut raw, ReplyStatus::LocationForward, &Ior::NIL).await;
+        forward(&mut raw, ReplyStatus::LocationForward, &foreign).await;
+        raw.serve_twice().await;
+    };
+    let calling = async {
+        for kind in [Kind::InvObjref, Kind::ImpLimit] {
+            let e = within(target.twice(4)).await.unwrap_err();
+            assert_eq!((e.kind, e.completed), (kind, Completed::No));
+        }
+        assert_eq!(within(target.twice(4)).await, Ok(8));
+    };
+    join!(calling, forwarding);
+    world.end().await;
+}
+
+async fn answer_locate(raw: &mut Raw, answer: LocateReply) {
+    let asked = raw.receive().await.unwrap();
+    let id = zorb_giop::LocateRequestHeader::read(&asked)
+        .unwrap()
+        .request_id;
+    let e = zorb_cdr::Encoder::<zorb_cdr::BigEndian>::new(zorb_cdr::WireFormat::default());
+    let answer = answer.encode(e, Version::V1_2, id).unwrap();
+    raw.send(&answer.to_vec()).await;
+}
+
+/// JacORB says that an object is gone by an exception.
+#[tokio::test]
+async fn an_object_that_does_not_exist_is_not_there_in_whatever_way_it_is_said() {
+    let world = World::start().await;
+    let peer = Peer::start().await;
+    let object = world.bystander().object(peer.ior());
+    let raised = |kind| LocateReply::SystemException(SystemException::new(kind, 0, Completed::No));
+    let answering = async {
+        let mut raw = peer.accept().await;
+        answer_locate(&mut raw, LocateReply::UnknownObject).await;
+        answer_locate(&mut raw, raised(Kind::ObjectNotExist)).await;
+        answer_locate(&mut raw, raised(Kind::NoPermission)).await;
+        raw
+    };
+    let asking = async {
+        assert_eq!(within(object.locate()).await, Ok(false));
+        assert_eq!(within(object.locate()).await, Ok(false));
+        let refused = within(object.locate()).await.unwrap_err();
+        assert_eq!(refused.kind, Kind::NoPermission);
+    };
+    join!(asking, answering);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn locating_follows_forwards_too_and_not_for_ever() {
+    let world = World::start().await;
+    let peer = Peer::start().await;
+    let object = world.bystander().object(peer.ior());
+    let here = peer.ior();
+    let forwarding = async {
+        let mut raw = peer.accept().await;
+        loop {
+            answer_locate(&mut raw, LocateReply::ObjectForward(here.clone())).await;
+        }
+    };
+    let outcome = tokio::select! {
+        outcome = within(object.locate()) => outcome,
+        () = forwarding => unreachable!("it goes on for ever"),
+    };
+    assert_eq!(outcome.unwrap_err().kind, Kind::Transient);
+    world.end().await;
+}

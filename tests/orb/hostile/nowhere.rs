@@ -1,0 +1,357 @@
+//! References to nowhere: the right exception in bounded time, which names place and cause.
+
+use crate::hostile::raw::{Peer, ior};
+use crate::hostile::world::{TargetRef, World, reach, within};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::join;
+use tokio::net::{TcpSocket, TcpStream};
+use zorb::transport::{
+    BoxFuture, Capabilities, Connection, Endpoint, Listener, Transport, TransportError,
+};
+use zorb::{CompletionStatus as Completed, Interface, Orb, SystemExceptionKind as Kind, minor};
+use zorb_giop::ior::{IiopAddress, IiopProfile, ProfileTag, TaggedProfile};
+use zorb_giop::{Ior, Version};
+
+/// A limit that passes while a test waits for it, and the shortest that no good call misses.
+const SHORT: Duration = Duration::from_millis(100);
+
+/// A port that answers no attempt to connect: nobody accepts, and its queue is full.
+struct BlackHole {
+    address: SocketAddr,
+    _listener: tokio::net::TcpListener,
+    _queued: Vec<tokio::task::JoinHandle<std::io::Result<TcpStream>>>,
+}
+
+impl BlackHole {
+    async fn new() -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = socket.listen(1).unwrap();
+        let address = listener.local_addr().unwrap();
+        // The kernel takes two of these and leaves every other one without an answer.
+        let queued = (0..6).map(|_| tokio::spawn(TcpStream::connect(address)));
+        let queued: Vec<_> = queued.collect();
+        within(async {
+            while queued
+                .iter()
+                .filter(|attempt| attempt.is_finished())
+                .count()
+                < 2
+            {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        Self {
+            address,
+            _listener: listener,
+            _queued: queued,
+        }
+    }
+
+    fn ior(&self) -> Ior {
+        ior(self.address)
+    }
+}
+
+fn to(orb: &Orb, ior: Ior) -> TargetRef {
+    orb.object(ior).unchecked_narrow()
+}
+
+fn iiop(host: &str, port: u16) -> TaggedProfile {
+    let address = IiopAddress {
+        host: host.to_owned(),
+        port,
+    };
+    IiopProfile {
+        version: Version::V1_2,
+        address,
+        object_key: zorb::Bytes::from_static(b"key"),
+        components: Vec::new(),
+    }
+    .to_tagged()
+    .unwrap()
+}
+
+fn tagged(tag: ProfileTag, data: &'static [u8]) -> TaggedProfile {
+    let data = zorb::Bytes::from_static(data);
+    TaggedProfile { tag, data }
+}
+
+#[tokio::test]
+async fn every_reference_to_nowhere_fails_with_its_exception_place_and_cause() {
+    let world = World::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("file"), "no socket").unwrap();
+    let _datagrams = std::os::unix::net::UnixDatagram::bind(path("datagrams")).unwrap();
+    let closed = {
+        let peer = Peer::start().await;
+        peer.address()
+    };
+    let closed_port = closed.port();
+    let black_hole = BlackHole::new().await;
+    let black_port = black_hole.address.port();
+
+    let nowhere = |kind, minor| (kind, minor, Completed::No);
+    let unreachable = nowhere(Kind::Transient, minor::CANNOT_CONNECT);
+    let unusable = nowhere(Kind::ImpLimit, minor::NO_USABLE_PROFILE);
+    let url = |url: String| {
+        let orb = world.bystander().clone();
+        async move { orb.string_to_object(&url).await.unwrap().ior().clone() }
+    };
+    let profiles = |profiles| Ior {
+        type_id: TargetRef::REPOSITORY_ID.to_owned(),
+        profiles,
+    };
+    let cases: Vec<(&str, Ior, _, Vec<String>)> = vec![
+        (
+            "a closed port",
+            ior(closed),
+            unreachable,
+            vec![format!("127.0.0.1:{closed_port}"), "refused".to_owned()],
+        ),
+        (
+            "two of them",
+            profiles(vec![
+                iiop("127.0.0.1", closed_port),
+                iiop("127.0.0.2", closed_port),
+            ]),
+            unreachable,
+            vec![
+                format!("127.0.0.1:{closed_port}: Connection refused"),
+                format!("127.0.0.2:{closed_port}: Connection refused"),
+            ],
+        ),
+        (
+            "a host name that does not resolve",
+            url("corbaloc:iiop:1.2@no-such-host.invalid:2809/key".to_owned()).await,
+            unreachable,
+            // The resolver says so, or does not answer.
+            vec![format!(
+                "no-such-host.invalid:2809: failed to lookup or no-such-host.invalid:2809 within {SHORT:?}"
+            )],
+        ),
+        (
+            "a black hole",
+            black_hole.ior(),
+            unreachable,
+            vec![format!("127.0.0.1:{black_port}"), format!("{SHORT:?}")],
+        ),
+        (
+            "a UNIX socket that is not there",
+            url(format!("corbaloc:uiop:1.2@{}|key", path("nobody"))).await,
+            unreachable,
+            vec![path("nobody"), "No such file".to_owned()],
+        ),
+        (
+            "a UNIX socket that is a file",
+            url(format!("corbaloc:uiop:1.2@{}|key", path("file"))).await,
+            unreachable,
+            vec![path("file"), "refused".to_owned()],
+        ),
+        (
+            "a UNIX socket of another kind",
+            url(format!("corbaloc:uiop:1.2@{}|key", path("datagrams"))).await,
+            unreachable,
+            vec![path("datagrams"), "wrong type for socket".to_owned()],
+        ),
+        (
+            "a UNIX socket whose path is too long for one",
+            url(format!("corbaloc:uiop:1.2@{}|key", path(&"x".repeat(200)))).await,
+            unreachable,
+            vec![path(&"x".repeat(200))],
+        ),
+        (
+            "nil",
+            Ior {
+                type_id: String::new(),
+                profiles: Vec::new(),
+            },
+            nowhere(Kind::InvObjref, 0),
+            vec!["nil".to_owned()],
+        ),
+        (
+            "nil, with a type",
+            profiles(Vec::new()),
+            nowhere(Kind::InvObjref, 0),
+            vec!["nil".to_owned()],
+        ),
+        (
+            "no profile that we know",
+            profiles(vec![tagged(ProfileTag(0x5441_4f04), b"whatever")]),
+            unusable,
+            vec!["54414f04".to_owned()],
+        ),
+        (
+            "port 0",
+            profiles(vec![iiop("somewhere", 0)]),
+            unusable,
+            vec!["somewhere".to_owned(), "port 0".to_owned()],
+        ),
+        (
+            "no host",
+            profiles(vec![iiop("", 2809)]),
+            unusable,
+            vec!["2809".to_owned(), "empty host".to_owned()],
+        ),
+        (
+            "a profile that is none",
+            profiles(vec![tagged(ProfileTag::INTERNET_IOP, &[0, 1])]),
+            unusable,
+            vec!["octet".to_owned()],
+        ),
+    ];
+    let client = Orb::builder().connect_timeout(SHORT).build().await.unwrap();
+    for (what, ior, expected, parts) in cases {
+        let target = to(&client, ior);
+        let object = target.as_object();
+        let outcomes = [
+            within(target.twice(4)).await.map(drop),
+            within(target.swallow(&[0; 10][..])).await.map(drop),
+            within(object.locate()).await.map(drop),
+            within(object.non_existent()).await.map(drop),
+            within(object.is_a("IDL:Some/Other:1.0")).await.map(drop),
+        ];
+        for outcome in outcomes {
+            let e = outcome.unwrap_err();
+            assert_eq!((e.kind, e.minor, e.completed), expected, "{what}: {e}");
+            let text = e.to_string();
+            for part in &parts {
+                let found = part.split(" or ").any(|part| text.contains(part));
+                assert!(found, "{what}: {part:?} is not in {text:?}");
+            }
+        }
+        world.serves().await;
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_socket_that_may_not_be_used_says_so() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
+    // Who may everything may use this one too: then there is nothing to be told.
+    if std::os::unix::net::UnixStream::connect(&path).is_ok() {
+        eprintln!("skipped: this user may use every socket");
+    } else {
+        let url = format!("corbaloc:uiop:1.2@{}|key", path.display());
+        let target = reach(world.bystander(), &url).await;
+        let e = within(target.twice(4)).await.unwrap_err();
+        assert_eq!((e.kind, e.completed), (Kind::Transient, Completed::No));
+        let text = e.to_string();
+        assert!(text.contains(path.to_str().unwrap()), "{text}");
+        assert!(text.contains("ermission"), "{text}");
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_black_hole_ends_with_the_time_limit_of_the_call_and_nothing_was_done() {
+    let world = World::start().await;
+    let black_hole = BlackHole::new().await;
+    let target = to(world.bystander(), black_hole.ior());
+    let hasty = target.as_object().with_round_trip_timeout(SHORT);
+    let place = black_hole.address.to_string();
+    // Nobody's impatience ends the attempt of the others.
+    let patient = tokio::spawn(async move { target.twice(4).await });
+    for _ in 0..3 {
+        let typed: TargetRef = hasty.unchecked_narrow();
+        let outcomes = join!(
+            within(typed.twice(4)),
+            within(typed.forget(4)),
+            within(hasty.locate())
+        );
+        let outcomes = [outcomes.0.map(drop), outcomes.1, outcomes.2.map(drop)];
+        for outcome in outcomes {
+            let e = outcome.unwrap_err();
+            assert_eq!((e.kind, e.completed), (Kind::Timeout, Completed::No), "{e}");
+            let text = e.to_string();
+            assert!(text.contains(&place) && text.contains("100ms"), "{text}");
+        }
+        world.serves().await;
+        assert!(!patient.is_finished());
+    }
+    patient.abort();
+    world.end().await;
+}
+
+#[tokio::test]
+async fn the_next_endpoint_is_tried_when_one_is_a_black_hole() {
+    let world = World::start().await;
+    let black_hole = BlackHole::new().await;
+    let client = Orb::builder().connect_timeout(SHORT).build().await.unwrap();
+    let reference = world.reference();
+    let real = client.string_to_object(&reference).await.unwrap();
+    let mut ior = real.ior().clone();
+    ior.profiles.insert(0, black_hole.ior().profiles.remove(0));
+    let target = to(&client, ior);
+    assert_eq!(within(target.twice(4)).await, Ok(8));
+    assert_eq!(within(target.twice(5)).await, Ok(10));
+    world.end().await;
+}
+
+/// A network whose name server never answers.
+#[derive(Debug)]
+struct Silence;
+
+impl Transport for Silence {
+    fn scheme(&self) -> &'static str {
+        "iiop"
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::stream()
+    }
+    fn connect<'a>(
+        &'a self,
+        _: &'a Endpoint,
+    ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
+        Box::pin(std::future::pending())
+    }
+    fn listen<'a>(
+        &'a self,
+        _: &'a Endpoint,
+    ) -> BoxFuture<'a, Result<Box<dyn Listener>, TransportError>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_connect_timeout_counts_the_search_for_the_address_too() {
+    let limit = Duration::from_secs(7);
+    let client = Orb::builder()
+        .transport(Arc::new(Silence))
+        .connect_timeout(limit)
+        .build()
+        .await
+        .unwrap();
+    let profiles = vec![iiop("one", 1), iiop("two", 2), iiop("three", 3)];
+    let target = to(
+        &client,
+        Ior {
+            type_id: String::new(),
+            profiles,
+        },
+    );
+    let before = tokio::time::Instant::now();
+    let e = target.twice(4).await.unwrap_err();
+    assert_eq!((e.kind, e.completed), (Kind::Transient, Completed::No));
+    for part in ["iiop://one:1 within 7s", "iiop://two:2", "iiop://three:3"] {
+        assert!(e.to_string().contains(part), "{e}");
+    }
+    assert_eq!(before.elapsed().as_secs(), 21);
+
+    // One clock for all of it.
+    let hasty = target.with_round_trip_timeout(Duration::from_secs(10));
+    let before = tokio::time::Instant::now();
+    let e = hasty.twice(4).await.unwrap_err();
+    assert_eq!((e.kind, e.completed), (Kind::Timeout, Completed::No));
+    assert!(e.to_string().contains("iiop://one:1") && e.to_string().contains("10s"));
+    assert_eq!(before.elapsed().as_secs(), 10);
+}

@@ -1,0 +1,276 @@
+//! Messages beyond a limit: whoever waits for one is told which, and nobody else notices.
+
+use crate::hostile::raw::{Call, Peer, Raw, message};
+use crate::hostile::world::{World, reach, within};
+use tokio::join;
+use zorb::{CompletionStatus as Completed, Orb, SystemException, SystemExceptionKind as Kind};
+use zorb_cdr::{BigEndian, Encoder, WireFormat};
+use zorb_giop::ior::{ComponentTag, IiopProfile, TaggedComponent, encapsulate};
+use zorb_giop::{MessageKind, ReplyBuilder, ReplyStatus, Version, minor};
+
+const LIMIT: usize = 100_000;
+
+fn check(e: &SystemException, completed: Completed, says: &[&str]) {
+    assert_eq!((e.kind, e.completed), (Kind::ImpLimit, completed), "{e}");
+    assert_eq!(e.minor, minor::MESSAGE_TOO_LARGE);
+    for says in says.iter().chain(&["max_message_octets"]) {
+        assert!(e.to_string().contains(says), "expected {says:?} in {e}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_too_large_for_its_server_fails_alone() {
+    let mut world = World::start_with(|b| b.max_message_octets(LIMIT)).await;
+    let orb = Orb::builder().build().await.unwrap();
+    let target = reach(&orb, &world.reference()).await;
+    let waiting = tokio::spawn({
+        let target = target.clone();
+        async move { target.wait().await }
+    });
+    world.entered().await;
+    let octets = vec![1; 3 << 20];
+    for _ in 0..3 {
+        let e = within(target.swallow(&octets)).await.unwrap_err();
+        // What is around the argument depends on the length of the key.
+        check(&e, Completed::No, &["request of 31458"]);
+        assert_eq!(within(target.twice(4)).await, Ok(8));
+    }
+    let most = vec![1; LIMIT - 1000];
+    assert_eq!(within(target.swallow(&most)).await, Ok(most.len() as u32));
+    // All that time another call has been in progress on that connection.
+    world.let_go().await;
+    assert_eq!(within(waiting).await.unwrap(), Ok(()));
+    assert_eq!(world.server.connections_served(), 2);
+    within(orb.shutdown(true)).await.unwrap();
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_reply_too_large_for_its_client_fails_alone() {
+    let mut world = World::start().await;
+    let orb = Orb::builder()
+        .max_message_octets(LIMIT)
+        .build()
+        .await
+        .unwrap();
+    let target = reach(&orb, &world.reference()).await;
+    let waiting = tokio::spawn({
+        let target = target.clone();
+        async move { target.wait().await }
+    });
+    world.entered().await;
+    for _ in 0..3 {
+        let e = within(target.large(3 << 20)).await.unwrap_err();
+        check(&e, Completed::Yes, &["127.0.0.1", "3145756", "100000"]);
+        assert_eq!(within(target.twice(4)).await, Ok(8));
+    }
+    world.let_go().await;
+    assert_eq!(within(waiting).await.unwrap(), Ok(()));
+    within(orb.shutdown(true)).await.unwrap();
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_request_too_large_is_answered_in_every_version() {
+    let world = World::start_with(|b| b.max_message_octets(LIMIT)).await;
+    let key = world.key();
+    for minor in 0..=2 {
+        let mut raw = Raw::connect(&world).await;
+        let mut call = Call::new(&key, "swallow");
+        call.version = Version { major: 1, minor };
+        let request = call.with(|e| e.put(&vec![7_u8; 1 << 20]));
+        raw.send(&request).await;
+        let e = raw.receive_reply::<u32>(1).await.unwrap_err();
+        check_on_the_wire(&e);
+        let mut call = Call::new(&key, "twice").id(2);
+        call.version = Version { major: 1, minor };
+        raw.send(&call.with(|e| e.put(&4_i32))).await;
+        assert_eq!(raw.receive_reply(2).await, Ok(8));
+    }
+    // Without a header that can be read there is nobody to be told.
+    let mut raw = Raw::connect(&world).await;
+    let nonsense = message(Version::V1_2, MessageKind::Request, &vec![0xff; 1 << 20]);
+    raw.send(&nonsense[..8 << 10]).await;
+    raw.receive_message_error().await;
+    // Nobody waits for a one-way call.
+    let mut raw = Raw::connect(&world).await;
+    let mut call = Call::new(&key, "swallow");
+    call.response = zorb_giop::ResponseFlags::None;
+    raw.send(&call.with(|e| e.put(&vec![7_u8; 1 << 20]))).await;
+    raw.send(&Call::new(&key, "twice").id(2).with(|e| e.put(&4_i32)))
+        .await;
+    assert_eq!(raw.receive_reply(2).await, Ok(8));
+    world.end().await;
+}
+
+fn check_on_the_wire(e: &SystemException) {
+    assert_eq!((e.kind, e.completed), (Kind::ImpLimit, Completed::No));
+    assert_eq!(e.minor, minor::MESSAGE_TOO_LARGE);
+}
+
+#[tokio::test]
+async fn a_reply_too_large_in_fragments_names_the_limit_too() {
+    let world = World::start().await;
+    let peer = Peer::start().await;
+    let orb = Orb::builder()
+        .max_message_octets(LIMIT)
+        .build()
+        .await
+        .unwrap();
+    let target = peer.target(&orb);
+    let serving = async {
+        let mut raw = peer.accept().await;
+        let (id, _) = raw.receive_request().await;
+        let reply = ReplyBuilder {
+            version: Version::V1_2,
+            request_id: id,
+            status: ReplyStatus::NoException,
+            contexts: &[],
+        };
+        let e = Encoder::<BigEndian>::new(WireFormat::default());
+        let reply = reply.encode(e, |e| e.put(&vec![7_u8; 2 * LIMIT])).unwrap();
+        for piece in zorb_giop::Fragments::new(reply, 10_000).unwrap() {
+            // The client may have had enough.
+            let _ = tokio::io::AsyncWriteExt::write_all(&mut raw.stream, &piece.to_vec()).await;
+        }
+        raw
+    };
+    let (outcome, _raw) = join!(within(target.large(1)), serving);
+    check(
+        &outcome.unwrap_err(),
+        Completed::Maybe,
+        &["127.0.0.1", "100000"],
+    );
+    world.end().await;
+}
+
+#[tokio::test]
+async fn omniorb_s_limit_is_named_where_it_may_be_the_reason() {
+    let world = World::start().await;
+    const OMNIORB: u32 = 0x4154_5400;
+    const OTHER: u32 = 0x4a41_4300;
+    let too_long = "; the request was of 3145";
+    for (made_by, octets, resets, says) in [
+        (
+            Some(OMNIORB),
+            3 << 20,
+            true,
+            &[too_long, "and omniORB takes 2097152 octets"][..],
+        ),
+        (
+            Some(OMNIORB),
+            1,
+            false,
+            &["; omniORB ends", "over a reply of more than 2097152 octets"],
+        ),
+        // `corbaloc` references and those of GIOP 1.0 do not say who made them.
+        (
+            None,
+            3 << 20,
+            true,
+            &[
+                too_long,
+                "if the server is omniORB, it takes 2097152 octets",
+            ],
+        ),
+        (
+            None,
+            1,
+            false,
+            &["; if the server is omniORB, it ends", "more than 2097152"],
+        ),
+        (None, 1, true, &[]),
+        (Some(OTHER), 3 << 20, true, &[]),
+        (Some(OTHER), 1, false, &[]),
+    ] {
+        let peer = Peer::start().await;
+        let mut ior = peer.ior();
+        let mut profile = IiopProfile::from_tagged(&ior.profiles[0]).unwrap();
+        profile
+            .components
+            .retain(|c| c.tag != ComponentTag::ORB_TYPE);
+        profile.components.extend(made_by.map(|orb_type| {
+            let data = encapsulate(|e| {
+                e.write_u32(orb_type);
+                Ok(())
+            });
+            TaggedComponent {
+                tag: ComponentTag::ORB_TYPE,
+                data: data.unwrap(),
+            }
+        }));
+        ior.profiles[0] = profile.to_tagged().unwrap();
+        let target = world.bystander().object(ior);
+        let target: crate::hostile::world::TargetRef = target.unchecked_narrow();
+        let serving = async {
+            loop {
+                let mut raw = peer.accept().await;
+                if resets {
+                    // After the first octets, as omniORB does.
+                    tokio::io::AsyncReadExt::read(&mut raw.stream, &mut [0; 100])
+                        .await
+                        .unwrap();
+                    raw.reset();
+                } else {
+                    raw.receive().await;
+                    raw.send(&message(Version::V1_0, MessageKind::MessageError, &[]))
+                        .await;
+                    raw.receive().await;
+                }
+            }
+        };
+        let octets = vec![1; octets];
+        let outcome = tokio::select! {
+            outcome = within(target.swallow(&octets)) => outcome,
+            () = serving => unreachable!("it goes on for ever"),
+        };
+        let e = outcome.unwrap_err();
+        assert_eq!(e.kind, Kind::CommFailure);
+        let said = e.to_string();
+        for says in says {
+            assert!(said.contains(says), "expected {says:?} in {e}");
+        }
+        assert_eq!(said.contains("omniORB"), !says.is_empty(), "{e}");
+    }
+    world.end().await;
+}
+
+/// Counts the warnings about it.
+#[derive(Clone, Default)]
+struct Warnings(std::sync::Arc<std::sync::atomic::AtomicUsize>);
+
+impl tracing::Subscriber for Warnings {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() == tracing::Level::WARN && metadata.target().contains("server")
+    }
+
+    fn event(&self, _: &tracing::Event<'_>) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[tokio::test]
+async fn a_client_that_sends_too_much_for_ever_does_not_fill_the_log() {
+    let warnings = Warnings::default();
+    let _listening = tracing::subscriber::set_default(warnings.clone());
+    let world = World::start_with(|b| b.max_message_octets(LIMIT)).await;
+    let key = world.key();
+    let mut raw = Raw::connect(&world).await;
+    for _ in 0..50 {
+        let request = Call::new(&key, "swallow").with(|e| e.put(&vec![7_u8; 2 * LIMIT]));
+        raw.send(&request).await;
+        check_on_the_wire(&raw.receive_reply::<u32>(1).await.unwrap_err());
+    }
+    assert_eq!(warnings.0.load(std::sync::atomic::Ordering::Relaxed), 1);
+    drop(raw);
+    world.end().await;
+}

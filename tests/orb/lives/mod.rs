@@ -1,0 +1,32 @@
+//! How ORBs live and die with the programs around them: threads and runtimes, restarts, shutdowns.
+//!
+//! - [`dropped`]: without a word;
+//! - [`reconnect`]: servers that come back, in order or not;
+//! - [`shutdown`]: once, twice, from everywhere, during calls;
+//! - [`threads`]: calls from servants, servants that block, several ORBs and runtimes;
+//! - [`stress`]: all of it at once, with everything counted.
+
+/// Runs tests on both flavours of runtime.
+macro_rules! on_both_flavours {
+    ($($test:ident),* $(,)?) => {
+        mod on_one_thread {
+            $(#[tokio::test(flavor = "current_thread")]
+            async fn $test() {
+                super::$test().await;
+            })*
+        }
+        mod on_many_threads {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                super::$test().await;
+            })*
+        }
+    };
+}
+
+mod dropped;
+mod reconnect;
+mod shutdown;
+mod stress;
+mod threads;
+mod world;

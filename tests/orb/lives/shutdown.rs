@@ -1,0 +1,360 @@
+//! ORBs that end: once, twice, from everywhere, during calls, or without a word.
+
+use crate::anew::{anywhere, listening};
+use crate::lives::world::{CellRef, client, from_afar, in_time, one_cell, seen, server};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpListener, TcpStream};
+use zorb::{CompletionStatus as Completed, Interface, Orb, SystemExceptionKind as Kind, minor};
+use zorb_giop::ior::{IiopAddress, IiopProfile};
+use zorb_giop::{Ior, Limits, MessageKind, Reader, Version};
+
+const SHUT_DOWN_NO: (Kind, u32, Completed) =
+    (Kind::BadInvOrder, minor::ORB_SHUT_DOWN, Completed::No);
+const SHUT_DOWN_MAYBE: (Kind, u32, Completed) =
+    (Kind::BadInvOrder, minor::ORB_SHUT_DOWN, Completed::Maybe);
+
+on_both_flavours!(
+    many_may_shut_an_orb_down_at_the_same_time,
+    our_own_calls_that_wait_are_told_and_the_servers_are_too,
+    calls_that_race_with_the_shutdown_end_and_connect_to_nobody_again,
+    a_call_that_connects_while_the_orb_shuts_down_does_not_hold_it_up,
+    a_servant_ends_its_orb_and_its_own_reply_still_comes,
+    a_local_call_in_progress_is_finished_before_the_orb_is_down,
+    an_orb_that_is_dropped_closes_its_connections_and_its_port,
+);
+
+async fn many_may_shut_an_orb_down_at_the_same_time() {
+    let (server, servant, cell) = server().await;
+    let client = client().await;
+    let cell = from_afar(&client, &cell).await;
+    let waiting = tokio::spawn(async move { cell.wait(5).await });
+    in_time(servant.entered.notified()).await;
+    let ends: Vec<_> = (0..20)
+        .map(|n| {
+            let server = server.clone();
+            tokio::spawn(async move { server.shutdown(n % 2 == 0).await })
+        })
+        .collect();
+    in_time(server.shutdown(false)).await.unwrap();
+    servant.gate.add_permits(1);
+    for end in ends {
+        in_time(end).await.unwrap().unwrap();
+    }
+    assert_eq!(in_time(waiting).await.unwrap(), Ok(5), "its reply was sent");
+    in_time(server.shutdown(true)).await.unwrap();
+    in_time(server.run()).await;
+}
+
+/// A socket in place of a server, and a reference to it.
+async fn bare_server(orb: &Orb) -> (TcpListener, CellRef) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let host = "127.0.0.1".to_owned();
+    let profile = IiopProfile {
+        version: Version::V1_2,
+        address: IiopAddress { host, port },
+        object_key: zorb::Bytes::from_static(b"key"),
+        components: Vec::new(),
+    };
+    let object = orb.object(Ior {
+        type_id: CellRef::REPOSITORY_ID.to_owned(),
+        profiles: vec![profile.to_tagged().unwrap()],
+    });
+    (listener, object.unchecked_narrow())
+}
+
+/// The kinds of the messages that come, `most` at most, or up to the end of the stream.
+async fn kinds(stream: &mut TcpStream, reader: &mut Reader, most: usize) -> Vec<MessageKind> {
+    let mut kinds = Vec::new();
+    loop {
+        while let Some(message) = reader.next().unwrap() {
+            kinds.push(message.header.kind);
+            if kinds.len() == most {
+                return kinds;
+            }
+        }
+        reader.reserve().unwrap();
+        if in_time(stream.read_buf(reader.buffer())).await.unwrap() == 0 {
+            return kinds;
+        }
+    }
+}
+
+async fn our_own_calls_that_wait_are_told_and_the_servers_are_too() {
+    let client = client().await;
+    let (listener, cell) = bare_server(&client).await;
+    let calls: Vec<_> = (0..5)
+        .map(|n| {
+            let cell = cell.clone();
+            tokio::spawn(async move { cell.wait(n).await })
+        })
+        .collect();
+    let (mut stream, _) = in_time(listener.accept()).await.unwrap();
+    let mut reader = Reader::new(Limits::default());
+    let heard = kinds(&mut stream, &mut reader, 5).await;
+    assert_eq!(heard, [MessageKind::Request; 5]);
+    let serving = tokio::spawn(async move { kinds(&mut stream, &mut reader, 9).await });
+    in_time(client.shutdown(true)).await.unwrap();
+    // All of it has been said when the shutdown is over: whoever hears it is not waited for.
+    assert_eq!(
+        in_time(serving).await.unwrap(),
+        [MessageKind::CloseConnection]
+    );
+    for call in calls {
+        assert_eq!(seen(in_time(call).await.unwrap()), SHUT_DOWN_MAYBE);
+    }
+    assert_eq!(seen(in_time(cell.add(1, 2)).await), SHUT_DOWN_NO);
+}
+
+async fn calls_that_race_with_the_shutdown_end_and_connect_to_nobody_again() {
+    let (server, _, cell) = server().await;
+    for round in 0..30 {
+        let client = client().await;
+        let cell = from_afar(&client, &cell).await;
+        let calls: Vec<_> = (0..8)
+            .map(|n| {
+                let cell = cell.clone();
+                tokio::spawn(async move {
+                    loop {
+                        match cell.add(n, 1).await {
+                            Ok(sum) => assert_eq!(sum, n + 1),
+                            Err(e) => return (e.kind, e.minor),
+                        }
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..round {
+            tokio::task::yield_now().await;
+        }
+        in_time(client.shutdown(true)).await.unwrap();
+        for call in calls {
+            let e = in_time(call).await.unwrap();
+            assert_eq!(e, (Kind::BadInvOrder, minor::ORB_SHUT_DOWN));
+        }
+    }
+    in_time(async {
+        while server.connections_served() > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    in_time(server.shutdown(true)).await.unwrap();
+}
+
+async fn a_call_that_connects_while_the_orb_shuts_down_does_not_hold_it_up() {
+    // Nobody accepts, and the queue is full: no attempt gets an answer.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(1).unwrap();
+    let address = listener.local_addr().unwrap();
+    let queued: Vec<_> = (0..6)
+        .map(|_| tokio::spawn(TcpStream::connect(address)))
+        .collect();
+    in_time(async {
+        while queued
+            .iter()
+            .filter(|attempt| attempt.is_finished())
+            .count()
+            < 2
+        {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    let client = Orb::builder()
+        .connect_timeout(std::time::Duration::from_secs(3600))
+        .build()
+        .await
+        .unwrap();
+    let url = format!("corbaloc:iiop:1.2@{address}/key");
+    let object = client.string_to_object(&url).await.unwrap();
+    let cell: CellRef = object.unchecked_narrow();
+    let call = tokio::spawn(async move { cell.add(1, 2).await });
+    tokio::task::yield_now().await;
+    in_time(client.shutdown(true)).await.unwrap();
+    assert_eq!(seen(in_time(call).await.unwrap()), SHUT_DOWN_NO);
+    queued.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+async fn a_servant_ends_its_orb_and_its_own_reply_still_comes() {
+    let (server, servant, cell) = server().await;
+    let client = client().await;
+    let cell = from_afar(&client, &cell).await;
+    let other = {
+        let cell = cell.clone();
+        tokio::spawn(async move { cell.wait(3).await })
+    };
+    in_time(servant.entered.notified()).await;
+    let refused = seen(in_time(cell.end(true)).await);
+    assert_eq!(
+        (refused.0, refused.1),
+        (Kind::BadInvOrder, minor::WOULD_DEADLOCK)
+    );
+    assert_eq!(in_time(cell.add(1, 2)).await, Ok(3), "nothing has ended");
+    assert_eq!(in_time(cell.end(false)).await, Ok(()));
+    servant.gate.add_permits(1);
+    assert_eq!(in_time(other).await.unwrap(), Ok(3));
+    in_time(server.run()).await;
+    in_time(client.shutdown(true)).await.unwrap();
+}
+
+async fn a_local_call_in_progress_is_finished_before_the_orb_is_down() {
+    let (server, servant, cell) = server().await;
+    let waiting = {
+        let cell = cell.clone();
+        tokio::spawn(async move { cell.wait(3).await })
+    };
+    in_time(servant.entered.notified()).await;
+    in_time(server.shutdown(false)).await.unwrap();
+    servant.gate.add_permits(1);
+    assert_eq!(in_time(waiting).await.unwrap(), Ok(3));
+    in_time(server.run()).await;
+    assert_eq!(seen(in_time(cell.add(1, 2)).await), SHUT_DOWN_NO);
+}
+
+async fn an_orb_that_is_dropped_closes_its_connections_and_its_port() {
+    let client = client().await;
+    let (listener, cell) = bare_server(&client).await;
+    let call = tokio::spawn({
+        let cell = cell.clone();
+        async move { drop(cell.note(1).await) }
+    });
+    let (mut stream, _) = in_time(listener.accept()).await.unwrap();
+    in_time(call).await.unwrap();
+    // References are as good as the ORB.
+    drop(client);
+    let second = tokio::spawn({
+        let cell = cell.clone();
+        async move { drop(cell.note(2).await) }
+    });
+    in_time(second).await.unwrap();
+    drop(cell);
+    let expected = [
+        MessageKind::Request,
+        MessageKind::Request,
+        MessageKind::CloseConnection,
+    ];
+    let mut reader = Reader::new(Limits::default());
+    assert_eq!(kinds(&mut stream, &mut reader, 9).await, expected);
+
+    let server = listening(|| Orb::builder().listen(anywhere())).await;
+    let endpoint = server.endpoints()[0].to_string();
+    drop(server);
+    let again = in_time(listening(|| Orb::builder().listen(&endpoint))).await;
+    assert_eq!(again.endpoints()[0].to_string(), endpoint);
+}
+
+#[test]
+fn a_runtime_that_is_gone_before_its_orb_fails_calls_and_hangs_nobody() {
+    let serving = tokio::runtime::Runtime::new().unwrap();
+    let (server, servant, cell) = serving.block_on(server());
+    let calling = tokio::runtime::Runtime::new().unwrap();
+    let (client, far) = calling.block_on(async {
+        let client = client().await;
+        let far = from_afar(&client, &cell).await;
+        assert_eq!(in_time(far.add(1, 2)).await, Ok(3));
+        (client, far)
+    });
+    drop(calling);
+    // From another runtime: the connection was the other one's, a new one is made.
+    let other = tokio::runtime::Runtime::new().unwrap();
+    other.block_on(async {
+        assert_eq!(in_time(far.add(3, 4)).await, Ok(7));
+        let patient = far.with_round_trip_timeout(std::time::Duration::from_secs(3600));
+        assert_eq!(in_time(patient.add(4, 4)).await, Ok(8));
+    });
+    // From none: there is nobody left to read the answer.
+    let patient = far.with_round_trip_timeout(std::time::Duration::from_secs(3600));
+    for cell in [&far, &patient] {
+        let mut call = std::pin::pin!(cell.add(5, 6));
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        let std::task::Poll::Ready(outcome) = call.as_mut().poll(&mut cx) else {
+            panic!("nobody would ever wake it");
+        };
+        let e = outcome.unwrap_err();
+        assert_eq!((e.kind, e.completed), (Kind::Transient, Completed::No));
+        assert!(e.to_string().contains("runtime"), "{e}");
+    }
+    // And the server's: its upcall is dropped where it stands.
+    let waiting = other.spawn({
+        let far = far.clone();
+        async move { far.wait(1).await }
+    });
+    other.block_on(in_time(servant.entered.notified()));
+    drop(serving);
+    let lost = other.block_on(in_time(waiting)).unwrap();
+    let (kind, _, completed) = seen(lost);
+    assert_eq!((kind, completed), (Kind::CommFailure, Completed::Maybe));
+    assert_eq!(servant.left.load(Ordering::Relaxed), 0);
+    // A local call of an ORB without a runtime.
+    other.block_on(async {
+        assert_eq!(in_time(cell.add(1, 1)).await, Ok(2), "ready at once");
+        let (kind, _, completed) = seen(in_time(cell.wait(1)).await);
+        assert_eq!((kind, completed), (Kind::CommFailure, Completed::Maybe));
+    });
+    // Nobody is left to do what a shutdown does, so it is over as soon as it begins: for who
+    // waits, from now on and in vain before, and for who calls.
+    let before = other.spawn({
+        let server = server.clone();
+        async move { server.run().await }
+    });
+    other.block_on(async {
+        for orb in [&server, &client] {
+            in_time(orb.shutdown(true)).await.unwrap();
+            in_time(orb.run()).await;
+            in_time(orb.shutdown(true)).await.unwrap();
+        }
+        in_time(before).await.unwrap();
+        assert_eq!(seen(in_time(cell.add(1, 1)).await), SHUT_DOWN_NO);
+        assert_eq!(seen(in_time(far.add(1, 1)).await), SHUT_DOWN_NO);
+    });
+    assert_eq!(Arc::strong_count(&servant), 1, "the adapters let go of it");
+}
+
+#[test]
+fn a_shutdown_whose_runtime_goes_while_it_waits_is_over() {
+    let serving = tokio::runtime::Runtime::new().unwrap();
+    let (server, servant, cell) = serving.block_on(server());
+    let other = tokio::runtime::Runtime::new().unwrap();
+    let far = other.block_on(async {
+        let client = client().await;
+        from_afar(&client, &cell).await
+    });
+    let waiting = other.spawn(async move { far.wait(1).await });
+    other.block_on(in_time(servant.entered.notified()));
+    let down = other.spawn({
+        let server = server.clone();
+        async move { server.shutdown(true).await }
+    });
+    // It waits for the upcall.
+    other.block_on(async {
+        while in_time(cell.add(1, 1)).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    });
+    drop(serving);
+    other.block_on(async {
+        in_time(down).await.unwrap().unwrap();
+        in_time(server.run()).await;
+        assert_eq!(seen(in_time(waiting).await.unwrap()).0, Kind::CommFailure);
+    });
+}
+
+#[tokio::test]
+async fn a_port_is_free_again_when_the_shutdown_is_over() {
+    let (first, _, _) = server().await;
+    let mut endpoint = first.endpoints()[0].to_string();
+    in_time(first.shutdown(true)).await.unwrap();
+    for _ in 0..5 {
+        let next = Orb::builder().listen(&endpoint).build().await.unwrap();
+        let (next, _, cell) = one_cell(next);
+        let client = client().await;
+        let cell = from_afar(&client, &cell).await;
+        assert_eq!(in_time(cell.add(1, 1)).await, Ok(2));
+        in_time(next.shutdown(true)).await.unwrap();
+        endpoint = next.endpoints()[0].to_string();
+    }
+}

@@ -1,0 +1,43 @@
+//! The ORB through its public interface: clients and servers in one process, over real sockets, beside peers that
+//! are written here octet by octet.
+//!
+//! One executable holds all of it: another one costs as much to compile and link as all of its tests take to run.
+
+#![expect(
+    unsafe_code,
+    reason = "an allocator can only be replaced by an unsafe implementation"
+)]
+
+mod anys;
+mod blocking;
+mod bounded;
+mod calls;
+mod code_sets;
+mod collocated;
+mod corners;
+mod features;
+mod fragments;
+mod hostile;
+mod keys;
+mod known;
+mod lives;
+mod one_ways;
+mod persistent;
+mod trace;
+mod values;
+mod waiting;
+mod wire;
+
+#[path = "../support/anew.rs"]
+mod anew;
+#[path = "../support/counting.rs"]
+mod counting;
+#[path = "../support/savings.rs"]
+mod savings;
+#[expect(dead_code, reason = "other tests use more of the support")]
+#[path = "../support/mod.rs"]
+mod support;
+
+/// Counts what each thread allocates, for [`bounded`] and [`collocated`].
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;

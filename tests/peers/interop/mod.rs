@@ -1,0 +1,87 @@
+//! `tests/interop/interop.idl` between other ORBs and us: every cell of `tests/interop/cells.txt`
+//! but those of the naming service and the tools.
+//!
+//! Without the other ORBs' programs those tests pass and say what they skipped; the tests of our
+//! client on our own server always run.
+
+mod big_endian;
+mod client;
+mod idl;
+mod idle;
+mod jacorb;
+mod liars;
+mod nodes;
+mod omniorb;
+mod restart;
+mod rules;
+mod samples;
+mod server;
+
+use crate::matrix::{OURS, Talk, run_client};
+use crate::peers::{Brand, Over};
+use crate::runner::Peer;
+use crate::support::{Running, passed, process};
+use zorb::{Orb, SystemException};
+
+impl Peer for client::PeerRef {
+    fn prepare(_: &Orb) {}
+
+    fn serve(orb: &Orb) -> Self {
+        server::serve(orb)
+    }
+
+    fn orb_name(&self) -> impl Future<Output = Result<String, SystemException>> + Send {
+        self.orb_name()
+    }
+}
+
+mod our_client_passes_every_cell {
+    use super::*;
+    use client::{Cell, DATA, FORWARDS, OBJECTS, UNICODE, WAITS, WIDE, WIDE_UNICODE};
+
+    const ALL: &[&[Cell]] = &[DATA, OBJECTS, WAITS, FORWARDS, UNICODE, WIDE, WIDE_UNICODE];
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_our_server_over_tcp() {
+        crate::matrix::among_ourselves(Talk::new("1.2", Over::Tcp), ALL).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_our_server_over_a_unix_socket() {
+        crate::matrix::among_ourselves(Talk::new("1.2", Over::Unix), ALL).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn on_our_server_in_fragments() {
+        let talk = Talk {
+            ours: |builder| builder.max_fragment_octets(64),
+            ..Talk::new("1.2", Over::Tcp)
+        };
+        crate::matrix::among_ourselves(talk, ALL).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "the server of another test, which starts it"]
+async fn a_server_in_a_process_of_its_own() {
+    let (orb, _folder) = Talk::new("1.2", Over::Tcp).listen().await;
+    let peer = server::serve(&orb);
+    eprintln!("{}", orb.object_to_string(&peer));
+    orb.run().await;
+}
+
+/// Another ORB's client on our server in a process of its own. With `die()` that is gone without a
+/// reply; the client checks for COMM_FAILURE.
+pub(crate) fn their_client_and_the_end(brand: &'static Brand) {
+    let prefix = Talk::new("1.2", Over::Tcp).prefix((brand.name, brand.order), OURS);
+    let Some(programs) = brand.find(&prefix) else {
+        return;
+    };
+    let mut server = Running::command(process(module_path!(), "a_server_in_a_process_of_its_own"));
+    let reference = server.reference().expect("the server serves");
+    let die = ["--op".to_owned(), "die".to_owned()];
+    let said = run_client(&programs.client, &reference, &die);
+    assert!(said.is_empty(), "{said:?}");
+    server.finish().success();
+    passed(&format!("{prefix}/server_dies"));
+}

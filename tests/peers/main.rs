@@ -1,0 +1,24 @@
+//! The ORB beside other ORBs and their tools: omniORB, JacORB, their naming services, tshark, network namespaces.
+//!
+//! Without a peer's programs its tests pass and say that they were skipped; those that need none always run.
+
+mod allocations;
+mod caller;
+mod digest;
+mod interop;
+mod matrix;
+mod names;
+mod naming;
+mod peers;
+mod references;
+mod rich;
+mod runner;
+mod tap;
+mod tshark;
+
+#[path = "../support/anew.rs"]
+mod anew;
+#[path = "../support/jacorb.rs"]
+mod jacorb_names;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,322 @@
+//! Server and client on different hosts, as far as the network is concerned: network namespaces
+//! with cables between them.
+//!
+//! Needs root and iproute2; without, the tests say what they skipped. The programs on these hosts
+//! are this very test program, told by its environment which part to play.
+
+use crate::references::{PlaceRef, Server};
+use crate::support::{Running, have, passed, process};
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use tokio::net::{TcpListener, TcpStream};
+use zorb::Orb;
+
+/// What a started program is told.
+const REFERENCE: &str = "ZORB_TEST_REFERENCE";
+const SERVE: &str = "ZORB_TEST_SERVE";
+const RELAY: &str = "ZORB_TEST_RELAY";
+
+/// A host with a network of its own. Dropping it takes it and its cables away.
+struct Host {
+    name: String,
+}
+
+impl Host {
+    /// `None`, and a word about it, when there cannot be any.
+    fn new(what: &str) -> Option<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        if !have(what, &[Path::new("ip")]) {
+            return None;
+        }
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("zorb-{}-{number}", std::process::id());
+        let added = ip(&["netns", "add", &name]);
+        if let Err(why) = added {
+            let required = std::env::var_os("ZORB_PEERS").is_some_and(|v| v == "require");
+            assert!(!required, "{what}: {why}");
+            eprintln!("{what}: skipped, no network namespaces: {why}");
+            return None;
+        }
+        let host = Self { name };
+        host.ip(&["link", "set", "lo", "up"]);
+        Some(host)
+    }
+
+    fn ip(&self, args: &[&str]) {
+        ip(&[&["-n", &self.name], args].concat()).unwrap_or_else(|why| panic!("{args:?}: {why}"));
+    }
+
+    /// A cable to another host, plugged in at both ends.
+    fn connect(&self, interface: &str, other: &Self, its: &str) {
+        self.ip(&[
+            "link",
+            "add",
+            interface,
+            "type",
+            "veth",
+            "peer",
+            "name",
+            its,
+            "netns",
+            &other.name,
+        ]);
+        self.ip(&["link", "set", interface, "up"]);
+        other.ip(&["link", "set", its, "up"]);
+    }
+
+    fn address(&self, interface: &str, address: &str) {
+        let mut args = vec!["address", "add", address, "dev", interface];
+        if address.contains(':') {
+            // There is nobody else who could have it, and looking for him takes a second.
+            args.push("nodad");
+        }
+        self.ip(&args);
+    }
+
+    /// Starts a part of this test program on the host.
+    fn start(&self, part: &str, environment: &[(&str, &str)]) -> Running {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.name]);
+        let program = process(module_path!(), part);
+        command.arg(program.get_program()).args(program.get_args());
+        command.envs(environment.iter().copied());
+        Running::command(command)
+    }
+
+    /// Starts a server, by options of the environment, and gives its reference.
+    fn serve(&self, options: &[(&str, &str)]) -> (Running, String) {
+        let options = [&[(SERVE, "yes")], options].concat();
+        let mut server = self.start("a_server_of_another_test", &options);
+        let reference = server.reference().expect("the server serves");
+        (server, reference)
+    }
+
+    /// What a client on the host hears from the object of that reference.
+    fn ask(&self, reference: &str) -> String {
+        let client = self.start("a_client_of_another_test", &[(REFERENCE, reference)]);
+        let said = client.finish().success();
+        let heard = said.iter().find_map(|line| line.split_once("heard: "));
+        heard.unwrap_or_else(|| panic!("{said:?}")).1.to_owned()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // Nothing to be done about a failure; the name says whose it was.
+        let _ = ip(&["netns", "delete", &self.name]);
+        let _ = std::fs::remove_dir_all(Path::new("/etc/netns").join(&self.name));
+    }
+}
+
+fn ip(args: &[&str]) -> Result<(), String> {
+    let output = Command::new("ip").args(args).output();
+    let output = output.map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+}
+
+/// The endpoints that a reference names, as `Debug` has them.
+fn endpoints(reference: &str) -> Vec<String> {
+    let reference: zorb_giop::url::ObjectUrl = reference.parse().expect("a reference");
+    let zorb_giop::url::ObjectUrl::Ior(ior) = reference else {
+        panic!("an IOR");
+    };
+    use zorb_giop::ior::{ComponentTag, IiopProfile, decode_encapsulation};
+    let body = IiopProfile::from_tagged(&ior.profiles[0]).expect("an IIOP profile");
+    let alternates = body
+        .components
+        .iter()
+        .filter(|component| component.tag == ComponentTag::ALTERNATE_IIOP_ADDRESS)
+        .map(|component| decode_encapsulation::<(String, u16)>(&component.data))
+        .map(|alternate| alternate.expect("host and port").0);
+    std::iter::once(body.address.host.clone())
+        .chain(alternates)
+        .collect()
+}
+
+/// Server and client with a cable between them.
+fn pair(what: &str) -> Option<(Host, Host)> {
+    let (server, client) = (Host::new(what)?, Host::new(what)?);
+    server.connect("eth0", &client, "eth0");
+    // What every host with containers has, and hosts of Debian.
+    for host in [&server, &client] {
+        host.ip(&[
+            "link", "add", "docker0", "type", "veth", "peer", "name", "inner",
+        ]);
+        host.ip(&["link", "set", "docker0", "up"]);
+        host.ip(&["link", "set", "inner", "up"]);
+        host.address("docker0", "172.17.0.1/16");
+        host.address("lo", "127.0.1.1/8");
+    }
+    Some((server, client))
+}
+
+#[test]
+fn a_server_everywhere_is_reached_from_another_host() {
+    let what = "references/network_namespace";
+    let Some((server, client)) = pair(what) else {
+        return;
+    };
+    server.address("eth0", "192.0.2.1/24");
+    client.address("eth0", "192.0.2.2/24");
+    let (_server, reference) = server.serve(&[("ORBListenEndpoints", "iiop://0.0.0.0:0")]);
+    assert_eq!(endpoints(&reference), ["192.0.2.1"]);
+    assert_eq!(client.ask(&reference), "a server elsewhere");
+    passed(what);
+}
+
+#[test]
+fn ipv6_leads_in_where_ipv4_does_not() {
+    let what = "references/network_namespace_ipv6";
+    let Some((server, client)) = pair(what) else {
+        return;
+    };
+    server.address("eth0", "192.0.2.1/24");
+    for (host, number) in [(&server, 1), (&client, 2)] {
+        host.address("eth0", &format!("fd00:7a::{number}/64"));
+        host.address("eth0", &format!("fe80::7a:{number}/64"));
+    }
+    let (_server, reference) = server.serve(&[("ORBListenEndpoints", "iiop://[::]:0")]);
+    assert_eq!(endpoints(&reference), ["192.0.2.1", "fd00:7a::1"]);
+    // The client has no IPv4 address but those of its own.
+    assert_eq!(client.ask(&reference), "a server elsewhere");
+    // A link-local address, for clients whose interface has the same name.
+    let (_server, reference) =
+        server.serve(&[("ORBListenEndpoints", "iiop://[fe80::7a:1%eth0]:0")]);
+    assert_eq!(endpoints(&reference), ["fe80::7a:1%eth0"]);
+    assert_eq!(client.ask(&reference), "a server elsewhere");
+    passed(what);
+}
+
+#[test]
+fn a_name_with_a_dead_address_leads_to_the_living_one() {
+    let what = "references/network_namespace_names";
+    let Some((server, client)) = pair(what) else {
+        return;
+    };
+    for (host, number) in [(&server, 1), (&client, 2)] {
+        host.address("eth0", &format!("192.0.2.{number}/24"));
+        host.address("eth0", &format!("fd00:7a::{number}/64"));
+    }
+    // What the client takes the name for; `ip netns exec` puts it over /etc/hosts.
+    let etc = Path::new("/etc/netns").join(&client.name);
+    std::fs::create_dir_all(&etc).expect("root may");
+    let hosts = "fd00:7a::dead bank.example\n192.0.2.1 bank.example\n";
+    std::fs::write(etc.join("hosts"), hosts).expect("root may");
+    let (_server, reference) = server.serve(&[
+        ("ORBListenEndpoints", "iiop://0.0.0.0:2810"),
+        ("ORBendPointPublish", "giop:tcp:bank.example:"),
+    ]);
+    assert_eq!(endpoints(&reference), ["bank.example"]);
+    assert_eq!(client.ask(&reference), "a server elsewhere");
+    passed(what);
+}
+
+#[test]
+fn a_server_behind_a_forwarded_port_is_reached_by_what_it_publishes() {
+    let what = "references/forwarded_port";
+    let Some((server, client)) = pair(what) else {
+        return;
+    };
+    let Some(router) = Host::new(what) else {
+        return;
+    };
+    // The client's cable goes to nobody; the one that counts goes to the router.
+    client.connect("eth1", &router, "outside");
+    router.connect("inside", &server, "eth1");
+    client.address("eth1", "192.0.2.2/24");
+    router.address("outside", "192.0.2.1/24");
+    router.address("inside", "10.0.0.1/24");
+    server.address("eth1", "10.0.0.2/24");
+    let relay = [(RELAY, "192.0.2.1:4000 10.0.0.2:2810")];
+    let mut relay = router.start("a_relay_of_another_test", &relay);
+    relay.find(|line| line.contains("relaying").then_some(()));
+
+    let listen = ("ORBListenEndpoints", "iiop://0.0.0.0:2810");
+    let (unaware, reference) = server.serve(&[listen]);
+    assert_eq!(endpoints(&reference), ["10.0.0.2"]);
+    let heard = client.ask(&reference);
+    assert!(
+        heard.contains("TRANSIENT")
+            && heard.contains("iiop://10.0.0.2:2810: Network is unreachable"),
+        "{heard}"
+    );
+    drop(unaware);
+    let publish = ("ORBendPointPublish", "giop:tcp:192.0.2.1:4000");
+    let (_server, reference) = server.serve(&[listen, publish]);
+    assert_eq!(endpoints(&reference), ["192.0.2.1"]);
+    assert_eq!(client.ask(&reference), "a server elsewhere");
+    passed(what);
+}
+
+#[test]
+fn the_environment_is_read_where_a_program_asks_for_it() {
+    let start = |options: &[(&str, &str)]| {
+        let mut command = process(module_path!(), "a_server_of_another_test");
+        command.env(SERVE, "yes").envs(options.iter().copied());
+        Running::command(command)
+    };
+    let mut server = start(&[
+        ("ORBListenEndpoints", "iiop://127.0.0.1:0"),
+        (
+            "ORBendPointPublish",
+            "giop:tcp:nat.example:9\tgiop:tcp:[fd00::1]:9",
+        ),
+        ("ORBtcAliasExpand", "1"),
+    ]);
+    let reference = server.reference().expect("the server serves");
+    assert_eq!(endpoints(&reference), ["nat.example", "fd00::1"]);
+    let ended = start(&[("ORBclientCallTimeOutPeriod", "soon")]).finish();
+    let said = ended.lines.join("\n");
+    let expected = "environment variable ORBclientCallTimeOutPeriod: expected a number of milliseconds, found \"soon\"";
+    assert!(!ended.status.success() && said.contains(expected), "{said}");
+}
+
+#[tokio::test]
+#[ignore = "the server of other tests, which start it"]
+async fn a_server_of_another_test() {
+    if std::env::var_os(SERVE).is_none() {
+        return;
+    }
+    let server = Server::serve("a server elsewhere", Orb::builder().env()).await;
+    eprintln!("{}", server.reference());
+    server.orb.run().await;
+}
+
+#[tokio::test]
+#[ignore = "the client of other tests, which start it"]
+async fn a_client_of_another_test() {
+    let Ok(reference) = std::env::var(REFERENCE) else {
+        return;
+    };
+    let orb = Orb::builder().env().build().await.unwrap();
+    let object = orb.string_to_object(&reference).await.unwrap();
+    let place: PlaceRef = object.unchecked_narrow();
+    match place.name().await {
+        Ok(name) => eprintln!("heard: {name}"),
+        Err(error) => eprintln!("heard: {error}"),
+    }
+}
+
+#[tokio::test]
+#[ignore = "the port forwarding of another test, which starts it"]
+async fn a_relay_of_another_test() {
+    let Ok(told) = std::env::var(RELAY) else {
+        return;
+    };
+    let (from, to) = told.split_once(' ').expect("two addresses");
+    let listener = TcpListener::bind(from).await.unwrap();
+    eprintln!("relaying");
+    loop {
+        let (mut client, _) = listener.accept().await.unwrap();
+        let to = to.to_owned();
+        tokio::spawn(async move {
+            let mut server = TcpStream::connect(to).await.unwrap();
+            // Whoever ends it, it has ended.
+            let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+        });
+    }
+}

@@ -1,0 +1,10 @@
+//! `Hidden`, which our servant knows as little as others do.
+
+#[zorb::idl_file(
+    "tests/peers/rich/hidden.idl",
+    define("NO_ANYS"),
+    extern("Rich" = crate::rich::idl::rich)
+)]
+mod generated {}
+
+pub(crate) use generated::elsewhere::Hidden;

@@ -1,0 +1,3 @@
+//! The workspace itself: who may depend on whom.
+
+mod arrows;
