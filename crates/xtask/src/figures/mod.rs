@@ -180,6 +180,9 @@ pub(crate) fn run(options: &Options) -> Done {
         }
         return out.front();
     }
+    if options.quick {
+        programs::choose(programs::DEV);
+    }
     let session = ready(options)?;
     let mut failed = Vec::new();
     for experiment in experiments {

@@ -11,9 +11,8 @@ use crate::figures::source;
 use crate::measure::dialogue::{Dialogue, Pair};
 use crate::measure::instructions::of_program;
 use crate::measure::place::Placement;
-use crate::measure::programs::ours;
+use crate::measure::programs::{self, ours};
 use crate::measure::tools;
-use crate::step::{cargo, root, run, target};
 use std::process::Command;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -236,15 +235,13 @@ fn sizes(session: &Session, collected: &mut Collected) -> Result<(), String> {
 
 /// Octets of code and constants.
 fn size(how: &str, types: usize) -> Result<u64, String> {
-    let mut build = cargo();
-    build
-        .current_dir(root())
-        .args(["build", "--release", "--quiet", "-p", "zorb-papers"])
-        .args(["--bin", "papers-sizes"])
-        .env("PAPERS_TYPES", types.to_string())
-        .env("PAPERS_HOW", how);
-    run(&mut build)?;
-    let program = target().join("release/papers-sizes");
+    let types = types.to_string();
+    programs::build(
+        &["zorb-papers"],
+        &["--bin", "papers-sizes"],
+        &[("PAPERS_TYPES", &types), ("PAPERS_HOW", how)],
+    )?;
+    let program = ours("papers-sizes");
     let run = Command::new(&program).status().map_err(|e| e.to_string())?;
     if !run.success() {
         return Err(format!(

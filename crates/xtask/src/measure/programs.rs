@@ -6,15 +6,62 @@ use crate::step::{self, Done, cargo, root, target};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
 
-/// Where cargo puts what it builds for release.
-fn release(program: &str) -> String {
-    target().join("release").join(program).display().to_string()
+/// Cargo's profile of what is measured: its name, and its folder in the target folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Profile {
+    name: &'static str,
+    folder: &'static str,
+}
+
+/// What figures and claims are measured with.
+const RELEASE: Profile = Profile {
+    name: "release",
+    folder: "release",
+};
+
+/// What shows that an experiment runs: the programs that the tests have built already.
+pub(crate) const DEV: Profile = Profile {
+    name: "dev",
+    folder: "debug",
+};
+
+static PROFILE: OnceLock<Profile> = OnceLock::new();
+
+/// Chooses the profile of all programs of this run, before the first of them is built.
+pub(crate) fn choose(profile: Profile) {
+    PROFILE.get_or_init(|| profile);
+}
+
+fn profile() -> Profile {
+    *PROFILE.get_or_init(|| RELEASE)
 }
 
 /// A program of ours, by its name.
 pub(crate) fn ours(program: &str) -> String {
-    release(program)
+    let built = target().join(profile().folder).join(program);
+    built.display().to_string()
+}
+
+/// Builds programs of ours with the chosen profile: those of `packages` that `args` select.
+///
+/// # Errors
+/// Cargo does not start, or fails.
+pub(crate) fn build(packages: &[&str], args: &[&str], variables: &[(&str, &str)]) -> Done {
+    let profile = profile();
+    let mut build = cargo();
+    build
+        .current_dir(root())
+        .args(["build", "--quiet", "--profile", profile.name])
+        .envs(variables.iter().copied());
+    if profile == DEV {
+        // With a test among what is built, dependencies have the features that they have for all tests, and are there.
+        build.args(["--workspace", "--test", "workspace"]);
+    } else {
+        build.args(packages.iter().flat_map(|package| ["--package", package]));
+    }
+    step::run(build.args(args))
 }
 
 /// omniORB's.
@@ -35,12 +82,11 @@ pub(crate) fn ready() -> Done {
 
 /// Builds what is ours.
 pub(crate) fn build_ours() -> Done {
-    let mut build = cargo();
-    build
-        .current_dir(root())
-        .args(["build", "--release", "--quiet", "-p", "zorb-workspace"])
-        .args(["--bins", "-p", "zorb-floor", "-p", "zorb-papers"]);
-    step::run(&mut build)
+    build(
+        &["zorb-workspace", "zorb-floor", "zorb-papers"],
+        &["--bins"],
+        &[],
+    )
 }
 
 /// What our client and our server can both do, by the words in which they say it.

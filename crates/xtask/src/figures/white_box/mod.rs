@@ -16,8 +16,7 @@ use crate::figures::session::Session;
 use crate::figures::source;
 use crate::measure::dialogue::{Answer, Dialogue, Pair};
 use crate::measure::place::Placement;
-use crate::measure::programs::ours;
-use crate::step::{cargo, root, run};
+use crate::measure::programs::{self, ours};
 use steps::{CLIENT, FOUND, FOUND_TOGETHER, LAYERS, NOT_OURS, SERVER, SUM};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -93,12 +92,9 @@ const TRANSPORTS: [(&str, bool); 2] = [("TCP", false), ("UNIX", true)];
 
 /// Builds zorb with its marks, and the program.
 fn ready() -> Result<(), String> {
-    let mut build = cargo();
-    build
-        .current_dir(root())
-        .args(["build", "--release", "--quiet", "-p", "zorb-papers"])
-        .args(["--bin", "papers-white-box", "--features", "probes"]);
-    run(&mut build)
+    let program = ["--bin", "papers-white-box"];
+    let features = ["--features", "zorb-papers/probes"];
+    programs::build(&["zorb-papers"], &[program, features].concat(), &[])
 }
 
 struct Pairs {
