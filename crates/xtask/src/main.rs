@@ -18,7 +18,7 @@ mod soak;
 mod sources;
 mod speed;
 mod step;
-mod test;
+mod testing;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -35,11 +35,21 @@ struct Args {
 enum Chore {
     /// Installs what the peers need (as root) and builds them
     Peers,
+    /// Formatting, lints and tests of what has changed, and of what depends on it, without peers
+    Check {
+        #[command(flatten)]
+        options: testing::check::Options,
+    },
     /// Does what `peers` does, then runs every test of the workspace; a test whose peer is missing fails
     Test {
-        /// Handed to `cargo test`, after --workspace
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        cargo_args: Vec<String>,
+        #[command(flatten)]
+        options: testing::Options,
+    },
+    /// Compares the public items of the libraries with the lists in tests/public-items
+    PublicItems {
+        /// Write the lists instead
+        #[arg(long)]
+        record: bool,
     },
     /// Makes millions of calls of the kinds that could lose a wake-up, and fails when one hangs
     Soak {
@@ -79,7 +89,9 @@ enum Chore {
 fn main() -> ExitCode {
     let done = match Args::parse().chore {
         Chore::Peers => peers::ready(),
-        Chore::Test { cargo_args } => test::run(&cargo_args),
+        Chore::Check { options } => testing::check::run(&options),
+        Chore::Test { options } => testing::run(&options),
+        Chore::PublicItems { record } => testing::public_items(record),
         Chore::Soak { soak_args } => soak::run(&soak_args),
         Chore::Cells => cells::show(),
         Chore::Claims { options } => claims::run(&options),

@@ -25,6 +25,11 @@ pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
+/// A program of the toolchain of that cargo: `rustc`, `rustdoc`.
+pub(crate) fn tool(name: &str) -> PathBuf {
+    Path::new(cargo().get_program()).with_file_name(name)
+}
+
 /// Runs a command to its end, with its output going where ours goes.
 ///
 /// # Errors
@@ -40,6 +45,23 @@ pub(crate) fn run(command: &mut Command) -> Done {
     } else {
         Err(format!("`{shown}` ended with {status}"))
     }
+}
+
+/// Runs a command to its end and gives what it prints to its standard output. If it fails, all that it prints is shown.
+///
+/// # Errors
+/// It does not start, or ends with a status other than 0.
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+    let shown = show(command);
+    eprintln!("+ {shown}");
+    let output = command.output();
+    let output = output.map_err(|e| format!("`{shown}` does not start: {e}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(text);
+    }
+    println!("{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    Err(format!("`{shown}` ended with {}", output.status))
 }
 
 /// Whether a command starts and ends with status 0; its output is dropped.

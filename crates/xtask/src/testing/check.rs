@@ -1,0 +1,91 @@
+//! `cargo xtask check`: the loop of one change.
+
+use super::executables::{self, Setting};
+use super::summary::Summary;
+use super::workspace::{Names, Workspace};
+use super::{Phase, Times};
+use crate::step::{self, Done, root};
+use clap::Args;
+use std::time::Duration;
+
+/// What is checked.
+#[derive(Args, Debug)]
+#[group(id = "checking")]
+pub(crate) struct Options {
+    /// Packages, with or without `zorb-`; those with changes unless named
+    packages: Vec<String>,
+    /// What counts as changed: everything since this revision
+    #[arg(long, default_value = "HEAD")]
+    since: String,
+}
+
+/// Checks formatting, lints, and the tests of packages and their dependents that need no peer.
+///
+/// Cargo compiles what a change touches and nothing else, so everything is asked for; only of tests that have not changed
+/// cargo knows nothing, and these are chosen here. Left to `cargo xtask test` are peers, compilers and models, but for
+/// the packages that changed themselves: the models of `zorb`, the compiler's diagnostics for `idl-macros`.
+///
+/// # Errors
+/// A check or a test fails; no package is called so; git fails.
+pub(crate) fn run(options: &Options) -> Done {
+    let workspace = Workspace::read()?;
+    let changed: Names = if options.packages.is_empty() {
+        workspace.changed(&options.since)?
+    } else {
+        let named = options.packages.iter().map(|name| workspace.named(name));
+        named.collect::<Result<_, _>>()?
+    };
+    if changed.is_empty() {
+        println!("nothing has changed since {}; see --since", options.since);
+        return Ok(());
+    }
+    let affected = workspace.with_dependents(&changed);
+    let list = |names: &Names| {
+        names
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    println!("changed: {}", list(&changed));
+    println!("tested:  {}", list(&affected));
+
+    let mut times = Times::default();
+    times.step("formatting", Duration::from_secs(2), || {
+        step::run(
+            step::cargo()
+                .current_dir(root())
+                .args(["fmt", "--all", "--check"]),
+        )
+    })?;
+    times.step("clippy", Duration::from_secs(30), || {
+        let args = [
+            "clippy",
+            "--quiet",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ];
+        step::run(step::cargo().current_dir(root()).args(args))
+    })?;
+    let executables = times.step("tests are built", Duration::from_secs(30), || {
+        executables::build(&workspace)
+    })?;
+    let summary: Summary = times.step("tests", Duration::from_secs(30), || {
+        let chosen = executables.iter().filter(|e| match Phase::of(e) {
+            Phase::Unit => affected.contains(&e.package),
+            Phase::Models => changed.contains(&e.package),
+            _ => false,
+        });
+        let setting = Setting {
+            args: Vec::new(),
+            variables: vec![("ZORB_PEERS", "skip".into())],
+        };
+        executables::run(&chosen.collect::<Vec<_>>(), &setting)
+    })?;
+    times.show();
+    println!("{summary}");
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! Test executables: built by one `cargo test --no-run`, and run side by side.
+//!
+//! `cargo test` runs one executable at a time. Most of ours hold few tests, or one that is longer than the others, and leave
+//! a CPU idle.
+
+use crate::step::{cargo, root};
+use crate::testing::summary::Summary;
+use crate::testing::workspace::Workspace;
+use cargo_metadata::{Message, TargetKind};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// A test executable.
+#[derive(Debug)]
+pub(crate) struct Executable {
+    pub(crate) package: String,
+    /// The name of its target: of the library, the binary or the file of tests.
+    pub(crate) target: String,
+    /// Whether it holds the unit tests of a library or a binary.
+    pub(crate) is_unit: bool,
+    folder: PathBuf,
+    program: PathBuf,
+}
+
+/// How executables run.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    /// Arguments for libtest.
+    pub(crate) args: Vec<String>,
+    /// Variables of the environment.
+    pub(crate) variables: Vec<(&'static str, OsString)>,
+}
+
+/// Test threads for each CPU: many tests wait for another process, or for time to pass.
+const THREADS_PER_CPU: usize = 3;
+
+fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Builds every test of the workspace, beside its programs and examples.
+///
+/// All packages are built together, whatever is run of them: what cargo builds for one package alone has other features,
+/// and nothing in common with this.
+///
+/// # Errors
+/// Something does not compile.
+pub(crate) fn build(workspace: &Workspace) -> Result<Vec<Executable>, String> {
+    let args = ["test", "--workspace", "--no-run"];
+    eprintln!("+ cargo {}", args.join(" "));
+    let mut build = cargo()
+        .current_dir(root())
+        .args(args)
+        .arg("--message-format=json-render-diagnostics")
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("cargo does not start: {e}"))?;
+    let stdout = build.stdout.take().ok_or("cargo has no output")?;
+    let mut found = Vec::new();
+    for message in Message::parse_stream(BufReader::new(stdout)) {
+        let Message::CompilerArtifact(artifact) = message.map_err(|e| e.to_string())? else {
+            continue;
+        };
+        let (Some(program), true) = (artifact.executable, artifact.profile.test) else {
+            continue;
+        };
+        let folder = artifact
+            .manifest_path
+            .parent()
+            .ok_or("a manifest without a folder")?;
+        let package = workspace
+            .package_in(folder.as_std_path())
+            .ok_or_else(|| format!("{folder} is no package of the workspace"))?;
+        found.push(Executable {
+            package,
+            is_unit: !artifact.target.kind.contains(&TargetKind::Test),
+            target: artifact.target.name,
+            folder: folder.into(),
+            program: program.into(),
+        });
+    }
+    match build.wait() {
+        Ok(status) if status.success() => Ok(found),
+        Ok(_) => Err("the tests do not build".to_owned()),
+        Err(e) => Err(format!("cargo cannot be waited for: {e}")),
+    }
+}
+
+/// Runs executables, as many at a time as there are CPUs, the largest first. Prints of those that pass a line each, of
+/// those that fail everything.
+///
+/// # Errors
+/// One of them does not start, or fails; the others have run all the same.
+pub(crate) fn run(executables: &[&Executable], setting: &Setting) -> Result<Summary, String> {
+    let mut queue: Vec<_> = executables.to_vec();
+    queue.sort_by_key(|e| std::cmp::Reverse(e.program.metadata().map_or(0, |m| m.len())));
+    let queue = Mutex::new(VecDeque::from(queue));
+    let done = Mutex::new((Summary::default(), Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..cpus() {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().ok().and_then(|mut queue| queue.pop_front());
+                    let Some(executable) = next else { return };
+                    let outcome = executable.run(setting);
+                    let Ok(mut done) = done.lock() else { return };
+                    match outcome {
+                        Ok(summary) => done.0.add(&summary),
+                        Err(why) => done.1.push(why),
+                    }
+                }
+            });
+        }
+    });
+    let (summary, failed) = done.into_inner().map_err(|e| e.to_string())?;
+    match failed.as_slice() {
+        [] => Ok(summary),
+        failed => Err(failed.join("\n")),
+    }
+}
+
+impl Executable {
+    /// What people call it.
+    pub(crate) fn name(&self) -> String {
+        match self.is_unit {
+            true => format!("{} ({} unit tests)", self.target, self.package),
+            false => format!("{} ({})", self.target, self.package),
+        }
+    }
+
+    fn run(&self, setting: &Setting) -> Result<Summary, String> {
+        let mut command = Command::new(&self.program);
+        // What cargo tells tests: trybuild and proptest ask for it.
+        command
+            .current_dir(&self.folder)
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            .env("CARGO_PKG_NAME", &self.package)
+            .env("CARGO_PKG_VERSION", env!("CARGO_PKG_VERSION"))
+            .env("CARGO", cargo().get_program())
+            .env("RUST_TEST_THREADS", test_threads())
+            .envs(setting.variables.iter().map(|(name, value)| (name, value)))
+            .args(&setting.args)
+            .stdin(Stdio::null());
+        let name = self.name();
+        let started = Instant::now();
+        let output = command.output();
+        let output = output.map_err(|e| format!("{name} does not start: {e}"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let summary = Summary::of(&text);
+        if output.status.success() {
+            let seconds = started.elapsed().as_secs_f64();
+            println!("    {name}: {summary} in {seconds:.1} s");
+            return Ok(summary);
+        }
+        let errors = String::from_utf8_lossy(&output.stderr);
+        println!("==== {name}: {}\n{text}\n{errors}\n====", output.status);
+        Err(format!("{name}: {summary}, {}", output.status))
+    }
+}
+
+/// What whoever started us wants, or some for each CPU.
+fn test_threads() -> OsString {
+    let usual = || (THREADS_PER_CPU * cpus()).to_string().into();
+    std::env::var_os("RUST_TEST_THREADS").unwrap_or_else(usual)
+}

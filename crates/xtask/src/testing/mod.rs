@@ -1,0 +1,243 @@
+//! `cargo xtask test`: everything, in phases that can also be run one by one; `cargo xtask check`: what a change touches.
+
+pub(crate) mod check;
+mod executables;
+mod packages;
+mod summary;
+mod workspace;
+
+use crate::step::{self, Done, root};
+use crate::{cells, peers};
+use clap::{Args, ValueEnum};
+use executables::{Executable, Setting};
+pub(crate) use packages::public_items::run as public_items;
+use std::fs;
+use std::time::{Duration, Instant};
+use summary::Summary;
+use workspace::Workspace;
+
+/// What is tested, and how.
+#[derive(Args, Debug)]
+#[group(id = "testing")]
+pub(crate) struct Options {
+    /// Phases to run; all of them unless named
+    phases: Vec<Phase>,
+    /// Skip what needs another ORB or a tool that Rust does not bring
+    #[arg(long)]
+    no_peers: bool,
+    /// Handed to the test executables: names or parts of them, options of libtest
+    #[arg(last = true)]
+    test_args: Vec<String>,
+}
+
+/// A part of the tests, in the order in which they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Phase {
+    /// Unit and integration tests that need nothing but this workspace
+    Unit,
+    /// Loom models of the parts of a connection that threads share
+    Models,
+    /// omniORB, JacORB, their naming services and tools
+    Peers,
+    /// What starts rustc or cargo: diagnostics, rebuilds, whole collections of IDL, pages and examples, doc tests
+    Compilers,
+    /// Each package by itself: features, documentation, Rust and dependency versions, licences, no_std, public items
+    Packages,
+}
+
+/// Test targets that do not belong to [`Phase::Unit`].
+const ELSEWHERE: [(&str, &str, Phase); 6] = [
+    ("zorb", "models", Phase::Models),
+    ("zorb-workspace", "peers", Phase::Peers),
+    ("zorb-cli", "names", Phase::Peers),
+    ("zorb-cli", "pages", Phase::Peers),
+    ("zorb-workspace", "compilers", Phase::Compilers),
+    ("zorb-idl-macros", "ui", Phase::Compilers),
+];
+
+impl Phase {
+    /// Seconds that a phase may take on two CPUs, with nothing in the target folder but what the build step has made. A
+    /// phase that takes longer is no failure; it is a reason to look for what has become slow.
+    const fn budget(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::Unit => 45,
+            Self::Models => 30,
+            Self::Peers => 90,
+            Self::Compilers => 120,
+            Self::Packages => 150,
+        })
+    }
+
+    fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    fn of(executable: &Executable) -> Self {
+        let here = |(package, target, _): &&(&str, &str, Self)| {
+            !executable.is_unit && executable.package == *package && executable.target == *target
+        };
+        ELSEWHERE
+            .iter()
+            .find(here)
+            .map_or(Self::Unit, |(_, _, phase)| *phase)
+    }
+}
+
+/// Seconds for which the tests of the workspace are built from an empty target folder.
+const BUILD: Duration = Duration::from_secs(180);
+
+/// The times of the steps so far, for the end.
+#[derive(Debug, Default)]
+struct Times(Vec<(String, Duration, Duration)>);
+
+impl Times {
+    /// Runs a step, and says how long it took.
+    fn step<T>(
+        &mut self,
+        name: &str,
+        budget: Duration,
+        step: impl FnOnce() -> Result<T, String>,
+    ) -> Result<T, String> {
+        println!("==> {name}");
+        let started = Instant::now();
+        let done = step();
+        let took = started.elapsed();
+        let verdict = if done.is_ok() { "passed" } else { "failed" };
+        println!("==> {name} {verdict}: {}", self::took(took, budget));
+        self.0.push((name.to_owned(), took, budget));
+        done
+    }
+
+    fn show(&self) {
+        for (name, time, budget) in &self.0 {
+            println!("    {name:10} {}", took(*time, *budget));
+        }
+    }
+}
+
+/// As `12 s of 45 s`.
+fn took(time: Duration, budget: Duration) -> String {
+    let over = if time > budget {
+        ", over its budget"
+    } else {
+        ""
+    };
+    format!("{} s of {} s{over}", time.as_secs(), budget.as_secs())
+}
+
+/// Readies the peers, runs the chosen phases, and counts the interop cells if all peers' tests were run.
+///
+/// # Errors
+/// A peer cannot be made ready, a test fails, or other cells ran than are expected.
+pub(crate) fn run(options: &Options) -> Done {
+    let chosen = |phase: &Phase| options.phases.is_empty() || options.phases.contains(phase);
+    let phases: Vec<_> = Phase::value_variants()
+        .iter()
+        .copied()
+        .filter(chosen)
+        .collect();
+    let workspace = Workspace::read()?;
+    let mut times = Times::default();
+    let with_peers = !options.no_peers
+        && phases
+            .iter()
+            .any(|p| matches!(p, Phase::Peers | Phase::Compilers));
+    if with_peers {
+        times.step("peers are built", Duration::from_secs(60), peers::ready)?;
+    }
+    let counted = with_peers && options.phases.is_empty() && options.test_args.is_empty();
+    if counted {
+        start_record()?;
+    }
+    let mut variables = vec![(
+        "ZORB_PEERS",
+        if with_peers { "require" } else { "skip" }.into(),
+    )];
+    if counted {
+        variables.push(("ZORB_CELLS", cells::record().into()));
+    }
+    let setting = Setting {
+        args: options.test_args.clone(),
+        variables,
+    };
+
+    let mut executables = Vec::new();
+    if phases.iter().any(|phase| *phase != Phase::Packages) {
+        executables = times.step("tests are built", BUILD, || executables::build(&workspace))?;
+    }
+    let mut all = Summary::default();
+    for phase in phases {
+        let summary = times.step(&phase.name(), phase.budget(), || {
+            if phase == Phase::Packages {
+                return packages::run(&workspace);
+            }
+            let of_phase = |e: &&Executable| Phase::of(e) == phase;
+            let of_phase: Vec<_> = executables.iter().filter(of_phase).collect();
+            let mut summary = executables::run(&of_phase, &setting)?;
+            if phase == Phase::Compilers {
+                summary.add(&doc_tests(&setting.args)?);
+            }
+            Ok(summary)
+        })?;
+        all.add(&summary);
+    }
+    times.show();
+    if counted {
+        cells::show()?;
+    }
+    println!("{all}");
+    Ok(())
+}
+
+/// The tests of documentation, which only rustdoc can build.
+fn doc_tests(args: &[String]) -> Result<Summary, String> {
+    let mut test = step::cargo();
+    test.current_dir(root())
+        .args(["test", "--quiet", "--workspace", "--doc"]);
+    if !args.is_empty() {
+        test.arg("--").args(args);
+    }
+    let output = step::output(&mut test)?;
+    let summary = Summary::of(&output);
+    println!("    documentation: {summary}");
+    Ok(summary)
+}
+
+/// Empties the record of interop cells.
+fn start_record() -> Done {
+    let record = cells::record();
+    if let Some(folder) = record.parent() {
+        fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
+    }
+    fs::write(&record, "").map_err(|e| format!("cannot write {}: {e}", record.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A target that was renamed would run in another phase, without its peers.
+    #[test]
+    fn every_target_with_a_phase_of_its_own_is_there() {
+        let workspace = Workspace::read().unwrap();
+        for (package, target, _) in ELSEWHERE {
+            let tests = workspace.folders()[package].join("tests");
+            let tests = root().join(tests);
+            let file = tests.join(format!("{target}.rs"));
+            let folder = tests.join(target).join("main.rs");
+            assert!(
+                file.exists() || folder.exists(),
+                "{package} has no tests {target}"
+            );
+        }
+    }
+
+    #[test]
+    fn times_are_shown_beside_budgets() {
+        let (short, long) = (Duration::from_millis(1_900), Duration::from_secs(61));
+        let budget = Duration::from_secs(60);
+        assert_eq!(took(short, budget), "1 s of 60 s");
+        assert_eq!(took(long, budget), "61 s of 60 s, over its budget");
+    }
+}

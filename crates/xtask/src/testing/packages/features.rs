@@ -1,0 +1,78 @@
+//! Lints and documentation with the features that a user may choose, rather than with all that the workspace asks for.
+
+use super::LIBRARIES;
+use crate::step::{Done, cargo, root, run};
+
+/// What is linted together: packages and their features. Packages that share no dependency with features of its own, or
+/// none at all, cannot lend each other any, and so need no run each. `zorb-idl-macros` has no features, and is compiled
+/// for `zorb`.
+const LINTED: [(&[&str], &str); 10] = [
+    (&["zorb-cdr"], ""),
+    (&["zorb-giop", "zorb-poa"], ""),
+    (&["zorb-executor"], ""),
+    (&["zorb-transport"], ""),
+    (&["zorb-idl"], ""),
+    (&["zorb"], ""),
+    (&["zorb-cdr"], "serde"),
+    (&["zorb-cdr"], "std"),
+    (&["zorb-cdr"], "deep-values"),
+    (
+        &["zorb-idl", "zorb-transport"],
+        "zorb-idl/format,zorb-transport/__conformance",
+    ),
+];
+
+/// The feature that adds code to two packages at once.
+const PROBES: (&[&str], &str) = (&["zorb", "zorb-giop"], "zorb/probes");
+
+/// Features that add items, and so links.
+const ALL_FEATURES: &str =
+    "zorb-cdr/serde,zorb-cdr/deep-values,zorb-idl/format,zorb-transport/__conformance,zorb/probes";
+
+/// Lints the libraries in every configuration, and tests what a feature alone adds.
+///
+/// # Errors
+/// There is a warning, or a test fails.
+pub(super) fn clippy() -> Done {
+    for (packages, features) in LINTED.iter().chain([&PROBES]) {
+        let mut clippy = cargo();
+        clippy.current_dir(root()).args(["clippy", "--quiet"]);
+        clippy.args(packages.iter().flat_map(|p| ["--package", p]));
+        match *features {
+            "" => clippy.arg("--no-default-features"),
+            features => clippy.args(["--features", features]),
+        };
+        run(clippy.args(["--", "-D", "warnings"]))?;
+    }
+    let mut test = cargo();
+    test.current_dir(root())
+        .args(["test", "--quiet", "--package", "zorb-giop", "--lib"]);
+    run(test.args(["--features", "probes", "probe"]))
+}
+
+/// Documents the workspace, the libraries below `zorb` without features, and all libraries with all of them: a link to an
+/// item that needs a feature is broken in one of these.
+///
+/// # Errors
+/// There is a warning.
+pub(super) fn documentation() -> Done {
+    let below = LIBRARIES.iter().filter(|library| **library != "zorb");
+    let below: Vec<_> = below.flat_map(|library| ["--package", library]).collect();
+    let all: Vec<_> = LIBRARIES
+        .iter()
+        .flat_map(|library| ["--package", library])
+        .collect();
+    for args in [
+        &["--workspace"],
+        &[&below[..], &["--no-default-features"]].concat()[..],
+        &[&all[..], &["--features", ALL_FEATURES]].concat(),
+    ] {
+        let mut doc = cargo();
+        doc.current_dir(root())
+            .args(["doc", "--quiet", "--no-deps"])
+            .args(args)
+            .env("RUSTDOCFLAGS", "-D warnings");
+        run(&mut doc)?;
+    }
+    Ok(())
+}

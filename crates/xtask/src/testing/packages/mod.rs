@@ -1,0 +1,49 @@
+//! Each package by itself, as its users get it: the workspace is compiled with the union of the features that its members
+//! ask for, with the newest dependencies, by one compiler.
+
+mod dependencies;
+mod features;
+mod no_std;
+pub(crate) mod public_items;
+mod versions;
+
+use super::summary::Summary;
+use super::workspace::Workspace;
+use crate::step::Done;
+use std::time::Instant;
+
+/// The crates that others depend on.
+const LIBRARIES: [&str; 8] = [
+    "zorb-cdr",
+    "zorb-giop",
+    "zorb-poa",
+    "zorb-executor",
+    "zorb-transport",
+    "zorb-idl",
+    "zorb-idl-macros",
+    "zorb",
+];
+
+/// Runs every check of packages, each of which counts as a test.
+///
+/// # Errors
+/// A check fails; the rest has not run.
+pub(super) fn run(workspace: &Workspace) -> Result<Summary, String> {
+    let checks: [(&str, &dyn Fn() -> Done); 7] = [
+        ("features", &features::clippy),
+        ("documentation", &features::documentation),
+        ("public items", &|| public_items::run(false)),
+        ("no_std", &no_std::run),
+        ("oldest Rust", &|| {
+            versions::oldest_rust(&workspace.rust_version)
+        }),
+        ("oldest dependencies", &versions::oldest_dependencies),
+        ("licences and duplicates", &dependencies::run),
+    ];
+    for (name, check) in &checks {
+        let started = Instant::now();
+        check().map_err(|why| format!("{name}: {why}"))?;
+        println!("    {name}: {:.1} s", started.elapsed().as_secs_f64());
+    }
+    Ok(Summary::all_passed(checks.len()))
+}

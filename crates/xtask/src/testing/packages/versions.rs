@@ -1,0 +1,87 @@
+//! The oldest compiler and the oldest dependencies that the manifests promise.
+
+use crate::step::{Done, cargo, output, root, run, succeeds, target};
+use crate::testing::workspace::git;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Folders that are of no use to a compiler.
+const NOT_COPIED: [&str; 4] = ["docs/", "fuzz/corpus/", "tests/wire/", "tests/interop/"];
+
+/// Compiles the libraries and the program with the compiler of `rust-version`.
+///
+/// # Errors
+/// They do not compile.
+pub(super) fn oldest_rust(rust_version: &str) -> Done {
+    let ours = output(cargo().arg("--version"))?;
+    // `cargo 1.95.0 (f2d3ce0bd 2026-03-21)`
+    let ours = ours.split_whitespace().nth(1).unwrap_or_default();
+    if ours == rust_version {
+        println!("    oldest Rust: everything here is compiled by {ours}, which is it");
+        return Ok(());
+    }
+    let toolchain = format!("+{rust_version}");
+    if !succeeds("cargo", &[&toolchain, "--version"]) {
+        println!("    oldest Rust: skipped; `rustup toolchain install {rust_version}` installs it");
+        return Ok(());
+    }
+    let mut check = Command::new("cargo");
+    check
+        .current_dir(root())
+        .args([&toolchain, "check", "--quiet", "--locked"])
+        .args(["--package", "zorb", "--package", "zorb-cli"])
+        // Another compiler has nothing to do with what this one has built.
+        .env("CARGO_TARGET_DIR", target().join("oldest-rust"));
+    run(&mut check)
+}
+
+/// Compiles them with the lowest version of each dependency that the manifests allow, in a copy of the workspace: the lock
+/// file of that is another.
+///
+/// # Errors
+/// A version is too low for what is used of it, or for another dependency.
+pub(super) fn oldest_dependencies() -> Done {
+    if !succeeds("cargo", &["+nightly", "--version"]) {
+        println!(
+            "    oldest dependencies: skipped; cargo chooses them with `rustup toolchain install nightly` alone"
+        );
+        return Ok(());
+    }
+    let copy = target().join("oldest-dependencies");
+    copy_workspace(&copy)?;
+    let mut lock = Command::new("cargo");
+    lock.current_dir(&copy)
+        .args(["+nightly", "generate-lockfile", "--quiet"])
+        .args(["-Z", "direct-minimal-versions"])
+        .env_remove("CARGO");
+    run(&mut lock)?;
+    let mut check = cargo();
+    check
+        .current_dir(&copy)
+        .args(["check", "--quiet", "--locked"])
+        .args(["--package", "zorb", "--package", "zorb-cli"])
+        // Dependencies whose lowest version is the newest have been compiled there already.
+        .env("CARGO_TARGET_DIR", target());
+    // Without its warnings: what is deprecated in the newest version is not in the oldest.
+    output(&mut check).map(drop)
+}
+
+/// The files that git knows, or would take.
+fn copy_workspace(to: &Path) -> Done {
+    let files = git(&["ls-files", "--cached", "--others", "--exclude-standard"])?;
+    let useful = |file: &&str| !NOT_COPIED.iter().any(|folder| file.starts_with(folder));
+    for file in files.lines().filter(useful) {
+        let (from, to) = (root().join(file), to.join(file));
+        let copied =
+            fs::create_dir_all(to.parent().unwrap_or(&to)).and_then(|()| match from.exists() {
+                // What is as it was keeps its time, so that it is not compiled again.
+                true if fs::read(&from)? == fs::read(&to).unwrap_or_default() => Ok(()),
+                true => fs::copy(&from, &to).map(drop),
+                false => Ok(()),
+            });
+        copied.map_err(|e| format!("{}: {e}", to.display()))?;
+    }
+    let lock = to.join("Cargo.lock");
+    fs::remove_file(&lock).map_err(|e| format!("{}: {e}", lock.display()))
+}

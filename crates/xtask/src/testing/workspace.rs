@@ -1,0 +1,241 @@
+//! The packages of the workspace, who depends on whom, and which of them a change touches.
+
+use crate::step::root;
+use cargo_metadata::MetadataCommand;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Names of packages.
+pub(crate) type Names = BTreeSet<String>;
+
+/// Files outside of a package's folder that its tests read. The longest prefix counts.
+const READ_BY: &[(&str, &[&str])] = &[
+    ("tests/support", &["zorb-workspace", "zorb-cli"]),
+    ("tests/interop", &["zorb-workspace", "zorb-cdr"]),
+    ("tests/wire", &["zorb-workspace", "zorb-cli"]),
+    (
+        "README.md",
+        &["zorb-workspace", "zorb", "zorb-cli", "xtask"],
+    ),
+    ("COMPARE.md", &["xtask"]),
+    ("docs/figures", &["xtask"]),
+    ("docs/papers.md", &["xtask"]),
+    ("docs", &["zorb-workspace", "zorb", "zorb-cli"]),
+    ("benches/instructions.txt", &["xtask"]),
+];
+
+/// Files that every package is built with.
+const READ_BY_ALL: [&str; 3] = ["Cargo.toml", "Cargo.lock", ".cargo/config.toml"];
+
+/// What cargo says of the workspace.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    /// Folders relative to the root, by package.
+    folders: BTreeMap<String, PathBuf>,
+    /// The members that each member depends on, for its tests or otherwise.
+    dependencies: BTreeMap<String, Names>,
+    /// The oldest Rust that the manifests promise.
+    pub(crate) rust_version: String,
+}
+
+impl Workspace {
+    /// Asks `cargo metadata`.
+    ///
+    /// # Errors
+    /// It fails, or no package has a `rust-version`.
+    pub(crate) fn read() -> Result<Self, String> {
+        let metadata = MetadataCommand::new()
+            .manifest_path(root().join("Cargo.toml"))
+            .no_deps()
+            .exec()
+            .map_err(|e| e.to_string())?;
+        let mut folders = BTreeMap::new();
+        let mut dependencies = BTreeMap::new();
+        let mut rust_version = None;
+        for package in metadata.workspace_packages() {
+            let folder = package.manifest_path.parent().map(|f| f.as_std_path());
+            let folder = folder.and_then(|f| f.strip_prefix(root()).ok());
+            let folder = folder.ok_or_else(|| format!("{}: no folder", package.name))?;
+            let name = package.name.to_string();
+            folders.insert(name.clone(), folder.to_path_buf());
+            let local = package.dependencies.iter().filter(|d| d.path.is_some());
+            dependencies.insert(name, local.map(|d| d.name.clone()).collect());
+            rust_version = rust_version.max(package.rust_version.clone());
+        }
+        Ok(Self {
+            folders,
+            dependencies,
+            rust_version: rust_version.ok_or("no rust-version")?.to_string(),
+        })
+    }
+
+    /// The folders of the packages, relative to the root.
+    #[cfg(test)]
+    pub(super) fn folders(&self) -> &BTreeMap<String, PathBuf> {
+        &self.folders
+    }
+
+    /// The package in this folder.
+    pub(crate) fn package_in(&self, folder: &Path) -> Option<String> {
+        let found = self
+            .folders
+            .iter()
+            .find(|(_, of)| root().join(of) == folder);
+        found.map(|(name, _)| name.clone())
+    }
+
+    /// The package that a person calls so: with or without `zorb-`.
+    ///
+    /// # Errors
+    /// There is none; names those that there are.
+    pub(crate) fn named(&self, name: &str) -> Result<String, String> {
+        let full = format!("zorb-{name}");
+        let found = [name, &full]
+            .into_iter()
+            .find(|n| self.folders.contains_key(*n));
+        found.map(str::to_owned).ok_or_else(|| {
+            let all = self.folders.keys().map(|n| n.trim_start_matches("zorb-"));
+            format!(
+                "no package is called {name}; there are {}",
+                all.collect::<Vec<_>>().join(", ")
+            )
+        })
+    }
+
+    /// The packages that a changed file belongs to, or whose tests read it.
+    fn owners(&self, file: &Path) -> Names {
+        if READ_BY_ALL.iter().any(|all| file == Path::new(all)) {
+            return self.folders.keys().cloned().collect();
+        }
+        let read_by = READ_BY
+            .iter()
+            .filter(|(prefix, _)| file.starts_with(prefix));
+        if let Some((_, names)) = read_by.max_by_key(|(prefix, _)| prefix.len()) {
+            return names.iter().map(|&n| n.to_owned()).collect();
+        }
+        let holds = self
+            .folders
+            .iter()
+            .filter(|(_, folder)| file.starts_with(folder));
+        let innermost = holds.max_by_key(|(_, folder)| folder.components().count());
+        innermost
+            .into_iter()
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
+
+    /// The packages that changed since `revision`, in the index, the work tree or untracked files.
+    ///
+    /// # Errors
+    /// git fails.
+    pub(crate) fn changed(&self, revision: &str) -> Result<Names, String> {
+        let tracked = git(&["diff", "--name-only", "--no-renames", revision, "--"])?;
+        let untracked = git(&["ls-files", "--others", "--exclude-standard"])?;
+        let files = tracked.lines().chain(untracked.lines());
+        Ok(files
+            .flat_map(|file| self.owners(Path::new(file)))
+            .collect())
+    }
+
+    /// `packages`, and every package that depends on one of them.
+    pub(crate) fn with_dependents(&self, packages: &Names) -> Names {
+        let mut all = packages.clone();
+        loop {
+            let uses = |of: &Names| of.iter().any(|d| all.contains(d));
+            let more: Names = self
+                .dependencies
+                .iter()
+                .filter(|(name, of)| !all.contains(*name) && uses(of))
+                .map(|(name, _)| name.clone())
+                .collect();
+            if more.is_empty() {
+                return all;
+            }
+            all.extend(more);
+        }
+    }
+}
+
+/// What git prints, run at the root.
+///
+/// # Errors
+/// It does not start, or fails; with what it says.
+pub(crate) fn git(args: &[&str]) -> Result<String, String> {
+    let output = Command::new("git").current_dir(root()).args(args).output();
+    let output = output.map_err(|e| format!("git does not start: {e}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(of: &[&str]) -> Names {
+        of.iter().map(|&n| n.to_owned()).collect()
+    }
+
+    #[test]
+    fn a_changed_file_belongs_to_the_innermost_package() {
+        let workspace = Workspace::read().unwrap();
+        for (file, expected) in [
+            ("crates/cdr/src/limits.rs", &["zorb-cdr"][..]),
+            ("benches/papers/cubit/main.rs", &["zorb-papers"]),
+            ("benches/latency.rs", &["zorb-workspace"]),
+            ("tests/orb/main.rs", &["zorb-workspace"]),
+            ("tests/support/mod.rs", &["zorb-cli", "zorb-workspace"]),
+            ("docs/mapping.md", &["zorb", "zorb-cli", "zorb-workspace"]),
+            ("docs/figures/scale.json", &["xtask"]),
+        ] {
+            assert_eq!(workspace.owners(Path::new(file)), names(expected), "{file}");
+        }
+        let all = workspace.owners(Path::new("Cargo.lock"));
+        assert!(all.len() > 10 && all.contains("zorb-idl"), "{all:?}");
+    }
+
+    #[test]
+    fn every_file_that_a_package_reads_elsewhere_is_there() {
+        let workspace = Workspace::read().unwrap();
+        for (file, packages) in READ_BY {
+            assert!(root().join(file).exists(), "{file}");
+            for package in *packages {
+                assert!(workspace.folders.contains_key(*package), "{package}");
+            }
+        }
+    }
+
+    #[test]
+    fn dependents_are_found_at_any_distance() {
+        let workspace = Workspace::read().unwrap();
+        let of_cdr = workspace.with_dependents(&names(&["zorb-cdr"]));
+        for name in [
+            "zorb-cdr",
+            "zorb-giop",
+            "zorb",
+            "zorb-cli",
+            "zorb-workspace",
+        ] {
+            assert!(of_cdr.contains(name), "{name} stands on zorb-cdr");
+        }
+        assert!(!of_cdr.contains("zorb-executor"));
+        let of_cli = workspace.with_dependents(&names(&["zorb-cli"]));
+        assert_eq!(of_cli, names(&["zorb-cli"]));
+    }
+
+    #[test]
+    fn packages_are_named_with_or_without_prefix() {
+        let workspace = Workspace::read().unwrap();
+        assert_eq!(workspace.named("cdr").unwrap(), "zorb-cdr");
+        assert_eq!(workspace.named("zorb-cdr").unwrap(), "zorb-cdr");
+        assert_eq!(workspace.named("zorb").unwrap(), "zorb");
+        assert_eq!(workspace.named("xtask").unwrap(), "xtask");
+        let refusal = workspace.named("cdx").unwrap_err();
+        assert!(
+            refusal.contains("cdx") && refusal.contains("giop"),
+            "{refusal}"
+        );
+    }
+}
