@@ -1,6 +1,5 @@
 //! Tests that start compilers: rustc and cargo, on code as users write it.
 
-mod compile_fail;
 mod corpora;
 mod examples;
 mod pages;

@@ -1,7 +1,7 @@
 //! What cargo compiles again when IDL changes, and what it leaves alone, through each of the three doors.
 //!
-//! A workspace of three packages, one for each door, is checked by a real cargo again and again. It has a target directory
-//! of its own, which stays: only the first run compiles the ORB there.
+//! A workspace of three packages, one for each door, is checked by a real cargo again and again. It shares the target
+//! folder of trybuild's tests, which compile the ORB there with the same settings.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,6 +15,10 @@ struct World {
 
 /// Names of packages.
 type Names = BTreeSet<&'static str>;
+
+/// The flags with which `cargo xtask test` has trybuild compile: what is compiled with others is another artefact.
+const TRYBUILD_FLAGS: &str =
+    "--cfg\x1ftrybuild\x1f--verbose\x1f-A\x1fdead_code\x1f--diagnostic-width=140";
 
 const DOORS: [&str; 3] = ["attribute", "inline", "script"];
 
@@ -32,7 +36,7 @@ impl World {
         world.write(
             "Cargo.toml",
             &format!(
-                "[workspace]\nresolver = \"3\"\nmembers = {DOORS:?}\n\n[workspace.dependencies]\nzorb = {{ path = {orb:?} }}\nzorb-idl = {{ path = {compiler:?} }}\n"
+                "[workspace]\nresolver = \"3\"\nmembers = {DOORS:?}\n\n[workspace.dependencies]\nzorb = {{ path = {orb:?} }}\nzorb-idl = {{ path = {compiler:?} }}\ntempfile = \"3\"\ntokio = \"1\"\n"
             ),
         );
         // The versions of the house, of which no registry need be asked.
@@ -46,7 +50,7 @@ impl World {
             world.write(
                 &format!("{door}/Cargo.toml"),
                 &format!(
-                    "[package]\nname = {door:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nzorb.workspace = true\n{script}"
+                    "[package]\nname = {door:?}\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\nzorb.workspace = true\n# The package of the compile-fail tests has these, and so all else has the same features.\ntempfile.workspace = true\ntokio.workspace = true\n{script}"
                 ),
             );
             world.write(
@@ -82,7 +86,11 @@ impl World {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(&self.root);
         cargo.args(arguments).arg("--offline");
-        cargo.env("CARGO_TARGET_DIR", self.root.join("target"));
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("tests");
+        cargo.env("CARGO_TARGET_DIR", target.join("trybuild"));
+        cargo.env("CARGO_INCREMENTAL", "0");
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", TRYBUILD_FLAGS);
+        cargo.args(["--target", "host-tuple"]);
         cargo
     }
 

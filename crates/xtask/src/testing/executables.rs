@@ -39,6 +39,16 @@ pub(crate) struct Setting {
 /// Test threads for each CPU: many tests wait for another process, or for time to pass.
 const THREADS_PER_CPU: usize = 3;
 
+/// Flags for the cargo that trybuild runs. trybuild compiles dependencies with fewer flags than cases, and so compiles
+/// them twice; it yields to this variable, and then does so once.
+const TRYBUILD_FLAGS: (&str, &str) = (
+    "CARGO_ENCODED_RUSTFLAGS",
+    "--cfg\x1ftrybuild\x1f--verbose\x1f-A\x1fdead_code\x1f--diagnostic-width=140",
+);
+
+/// The test targets that run trybuild.
+const TRYBUILDS: [&str; 2] = ["compile_fail", "ui"];
+
 fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -146,6 +156,9 @@ impl Executable {
             .envs(setting.variables.iter().map(|(name, value)| (name, value)))
             .args(&setting.args)
             .stdin(Stdio::null());
+        if TRYBUILDS.contains(&self.target.as_str()) {
+            command.env(TRYBUILD_FLAGS.0, TRYBUILD_FLAGS.1);
+        }
         let name = self.name();
         let started = Instant::now();
         let output = command.output();

@@ -46,12 +46,13 @@ enum Phase {
 }
 
 /// Test targets that do not belong to [`Phase::Unit`].
-const ELSEWHERE: [(&str, &str, Phase); 6] = [
+const ELSEWHERE: [(&str, &str, Phase); 7] = [
     ("zorb", "models", Phase::Models),
     ("zorb-workspace", "peers", Phase::Peers),
     ("zorb-cli", "names", Phase::Peers),
     ("zorb-cli", "pages", Phase::Peers),
     ("zorb-workspace", "compilers", Phase::Compilers),
+    ("zorb-compile-fail", "compile_fail", Phase::Compilers),
     ("zorb-idl-macros", "ui", Phase::Compilers),
 ];
 
@@ -222,13 +223,10 @@ mod tests {
     fn every_target_with_a_phase_of_its_own_is_there() {
         let workspace = Workspace::read().unwrap();
         for (package, target, _) in ELSEWHERE {
-            let tests = workspace.folders()[package].join("tests");
-            let tests = root().join(tests);
-            let file = tests.join(format!("{target}.rs"));
-            let folder = tests.join(target).join("main.rs");
+            let tests = workspace.test_targets(package);
             assert!(
-                file.exists() || folder.exists(),
-                "{package} has no tests {target}"
+                tests.contains(&target.to_owned()),
+                "{package} has no tests {target}, but {tests:?}"
             );
         }
     }

@@ -35,6 +35,9 @@ pub(crate) struct Workspace {
     folders: BTreeMap<String, PathBuf>,
     /// The members that each member depends on, for its tests or otherwise.
     dependencies: BTreeMap<String, Names>,
+    /// Test targets, each behind its package.
+    #[cfg(test)]
+    tests: Vec<(String, String)>,
     /// The oldest Rust that the manifests promise.
     pub(crate) rust_version: String,
 }
@@ -52,6 +55,8 @@ impl Workspace {
             .map_err(|e| e.to_string())?;
         let mut folders = BTreeMap::new();
         let mut dependencies = BTreeMap::new();
+        #[cfg(test)]
+        let mut tests = Vec::new();
         let mut rust_version = None;
         for package in metadata.workspace_packages() {
             let folder = package.manifest_path.parent().map(|f| f.as_std_path());
@@ -59,6 +64,10 @@ impl Workspace {
             let folder = folder.ok_or_else(|| format!("{}: no folder", package.name))?;
             let name = package.name.to_string();
             folders.insert(name.clone(), folder.to_path_buf());
+            #[cfg(test)]
+            for target in package.targets.iter().filter(|target| target.is_test()) {
+                tests.push((name.clone(), target.name.clone()));
+            }
             let local = package.dependencies.iter().filter(|d| d.path.is_some());
             dependencies.insert(name, local.map(|d| d.name.clone()).collect());
             rust_version = rust_version.max(package.rust_version.clone());
@@ -66,14 +75,17 @@ impl Workspace {
         Ok(Self {
             folders,
             dependencies,
+            #[cfg(test)]
+            tests,
             rust_version: rust_version.ok_or("no rust-version")?.to_string(),
         })
     }
 
-    /// The folders of the packages, relative to the root.
+    /// The names of a package's test targets.
     #[cfg(test)]
-    pub(super) fn folders(&self) -> &BTreeMap<String, PathBuf> {
-        &self.folders
+    pub(super) fn test_targets(&self, package: &str) -> Vec<String> {
+        let of_package = self.tests.iter().filter(|(of, _)| of == package);
+        of_package.map(|(_, target)| target.clone()).collect()
     }
 
     /// The package in this folder.

@@ -1,7 +1,7 @@
 //! What the compiler says to whoever writes wrong IDL or a wrong servant.
 //!
 //! The expected messages stand beside the cases. After a change that is meant,
-//! `TRYBUILD=overwrite cargo test --test compilers compile_fail` writes those of the inline cases anew: read
+//! `TRYBUILD=overwrite cargo test -p zorb-compile-fail` writes those of the inline cases anew: read
 //! them before they are committed. Those in `files` are changed by hand.
 
 use std::fs;
@@ -16,7 +16,7 @@ fn mistakes_are_told_where_they_are_made() {
         .tempdir_in("/tmp")
         .unwrap();
     let cases = trybuild::TestCases::new();
-    cases.compile_fail("tests/compile_fail/*.rs");
+    cases.compile_fail("cases/*.rs");
     files(&cases, there.path());
 }
 
@@ -24,7 +24,7 @@ fn mistakes_are_told_where_they_are_made() {
 /// is compiled, and that is one of trybuild's own; so cases and IDL are copied to one place, and
 /// `$HERE` in them becomes its whole path.
 fn files(cases: &trybuild::TestCases, there: &Path) {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compile_fail/files");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/files");
     let mut found = 0;
     for file in fs::read_dir(&here).unwrap() {
         let file = file.unwrap().path();
