@@ -1,7 +1,7 @@
 //! Truncatable values and what is cut off of them.
 
 use crate::common::modern;
-use crate::support::*;
+use crate::values::support::*;
 use std::sync::Arc;
 use zorb_cdr::{BigEndian, Decoder, Encoder};
 

@@ -1,9 +1,7 @@
 //! TypeCodes: their form on the wire, against octets written by hand from the specification; what is malformed; when two
 //! are the same; how they look.
 
-mod common;
-
-use common::modern;
+use crate::common::modern;
 use zorb_cdr::{
     BigEndian, ByteOrder, DecodeErrorKind, Decoder, Encoder, LittleEndian, TcKind, TypeCode,
 };

@@ -1,9 +1,6 @@
 //! serde's types as CDR.
-#![cfg(feature = "serde")]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::{collection::btree_map, collection::vec, prelude::*};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{collections::BTreeMap, fmt::Debug};

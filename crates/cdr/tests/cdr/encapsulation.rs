@@ -1,9 +1,7 @@
 //! Encapsulations: their own byte order and alignment.
 
-mod common;
-
+use crate::common::*;
 use bytes::Bytes;
-use common::*;
 use zorb_cdr::{
     BigEndian, ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, EncapsulationVisitor,
     Encoder, Endian, Frame, KEEP_SHARES_FROM, Limits, LittleEndian, OctetsRef, SHARE_FROM,

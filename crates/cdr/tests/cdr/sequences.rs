@@ -1,9 +1,7 @@
 //! Sequences and arrays: counts, limits, what is borrowed and what is shared.
 
-mod common;
-
+use crate::common::*;
 use bytes::{Bytes, BytesMut};
-use common::*;
 use std::borrow::Cow;
 use zorb_cdr::{
     Array, BigEndian, BoundedSeq, BoundedStr, ByteOrder, Codec, Dec, Decode, DecodeError,

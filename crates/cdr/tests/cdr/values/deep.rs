@@ -1,7 +1,7 @@
 //! Values within each other, on stacks that are small.
 
 use crate::common::modern;
-use crate::support::*;
+use crate::values::support::*;
 use std::sync::Arc;
 use zorb_cdr::{
     BigEndian, DecodeError, DecodeErrorKind as Kind, Decoder, Encoder, Limits, Shared, ValueStart,

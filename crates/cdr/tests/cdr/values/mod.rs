@@ -1,8 +1,6 @@
 //! Values on the wire, by hand: octets as the fact sheet has them, in both byte orders, and what is wrong with others.
 
 mod chunks;
-#[path = "../common/mod.rs"]
-mod common;
 mod deep;
 mod forms;
 mod refused;

@@ -2,8 +2,6 @@
 
 #![deny(warnings)]
 
-mod common;
-
 /// No prelude, and types with the names that are likeliest to clash.
 #[no_implicit_prelude]
 mod hostile {
@@ -41,7 +39,7 @@ mod hostile {
     ::zorb_cdr::cdr_struct!(Result {});
 }
 
-use common::{big, decode, modern};
+use crate::common::{big, decode, modern};
 use hostile::{O, Option, Ordinal, Result};
 use zorb_cdr::{BigEndian, Decode};
 

@@ -1,7 +1,7 @@
 //! What is wrong, and what is too much.
 
 use crate::common::modern;
-use crate::support::*;
+use crate::values::support::*;
 use std::sync::Arc;
 use zorb_cdr::{
     BigEndian, ByteOrder, DecodeError, DecodeErrorKind as Kind, Decoder, Encoder, Limits,

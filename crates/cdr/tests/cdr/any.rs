@@ -1,9 +1,7 @@
 //! Anys: their octets, what goes in and comes out, what is malformed, how they look.
 
-mod common;
-
+use crate::common::{encode_at, fault, latin1, minor, modern};
 use bytes::Bytes;
-use common::{encode_at, fault, latin1, minor, modern};
 use std::sync::Arc;
 use zorb_cdr::{
     Any, BigEndian, ByteOrder, Char, DecodeErrorKind, Decoder, Encoder, ExtractError, Fixed,

@@ -1,8 +1,6 @@
 //! `fixed` and `long double`: arithmetic, text, octets.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use zorb_cdr::{
     BigEndian, ByteOrder, Decode, DecodeErrorKind, Decoder, EncodeErrorKind, Encoder, Fixed,

@@ -1,8 +1,6 @@
 //! Numbers, characters, enums and structs: their octets, and what is in between.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use zorb_cdr::{
     BigEndian, Char, Decode, DecodeErrorKind, Decoder, EncodeErrorKind, Encoder, Endian,
     LittleEndian, NativeEndian, cdr_enum, cdr_struct,

@@ -1,8 +1,6 @@
 //! The layout computed at compile time against what is really written.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use zorb_cdr::{
     Array, BigEndian, Char, Codec, Decode, Encode, Layout, WChar, cdr_enum, cdr_struct,
 };

@@ -2,9 +2,7 @@
 
 #![deny(warnings)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use std::fmt::Debug;
 use zorb_cdr::{

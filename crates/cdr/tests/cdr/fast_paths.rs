@@ -1,8 +1,6 @@
 //! Sequences and arrays that move in blocks are, octet for octet and fault for fault, what their elements are one by one.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::fmt::Debug;
 use zorb_cdr::{
     BigEndian, ByteOrder, Char, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder,

@@ -1,6 +1,6 @@
 //! Tags, repository ids, and values that come again.
 
-use crate::support::*;
+use crate::values::support::*;
 use std::sync::Arc;
 use zorb_cdr::BigEndian;
 

@@ -1,9 +1,7 @@
 //! What is written is read again, whatever the values, the order and the place.
 
-mod common;
-
+use crate::common::*;
 use bytes::Bytes;
-use common::*;
 use proptest::{collection::vec, prelude::*};
 use std::{borrow::Cow, fmt::Debug};
 use zorb_cdr::{

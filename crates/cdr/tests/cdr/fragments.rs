@@ -1,8 +1,6 @@
 //! GIOP 1.1 fragments, in each of which alignment restarts.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::borrow::Cow;
 use zorb_cdr::{
     BigEndian, Char, Decode, DecodeErrorKind, Decoder, Encode, Frame, LittleEndian, NativeEndian,

@@ -1,9 +1,7 @@
 //! Octets as omniORB 4.2.5 wrote them (little-endian, from position 0, padding as it came): unions, decimal numbers, types
 //! that hold themselves, types without names. The declarations are those of `tests/interop/rich.idl`.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use zorb_cdr::{
     Array, BoundedSeq, BoundedStr, BoundedWideStr, Decode, Encode, Fixed, LittleEndian, Seq,
     cdr_enum, cdr_struct, cdr_union,

@@ -1,8 +1,6 @@
 //! Strings and wide strings, and the code sets they travel in.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use std::borrow::Cow;
 use zorb_cdr::{
     BigEndian, BoundedStr, BoundedWideStr, Dec, DecodeErrorKind, Decoder, Enc, EncodeErrorKind,
