@@ -2,8 +2,8 @@
 //! out typed, what it does not know comes apart.
 
 use zorb::{
-    Abstract, Any, CustomMarshal, DataInput, DataOutput, ExtractError, MarshalError, ObjectRef,
-    Orb, SystemException, SystemExceptionKind, TypeCode, Value, ValueBase,
+    Abstract, Any, CompletionStatus, CustomMarshal, DataInput, DataOutput, ExtractError,
+    MarshalError, ObjectRef, Orb, SystemException, SystemExceptionKind, TypeCode, Value, ValueBase,
 };
 use zorb_cdr::{BigEndian, Codec, Decoder, Encoder, IdlReference, WireFormat};
 
@@ -89,8 +89,9 @@ impl Keeper for Servant {
     }
 
     async fn ask(&self, keeper: &Any) -> Result<String, SystemException> {
-        let keeper: Option<KeeperRef> = keeper.extract().expect("a keeper");
-        keeper.expect("not nil").name().await
+        let keeper: Option<KeeperRef> = keeper.extract()?;
+        let keeper = keeper.ok_or(SystemExceptionKind::InvObjref)?;
+        keeper.name().await
     }
 
     async fn reverse(
@@ -116,6 +117,9 @@ impl Keeper for Servant {
 
     async fn lose(&self, what: &Any) -> Result<(), LoseError> {
         let type_ = what.type_code().clone();
+        if what.extract::<bool>().is_ok() {
+            Any::new("a text\0with a NUL")?;
+        }
         Err(Lost {
             what: what.clone(),
             type_,
@@ -246,6 +250,28 @@ async fn what_comes_out_is_what_went_in() {
     );
     let too_many = vec![item("a"), item("b"), item("c"), item("d")];
     assert!(Any::with_type_code(&ITEMS_TYPE_CODE, &too_many).is_err());
+}
+
+#[tokio::test]
+async fn what_an_any_refuses_in_a_servant_is_a_system_exception() {
+    let (_server, _client, elsewhere, own) = keepers().await;
+    for keeper in [&elsewhere, &own] {
+        // Not a reference.
+        let refused = keeper.ask(&Any::new(&1_i32).unwrap()).await.unwrap_err();
+        assert_eq!(refused.kind, SystemExceptionKind::BadParam);
+        assert_eq!(refused.completed, CompletionStatus::Maybe);
+        // A nil reference.
+        let nil = Any::new(&None::<KeeperRef>).unwrap();
+        let refused = keeper.ask(&nil).await.unwrap_err();
+        assert_eq!(refused.kind, SystemExceptionKind::InvObjref);
+        assert_eq!(refused.completed, CompletionStatus::No);
+        // A value that cannot be put into an any.
+        let refused = keeper.lose(&Any::new(&true).unwrap()).await.unwrap_err();
+        let LoseError::System(refused) = refused else {
+            panic!("{refused:?}")
+        };
+        assert_eq!(refused.kind, SystemExceptionKind::BadParam);
+    }
 }
 
 #[tokio::test]

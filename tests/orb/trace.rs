@@ -43,6 +43,7 @@ impl Safe for Strong {
         if password == PASSWORD {
             return Ok(PASSWORD.to_owned());
         }
+        assert!(!password.is_empty(), "a password is due");
         let password = PASSWORD.to_owned();
         Err(Wrong { password }.into())
     }
@@ -77,19 +78,22 @@ impl Visit for Told {
     }
 }
 
-/// Writes down every event of the target.
+/// Writes down every event of its target: that of messages, or the one that is named.
 #[derive(Clone, Default)]
-struct Listener(Arc<Mutex<Vec<Told>>>);
+struct Listener(Arc<Mutex<Vec<Told>>>, Option<&'static str>);
 
 impl Subscriber for Listener {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "zorb::giop"
+        match self.1 {
+            None => metadata.target() == "zorb::giop",
+            Some(target) => metadata.target().starts_with(target),
+        }
     }
 
     fn event(&self, event: &Event<'_>) {
         let mut told = Told::default();
         event.record(&mut told);
-        assert!(*event.metadata().level() >= Level::WARN);
+        assert!(self.1.is_some() || *event.metadata().level() >= Level::WARN);
         self.0.lock().unwrap().push(told);
     }
 
@@ -485,4 +489,17 @@ async fn the_pieces_of_a_message_are_told_as_they_go() {
     assert!(client[0].starts_with("sending Request"), "{client:#?}");
     assert!(client[1].contains("message: Request") && client[1].contains("more_follow=true"));
     assert!(client[going].contains("message: Fragment") && client[going].contains("=false"));
+}
+
+#[tokio::test]
+async fn a_panic_in_a_servant_is_logged_with_its_text() {
+    let world = World::new().await;
+    let errors = Listener(Arc::default(), Some("zorb::wire::upcall"));
+    let _listening = tracing::subscriber::set_default(errors.clone());
+    let unknown = world.safe.open("").await.unwrap_err();
+    assert!(matches!(unknown, OpenError::System(_)), "{unknown:?}");
+    let errors = errors.0.lock().unwrap();
+    let lines: Vec<_> = errors.iter().map(|told| told.line.as_str()).collect();
+    let expected = "a servant, forward or key locator panicked panic=\"a password is due\"";
+    assert_eq!(lines, [expected]);
 }

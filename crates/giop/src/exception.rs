@@ -1,10 +1,12 @@
 //! The CORBA system exceptions.
 
+use crate::fault::Fault;
 use crate::vendor;
 use core::fmt;
 use std::sync::Arc;
 use zorb_cdr::{
     ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError, Encoder,
+    ExtractError,
 };
 
 const PREFIX: &str = "IDL:omg.org/CORBA/";
@@ -35,7 +37,9 @@ macro_rules! kinds {
                 match self { $(Self::$variant => concat!("IDL:omg.org/CORBA/", $name, ":1.0"),)* }
             }
 
-            fn from_name(name: &str) -> Option<Self> {
+            /// The kind with this name; `None` for names that are not the OMG's.
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
                 Some(match name { $($name => Self::$variant,)* _ => return None })
             }
         }
@@ -295,7 +299,7 @@ impl SystemException {
         self
     }
 
-    /// What happened, if known.
+    /// What happened, if known: all of it, where `Display` shows the first line.
     #[must_use]
     pub fn detail(&self) -> Option<&str> {
         self.detail.as_deref()
@@ -363,9 +367,15 @@ impl fmt::Display for SystemException {
             write!(f, " {vendor}")?;
         }
         write!(f, ", {})", self.completed)?;
-        match &self.detail {
-            Some(detail) => write!(f, ": {detail}"),
-            None => Ok(()),
+        // Java ORBs send a stack trace, of which the first line says what happened.
+        let Some(detail) = self.detail() else {
+            return Ok(());
+        };
+        let mut lines = detail.lines().filter(|line| !line.trim().is_empty());
+        match (lines.next(), lines.next()) {
+            (None, _) => Ok(()),
+            (Some(line), None) => write!(f, ": {}", line.trim()),
+            (Some(line), Some(_)) => write!(f, ": {} …", line.trim()),
         }
     }
 }
@@ -377,6 +387,33 @@ impl fmt::Debug for SystemException {
 }
 
 impl core::error::Error for SystemException {}
+
+/// Minor code 0 and COMPLETED_NO, as the default constructors of the C++ mapping have it: right for a servant that refuses
+/// a call before it has done anything.
+impl From<SystemExceptionKind> for SystemException {
+    fn from(kind: SystemExceptionKind) -> Self {
+        Self::new(kind, 0, CompletionStatus::No)
+    }
+}
+
+/// BAD_PARAM or MARSHAL, COMPLETED_MAYBE: how far the servant has come is not known here.
+impl From<EncodeError> for SystemException {
+    fn from(error: EncodeError) -> Self {
+        Fault::Encode(error).raise(CompletionStatus::Maybe)
+    }
+}
+
+/// BAD_PARAM for an any that holds another type, MARSHAL for one whose value is malformed; COMPLETED_MAYBE, since how far
+/// the servant has come is not known here.
+impl From<ExtractError> for SystemException {
+    fn from(error: ExtractError) -> Self {
+        let kind = match error {
+            ExtractError::Malformed { .. } => SystemExceptionKind::Marshal,
+            _ => SystemExceptionKind::BadParam,
+        };
+        Self::new(kind, 0, CompletionStatus::Maybe).with_detail(error)
+    }
+}
 
 impl Encode for SystemException {
     fn encode<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
@@ -434,6 +471,42 @@ mod tests {
         for id in ["IDL:CORBA/UNKNOWN:1.0", "IDL:omg.org/CORBA/unknown:1.0", ""] {
             assert_eq!(SystemExceptionKind::from_repository_id(id), None);
         }
+    }
+
+    #[test]
+    fn every_kind_is_found_by_its_name() {
+        for kind in SystemExceptionKind::ALL {
+            assert_eq!(SystemExceptionKind::from_name(kind.name()), Some(*kind));
+        }
+        assert_eq!(SystemExceptionKind::from_name("unknown"), None);
+    }
+
+    #[test]
+    fn an_exception_is_made_of_its_kind_alone() {
+        let refused = SystemException::from(SystemExceptionKind::NoPermission);
+        assert_eq!(
+            refused.to_string(),
+            "NO_PERMISSION (minor 0x0, COMPLETED_NO)"
+        );
+    }
+
+    #[test]
+    fn a_stack_trace_is_shown_by_its_first_line_and_kept_whole() {
+        let kind = SystemException::from(SystemExceptionKind::Unknown);
+        let trace = "\njava.lang.NullPointerException: no row \n\tat a.B.c(B.java:1)\n\tat d.E.f(E.java:2)\n";
+        let shown = kind.clone().with_detail(trace);
+        assert_eq!(
+            shown.to_string(),
+            "UNKNOWN (minor 0x0, COMPLETED_NO): java.lang.NullPointerException: no row …"
+        );
+        assert_eq!(shown.detail(), Some(trace));
+        let one = kind.clone().with_detail("one line\n");
+        assert_eq!(
+            one.to_string(),
+            "UNKNOWN (minor 0x0, COMPLETED_NO): one line"
+        );
+        let empty = kind.with_detail(" \n");
+        assert_eq!(empty.to_string(), "UNKNOWN (minor 0x0, COMPLETED_NO)");
     }
 
     #[test]

@@ -47,11 +47,13 @@ pub use value::{
 
 pub use bytes::Bytes;
 pub use zorb_cdr::{
-    Any, Char, CharSet, ExtractError, Fixed, FixedError, IdlReference, IdlType, IdlValue,
-    LongDouble, NotALongDouble, Octets, OctetsRef, Principal, TcKind, TypeCode, WChar,
+    Any, Char, CharSet, DecodeError, EncodeError, ExtractError, Fixed, FixedError, IdlReference,
+    IdlType, IdlValue, LongDouble, NotALongDouble, Octets, OctetsRef, Principal, TcKind, TypeCode,
+    WChar,
 };
 pub use zorb_executor as executor;
 pub use zorb_executor::WaitPolicy;
+pub use zorb_giop::url::UrlError;
 pub use zorb_giop::{
     CompletionStatus, Ior, OperationError, Origin, SystemException, SystemExceptionKind,
     UserException, Version, minor,

@@ -106,6 +106,24 @@ macro_rules! __operation_error {
             }
         }
 
+        impl ::core::convert::From<$crate::SystemExceptionKind> for $name {
+            fn from(kind: $crate::SystemExceptionKind) -> Self {
+                Self::System(kind.into())
+            }
+        }
+
+        impl ::core::convert::From<$crate::EncodeError> for $name {
+            fn from(error: $crate::EncodeError) -> Self {
+                Self::System(error.into())
+            }
+        }
+
+        impl ::core::convert::From<$crate::ExtractError> for $name {
+            fn from(error: $crate::ExtractError) -> Self {
+                Self::System(error.into())
+            }
+        }
+
         impl ::core::fmt::Display for $name {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 match self {
