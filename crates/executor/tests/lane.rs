@@ -1,7 +1,10 @@
 //! Lanes: which runtime, which thread, and how a dedicated one ends.
 use std::{
     io::ErrorKind,
-    sync::mpsc::{Sender, channel},
+    sync::{
+        Arc,
+        mpsc::{Sender, channel},
+    },
     thread,
     time::Duration,
 };
@@ -9,6 +12,7 @@ use std::{
 use tokio::{
     net::UdpSocket,
     runtime::{Builder, RuntimeFlavor},
+    sync::Barrier,
     time::{Instant, sleep_until},
 };
 use zorb_executor::{Dispatch, Lane, LaneError, Priority, WorkerPool};
@@ -142,10 +146,14 @@ fn two_lanes_may_drop_each_other() {
     );
     let (tell, told) = channel();
     let (a, b) = (one.handle().clone(), two.handle().clone());
+    // Both run before either lane ends: a task that comes too late is dropped by the thread that spawns it.
+    let both_run = Arc::new(Barrier::new(2));
     for (handle, other) in [(a, two), (b, one)] {
         let last_words = LastWords(tell.clone());
+        let both_run = Arc::clone(&both_run);
         handle.spawn(async move {
             let _last_words = last_words;
+            both_run.wait().await;
             drop(other);
             std::future::pending::<()>().await;
         });

@@ -35,7 +35,10 @@ fn panicked(panic: &(dyn Any + Send)) -> SystemException {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("(no message)");
-    tracing::error!(panic = message, "a servant, forward or key locator panicked");
+    tracing::error!(
+        panic = message,
+        "a servant, forward or key locator panicked"
+    );
     // Inside the servant: nobody knows how far it got.
     Fault::Panicked.raise(CompletionStatus::Maybe)
 }
