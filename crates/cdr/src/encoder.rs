@@ -25,7 +25,7 @@ pub const SHARE_FROM: usize = 1 << 14;
 pub const LONG_RUN: usize = 64;
 
 /// Octets of the buffer that [`Encoder::new`] begins with: the usual message without large arguments fits.
-const FIRST_CAPACITY: usize = 512;
+pub(crate) const FIRST_CAPACITY: usize = 512;
 
 /// Writes CDR in byte order `O`.
 ///

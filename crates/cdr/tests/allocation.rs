@@ -13,8 +13,8 @@ use std::{
     sync::Arc,
 };
 use zorb_cdr::{
-    BigEndian, Char, Decode, Decoder, Encoder, Frame, NativeEndian, OctetsRef, SHARE_FROM, Shared,
-    WireFormat, cdr_struct,
+    Any, BigEndian, Char, Decode, Decoder, Encoder, Frame, NativeEndian, OctetsRef, SHARE_FROM,
+    Shared, WireFormat, cdr_struct,
 };
 
 struct Counting;
@@ -22,8 +22,9 @@ struct Counting;
 thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
     static OCTETS: Cell<usize> = const { Cell::new(0) };
-    /// Allocations that have not been freed.
+    /// Allocations that have not been freed, and their octets.
     static LIVE: Cell<isize> = const { Cell::new(0) };
+    static HELD: Cell<usize> = const { Cell::new(0) };
 }
 
 fn count(octets: usize) {
@@ -37,18 +38,22 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
         let _ = LIVE.try_with(|live| live.set(live.get() + 1));
+        let _ = HELD.try_with(|held| held.set(held.get().wrapping_add(layout.size())));
         // SAFETY: the caller's promises are those that `System` asks for.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         let _ = LIVE.try_with(|live| live.set(live.get() - 1));
+        let _ = HELD.try_with(|held| held.set(held.get().wrapping_sub(layout.size())));
         // SAFETY: the caller's promises are those that `System` asks for.
         unsafe { System.dealloc(place, layout) }
     }
 
     unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size);
+        let change = size.wrapping_sub(layout.size());
+        let _ = HELD.try_with(|held| held.set(held.get().wrapping_add(change)));
         // SAFETY: the caller's promises are those that `System` asks for.
         unsafe { System.realloc(place, layout, size) }
     }
@@ -236,4 +241,26 @@ fn memory_is_in_proportion_to_the_message_for_serde_too() {
     // An element is taken to have one octet at least, and takes 24 in memory.
     assert!(allocated <= 24 * len + 1024, "{allocated} octets for {len}");
     assert!(allocated > 0);
+}
+
+/// What the peer of a server could have it hold: an any of one octet takes 8 octets of a message.
+#[test]
+fn small_anys_hold_no_more_than_a_small_multiple_of_their_octets() {
+    let anys = vec![Any::new(&7_u8).unwrap(); 10_000];
+    let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
+    e.put(&anys[..]).unwrap();
+    let frame = Frame::new(e.finish().into_bytes());
+    let before = HELD.get();
+    let decoded = Vec::<Any>::decode(&mut Decoder::<NativeEndian>::new(
+        &frame,
+        WireFormat::default(),
+    ));
+    let held = HELD.get() - before;
+    assert_eq!(decoded.unwrap(), anys);
+    let most = 16 * frame.octets().len();
+    assert!(
+        held <= most,
+        "{held} octets are held for {}",
+        frame.octets().len()
+    );
 }

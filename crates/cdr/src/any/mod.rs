@@ -70,6 +70,11 @@ pub struct Any {
     held: Option<Arc<Held>>,
 }
 
+/// Octets of a value up to which it is copied to its exact size. The encoder's first buffer has as many: an any that
+/// kept it would hold some hundred octets of memory for each of a small value, and a sequence of anys would let its sender
+/// choose how much memory this process needs.
+const COPIED: usize = crate::encoder::FIRST_CAPACITY;
+
 /// Why a value does not come out of an any.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -106,11 +111,11 @@ impl Any {
     /// The any whose value was written.
     fn written(ty: TypeCode, mut e: Encoder<NativeEndian>) -> Self {
         let held = e.take_held().map(Arc::from);
-        Self {
-            ty,
-            value: e.finish().into_bytes(),
-            held,
-        }
+        let value = match e.as_single() {
+            Some(octets) if octets.len() <= COPIED => Bytes::copy_from_slice(octets),
+            _ => e.finish().into_bytes(),
+        };
+        Self { ty, value, held }
     }
 
     /// Puts a value into an any as one of a type that Rust does not tell from that of the value: an alias, a bounded
