@@ -21,9 +21,9 @@ pub(crate) struct Options {
 
 /// Checks formatting, lints, and the tests of packages and their dependents that need no peer.
 ///
-/// Cargo compiles what a change touches and nothing else, so everything is asked for; only of tests that have not changed
-/// cargo knows nothing, and these are chosen here. Left to `cargo xtask test` are peers, compilers and models, but for
-/// the packages that changed themselves: the models of `zorb`, the compiler's diagnostics for `idl-macros`.
+/// Cargo compiles what a change touches and nothing else, so that everything is asked for. Which tests it affects cargo
+/// does not say; they are chosen here. Peers, compilers and models are left to `cargo xtask test`, but for the models of
+/// `zorb` where that package itself has changed.
 ///
 /// # Errors
 /// A check or a test fails; no package is called so; git fails.

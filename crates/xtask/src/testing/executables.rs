@@ -145,7 +145,7 @@ impl Executable {
 
     fn run(&self, setting: &Setting) -> Result<Summary, String> {
         let mut command = Command::new(&self.program);
-        // What cargo tells tests: trybuild and proptest ask for it.
+        // Cargo sets these for tests; trybuild and proptest read them.
         command
             .current_dir(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder)
@@ -176,7 +176,7 @@ impl Executable {
     }
 }
 
-/// What whoever started us wants, or some for each CPU.
+/// `RUST_TEST_THREADS` as it is set, or [`THREADS_PER_CPU`] for each CPU.
 fn test_threads() -> OsString {
     let usual = || (THREADS_PER_CPU * cpus()).to_string().into();
     std::env::var_os("RUST_TEST_THREADS").unwrap_or_else(usual)
