@@ -70,8 +70,9 @@ pub(crate) fn run(options: &Options) -> Done {
         ];
         step::run(step::cargo().current_dir(root()).args(args))
     })?;
+    let targets = Phase::targets(&[Phase::Unit, Phase::Models], &workspace);
     let executables = times.step("tests are built", Duration::from_secs(30), || {
-        executables::build(&workspace)
+        executables::build(&workspace, &targets)
     })?;
     let summary: Summary = times.step("tests", Duration::from_secs(30), || {
         let chosen = executables.iter().filter(|e| match Phase::of(e) {

@@ -53,19 +53,20 @@ fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Builds every test of the workspace, beside its programs and examples.
+/// Builds tests of the workspace: the `targets` that cargo's arguments select, or everything, examples included.
 ///
 /// All packages are built together, whatever is run of them: what cargo builds for one package alone has other features,
 /// and nothing in common with this.
 ///
 /// # Errors
 /// Something does not compile.
-pub(crate) fn build(workspace: &Workspace) -> Result<Vec<Executable>, String> {
+pub(crate) fn build(workspace: &Workspace, targets: &[String]) -> Result<Vec<Executable>, String> {
     let args = ["test", "--workspace", "--no-run"];
-    eprintln!("+ cargo {}", args.join(" "));
+    eprintln!("+ cargo {} {}", args.join(" "), targets.join(" "));
     let mut build = cargo()
         .current_dir(root())
         .args(args)
+        .args(targets)
         .arg("--message-format=json-render-diagnostics")
         .stdout(Stdio::piped())
         .spawn()

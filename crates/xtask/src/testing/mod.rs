@@ -75,13 +75,40 @@ impl Phase {
     }
 
     fn of(executable: &Executable) -> Self {
-        let here = |(package, target, _): &&(&str, &str, Self)| {
-            !executable.is_unit && executable.package == *package && executable.target == *target
-        };
-        ELSEWHERE
+        match executable.is_unit {
+            true => Self::Unit,
+            false => Self::of_test(&executable.package, &executable.target),
+        }
+    }
+
+    /// The phase of a test target.
+    fn of_test(package: &str, target: &str) -> Self {
+        let here = |of: &&(&str, &str, Self)| (of.0, of.1) == (package, target);
+        let phase = ELSEWHERE.iter().find(here);
+        phase.map_or(Self::Unit, |(_, _, phase)| *phase)
+    }
+
+    /// What cargo has to build for phases, as its arguments; nothing stands for everything.
+    fn targets(phases: &[Self], workspace: &Workspace) -> Vec<String> {
+        let with_executables = Self::value_variants()
             .iter()
-            .find(here)
-            .map_or(Self::Unit, |(_, _, phase)| *phase)
+            .filter(|p| **p != Self::Packages);
+        if with_executables.clone().all(|phase| phases.contains(phase)) {
+            return Vec::new();
+        }
+        let mut args = Vec::new();
+        if phases.contains(&Self::Unit) {
+            args.extend(["--lib", "--bins"].map(str::to_owned));
+        }
+        if phases.contains(&Self::Compilers) {
+            args.push("--examples".to_owned());
+        }
+        for (package, target) in &workspace.tests {
+            if phases.contains(&Self::of_test(package, target)) {
+                args.extend(["--test".to_owned(), target.clone()]);
+            }
+        }
+        args
     }
 }
 
@@ -165,7 +192,10 @@ pub(crate) fn run(options: &Options) -> Done {
 
     let mut executables = Vec::new();
     if phases.iter().any(|phase| *phase != Phase::Packages) {
-        executables = times.step("tests are built", BUILD, || executables::build(&workspace))?;
+        let targets = Phase::targets(&phases, &workspace);
+        executables = times.step("tests are built", BUILD, || {
+            executables::build(&workspace, &targets)
+        })?;
     }
     let mut all = Summary::default();
     for phase in phases {
@@ -223,11 +253,8 @@ mod tests {
     fn every_target_with_a_phase_of_its_own_is_there() {
         let workspace = Workspace::read().unwrap();
         for (package, target, _) in ELSEWHERE {
-            let tests = workspace.test_targets(package);
-            assert!(
-                tests.contains(&target.to_owned()),
-                "{package} has no tests {target}, but {tests:?}"
-            );
+            let test = (package.to_owned(), target.to_owned());
+            assert!(workspace.tests.contains(&test), "{package} has no {target}");
         }
     }
 
@@ -237,5 +264,17 @@ mod tests {
         let budget = Duration::from_secs(60);
         assert_eq!(took(short, budget), "1 s of 60 s");
         assert_eq!(took(long, budget), "61 s of 60 s, over its budget");
+    }
+
+    #[test]
+    fn a_phase_builds_its_own_targets_and_all_phases_build_everything() {
+        let workspace = Workspace::read().unwrap();
+        let models = Phase::targets(&[Phase::Models], &workspace);
+        assert_eq!(models, ["--test", "models"]);
+        let unit = Phase::targets(&[Phase::Unit], &workspace);
+        assert!(unit.contains(&"--lib".to_owned()) && unit.contains(&"orb".to_owned()));
+        assert!(!unit.contains(&"peers".to_owned()));
+        let all = Phase::targets(Phase::value_variants(), &workspace);
+        assert!(all.is_empty(), "{all:?}");
     }
 }

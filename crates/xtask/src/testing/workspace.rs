@@ -36,8 +36,7 @@ pub(crate) struct Workspace {
     /// The members that each member depends on, for its tests or otherwise.
     dependencies: BTreeMap<String, Names>,
     /// Test targets, each behind its package.
-    #[cfg(test)]
-    tests: Vec<(String, String)>,
+    pub(super) tests: Vec<(String, String)>,
     /// The oldest Rust that the manifests promise.
     pub(crate) rust_version: String,
 }
@@ -55,7 +54,6 @@ impl Workspace {
             .map_err(|e| e.to_string())?;
         let mut folders = BTreeMap::new();
         let mut dependencies = BTreeMap::new();
-        #[cfg(test)]
         let mut tests = Vec::new();
         let mut rust_version = None;
         for package in metadata.workspace_packages() {
@@ -64,7 +62,6 @@ impl Workspace {
             let folder = folder.ok_or_else(|| format!("{}: no folder", package.name))?;
             let name = package.name.to_string();
             folders.insert(name.clone(), folder.to_path_buf());
-            #[cfg(test)]
             for target in package.targets.iter().filter(|target| target.is_test()) {
                 tests.push((name.clone(), target.name.clone()));
             }
@@ -75,17 +72,9 @@ impl Workspace {
         Ok(Self {
             folders,
             dependencies,
-            #[cfg(test)]
             tests,
             rust_version: rust_version.ok_or("no rust-version")?.to_string(),
         })
-    }
-
-    /// The names of a package's test targets.
-    #[cfg(test)]
-    pub(super) fn test_targets(&self, package: &str) -> Vec<String> {
-        let of_package = self.tests.iter().filter(|(of, _)| of == package);
-        of_package.map(|(_, target)| target.clone()).collect()
     }
 
     /// The package in this folder.
