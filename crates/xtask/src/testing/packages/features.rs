@@ -3,15 +3,16 @@
 use super::LIBRARIES;
 use crate::step::{Done, cargo, root, run};
 
-/// What is linted together: packages and their features. Packages that share no dependency with features of its own, or
-/// none at all, cannot lend each other any, and so need no run each. `zorb-idl-macros` has no features, and is compiled
-/// for `zorb`.
-const LINTED: [(&[&str], &str); 10] = [
+/// Packages that are linted together, and their features. Each library is linted by itself without features; features are
+/// linted together where their packages share no dependency that could lend them one.
+const LINTED: [(&[&str], &str); 12] = [
     (&["zorb-cdr"], ""),
-    (&["zorb-giop", "zorb-poa"], ""),
+    (&["zorb-giop"], ""),
+    (&["zorb-poa"], ""),
     (&["zorb-executor"], ""),
     (&["zorb-transport"], ""),
     (&["zorb-idl"], ""),
+    (&["zorb-idl-macros"], ""),
     (&["zorb"], ""),
     (&["zorb-cdr"], "serde"),
     (&["zorb-cdr"], "std"),
