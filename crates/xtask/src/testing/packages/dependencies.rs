@@ -6,6 +6,7 @@ use crate::step::{self, Done, cargo, on_path, root};
 const VERSION: &str = "0.20.2";
 
 /// Runs `cargo deny`, of which only the part about advisories needs a network; installs it first where it is missing.
+/// Its look-up of dependencies includes those of other platforms, which no build has downloaded.
 ///
 /// # Errors
 /// It cannot be installed, or a dependency is not as `deny.toml` wants it.
@@ -17,6 +18,8 @@ pub(super) fn run() -> Done {
             .args(["cargo-deny", "--version", VERSION]);
         step::run(&mut install)?;
     }
+    let mut fetch = cargo();
+    step::run(fetch.current_dir(root()).args(["fetch", "--quiet"]))?;
     let mut deny = cargo();
     deny.current_dir(root())
         .args(["deny", "--offline", "check", "--hide-inclusion-graph"])
