@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use heck::{ToShoutySnakeCase, ToSnakeCase, ToUpperCamelCase};
 
 use crate::diagnostic::{Report, Sink};
+use crate::limits::MAX_DIAGNOSTICS;
 use crate::model::{
     Bitset, DefId, DefKind, InterfaceKind, Model, Operation, Role, ScopeId, Struct, Union,
     ValueType,
@@ -183,6 +184,7 @@ pub(crate) fn assign(
         names: &names,
         sink,
         told: RefCell::default(),
+        offered: RefCell::default(),
     }
     .check();
     names
@@ -318,6 +320,13 @@ struct Clashes<'a> {
     sink: &'a Sink,
     /// Of whom it has been said that their names clash: once is enough, though what is generated for both does so too.
     told: RefCell<HashSet<(DefId, DefId)>>,
+    /// The names that hints have offered, as [`folded`] has them.
+    offered: RefCell<Vec<String>>,
+}
+
+/// A name without case and underscores: names that differ there may meet again in what is generated.
+fn folded(name: &str) -> String {
+    name.replace('_', "").to_lowercase()
 }
 
 /// The names of one Rust scope: for each, who has it, and what it is when it is not that thing itself.
@@ -365,11 +374,12 @@ impl Clashes<'_> {
         if let Some(interface) = self.model.interface(owner) {
             let bases = interface.ancestors.iter().rev();
             let bases = bases.filter_map(|&base| self.model.interface(base));
-            self.methods(bases.chain([interface]).flat_map(|it| &it.operations));
+            let all = bases.chain([interface]).flat_map(|it| &it.operations);
+            self.methods(owner, all);
         }
         if let Some(value) = self.model.value_type(owner) {
-            self.methods(value.operations.iter());
-            self.methods(value.factories.iter());
+            self.methods(owner, value.operations.iter());
+            self.methods(owner, value.factories.iter());
         }
     }
 
@@ -520,8 +530,8 @@ impl Clashes<'_> {
         }
     }
 
-    /// The functions of one trait or reference, which has inherited ones too.
-    fn methods<'b>(&self, operations: impl Iterator<Item = &'b Operation>) {
+    /// The functions of one trait or reference of `owner`, which has inherited ones too.
+    fn methods<'b>(&self, owner: DefId, operations: impl Iterator<Item = &'b Operation>) {
         let mut taken = Taken::new();
         for operation in operations {
             let what = (operation.role == Role::Set).then(|| {
@@ -530,7 +540,8 @@ impl Clashes<'_> {
                     self.model.def(operation.def).name
                 )
             });
-            self.take(
+            self.take_in(
+                Some(owner),
                 &mut taken,
                 Space::Value,
                 self.names.method(operation),
@@ -550,17 +561,30 @@ impl Clashes<'_> {
                         self.model.scoped_name(operation.def),
                         parameter.name
                     );
+                    let taken = operation.parameters.iter().map(|it| &*it.name);
+                    let hint = self.rename(&of, &name, taken);
                     let report =
                         Report::new(parameter.span, message).label(other.span, "the first is here");
-                    self.sink.report(
-                        report.hint(format!("give one another name: rename(\"{of}\" = \"…\")")),
-                    );
+                    self.sink.report(report.hint(hint));
                 }
             }
         }
     }
 
     fn take(&self, taken: &mut Taken, space: Space, name: String, id: DefId, what: Option<String>) {
+        self.take_in(None, taken, space, name, id, what);
+    }
+
+    /// Takes `name` for `id`; `heir` is the interface whose reference it is a name in, inherited or not.
+    fn take_in(
+        &self,
+        heir: Option<DefId>,
+        taken: &mut Taken,
+        space: Space,
+        name: String,
+        id: DefId,
+        what: Option<String>,
+    ) {
         let Some((other, was)) = taken.insert((space, name.clone()), (id, what.clone())) else {
             return;
         };
@@ -579,15 +603,53 @@ impl Clashes<'_> {
         };
         let (here_is, first_is) = (describe(here, what), describe(first, was));
         let message = format!("{first_is} and {here_is} both become `{name}` in Rust");
-        let hint = format!(
-            "give one another name: rename(\"{}\" = \"…\")",
-            self.model.scoped_name(renamed)
-        );
-        self.sink.report(
-            Report::new(here.span, message)
-                .label(first.span, "the first is here")
-                .hint(hint),
-        );
+        let names = self.names.names.values().map(String::as_str);
+        let of = self.model.scoped_name(renamed);
+        let hint = self.rename(&of, self.names.of(renamed), names);
+        let report = Report::new(here.span, message).label(first.span, "the first is here");
+        let report = match heir {
+            Some(heir)
+                if ![here.scope, first.scope]
+                    .map(Some)
+                    .contains(&self.model.own_scope(heir))
+                    && here.scope != first.scope =>
+            {
+                report.label(self.model.def(heir).span, "this inherits from both")
+            }
+            _ => report,
+        };
+        self.sink.report(report.hint(hint));
+    }
+
+    /// The option that ends a clash: `name` with a number behind it that none of `taken` has.
+    fn rename<'b>(
+        &self,
+        of: &str,
+        name: &str,
+        taken: impl Iterator<Item = &'b str> + Clone,
+    ) -> String {
+        let mut offered = self.offered.borrow_mut();
+        // Further reports are not shown.
+        if offered.len() >= MAX_DIAGNOSTICS {
+            return String::new();
+        }
+        let stem = name.trim_end_matches('_');
+        let between = match stem.contains('_') || stem.starts_with(|c: char| c.is_lowercase()) {
+            true => "_",
+            false => "",
+        };
+        let mut numbered = (2..).map(|number: usize| format!("{stem}{between}{number}"));
+        // A longer name may be a prefix or suffix away from what is generated for this one.
+        let free = numbered.find(|name| {
+            let folded_name = folded(name);
+            !offered.contains(&folded_name)
+                && !taken
+                    .clone()
+                    .any(|taken| folded(taken).contains(&folded_name))
+        });
+        let free = free.unwrap_or_else(|| stem.to_owned());
+        offered.push(folded(&free));
+        format!("give one another name: rename(\"{of}\" = \"{free}\")")
     }
 }
 
@@ -606,6 +668,11 @@ mod tests {
         assert_eq!(module_name("Bool"), "bool_");
         assert_eq!(method_name("sendOctetSeq_2way"), "send_octet_seq_2way");
         assert_eq!(method_name("clone"), "clone_");
+        // Digits behind an underscore.
+        assert_eq!(type_name("Device_4"), "Device4");
+        assert_eq!(module_name(&type_name("Device_4")), "device4");
+        assert_eq!(module_name("Tango_3"), "tango_3");
+        assert_eq!(method_name("command_inout_4"), "command_inout_4");
         assert_eq!(value_name("type"), "type_");
     }
 

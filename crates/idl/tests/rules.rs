@@ -65,6 +65,36 @@ fn what_is_legal_compiles() {
     assert!(refused.is_empty(), "refused:\n{}", refused.join("\n\n"));
 }
 
+/// The `rename("a" = "b")` of every hint.
+fn renames(diagnostics: &Diagnostics) -> Vec<(String, String)> {
+    let hints = diagnostics.iter().filter_map(|it| it.hint.as_deref());
+    let quoted = hints.filter_map(|hint| {
+        let (_, option) = hint.split_once("rename(\"")?;
+        let (idl, rust) = option.strip_suffix("\")")?.split_once("\" = \"")?;
+        Some((idl.to_owned(), rust.to_owned()))
+    });
+    quoted.collect()
+}
+
+#[test]
+fn a_rename_that_is_printed_can_be_pasted() {
+    let mut pasted = 0;
+    for file in files(&folder("illegal"), &["idl", "txt"]) {
+        let name = file.file_name().and_then(|it| it.to_str()).unwrap();
+        if !name.starts_with("rust_name") || !name.ends_with(".idl") {
+            continue;
+        }
+        let mut options = Options::default();
+        options.renames = renames(&compile(&file).unwrap_err());
+        assert!(!options.renames.is_empty(), "{name} has no hint");
+        pasted += options.renames.len();
+        if let Err(diagnostics) = compile_files(std::slice::from_ref(&file), &options) {
+            panic!("{name} with {:?}:\n{diagnostics}", options.renames);
+        }
+    }
+    assert!(pasted > 5, "{pasted} renames");
+}
+
 #[test]
 fn what_is_illegal_is_refused_as_reviewed() {
     let folder = folder("illegal");
