@@ -62,6 +62,7 @@ mod preprocess;
 mod real;
 mod resolve;
 mod selection;
+mod similar;
 mod source;
 
 pub use build::{Build, BuildError};

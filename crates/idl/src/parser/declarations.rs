@@ -251,7 +251,7 @@ fn place_pragmas(i: Tokens<'_>, out: &mut Vec<Definition>) {
 /// module: "module" identifier "{" definition+ "}"
 fn module<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
     let from = i.first();
-    let i = i.advance();
+    let (i, global) = opt(punct("::")).parse(i.advance())?;
     let (mut i, head) = cut(head(start)).parse(i)?;
     // `module Scope::Generic<long> Name;` makes one of a template.
     while i.is_punct("::") {
@@ -259,6 +259,9 @@ fn module<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed
     }
     if i.is_punct("<") {
         return template(i, from.span, head, out);
+    }
+    if global.is_some() {
+        return expected(i, "`<`");
     }
     nested(i, |i| {
         let (i, body) = body(i, definition)?;

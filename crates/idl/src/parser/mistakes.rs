@@ -4,10 +4,14 @@ use super::input::{Tokens, is_keyword, keyword_meant};
 use super::types::begins;
 use crate::diagnostic::Report;
 use crate::lexer::{Kind, Token};
+use crate::similar::nearest;
 
 /// What is probably meant where `found` stands behind two tokens and something else is expected.
 pub(super) fn hint(before: [Option<&Token>; 2], found: &Token, expected: &str) -> Option<String> {
     let [introduced, previous] = before;
+    if let Some(keyword) = resembled(before, found, expected) {
+        return Some(format!("there is a keyword of a similar name: `{keyword}`"));
+    }
     let behind = |mark| {
         previous.is_some_and(|token| matches!(token.kind, Kind::Punct(found) if found == mark))
     };
@@ -98,6 +102,59 @@ pub(super) fn hint(before: [Option<&Token>; 2], found: &Token, expected: &str) -
     Some(hint.to_owned())
 }
 
+/// Words that begin a definition.
+const DEFINITIONS: [&str; 16] = [
+    "abstract",
+    "bitmask",
+    "bitset",
+    "const",
+    "custom",
+    "enum",
+    "exception",
+    "import",
+    "interface",
+    "local",
+    "module",
+    "native",
+    "struct",
+    "typedef",
+    "union",
+    "valuetype",
+];
+
+/// Words that stand in front of a keyword where a definition begins, or an operation or attribute.
+const LEADING: [&str; 7] = [
+    "attribute",
+    "const",
+    "oneway",
+    "readonly",
+    "typedef",
+    "unsigned",
+    "void",
+];
+
+/// The keyword that `found` resembles, or the word that makes what is behind it a fault.
+fn resembled(before: [Option<&Token>; 2], found: &Token, expected: &str) -> Option<&'static str> {
+    let keywords: &[&str] = match (expected, &found.kind) {
+        // `excepton E {`
+        ("`(`", Kind::Punct("{")) => {
+            let introduced = word_of(before[0]).filter(|word| !is_keyword(word));
+            return nearest(introduced?, &NAMED);
+        }
+        ("a definition", _) => &DEFINITIONS,
+        // `int` is rather a type without its direction.
+        ("`in`, `out` or `inout`", Kind::Word(word)) if &**word != "int" => &["in", "out", "inout"],
+        ("`;`", _) => &["raises", "getraises", "setraises", "context"],
+        ("`switch` or `;`", _) => &["switch"],
+        ("`case` or `default`", _) => &["case", "default"],
+        _ => return None,
+    };
+    let Kind::Word(found) = &found.kind else {
+        return None;
+    };
+    nearest(found, keywords).filter(|keyword| *keyword != &**found)
+}
+
 /// Words that a name and a body follow.
 const NAMED: [&str; 7] = [
     "enum",
@@ -138,9 +195,15 @@ pub(super) fn modifier(i: Tokens<'_>) -> Option<Report> {
     let Kind::Word(word) = &token.kind else {
         return None;
     };
-    MODIFIERS.contains(&&**word).then(|| {
-        Report::new(token.span, format!("there is no `{word}` in IDL")).hint("leave it out")
-    })
+    let report = || Report::new(token.span, format!("there is no `{word}` in IDL"));
+    if MODIFIERS.contains(&&**word) {
+        return Some(report().hint("leave it out"));
+    }
+    if is_keyword(word) {
+        return None;
+    }
+    let keyword = nearest(word, &LEADING)?;
+    Some(report().hint(format!("there is a keyword of a similar name: `{keyword}`")))
 }
 
 /// The words that are put together to types in C.

@@ -186,6 +186,13 @@ impl Resolver<'_> {
             }
             return None;
         };
+        // What was declared after a use of a name in another case has been reported: the use means what it meant before.
+        if let Some(&(_, meant)) = self.model.scope(found_in).introduced.get(&key)
+            && self.model.def(id).name != first.text
+            && self.model.def(meant).name == first.text
+        {
+            id = meant;
+        }
         let mut spelled = self.check_use(id, &first.text, first.span);
         if !name.global {
             self.introduce(scope, found_in, &key, first.span, id);

@@ -6,14 +6,12 @@ use super::Resolver;
 use crate::ast::Ident;
 use crate::diagnostic::Report;
 use crate::limits::MAX_DIAGNOSTICS;
-use crate::model::{DefId, DefKind, ScopeId};
+use crate::model::{DefId, DefKind, ScopeId, Type};
 use crate::parser::keyword_meant;
+use crate::similar::{distance, slips};
 
 /// How many names are compared with one that was not found. Nobody waits for a suggestion.
 const MAX_CANDIDATES: usize = 10_000;
-
-/// Names longer than this are not compared: the work is the product of two lengths.
-const MAX_COMPARED: usize = 64;
 
 /// What other languages call the types of IDL.
 const FOREIGN: [(&str, &str); 23] = [
@@ -210,6 +208,14 @@ impl Resolver<'_> {
             .collect()
     }
 
+    /// Whether `id` names a type or constant that has an error inside: it may be made of the very name that was not found.
+    fn is_made_of_errors(&self, id: DefId) -> bool {
+        match &self.model.def(id).kind {
+            DefKind::Typedef(ty) | DefKind::ValueBox(ty) | DefKind::Const(ty, _) => has_error(ty),
+            _ => false,
+        }
+    }
+
     /// The name in `scopes` that is nearest to `key`, if any is near.
     fn similar(&self, key: &str, scopes: &[ScopeId]) -> Option<DefId> {
         let most = slips(key);
@@ -218,7 +224,7 @@ impl Resolver<'_> {
             .flat_map(|&scope| &self.model.scope(scope).order);
         names
             .copied()
-            .filter(|&id| self.may_be_meant(id))
+            .filter(|&id| self.may_be_meant(id) && !self.is_made_of_errors(id))
             .take(MAX_CANDIDATES)
             .filter_map(|id| {
                 let distance = distance(key, &self.model.def(id).name.to_lowercase(), most)?;
@@ -229,9 +235,14 @@ impl Resolver<'_> {
     }
 }
 
-/// How many slips a name that is like `key` may have: one in three letters.
-fn slips(key: &str) -> usize {
-    key.len() / 3
+/// Whether `ty` is an error, or is written with one.
+fn has_error(ty: &Type) -> bool {
+    match ty {
+        Type::Error => true,
+        Type::Sequence(inner, _) | Type::Array(inner, _) => has_error(inner),
+        Type::Map(key, value, _) => has_error(key) || has_error(value),
+        _ => false,
+    }
 }
 
 /// The type of IDL's own whose name is `key` but for one slip: names of two are rather names of the file.
@@ -246,50 +257,4 @@ fn similar_type(key: &str) -> Option<&'static str> {
         })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, basic)| basic)
-}
-
-/// How many letters have to be put in, left out, changed or swapped with their neighbour to make `right` of `left`, if
-/// that is at most `most`.
-fn distance(left: &str, right: &str, most: usize) -> Option<usize> {
-    let (left, right) = (left.as_bytes(), right.as_bytes());
-    if left.len().abs_diff(right.len()) > most || left.len().max(right.len()) > MAX_COMPARED {
-        return None;
-    }
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.iter().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, b) in right.iter().enumerate() {
-            let mut least = (row[j] + usize::from(a != b))
-                .min(row[j + 1] + 1)
-                .min(next[j] + 1);
-            if i > 0 && j > 0 && *a == right[j - 1] && left[i - 1] == *b {
-                least = least.min(before[j - 1] + 1);
-            }
-            next.push(least);
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row.last().copied().filter(|&distance| distance <= most)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distance;
-
-    #[test]
-    fn distances_count_slips() {
-        for (left, right, most, found) in [
-            ("amount", "amount", 2, Some(0)),
-            ("amuont", "amount", 2, Some(1)),
-            ("amont", "amount", 2, Some(1)),
-            ("account", "acount", 2, Some(1)),
-            ("name", "nose", 1, None),
-            ("", "a", 1, Some(1)),
-            ("abc", "abcdef", 2, None),
-        ] {
-            assert_eq!(distance(left, right, most), found, "{left} {right}");
-            assert_eq!(distance(right, left, most), found, "{right} {left}");
-        }
-    }
 }
