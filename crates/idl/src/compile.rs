@@ -126,12 +126,13 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
         return Err(failure(sink, &sources));
     }
     let clean = sink.is_empty();
-    let (definitions, parsed) = parse(&stream.tokens, &stream.remarks, &sink);
-    if !(clean && parsed) {
+    let tree = parse(&stream.tokens, &stream.remarks, &sources, &sink);
+    // Behind a literal or comment that is never closed, say, everything may be the consequence.
+    if !clean || tree.lost.is_none() {
         return Err(failure(sink, &sources));
     }
     let settings = sources.add_settings();
-    let model = resolve(&definitions, &options.externs, &sources, settings, &sink);
+    let model = resolve(tree, &options.externs, &sources, settings, &sink);
     if !sink.is_empty() {
         return Err(failure(sink, &sources));
     }

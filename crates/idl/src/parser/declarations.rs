@@ -7,6 +7,7 @@ use nom::combinator::{cut, opt};
 use nom::sequence::preceded;
 
 use super::annotations::{Start, is_definition, start};
+use super::braces;
 use super::components::{component_model, template};
 use super::constructed::{bitmask, bitset, constructed};
 use super::expressions::const_expr;
@@ -116,7 +117,11 @@ pub(super) fn export<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a,
         (Some("module" | "interface" | "abstract" | "local" | "valuetype" | "custom"), _) => {
             let message = "this cannot stand inside an interface or value type";
             let report = Report::new(i.first().span, message);
-            super::input::refused(i, report.hint("declare it outside"))
+            let hint = match i.context.sources.layout(i.first().span).first {
+                true => "declare it outside; or is there a `}` missing before it?",
+                false => "declare it outside",
+            };
+            super::input::refused(i, report.hint(hint))
         }
         (Some(word), _) => match type_or_constant(i, word, &start, out) {
             Some(parsed) => parsed,
@@ -273,18 +278,32 @@ fn module<'a>(i: Tokens<'a>, start: &Start, out: &mut Vec<Definition>) -> Parsed
     })
 }
 
-/// A braced list; its opening brace may be missed, its closing one is missed once, at the end of the file.
+/// A braced list; its opening brace may be missed, its closing one is missed once: where a definition stands that cannot
+/// be in it, or at the end of the file.
 pub(super) fn body<'a, T: Remarked>(
     i: Tokens<'a>,
     item: impl Fn(Tokens<'a>, &mut Vec<T>) -> Parsed<'a, ()>,
 ) -> Parsed<'a, Vec<T>> {
+    let from = i;
     let (i, open) = cut(punct("{")).parse(i)?;
-    let (i, items) = list(i, item);
+    let (i, items) = list(i, Some(from), item);
+    if i.context.implied.get() == Some(i.index()) {
+        return Ok((i, items));
+    }
     if i.at_end() {
+        i.context.scopes_unsure.set(true);
         if !i.context.failed.get() {
             let report = Report::new(i.first().span, "expected `}`, found the end of the file");
-            i.context
-                .error(report.label(open, "this brace is never closed"));
+            let (open, close) = match braces::misplaced(from) {
+                Some((open, close)) => (open, Some(close)),
+                None => (open, None),
+            };
+            let report = report.label(open, "this brace is never closed");
+            let report = match close {
+                Some(close) => report.label(close, "this one stands under another brace"),
+                None => report,
+            };
+            i.context.error(report);
         }
         return Ok((i, items));
     }

@@ -1,6 +1,7 @@
 //! Tokens as an input of nom, the error type, and the parsers of single tokens.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::iter::Enumerate;
 use std::rc::Rc;
 use std::slice::Iter;
@@ -20,7 +21,7 @@ use crate::diagnostic::{Report, Sink};
 use crate::lexer::{Kind, Token};
 use crate::limits::MAX_NESTING;
 use crate::preprocess::Remarks;
-use crate::source::Span;
+use crate::source::{SourceMap, Span};
 
 /// What the parser functions share beside the input.
 pub(crate) struct Context<'a> {
@@ -30,6 +31,13 @@ pub(crate) struct Context<'a> {
     depth: Cell<usize>,
     /// Nested too deep somewhere: where what follows belongs is unknown, and it is not complained of.
     pub(crate) too_deep: Cell<bool>,
+    /// Which definitions stand in which scope is not known: a brace is missing, or there is one too many.
+    pub(crate) scopes_unsure: Cell<bool>,
+    /// The token in front of which a `}` is missing, which has been reported.
+    pub(crate) implied: Cell<Option<usize>>,
+    /// Every word of what was left out, in lower case: it may have been declared there.
+    pub(crate) lost: RefCell<HashSet<String>>,
+    pub(crate) sources: &'a SourceMap,
     /// How many scopes were not opened where a `{` was missing, which has been reported: so many `}` are too many.
     pub(crate) unopened: Cell<usize>,
     /// In the middle of what has been refused, or is going to be.
@@ -42,10 +50,14 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(sink: &'a Sink, remarks: &'a Remarks) -> Self {
+    pub(crate) fn new(sink: &'a Sink, remarks: &'a Remarks, sources: &'a SourceMap) -> Self {
         Self {
             sink,
             remarks,
+            sources,
+            scopes_unsure: Cell::new(false),
+            implied: Cell::new(None),
+            lost: RefCell::default(),
             failed: Cell::new(false),
             depth: Cell::new(0),
             too_deep: Cell::new(false),
@@ -495,7 +507,8 @@ pub(crate) fn semicolon<'a>(i: Tokens<'a>) -> Parsed<'a, ()> {
         let at = i.index() - usize::from(told);
         return expected(i, "`;`").map_err(|error| error.map(|fault: Fault| Fault { at, ..fault }));
     }
-    if told || (i.at_end() && i.context.failed.get()) {
+    let implied = i.context.implied.get() == Some(i.index());
+    if told || implied || (i.at_end() && i.context.failed.get()) {
         return Ok((i, ()));
     }
     let place = i

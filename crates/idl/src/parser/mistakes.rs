@@ -122,6 +122,11 @@ const DEFINITIONS: [&str; 16] = [
     "valuetype",
 ];
 
+/// Whether `word` begins a definition, and no member of one.
+pub(super) fn begins_definition(word: &str) -> bool {
+    DEFINITIONS.contains(&word)
+}
+
 /// Words that stand in front of a keyword where a definition begins, or an operation or attribute.
 const LEADING: [&str; 7] = [
     "attribute",

@@ -5,6 +5,7 @@
 //! on behind its `;` or `}`.
 
 mod annotations;
+mod braces;
 mod components;
 mod constructed;
 mod declarations;
@@ -16,27 +17,47 @@ mod remarks;
 mod types;
 mod values;
 
+use std::collections::HashSet;
+
 use crate::ast::Definition;
 use crate::diagnostic::{Report, Sink};
 use crate::lexer::{Kind, Token};
 use crate::limits::MAX_DIAGNOSTICS;
 use crate::preprocess::Remarks;
+use crate::source::SourceMap;
 pub(crate) use input::keyword_meant;
 use input::{Context, Fault, Parsed, Tokens, describe, is_keyword};
 use mistakes::hint;
 use remarks::Remarked;
 
-/// The definitions in `tokens`, which end in [`Kind::End`]; and whether all of it was IDL.
-pub(crate) fn parse(tokens: &[Token], remarks: &Remarks, sink: &Sink) -> (Vec<Definition>, bool) {
-    let context = Context::new(sink, remarks);
+/// What has been read.
+pub(crate) struct Tree {
+    pub(crate) definitions: Vec<Definition>,
+    /// All of it was IDL.
+    pub(crate) whole: bool,
+    /// What may have been declared in the parts that were no IDL, in lower case. `None` when it is not known which
+    /// definitions stand in which scope.
+    pub(crate) lost: Option<HashSet<String>>,
+}
+
+/// The definitions in `tokens`, which end in [`Kind::End`].
+pub(crate) fn parse(tokens: &[Token], remarks: &Remarks, sources: &SourceMap, sink: &Sink) -> Tree {
+    let context = Context::new(sink, remarks, sources);
     let mut i = Tokens::new(tokens, &context);
     let mut definitions = Vec::new();
     loop {
-        let (rest, more) = list(i, declarations::definition);
+        let (rest, more) = list(i, None, declarations::definition);
         definitions.extend(more);
         if rest.at_end() {
-            return (definitions, !context.failed.get());
+            let unsure =
+                context.scopes_unsure.get() || context.too_deep.get() || context.unopened.get() > 0;
+            return Tree {
+                definitions,
+                whole: !context.failed.get(),
+                lost: (!unsure).then(|| context.lost.take()),
+            };
         }
+        context.scopes_unsure.set(true);
         // `list` stops at the brace that closes its scope, and there is no scope here.
         match context.unopened.get().checked_sub(1) {
             Some(left) => context.unopened.set(left),
@@ -52,9 +73,11 @@ pub(crate) fn parse(tokens: &[Token], remarks: &Remarks, sink: &Sink) -> (Vec<De
     }
 }
 
-/// Items up to `}` or the end, the faulty ones reported and left out.
+/// Items up to `}` or the end, the faulty ones reported and left out. `open` is the brace in front of them: where a
+/// faulty item shows by its place that the brace should have been closed, that is reported, and the list ends there.
 fn list<'a, T: Remarked>(
     mut i: Tokens<'a>,
+    open: Option<Tokens<'a>>,
     item: impl Fn(Tokens<'a>, &mut Vec<T>) -> Parsed<'a, ()>,
 ) -> (Tokens<'a>, Vec<T>) {
     let mut items = Vec::new();
@@ -68,19 +91,31 @@ fn list<'a, T: Remarked>(
             }
             Err(error) => {
                 let fault = unwrap(i, error);
-                let at = fault.at;
-                let unopened = fault.expected.iter().any(|what| what.contains("`{`"));
-                report(i, fault);
-                let rest = recover(i, at);
-                let mut passed = (0..rest.index() - i.index()).map(|ahead| i.nth(ahead));
-                if unopened && !passed.any(|token| matches!(token.kind, Kind::Punct("{"))) {
-                    i.context.unopened.set(i.context.unopened.get() + 1);
+                items.truncate(before);
+                if let Some(open) = open.filter(|&open| braces::is_outside(open, i)) {
+                    let found = describe(i.first());
+                    let message = format!("expected `}}`, found {found}");
+                    let report = Report::new(i.first().span, message);
+                    let brace = open.first().span;
+                    i.context
+                        .error(report.label(brace, "this brace is never closed"));
+                    i.context.implied.set(Some(i.index()));
+                    return (i, items);
                 }
+                let rest = match i.context.implied.get() {
+                    // An inner body was not closed, and what follows it does not fit either.
+                    Some(implied) if implied == fault.at && implied > i.index() => {
+                        (i.index()..implied).fold(i, |i, _| i.advance())
+                    }
+                    _ => past(i, fault),
+                };
+                lose(i, rest);
                 i = rest;
                 faults += 1;
             }
         }
         if faults > MAX_DIAGNOSTICS {
+            i.context.scopes_unsure.set(true);
             // Nothing of what follows would be shown.
             while !i.at_end() {
                 i = i.advance();
@@ -88,6 +123,30 @@ fn list<'a, T: Remarked>(
         }
     }
     (i, items)
+}
+
+/// Reports `fault` of the item at `i`, and finds where the next one begins.
+fn past<'a>(i: Tokens<'a>, fault: Fault) -> Tokens<'a> {
+    let at = fault.at;
+    let unopened = fault.expected.iter().any(|what| what.contains("`{`"));
+    report(i, fault);
+    let rest = recover(i, at);
+    let mut passed = (0..rest.index() - i.index()).map(|ahead| i.nth(ahead));
+    if unopened && !passed.any(|token| matches!(token.kind, Kind::Punct("{"))) {
+        i.context.unopened.set(i.context.unopened.get() + 1);
+        i.context.scopes_unsure.set(true);
+    }
+    rest
+}
+
+/// Notes the words from `i` to `rest`, which are left out.
+fn lose(i: Tokens<'_>, rest: Tokens<'_>) {
+    let mut lost = i.context.lost.borrow_mut();
+    for ahead in 0..rest.index() - i.index() {
+        if let Kind::Word(word) | Kind::Escaped(word) = &i.nth(ahead).kind {
+            lost.insert(word.to_lowercase());
+        }
+    }
 }
 
 fn unwrap(i: Tokens<'_>, error: nom::Err<Fault>) -> Fault {
@@ -166,6 +225,7 @@ fn recover(i: Tokens<'_>, at: usize) -> Tokens<'_> {
         }
         i = i.advance();
     }
+    i.context.scopes_unsure.set(true);
     i
 }
 

@@ -169,7 +169,7 @@ impl Resolver<'_> {
         let Some(key) = first else { return };
         if self.model.scope(ScopeId::ROOT).names.contains_key(&key) {
             self.lookup(scope, name);
-        } else if self.missing_imports.insert(key) {
+        } else if self.missed.insert(key) {
             let written: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
             let message = format!(
                 "cannot find `{}`, which is to be imported",

@@ -27,12 +27,14 @@ use crate::model::{
     Def, DefId, DefKind, Member, Model, ORB_PATH, Scope, ScopeId, Struct, Type, Union, Value,
 };
 use crate::options::{Setting, Settings};
+use crate::parser::Tree;
 use crate::source::{BUILTIN_NAME, SourceMap, Span};
 use ids::SetId;
 
-/// Resolves `definitions`; what is wrong goes to `sink`, and what remains is sound enough to be looked at further.
+/// Resolves `tree`; what is wrong goes to `sink`, and what remains is sound enough to be looked at further. Of a tree that
+/// is not whole, only what is wrong is of use: what the missing parts may have declared is not missed.
 pub(crate) fn resolve(
-    definitions: &[Definition],
+    tree: Tree,
     externs: &[(String, String)],
     sources: &SourceMap,
     settings: Settings,
@@ -60,15 +62,17 @@ pub(crate) fn resolve(
         ids: HashMap::new(),
         prefixes: HashMap::new(),
         put_off: Vec::new(),
-        missing_imports: HashSet::new(),
+        missed: tree.lost.unwrap_or_default(),
         broken: HashSet::new(),
         contested: HashSet::new(),
         unknown: HashSet::new(),
         unknowns: Vec::new(),
     };
-    resolver.definitions(ScopeId::ROOT, definitions);
+    resolver.definitions(ScopeId::ROOT, &tree.definitions);
     resolver.apply_prefixes();
-    resolver.externs(externs, sources, settings);
+    if tree.whole {
+        resolver.externs(externs, sources, settings);
+    }
     resolver.unfinished();
     resolver.check_local();
     resolver.report_unknown();
@@ -88,8 +92,8 @@ struct Resolver<'a> {
     prefixes: HashMap<ScopeId, (Rc<str>, Span)>,
     /// `typeprefix` declarations, until everything is there that they may mean.
     put_off: Vec<(ScopeId, ScopedName, Text)>,
-    /// What was imported in vain, by lower-case name: it is not missed a second time.
-    missing_imports: HashSet<String>,
+    /// What was imported in vain or stands in a part that is no IDL, by lower-case name: it is not missed a second time.
+    missed: HashSet<String>,
     /// Scopes that inherit from something that is faulty: nobody knows what names they have.
     broken: HashSet<ScopeId>,
     /// Definitions whose names something else wanted too, which has been reported.
@@ -114,6 +118,15 @@ impl Resolver<'_> {
         let head = &definition.head;
         match &definition.kind {
             DefinitionKind::Module(body) => self.module(scope, head, body),
+            // What was announced is in a part that is no IDL, perhaps.
+            DefinitionKind::InterfaceForward(_)
+            | DefinitionKind::ValueForward(_)
+            | DefinitionKind::StructForward
+            | DefinitionKind::UnionForward
+                if self.missed.contains(&head.name.text.to_lowercase()) =>
+            {
+                self.unsupported(scope, head);
+            }
             DefinitionKind::InterfaceForward(kind) => {
                 self.interface_entry(scope, head, *kind, false);
             }
@@ -182,18 +195,19 @@ impl Resolver<'_> {
             DefinitionKind::TypeId { of, id } => self.type_id(scope, of, id),
             DefinitionKind::TypePrefix { of, prefix } => self.type_prefix(scope, of, prefix),
             DefinitionKind::Import(name) => self.import(scope, name),
-            DefinitionKind::Unsupported => {
-                let key = head.name.text.to_lowercase();
-                let known = self.model.scope(scope).names.get(&key).copied();
-                // What was announced may turn out to be a component or an event type.
-                let fits = |id| {
-                    matches!(self.model.def(id).kind, DefKind::Unsupported)
-                        || self.is_only_forward(id)
-                };
-                if !known.is_some_and(fits) {
-                    self.declare(scope, head, DefKind::Unsupported);
-                }
-            }
+            DefinitionKind::Unsupported => self.unsupported(scope, head),
+        }
+    }
+
+    /// Declares what is of no use, but has a name.
+    fn unsupported(&mut self, scope: ScopeId, head: &Head) {
+        let known = self.existing(scope, head);
+        // What was announced may turn out to be a component or an event type.
+        let fits = |id| {
+            matches!(self.model.def(id).kind, DefKind::Unsupported) || self.is_only_forward(id)
+        };
+        if !known.is_some_and(fits) {
+            self.declare(scope, head, DefKind::Unsupported);
         }
     }
 

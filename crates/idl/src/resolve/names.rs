@@ -180,8 +180,8 @@ impl Resolver<'_> {
             false => self.search(scope, &key, name)?,
         };
         let Some((mut id, found_in)) = found else {
-            let imported = self.missing_imports.contains(&key);
-            if !imported && (name.global || !self.is_broken(scope)) {
+            let missed = self.missed.contains(&key);
+            if !missed && (name.global || !self.is_broken(scope)) {
                 self.unknown(scope, None, first);
             }
             return None;
@@ -213,7 +213,8 @@ impl Resolver<'_> {
             match self.member(inner, &part.text.to_lowercase(), name)? {
                 Some(next) => id = next,
                 None => {
-                    if !self.broken.contains(&inner) {
+                    let missed = self.missed.contains(&part.text.to_lowercase());
+                    if !missed && !self.broken.contains(&inner) {
                         self.unknown(scope, Some(id), part);
                     }
                     return None;

@@ -131,6 +131,20 @@ pub(crate) struct Location {
     pub(crate) source_column: usize,
 }
 
+/// Columns from one tab stop to the next.
+const TAB: usize = 8;
+
+/// The line that something begins on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// From 1, whatever `#line` says.
+    pub(crate) line: usize,
+    /// Columns of blanks at the beginning of the line.
+    pub(crate) indent: usize,
+    /// Nothing but blanks stands before it.
+    pub(crate) first: bool,
+}
+
 /// All texts of one compilation.
 #[derive(Debug, Default)]
 pub(crate) struct SourceMap {
@@ -262,6 +276,26 @@ impl SourceMap {
         file.told_line(file.physical_line(file.text.begin(span.start as usize)))
     }
 
+    /// How `span` lies on the line it begins on.
+    pub(crate) fn layout(&self, span: Span) -> Layout {
+        let file = self.file(span.file);
+        let text = file.text.original();
+        let start = floor_boundary(text, file.text.begin(span.start as usize));
+        let line = file.physical_line(start);
+        let line_start = file.line_starts.get(line - 1).copied().unwrap_or(0);
+        let before = &text[line_start.min(start)..start];
+        let blank = before.chars().take_while(|c| c.is_whitespace());
+        let indent = blank.fold(0, |column, c| match c {
+            '\t' => (column / TAB + 1) * TAB,
+            _ => column + 1,
+        });
+        Layout {
+            line,
+            indent,
+            first: before.trim_start().is_empty(),
+        }
+    }
+
     pub(crate) fn location(&self, span: Span) -> Location {
         let file = self.file(span.file);
         let text = file.text.original();
@@ -333,6 +367,25 @@ mod tests {
         assert_eq!(location.source_line, " tw\u{f6} x");
         let end = map.location(Span::new(id, 400, 500));
         assert_eq!((end.line, end.column, end.length), (3, 6, 1));
+    }
+
+    #[test]
+    fn a_layout_counts_blanks_and_tabs() {
+        let mut map = SourceMap::default();
+        let text = "a {\n  \tb c\r\n d".to_owned();
+        let (id, _) = map.add("a.idl".into(), None, text, true);
+        let layout = |at| {
+            let Layout {
+                line,
+                indent,
+                first,
+            } = map.layout(Span::new(id, at, at + 1));
+            (line, indent, first)
+        };
+        assert_eq!(layout(2), (1, 0, false));
+        assert_eq!(layout(7), (2, 8, true));
+        assert_eq!(layout(9), (2, 8, false));
+        assert_eq!(layout(13), (3, 1, true));
     }
 
     #[test]
