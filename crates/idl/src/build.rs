@@ -8,6 +8,7 @@ use proc_macro2::TokenStream;
 
 use crate::compile::compile_files;
 use crate::diagnostic::Diagnostics;
+use crate::layout;
 use crate::options::Options;
 
 /// IDL files that a build script compiles: what the annotations of `zorb` do, written into a file.
@@ -109,7 +110,8 @@ impl Build {
     /// Compiles, writes `name` into the directory, and tells cargo on standard output which files it depends on. Gives
     /// the path that was written.
     ///
-    /// With the feature `format` the file is for people to read; without it, it is one long line.
+    /// The file has one statement a line; with the feature `format` it is as rustfmt would have it. Its items allow what
+    /// lints say of code that is not used, as rustc does for what macros make.
     ///
     /// # Errors
     /// The IDL is faulty, the file cannot be written, or there is no `OUT_DIR`. A script that fails runs again anyway.
@@ -133,7 +135,7 @@ impl Build {
             writeln!(cargo, "cargo:rerun-if-changed={}", file.display()).map_err(failed)?;
         }
         let output = output.map_err(|diagnostics| BuildError(Cause::Idl(diagnostics)))?;
-        fs::write(path, written(output.tokens)).map_err(failed)?;
+        fs::write(path, written(layout::allowed(output.tokens))).map_err(failed)?;
         Ok(path.to_path_buf())
     }
 }
@@ -145,7 +147,7 @@ fn written(tokens: TokenStream) -> String {
 
 #[cfg(not(feature = "format"))]
 fn written(tokens: TokenStream) -> String {
-    tokens.to_string()
+    layout::lines(tokens)
 }
 
 impl BuildError {
@@ -234,6 +236,20 @@ mod tests {
             told,
             "cargo:rerun-if-changed=ROOT/a.idl\ncargo:rerun-if-changed=ROOT/inc/b.idl\n"
         );
+    }
+
+    #[test]
+    fn what_is_written_allows_what_lints_say() {
+        let dir = tempfile::tempdir().unwrap();
+        let idl = "module M { interface I { attribute long x; void f(in string a, out long b); }; struct S { long y; }; };";
+        fs::write(dir.path().join("a.idl"), idl).unwrap();
+        let build = Build::new().file(dir.path().join("a.idl"));
+        let path = dir.path().join("out.rs");
+        build.compile_to(&path, &mut Vec::new()).unwrap();
+        let text = fs::read_to_string(path).unwrap();
+        for item in ["mod m", "dead_code"] {
+            assert_eq!(text.matches(item).count(), 1, "{text}");
+        }
     }
 
     #[test]

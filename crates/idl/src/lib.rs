@@ -48,6 +48,7 @@ mod diagnostic;
 #[cfg(feature = "format")]
 mod format;
 mod generate;
+mod layout;
 mod lexer;
 pub mod limits;
 #[expect(
