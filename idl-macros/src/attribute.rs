@@ -14,14 +14,30 @@ use crate::errors::{compile_error, drawn, told};
 
 /// The words between the parentheses.
 #[derive(Default)]
-struct Arguments {
+pub(crate) struct Arguments {
     files: Vec<LitStr>,
     include: Vec<LitStr>,
     defines: Vec<(LitStr, Option<LitStr>)>,
     externs: Vec<(LitStr, syn::Path)>,
     renames: Vec<(LitStr, LitStr)>,
     natives: Vec<(LitStr, syn::Path)>,
+    defaults: bool,
+    delegates: bool,
     orb: Option<syn::Path>,
+}
+
+/// What [`Arguments`] of the annotation have, and those of IDL that stands in the source have not.
+struct WithFiles(Arguments);
+
+impl Parse for WithFiles {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let arguments = Arguments::parse(input)?;
+        if arguments.files.is_empty() {
+            let message = "name at least one IDL file: `#[idl_file(\"path/to/file.idl\")]`";
+            return Err(syn::Error::new(Span::call_site(), message));
+        }
+        Ok(Self(arguments))
+    }
 }
 
 impl Parse for Arguments {
@@ -37,15 +53,24 @@ impl Parse for Arguments {
                 input.parse::<Token![,]>()?;
             }
         }
-        if arguments.files.is_empty() {
-            let message = "name at least one IDL file: `#[idl_file(\"path/to/file.idl\")]`";
-            return Err(syn::Error::new(Span::call_site(), message));
-        }
         Ok(arguments)
     }
 }
 
 impl Arguments {
+    /// Refuses what IDL in the source cannot have: files, and a path of the ORB, which it knows.
+    pub(crate) fn for_inline(self) -> syn::Result<Self> {
+        let place = self.files.first().map(Spanned::span);
+        let place = place.or_else(|| self.orb.as_ref().map(Spanned::span));
+        match place {
+            Some(place) => {
+                let message = "IDL in the source has no files and no `crate`: its options are those of `idl_file` but these";
+                Err(syn::Error::new(place, message))
+            }
+            None => Ok(self),
+        }
+    }
+
     fn option(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
         let name = input.call(Ident::parse_any)?;
         if name == "crate" {
@@ -53,10 +78,19 @@ impl Arguments {
             self.orb = Some(input.parse::<LitStr>()?.parse()?);
             return Ok(());
         }
+        if name == "defaults" {
+            self.defaults = true;
+            return Ok(());
+        }
+        if name == "delegates" {
+            self.delegates = true;
+            return Ok(());
+        }
         let known = ["include", "define", "extern", "rename", "native"];
         if !known.iter().any(|known| name == known) {
             let message = format!(
-                "no option `{name}`: there are a path, `include`, `define`, `extern`, `rename`, `native`, `crate`"
+                "no option `{name}`: there are a path, `include`, `define`, `extern`, `rename`, `native`, `defaults`, \
+                 `delegates`, `crate`"
             );
             return Err(syn::Error::new(name.span(), message));
         }
@@ -94,7 +128,7 @@ impl Arguments {
     }
 
     /// Where a setting stands.
-    fn setting(&self, setting: Setting) -> Option<Span> {
+    pub(crate) fn setting(&self, setting: Setting) -> Option<Span> {
         Some(match setting {
             Setting::Define(at) => self.defines.get(at)?.0.span(),
             Setting::Extern(at) => self.externs.get(at)?.0.span(),
@@ -107,7 +141,7 @@ impl Arguments {
         })
     }
 
-    fn options(&self, root: &Path) -> Options {
+    pub(crate) fn options(&self, root: &Path) -> Options {
         let mut options = Options::default();
         options.include_dirs = self
             .include
@@ -138,6 +172,7 @@ impl Arguments {
             .iter()
             .map(|(idl, path)| (idl.value(), quote!(#path).to_string()))
             .collect();
+        (options.defaults, options.delegates) = (self.defaults, self.delegates);
         if let Some(path) = &self.orb {
             options.crate_path = quote!(#path);
         }
@@ -180,8 +215,8 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
 
 /// The items, or the errors in their place.
 fn generate(arguments: TokenStream) -> TokenStream {
-    let arguments = match syn::parse2::<Arguments>(arguments) {
-        Ok(arguments) => arguments,
+    let arguments = match syn::parse2::<WithFiles>(arguments) {
+        Ok(WithFiles(arguments)) => arguments,
         Err(error) => return error.to_compile_error(),
     };
     let root = std::env::var_os("CARGO_MANIFEST_DIR")
@@ -294,6 +329,23 @@ mod tests {
         assert!(text.contains("pub fn g (& self ,) -> impl"), "{text}");
         assert!(text.contains("crate :: __private :: upcasts !"), "{text}");
         assert!(!text.contains("struct S"), "{text}");
+    }
+
+    #[test]
+    fn options_without_values_reach_the_compiler() {
+        let files = [("a.idl", "interface I { void f(in long x); };")];
+        let with = |options: &str| {
+            let options = options.to_owned();
+            expanded(
+                &files,
+                move |dir| format!("\"{dir}/a.idl\"{options}"),
+                "mod m {}",
+            )
+        };
+        let (plain, both) = (with(""), with(", defaults, delegates"));
+        for part in ["not_implemented ()", "pub trait IDelegate"] {
+            assert!(both.contains(part) && !plain.contains(part), "{both}");
+        }
     }
 
     #[test]

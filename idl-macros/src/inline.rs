@@ -1,38 +1,61 @@
 //! `idl! { … }`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use proc_macro::{Delimiter, TokenStream, TokenTree};
 use proc_macro2::Span;
 use quote::quote;
 use zorb_idl::{Diagnostics, Options, Output, compile_str};
 
-use crate::attribute::watch;
+use crate::attribute::{Arguments, watch};
 use crate::errors::{compile_error, drawn, told};
 use crate::text::Rebuilt;
 
 pub(crate) fn expand(input: TokenStream) -> TokenStream {
-    let mut tokens = input.into_iter();
-    let mut options = Options::default();
-    match tokens.next() {
-        Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Bracket => {
-            // As it came: a `$crate` in there works by its hygiene.
-            options.crate_path = group.stream().into();
+    let tokens: Vec<TokenTree> = input.into_iter().collect();
+    let (orb, tokens) = match tokens.split_first() {
+        Some((TokenTree::Group(group), tokens)) if group.delimiter() == Delimiter::Bracket => {
+            (group.stream(), tokens)
         }
         _ => {
             let message = "expected the path of the ORB in brackets: use `zorb::idl!`";
             return compile_error(Span::call_site(), message).into();
         }
+    };
+    let (arguments, tokens) = match arguments(tokens) {
+        Ok(found) => found,
+        Err(error) => return error.to_compile_error().into(),
+    };
+    let root = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let mut options = arguments.options(root.as_deref().unwrap_or_else(|| Path::new("")));
+    // As it came: a `$crate` in there works by its hygiene.
+    options.crate_path = orb.into();
+    options.include_dirs.splice(0..0, root);
+    match literal(tokens) {
+        Some(literal) => from_literal(&literal, &arguments, &options),
+        None => from_tokens(tokens, &arguments, &options),
     }
-    options.include_dirs = std::env::var_os("CARGO_MANIFEST_DIR")
-        .map(PathBuf::from)
-        .into_iter()
-        .collect();
-    let tokens: Vec<TokenTree> = tokens.collect();
-    match literal(&tokens) {
-        Some(literal) => from_literal(&literal, &options),
-        None => from_tokens(&tokens, &options),
+}
+
+/// The options in `#![idl(…)]`, which may stand in front of the IDL, and the IDL.
+fn arguments(tokens: &[TokenTree]) -> syn::Result<(Arguments, &[TokenTree])> {
+    let is = |token: &TokenTree, wanted| matches!(token, TokenTree::Punct(mark) if mark.as_char() == wanted);
+    let [hash, bang, TokenTree::Group(group), idl @ ..] = tokens else {
+        return Ok((Arguments::default(), tokens));
+    };
+    if !is(hash, '#') || !is(bang, '!') || group.delimiter() != Delimiter::Bracket {
+        return Ok((Arguments::default(), tokens));
     }
+    let meta: syn::Meta = syn::parse(group.stream())?;
+    let list = match &meta {
+        syn::Meta::List(list) if list.path.is_ident("idl") => list,
+        _ => {
+            let message = "expected options of IDL, as in `#![idl(defaults)]`";
+            return Err(syn::Error::new_spanned(&meta, message));
+        }
+    };
+    let arguments: Arguments = syn::parse2(list.tokens.clone())?;
+    Ok((arguments.for_inline()?, idl))
 }
 
 /// The one string literal that `tokens` are; macros may have put it into invisible groups.
@@ -48,19 +71,23 @@ fn literal(tokens: &[TokenTree]) -> Option<syn::LitStr> {
     }
 }
 
-fn from_literal(literal: &syn::LitStr, options: &Options) -> TokenStream {
+fn from_literal(literal: &syn::LitStr, arguments: &Arguments, options: &Options) -> TokenStream {
     match compile_str("idl!", &literal.value(), options) {
         Ok(output) => items(output),
         Err(diagnostics) => {
-            let errors = diagnostics
-                .iter()
-                .map(|diagnostic| compile_error(literal.span(), &drawn(diagnostic)));
+            let errors = diagnostics.iter().map(|diagnostic| {
+                let option = diagnostic.setting.and_then(|it| arguments.setting(it));
+                match option {
+                    Some(place) => compile_error(place, &told(diagnostic)),
+                    None => compile_error(literal.span(), &drawn(diagnostic)),
+                }
+            });
             faults(errors.collect(), &diagnostics)
         }
     }
 }
 
-fn from_tokens(tokens: &[TokenTree], options: &Options) -> TokenStream {
+fn from_tokens(tokens: &[TokenTree], arguments: &Arguments, options: &Options) -> TokenStream {
     const NAME: &str = "idl!";
     let rebuilt = Rebuilt::new(tokens);
     match compile_str(NAME, &rebuilt.text, options) {
@@ -68,6 +95,9 @@ fn from_tokens(tokens: &[TokenTree], options: &Options) -> TokenStream {
         Err(mut diagnostics) => {
             diagnostics.shift_lines(NAME, rebuilt.first_line.saturating_sub(1));
             let errors = diagnostics.iter().map(|diagnostic| {
+                if let Some(place) = diagnostic.setting.and_then(|it| arguments.setting(it)) {
+                    return compile_error(place, &told(diagnostic));
+                }
                 let line = (diagnostic.line + 1).saturating_sub(rebuilt.first_line);
                 let own = diagnostic.file == NAME;
                 let span = match own {

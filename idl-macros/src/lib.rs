@@ -55,8 +55,8 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// `#include` looks in the directory of the crate's `Cargo.toml`. Options such as `extern` and `rename` are those of
-/// [`macro@idl_file`]. Errors are reported where they stand in the IDL, several at once.
+/// `#include` looks in the directory of the crate's `Cargo.toml`. Options are those of [`macro@idl_file`] but files and
+/// `crate`, and stand in front of the IDL: `#![idl(defaults, rename("Bank::Account::self" = "myself"))]`. Errors are reported where they stand in the IDL, several at once.
 #[proc_macro]
 pub fn idl_tokens(input: TokenStream) -> TokenStream {
     inline::expand(input)
@@ -90,6 +90,8 @@ pub fn idl_tokens(input: TokenStream) -> TokenStream {
 /// | `extern("Module" = path, …)` | the IDL module has been compiled by another annotation and is found at `path`: its definitions get no code, references to them use the path | none |
 /// | `rename("A::b" = "c", …)` | the Rust name of an IDL definition, member or parameter | by rule |
 /// | `native("A::B" = path, …)` | the Rust type that a native type of the IDL stands for | `zorb::Native` |
+/// | `defaults` | operations of servants' traits have a body that fails with NO_IMPLEMENT, COMPLETED_NO: a servant implements those that it wants | no: a missing operation is an error of rustc |
+/// | `delegates` | each interface `Foo` gets a trait `FooDelegate`; a servant that implements it hands the operations of `Foo` to another servant, a field of it, say | no |
 /// | `crate = "path"` | the path of the ORB in generated code | `::zorb` |
 ///
 /// Definitions of included files are generated as well, unless `extern` maps their module.

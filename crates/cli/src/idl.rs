@@ -63,6 +63,12 @@ struct Input {
     /// The Rust type that a native type of the IDL stands for
     #[arg(long, value_name = "A::B=PATH", value_parser = pair)]
     native: Vec<(String, String)>,
+    /// Give the operations of servants' traits a body that fails with NO_IMPLEMENT
+    #[arg(long)]
+    defaults: bool,
+    /// Make a trait for each interface that hands its operations to another servant
+    #[arg(long)]
+    delegates: bool,
 }
 
 fn definition(text: &str) -> Result<(String, String), String> {
@@ -91,6 +97,7 @@ impl Input {
         options.externs.clone_from(&self.externs);
         options.renames.clone_from(&self.rename);
         options.natives.clone_from(&self.native);
+        (options.defaults, options.delegates) = (self.defaults, self.delegates);
         options
     }
 }

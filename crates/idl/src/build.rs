@@ -8,7 +8,7 @@ use proc_macro2::TokenStream;
 
 use crate::compile::compile_files;
 use crate::diagnostic::Diagnostics;
-use crate::layout;
+use crate::items;
 use crate::options::Options;
 
 /// IDL files that a build script compiles: what the annotations of `zorb` do, written into a file.
@@ -95,6 +95,18 @@ impl Build {
         self
     }
 
+    /// Gives the operations of servants' traits default bodies: [`Options::defaults`].
+    pub fn defaults(mut self) -> Self {
+        self.options.defaults = true;
+        self
+    }
+
+    /// Makes traits for delegation: [`Options::delegates`].
+    pub fn delegates(mut self) -> Self {
+        self.options.delegates = true;
+        self
+    }
+
     /// Sets the path of the ORB in generated code: [`Options::crate_path`].
     pub fn crate_path(mut self, path: TokenStream) -> Self {
         self.options.crate_path = path;
@@ -135,7 +147,7 @@ impl Build {
             writeln!(cargo, "cargo:rerun-if-changed={}", file.display()).map_err(failed)?;
         }
         let output = output.map_err(|diagnostics| BuildError(Cause::Idl(diagnostics)))?;
-        fs::write(path, written(layout::allowed(output.tokens))).map_err(failed)?;
+        fs::write(path, written(items::allowed(output.tokens))).map_err(failed)?;
         Ok(path.to_path_buf())
     }
 }
@@ -147,7 +159,7 @@ fn written(tokens: TokenStream) -> String {
 
 #[cfg(not(feature = "format"))]
 fn written(tokens: TokenStream) -> String {
-    layout::lines(tokens)
+    crate::layout::lines(tokens)
 }
 
 impl BuildError {

@@ -83,7 +83,7 @@ fn compile(inputs: &[Input<'_>], options: &Options) -> Result<Output, Diagnostic
         names,
         dependencies,
     } = analyse(inputs, options)?;
-    let tokens = generate(&model, &names, &options.crate_path);
+    let tokens = generate(&model, &names, options);
     Ok(Output {
         tokens,
         dependencies,
@@ -136,7 +136,7 @@ fn analyse(inputs: &[Input<'_>], options: &Options) -> Result<Analysis, Diagnost
     if !sink.is_empty() {
         return Err(failure(sink, &sources));
     }
-    let names = assign(&model, &options.renames, &options.natives, settings, &sink);
+    let names = assign(&model, options, settings, &sink);
     match sink.finish(&sources) {
         Some(diagnostics) => Err(diagnostics),
         None => Ok(Analysis {

@@ -48,6 +48,8 @@ mod diagnostic;
 #[cfg(feature = "format")]
 mod format;
 mod generate;
+mod items;
+#[cfg(any(test, not(feature = "format")))]
 mod layout;
 mod lexer;
 pub mod limits;

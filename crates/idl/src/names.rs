@@ -11,7 +11,7 @@ use crate::model::{
     Bitset, DefId, DefKind, InterfaceKind, Model, Operation, Role, ScopeId, Struct, Union,
     ValueType,
 };
-use crate::options::{Setting, Settings};
+use crate::options::{Options, Setting, Settings};
 use crate::selection::Selection;
 
 /// Rust names, and the names of what is generated beside them.
@@ -117,13 +117,8 @@ fn is_identifier(name: &str) -> bool {
 }
 
 /// Names everything in `model`; clashes and senseless renames go to `sink`.
-pub(crate) fn assign(
-    model: &Model,
-    renames: &[(String, String)],
-    natives: &[(String, String)],
-    settings: Settings,
-    sink: &Sink,
-) -> Names {
+pub(crate) fn assign(model: &Model, options: &Options, settings: Settings, sink: &Sink) -> Names {
+    let (renames, natives) = (&options.renames, &options.natives);
     let ids = (0..model.defs.len()).map(DefId);
     let mut names: HashMap<DefId, String> = ids.map(|id| (id, by_rule(model, id))).collect();
     let mut parameters = HashMap::new();
@@ -183,6 +178,7 @@ pub(crate) fn assign(
         model,
         names: &names,
         sink,
+        delegates: options.delegates,
         told: RefCell::default(),
         offered: RefCell::default(),
     }
@@ -300,6 +296,11 @@ impl Names {
         format!("{}_TYPE_CODE", self.stem(id).to_shouty_snake_case())
     }
 
+    /// The trait by which servants of an interface hand its operations to others.
+    pub(crate) fn delegate(&self, id: DefId) -> String {
+        format!("{}Delegate", self.stem(id))
+    }
+
     /// The skeleton of an interface.
     pub(crate) fn skeleton(&self, id: DefId) -> String {
         format!("{}Servant", self.stem(id))
@@ -318,6 +319,8 @@ struct Clashes<'a> {
     model: &'a Model,
     names: &'a Names,
     sink: &'a Sink,
+    /// [`Options::delegates`].
+    delegates: bool,
     /// Of whom it has been said that their names clash: once is enough, though what is generated for both does so too.
     told: RefCell<HashSet<(DefId, DefId)>>,
     /// The names that hints have offered, as [`folded`] has them.
@@ -414,6 +417,9 @@ impl Clashes<'_> {
                 // A local interface has no reference and no skeleton.
                 if interface.kind == InterfaceKind::Local {
                     generated.drain(..2);
+                } else if self.delegates {
+                    let what = format!("the trait for delegation of interface `{idl}`");
+                    generated.push((self.names.delegate(id), what));
                 }
                 self.take(taken, Space::Type, name, id, None);
                 for (name, what) in generated {

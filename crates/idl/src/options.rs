@@ -25,6 +25,12 @@ pub struct Options {
     /// Scoped IDL name of a `native` type (`"PortableServer::Servant"`) and the Rust path of the type it stands for.
     /// Default: none, native types are `zorb::Native`.
     pub natives: Vec<(String, String)>,
+    /// Operations of servants' traits have a body that fails with NO_IMPLEMENT, COMPLETED_NO, so that a servant implements
+    /// those it wants. Default: no; rustc names every operation that is missing.
+    pub defaults: bool,
+    /// Each interface `Foo` gets a trait `FooDelegate`, whose implementers hand the operations of `Foo` to another servant.
+    /// Default: no.
+    pub delegates: bool,
     /// The path of the ORB in generated code. Default: `::zorb`.
     pub crate_path: TokenStream,
 }
@@ -37,6 +43,8 @@ impl Default for Options {
             externs: Vec::new(),
             renames: Vec::new(),
             natives: Vec::new(),
+            defaults: false,
+            delegates: false,
             crate_path: quote!(::zorb),
         }
     }

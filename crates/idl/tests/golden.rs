@@ -1,7 +1,8 @@
 //! What the compiler makes of IDL, compared with what was reviewed: expansions in `golden/*.rs`, drawn diagnostics in
 //! `diagnostics/*.txt`. `UPDATE_GOLDEN=1 cargo test -p zorb-idl --test golden` writes them anew; read the difference.
 //!
-//! A comment `// option: extern Module = path` or `// option: rename A::b = c` in the IDL sets an option.
+//! A comment `// option: extern Module = path`, `// option: rename A::b = c` or `// option: defaults` in the IDL sets an
+//! option.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +17,10 @@ fn compile(path: &Path) -> Result<Output, Diagnostics> {
         let Some(option) = line.strip_prefix("// option: ") else {
             continue;
         };
-        let (name, value) = option.split_once(" = ").unwrap();
+        let (name, value) = option.split_once(" = ").unwrap_or((option, ""));
         match name.split_once(' ') {
+            None if name == "defaults" => options.defaults = true,
+            None if name == "delegates" => options.delegates = true,
             Some(("extern", module)) => options.externs.push((module.to_owned(), value.to_owned())),
             Some(("native", idl)) => options.natives.push((idl.to_owned(), value.to_owned())),
             Some(("rename", idl)) => options.renames.push((idl.to_owned(), value.to_owned())),

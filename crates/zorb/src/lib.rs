@@ -67,7 +67,8 @@ pub use zorb_transport as transport;
 /// Compiles IDL where it stands: see the [crate documentation](crate) for what comes of it.
 ///
 /// Takes IDL as tokens, or as one raw string literal for what Rust's lexer refuses (`L'x'`,
-/// `'\377'`, line continuations). For IDL in files there is [`idl_file`].
+/// `'\377'`, line continuations). For IDL in files there is [`idl_file`], whose options may stand in front of the IDL:
+/// `#![idl(defaults, rename("A::b" = "c"))]`.
 ///
 /// ```
 /// zorb::idl! {

@@ -17,6 +17,7 @@ pub use zorb_cdr::{
     Octets, OctetsRef, Seq, StaticType as Tc, TcKind, WideStr, cdr_bitmask, cdr_bitset, cdr_enum,
     cdr_struct, cdr_union, idl_exception, idl_type,
 };
+use zorb_giop::{CompletionStatus, SystemException, SystemExceptionKind};
 pub use zorb_giop::{OperationError, UserException};
 pub use zorb_idl_macros::idl_tokens;
 pub use zorb_poa::{Incoming, Numbers, Operations, Outcome, Recycled, Request, Skeleton, Upcall};
@@ -25,6 +26,13 @@ pub use zorb_poa::{Incoming, Numbers, Operations, Outcome, Recycled, Request, Sk
 pub mod reexport {
     pub use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, EncodeErrorKind, Encoder};
     pub use zorb_giop::SystemException;
+}
+
+/// What an operation does that its servant does not implement: NO_IMPLEMENT, COMPLETED_NO, since nothing was done.
+pub fn not_implemented<T, E: From<SystemException>>() -> core::future::Ready<Result<T, E>> {
+    let kind = SystemExceptionKind::NoImplement;
+    let exception = SystemException::new(kind, 0, CompletionStatus::No);
+    core::future::ready(Err(exception.into()))
 }
 
 /// An IDL exception: its members on the wire, its identity, its text.

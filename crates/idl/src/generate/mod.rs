@@ -6,6 +6,7 @@
 
 mod bits;
 mod data;
+mod delegates;
 pub(crate) mod dispatch;
 mod docs;
 mod local;
@@ -27,15 +28,19 @@ use quote::quote;
 
 use crate::model::{DefId, DefKind, Interface, InterfaceKind, Model, ScopeId};
 use crate::names::Names;
+use crate::options::Options;
 use typecodes::without_type_code;
 
 /// Everything that is declared and not mapped elsewhere, as items for any module.
-pub(crate) fn generate(model: &Model, names: &Names, crate_path: &TokenStream) -> TokenStream {
+pub(crate) fn generate(model: &Model, names: &Names, options: &Options) -> TokenStream {
+    let crate_path = &options.crate_path;
     let generator = Generator {
         model,
         names,
         orb: crate_path.clone(),
         private: quote!(#crate_path::__private),
+        defaults: options.defaults,
+        delegates: options.delegates,
         without_type_code: without_type_code(model),
         plain: plain::plain_definitions(model),
     };
@@ -49,6 +54,10 @@ struct Generator<'a> {
     orb: TokenStream,
     /// Its hidden module.
     private: TokenStream,
+    /// [`Options::defaults`].
+    defaults: bool,
+    /// [`Options::delegates`].
+    delegates: bool,
     /// What CORBA has no TypeCode for.
     without_type_code: HashMap<DefId, ()>,
     /// Types of which a copy is as good as what is read of a message.
@@ -148,7 +157,8 @@ impl Generator<'_> {
         // What supports an abstract interface is a value, or an object of an interface that is derived from it.
         let skeleton =
             (interface.kind != InterfaceKind::Abstract).then(|| self.skeleton(id, interface));
-        quote! { #module #contract #reference #skeleton }
+        let delegate = self.delegates.then(|| self.delegate(id, interface));
+        quote! { #module #contract #reference #skeleton #delegate }
     }
 
     fn reference_name(&self, id: DefId) -> Ident {

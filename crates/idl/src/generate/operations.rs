@@ -237,37 +237,67 @@ impl Generator<'_> {
                 self.model.def(id).repository_id
             ),
         );
-        let bounds = match &interface.bases[..] {
+        let bounds = self.contract_bounds(from, interface);
+        let private = &self.private;
+        let methods = interface.operations.iter().map(|operation| {
+            let doc = self.operation_doc(operation);
+            let signature = self.contract_method(from, interface, operation);
+            let body = match self.defaults {
+                true => {
+                    let names = self.contract_arguments(operation);
+                    quote!({ #(let _ = #names;)* #private::not_implemented() })
+                }
+                false => quote!(;),
+            };
+            quote!(#doc #signature #body)
+        });
+        quote! { #doc pub trait #name: #bounds { #(#methods)* } }
+    }
+
+    /// What the servant's trait of `interface` asks of who implements it.
+    pub(super) fn contract_bounds(&self, from: ScopeId, interface: &Interface) -> TokenStream {
+        match &interface.bases[..] {
             [] => quote!(::core::marker::Send + ::core::marker::Sync + 'static),
             bases => {
                 let bases = bases.iter().map(|&base| self.path_to(from, base));
                 quote!(#(#bases)+*)
             }
-        };
-        let methods = interface.operations.iter().map(|operation| {
-            let doc = self.operation_doc(operation);
-            let method = format_ident!("{}", self.names.method(operation));
-            let parameters = self.inputs(operation).map(|parameter| {
-                let name = self.parameter_name(operation, parameter);
-                let ty = self.servant_parameter(from, &parameter.ty);
-                quote!(#name: #ty)
-            });
-            let parameters = parameters.chain(self.context_parameter(operation, None));
-            let output = self.output_type(from, operation);
-            let error = self.error_type(from, interface, operation);
-            let allow = lints(
-                self.inputs(operation).count(),
-                self.outputs(operation).len(),
-            );
-            quote! {
-                #doc
-                #allow
-                fn #method(&self, #(#parameters),*) -> impl ::core::future::Future<
-                    Output = ::core::result::Result<#output, #error>,
-                > + ::core::marker::Send;
-            }
+        }
+    }
+
+    /// The names of the parameters that a servant has.
+    pub(super) fn contract_arguments(&self, operation: &Operation) -> Vec<Ident> {
+        let inputs = self.inputs(operation);
+        let names = inputs.map(|parameter| self.parameter_name(operation, parameter));
+        names.chain(self.context_name(operation)).collect()
+    }
+
+    /// The method of the servant's trait, without its body.
+    pub(super) fn contract_method(
+        &self,
+        from: ScopeId,
+        interface: &Interface,
+        operation: &Operation,
+    ) -> TokenStream {
+        let method = format_ident!("{}", self.names.method(operation));
+        let parameters = self.inputs(operation).map(|parameter| {
+            let name = self.parameter_name(operation, parameter);
+            let ty = self.servant_parameter(from, &parameter.ty);
+            quote!(#name: #ty)
         });
-        quote! { #doc pub trait #name: #bounds { #(#methods)* } }
+        let parameters = parameters.chain(self.context_parameter(operation, None));
+        let output = self.output_type(from, operation);
+        let error = self.error_type(from, interface, operation);
+        let allow = lints(
+            self.inputs(operation).count(),
+            self.outputs(operation).len(),
+        );
+        quote! {
+            #allow
+            fn #method(&self, #(#parameters),*) -> impl ::core::future::Future<
+                Output = ::core::result::Result<#output, #error>,
+            > + ::core::marker::Send
+        }
     }
 }
 
