@@ -85,7 +85,7 @@ impl Interface for ObjectRef {
 }
 
 /// What can be given where IDL wants a reference to an `R`, which may be nil: a reference of that type or of a derived
-/// one, by value or by `&`; an `Option` of it; `None`.
+/// one, by value or by `&`; `None`; an `Option` of an `R`; a `&` of an `Option` of either, such as the result of a call.
 ///
 /// Stubs take `impl IntoReference<R>`. The compiler implements it for each reference and each of the interfaces that it
 /// derives from.
@@ -100,13 +100,15 @@ impl Interface for ObjectRef {
 /// fn call(object: &ObjectRef) {
 ///     assert_eq!(count(object), 1);
 ///     assert_eq!(count(Some(object.clone())), 1);
+///     assert_eq!(count(&Some(object)), 1);
 /// }
 /// assert_eq!(count(None), 0);
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no reference to what `{R}` is one to",
     label = "neither a `{R}`, nor a reference of a derived interface, nor an `Option` of one",
-    note = "`None` is the nil reference; `narrow` makes a reference of a derived interface out of one of its base"
+    note = "`None` is the nil reference; `narrow` makes a reference of a derived interface out of one of its base",
+    note = "of an `Option` of a derived reference pass a `&`; and that in place of what its `as_ref` gives"
 )]
 pub trait IntoReference<R> {
     /// The reference, `None` if it is nil. Of a `&` it is a clone: one atomic increment.
@@ -119,9 +121,39 @@ impl<R> IntoReference<R> for Option<R> {
     }
 }
 
-impl<R, T: IntoReference<R> + Clone> IntoReference<R> for &T {
+impl<R, T: ToReference<R> + ?Sized> IntoReference<R> for &T {
     fn into_reference(self) -> Option<R> {
-        self.clone().into_reference()
+        self.to_reference()
+    }
+}
+
+/// What a `&` of can be given where IDL wants a reference to an `R`: see [`IntoReference`], which an `Option` implements
+/// for its own type alone, so that rustc knows the type of `None`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no reference to what `{R}` is one to",
+    label = "neither a `{R}`, nor a reference of a derived interface, nor an `Option` of one",
+    note = "`None` is the nil reference; `narrow` makes a reference of a derived interface out of one of its base"
+)]
+pub trait ToReference<R> {
+    /// A clone of the reference, `None` if it is nil: one atomic increment.
+    fn to_reference(&self) -> Option<R>;
+}
+
+impl<R, T: ToReference<R>> ToReference<R> for Option<T> {
+    fn to_reference(&self) -> Option<R> {
+        self.as_ref()?.to_reference()
+    }
+}
+
+impl<R, T: ToReference<R> + ?Sized> ToReference<R> for &T {
+    fn to_reference(&self) -> Option<R> {
+        (**self).to_reference()
+    }
+}
+
+impl ToReference<Self> for ObjectRef {
+    fn to_reference(&self) -> Option<Self> {
+        Some(self.clone())
     }
 }
 

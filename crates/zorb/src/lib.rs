@@ -32,7 +32,7 @@ pub use builder::Builder;
 pub use context::Context;
 pub use error::Error;
 pub use forward::Forward;
-pub use interface::{Interface, IntoReference};
+pub use interface::{Interface, IntoReference, ToReference};
 pub use invoke::SyncScope;
 pub use keys::{KeyTable, KeyTableError};
 pub use local::Native;

@@ -257,6 +257,18 @@ macro_rules! __interface_ref {
             }
         }
 
+        impl $crate::ToReference<$name> for $name {
+            fn to_reference(&self) -> ::core::option::Option<$name> {
+                ::core::option::Option::Some(::core::clone::Clone::clone(self))
+            }
+        }
+
+        impl $crate::ToReference<$crate::ObjectRef> for $name {
+            fn to_reference(&self) -> ::core::option::Option<$crate::ObjectRef> {
+                ::core::option::Option::Some(::core::clone::Clone::clone(&self.object))
+            }
+        }
+
         impl ::core::convert::From<$name> for $crate::ObjectRef {
             fn from(reference: $name) -> Self {
                 reference.object
@@ -331,6 +343,12 @@ macro_rules! __upcasts {
             // Not `From` for `Option<$base>`: rustc compares each two implementations of a trait for types of one name.
             impl $crate::IntoReference<$base> for $derived {
                 fn into_reference(self) -> ::core::option::Option<$base> {
+                    ::core::option::Option::Some(self.into())
+                }
+            }
+
+            impl $crate::ToReference<$base> for $derived {
+                fn to_reference(&self) -> ::core::option::Option<$base> {
                     ::core::option::Option::Some(self.into())
                 }
             }
