@@ -102,6 +102,45 @@ impl Poa {
         self.reference(type_id, &key)
     }
 
+    /// Activates the servant that `make` gives, under a new object id, and gives its reference. `make` gets the reference,
+    /// so that a servant which hands out references to itself holds its own from the start.
+    ///
+    /// Requests before the end of `make` are OBJECT_NOT_EXIST. A servant that keeps its reference keeps the ORB running
+    /// until [`Orb::shutdown`]. If `make` panics, a transient POA keeps a place for the object.
+    ///
+    /// ```
+    /// use zorb::{Error, Orb, SystemException};
+    ///
+    /// zorb::idl! {
+    ///     interface Node { Node itself(); };
+    /// }
+    /// struct Leaf(NodeRef);
+    /// impl Node for Leaf {
+    ///     async fn itself(&self) -> Result<Option<NodeRef>, SystemException> {
+    ///         Ok(Some(self.0.clone()))
+    ///     }
+    /// }
+    ///
+    /// let orb = Orb::builder().listen("iiop://127.0.0.1:0").build_blocking()?;
+    /// let poa = orb.root_poa();
+    /// let node = poa.activate_with(|node: &NodeRef| NodeServant::new(Leaf(node.clone())))?;
+    /// poa.the_poa_manager().activate()?;
+    /// assert_eq!(zorb::blocking::Wait::wait(node.itself())?, Some(node));
+    /// orb.shutdown(true)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn activate_with<S: InterfaceSkeleton>(
+        &self,
+        make: impl FnOnce(&S::Ref) -> S,
+    ) -> Result<S::Ref, Error> {
+        let reference: S::Ref = self.create_reference()?;
+        let id = self.reference_to_id(&reference)?;
+        self.activate_object_with_id(id, make(&reference))
+    }
+
     /// Activates a servant under this object id, which may be any octets, and gives its
     /// reference.
     ///
