@@ -26,5 +26,5 @@ macro_rules! golden {
 }
 
 golden!(
-    constants, interface, modules, names, parameters, remarks, types
+    constants, delegates, interface, modules, names, parameters, remarks, types
 );
