@@ -101,6 +101,10 @@ const fn mix(hash: u64, more: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::btree_set;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+    use zorb_idl::PerfectHash;
 
     /// What the IDL compiler emits for its test: names, seed, multipliers, shift, slots.
     static TABLE: Operations = include!("../../idl/tests/golden/dispatch_table.in");
@@ -126,6 +130,82 @@ mod tests {
             "b",
         ] {
             assert_eq!(TABLE.find(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    /// The table that the IDL compiler makes of `names`. A table lives as long as the program, here too.
+    fn table(names: &[&[u8]]) -> Operations {
+        let hash = PerfectHash::over(names).expect("a seed fits");
+        let slot = |slot: &Option<usize>| match *slot {
+            Some(index) => {
+                let name: &'static [u8] = names[index].to_vec().leak();
+                (name, u32::try_from(index).expect("few names"))
+            }
+            None => (&b""[..], Operations::NOBODY),
+        };
+        let slots: Vec<_> = hash.slots.iter().map(slot).collect();
+        Operations::new(hash.seed, hash.multipliers.leak(), hash.shift, slots.leak())
+    }
+
+    /// Octets that differ little from `name`.
+    fn near_misses(name: &[u8]) -> Vec<Vec<u8>> {
+        let mut misses = vec![
+            name[1..].to_vec(),
+            name[..name.len() - 1].to_vec(),
+            [name, b"\0"].concat(),
+            [name, b"_"].concat(),
+            [b"_get_", name].concat(),
+            [name, name].concat(),
+        ];
+        for at in 0..name.len() {
+            for mask in [0x01, 0x20, 0x80] {
+                let mut changed = name.to_vec();
+                changed[at] ^= mask;
+                misses.push(changed);
+            }
+        }
+        misses
+    }
+
+    /// Each name is found at its index, and `others` only if they are names.
+    fn check(names: &BTreeSet<Vec<u8>>, others: &[Vec<u8>]) {
+        let ordered: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
+        let table = table(&ordered);
+        for (number, name) in (0..).zip(&ordered) {
+            assert_eq!(table.find(name), Some(number));
+        }
+        let misses = ordered.iter().flat_map(|name| near_misses(name));
+        for other in misses.chain(others.iter().cloned()) {
+            let index = ordered.binary_search(&other.as_slice()).ok();
+            let number = index.and_then(|index| u32::try_from(index).ok());
+            assert_eq!(table.find(&other), number, "{}", other.escape_ascii());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_table_of_any_names_finds_each_of_them_and_no_other(
+            names in btree_set("(_[gs]et_)?[A-Za-z][A-Za-z0-9_]{0,40}", 0..60),
+            others in proptest::collection::vec(any::<Vec<u8>>(), 0..40),
+        ) {
+            check(&names.into_iter().map(String::into_bytes).collect(), &others);
+        }
+
+        /// Names of no IDL, which share most of their octets.
+        #[test]
+        fn a_table_of_names_that_are_alike_finds_each_of_them_and_no_other(
+            names in btree_set(proptest::collection::vec(0_u8..3, 1..12), 0..200),
+            others in proptest::collection::vec(proptest::collection::vec(0_u8..4, 0..13), 0..200),
+        ) {
+            check(&names, &others);
+        }
+    }
+
+    #[test]
+    fn tables_of_many_names_find_each_of_them_and_no_other() {
+        for count in [1, 2, 3, 4, 64, 65, 500, 2_000] {
+            let names = (0..count).map(|n| format!("_get_a{n}").into_bytes());
+            check(&names.collect(), &[]);
         }
     }
 
