@@ -5,52 +5,44 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The operations of an interface by name: one hash, two look-ups, one comparison, whatever their number.
 ///
-/// Every name has a *slot* of its own. Names are thrown into buckets by the lower half of their hash; the bucket says
-/// by which number the upper half is multiplied to get the slot, and the compiler has chosen these numbers so that no
-/// two names meet. [`new`](Self::new) proves it, where the table is made: at compile time.
+/// Every name has a *slot* of its own. One part of a name's hash chooses a bucket; the bucket's two displacements and the
+/// other parts choose the slot. `phf_generator` has chosen displacements in the IDL compiler, so that no two names share
+/// a slot and no slot is empty. [`new`](Self::new) proves it, where the table is made: at compile time.
 #[derive(Debug)]
 pub struct Operations {
     seed: u64,
-    /// A multiplier for each bucket; a power of two of them.
-    multipliers: &'static [u32],
-    /// 32 less the logarithm of the number of slots.
-    shift: u32,
-    /// Names and numbers; what nobody has is empty.
+    /// Displacements of each bucket; none if there are no operations.
+    displacements: &'static [(u32, u32)],
+    /// Name and number of each operation, in the order of their slots.
     slots: &'static [(&'static [u8], u32)],
 }
 
 impl Operations {
-    /// The number in slots that nobody has. Operations have others.
-    pub const NOBODY: u32 = u32::MAX;
-
     /// A table of no operations.
-    pub const NONE: Self = Self::new(0, &[1], 32, &[(b"", Self::NOBODY)]);
+    pub const NONE: Self = Self::new(0, &[], &[]);
 
     /// A table as the IDL compiler has computed it.
     ///
-    /// Panics (at compile time, if it is for a `static`) if a name would not be found where it is.
+    /// # Panics
+    /// If a name is not in the slot where it is looked for; at compile time, if the table is a `static`.
     #[must_use]
     pub const fn new(
         seed: u64,
-        multipliers: &'static [u32],
-        shift: u32,
+        displacements: &'static [(u32, u32)],
         slots: &'static [(&'static [u8], u32)],
     ) -> Self {
         let table = Self {
             seed,
-            multipliers,
-            shift,
+            displacements,
             slots,
         };
-        assert!(multipliers.len().is_power_of_two() && shift <= u32::BITS);
-        let mut slot = 0;
-        while slot < slots.len() {
-            let (name, number) = slots[slot];
+        let mut index = 0;
+        while index < slots.len() {
             assert!(
-                number == Self::NOBODY || table.slot(name) == slot,
+                matches!(table.slot(slots[index].0), Some(slot) if slot == index),
                 "the table of operations is not the one that was computed"
             );
-            slot += 1;
+            index += 1;
         }
         table
     }
@@ -58,22 +50,34 @@ impl Operations {
     /// The number of the operation with this name.
     #[must_use]
     pub fn find(&self, name: &[u8]) -> Option<u32> {
-        let (found, number) = self.slots.get(self.slot(name))?;
-        let number = (*found == name && *number != Self::NOBODY).then_some(*number);
+        let (found, number) = self.slots.get(self.slot(name)?)?;
+        let number = (*found == name).then_some(*number);
         zorb_giop::probe!(OperationFound);
         number
     }
 
-    const fn slot(&self, name: &[u8]) -> usize {
+    /// The slot of this name, if it is one of the table's. `None` if the table has no bucket or no slot.
+    const fn slot(&self, name: &[u8]) -> Option<usize> {
         let hash = hash(self.seed, name);
-        // A power of two of them, so the mask keeps the index within.
-        let bucket = hash as usize & (self.multipliers.len() - 1);
-        let upper = (hash >> 32) as u32;
-        (upper.wrapping_mul(self.multipliers[bucket]) as u64 >> self.shift) as usize
+        let (upper, lower) = ((hash >> 32) as u32, hash as u32);
+        let third = (hash.wrapping_mul(MULTIPLIER) >> 32) as u32;
+        let Some(bucket) = upper.checked_rem(self.displacements.len() as u32) else {
+            return None;
+        };
+        let (first, second) = self.displacements[bucket as usize];
+        let place = lower
+            .wrapping_mul(first)
+            .wrapping_add(second)
+            .wrapping_add(third);
+        match place.checked_rem(self.slots.len() as u32) {
+            Some(slot) => Some(slot as usize),
+            None => None,
+        }
     }
 }
 
-/// The same as in the IDL compiler (`zorb-idl`, `generate/dispatch.rs`).
+/// The hash of the IDL compiler (`zorb-idl`, `generate/dispatch.rs`). DESIGN.md says why it is not the SipHash of
+/// `phf::Map`.
 const fn hash(seed: u64, name: &[u8]) -> u64 {
     let mut hash = mix(seed, !(name.len() as u64));
     let mut rest = name;
@@ -106,7 +110,7 @@ mod tests {
     use std::collections::BTreeSet;
     use zorb_idl::PerfectHash;
 
-    /// What the IDL compiler emits for its test: names, seed, multipliers, shift, slots.
+    /// What the IDL compiler emits for its test: seed, displacements, slots.
     static TABLE: Operations = include!("../../idl/tests/golden/dispatch_table.in");
 
     #[test]
@@ -135,16 +139,13 @@ mod tests {
 
     /// The table that the IDL compiler makes of `names`. A table lives as long as the program, here too.
     fn table(names: &[&[u8]]) -> Operations {
-        let hash = PerfectHash::over(names).expect("a seed fits");
-        let slot = |slot: &Option<usize>| match *slot {
-            Some(index) => {
-                let name: &'static [u8] = names[index].to_vec().leak();
-                (name, u32::try_from(index).expect("few names"))
-            }
-            None => (&b""[..], Operations::NOBODY),
+        let hash = PerfectHash::over(names);
+        let slot = |&index: &usize| -> (&'static [u8], u32) {
+            let number = u32::try_from(index).expect("few names");
+            (names[index].to_vec().leak(), number)
         };
         let slots: Vec<_> = hash.slots.iter().map(slot).collect();
-        Operations::new(hash.seed, hash.multipliers.leak(), hash.shift, slots.leak())
+        Operations::new(hash.seed, hash.displacements.leak(), slots.leak())
     }
 
     /// Octets that differ little from `name`.
@@ -211,14 +212,19 @@ mod tests {
 
     #[test]
     fn an_interface_without_operations_has_a_table_too() {
-        static NONE: Operations = Operations::new(0, &[1], 32, &[(b"", Operations::NOBODY)]);
-        assert_eq!(NONE.find(b""), None);
-        assert_eq!(NONE.find(b"a"), None);
+        assert_eq!(Operations::NONE.find(b""), None);
+        assert_eq!(Operations::NONE.find(b"a"), None);
     }
 
     #[test]
     #[should_panic(expected = "not the one that was computed")]
-    fn a_table_of_another_hash_is_refused() {
-        let _ = Operations::new(0, &[1], 31, &[(b"a", 0), (b"a", 1)]);
+    fn a_table_with_a_name_in_another_slot_is_refused() {
+        let _ = Operations::new(0, &[(0, 0)], &[(b"a", 0), (b"a", 1)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "not the one that was computed")]
+    fn a_table_without_buckets_is_refused() {
+        let _ = Operations::new(0, &[], &[(b"a", 0)]);
     }
 }

@@ -1,6 +1,5 @@
 //! A request on its way to a servant, and the reply on its way back.
 
-use crate::operations::Operations;
 use bytes::Bytes;
 use core::fmt;
 use std::sync::{Arc, OnceLock};
@@ -180,11 +179,14 @@ pub struct Places {
 struct Name {
     at: u32,
     len: u32,
-    /// [`Operations::NOBODY`] of one that has not been looked for.
+    /// [`UNKNOWN`](Self::UNKNOWN) before it has been looked up.
     number: u32,
 }
 
 impl Name {
+    /// The number before the operation has been looked up. No operation has it.
+    const UNKNOWN: u32 = u32::MAX;
+
     #[inline]
     fn of(header: &RequestHeader<'_>) -> Self {
         let (at, len) = (
@@ -196,7 +198,7 @@ impl Name {
         Self {
             at,
             len,
-            number: Operations::NOBODY,
+            number: Self::UNKNOWN,
         }
     }
 
@@ -352,7 +354,7 @@ impl Request {
         format: WireFormat,
         context: Arc<dyn Context>,
     ) -> Option<Self> {
-        if places.operation.number == Operations::NOBODY {
+        if places.operation.number == Name::UNKNOWN {
             return None;
         }
         let mut octets = [0; Self::FEW];
@@ -387,7 +389,7 @@ impl Request {
     #[must_use]
     #[inline]
     pub(crate) fn number(&self) -> Option<u32> {
-        (self.operation.number != Operations::NOBODY).then_some(self.operation.number)
+        (self.operation.number != Name::UNKNOWN).then_some(self.operation.number)
     }
 
     /// Octets of the whole message, or of what is there of it.

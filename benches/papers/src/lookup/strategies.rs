@@ -114,17 +114,14 @@ impl<H: BuildHasher + Default> Strategy for Hashed<H> {
 
 /// The table that the IDL compiler makes of names, read as generated skeletons read it.
 fn perfect<N: AsRef<[u8]>>(names: &[N]) -> Operations {
-    let hash = PerfectHash::over(names).expect("there is a seed that does");
-    // As constants of generated code are, these are there for ever.
-    let slots = hash.slots.iter().map(|slot| match slot {
-        Some(at) => {
-            let name: &'static [u8] = names[*at].as_ref().to_vec().leak();
-            (name, *at as u32)
-        }
-        None => (&b""[..], Operations::NOBODY),
+    let hash = PerfectHash::over(names);
+    // Tables live as long as the program, as constants of generated code do.
+    let slots = hash.slots.iter().map(|&at| {
+        let name: &'static [u8] = names[at].as_ref().to_vec().leak();
+        (name, at as u32)
     });
     let slots = slots.collect::<Vec<_>>().leak();
-    Operations::new(hash.seed, hash.multipliers.leak(), hash.shift, slots)
+    Operations::new(hash.seed, hash.displacements.leak(), slots)
 }
 
 /// Two perfect hashes, over all keys and all names there will ever be.

@@ -368,17 +368,15 @@ pub mod bank {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[7, 3, 7, 1],
-                29,
+                16287231350648472473,
+                &[(1, 0), (0, 4), (0, 6)],
                 &[
-                    (b"store", 6),
-                    (b"peer", 5),
-                    (b"withdraw", 0),
                     (b"_get_owner", 1),
-                    (b"_get_rank", 3),
+                    (b"withdraw", 0),
+                    (b"peer", 5),
+                    (b"store", 6),
                     (b"nudge", 4),
-                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"_get_rank", 3),
                     (b"_set_owner", 2),
                 ],
             );
@@ -508,9 +506,8 @@ pub mod bank {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[1],
-                32,
+                16287231350648472473,
+                &[(0, 0)],
                 &[(b"log", 0)],
             );
             &OPERATIONS
@@ -814,26 +811,17 @@ pub mod bank {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[1, 5, 1, 9],
-                28,
+                16287231350648472473,
+                &[(0, 4), (0, 4), (0, 0)],
                 &[
-                    (b"", ::zorb::__private::Operations::NOBODY),
                     (b"_get_owner", 2),
-                    (b"_set_owner", 3),
-                    (b"withdraw", 1),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"_get_rank", 4),
                     (b"peer", 6),
                     (b"store", 7),
                     (b"nudge", 5),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"_get_rank", 4),
-                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"_set_owner", 3),
+                    (b"withdraw", 1),
                     (b"log", 0),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"", ::zorb::__private::Operations::NOBODY),
                 ],
             );
             &OPERATIONS

@@ -185,10 +185,9 @@ pub mod m2 {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[21],
-                31,
-                &[(b"ping", 0), (b"last", 1)],
+                16287231350648472473,
+                &[(0, 0)],
+                &[(b"last", 1), (b"ping", 0)],
             );
             &OPERATIONS
         }

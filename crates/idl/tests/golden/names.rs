@@ -203,19 +203,9 @@ pub mod names {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[1, 5],
-                29,
-                &[
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"clone", 0),
-                    (b"_get_ref", 2),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"_set_ref", 3),
-                    (b"type", 1),
-                ],
+                16287231350648472473,
+                &[(0, 0), (1, 0)],
+                &[(b"clone", 0), (b"_set_ref", 3), (b"_get_ref", 2), (b"type", 1)],
             );
             &OPERATIONS
         }
@@ -410,9 +400,8 @@ pub mod names {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[1],
-                31,
+                16287231350648472473,
+                &[(0, 0)],
                 &[(b"getIt", 0), (b"get_it", 1)],
             );
             &OPERATIONS
@@ -548,9 +537,8 @@ pub mod names {
             #[inline]
             fn operations(&self) -> &'static ::zorb::__private::Operations {
                 static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                    0,
-                    &[1],
-                    32,
+                    16287231350648472473,
+                    &[(0, 0)],
                     &[(b"f", 0)],
                 );
                 &OPERATIONS

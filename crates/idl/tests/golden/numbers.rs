@@ -259,15 +259,9 @@ pub mod numbers {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[3],
-                30,
-                &[
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"add", 0),
-                    (b"_set_balance", 2),
-                    (b"_get_balance", 1),
-                ],
+                16263683158343804936,
+                &[(2, 0)],
+                &[(b"_set_balance", 2), (b"_get_balance", 1), (b"add", 0)],
             );
             &OPERATIONS
         }

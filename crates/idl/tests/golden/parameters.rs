@@ -515,19 +515,9 @@ pub mod parameters {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[1, 1],
-                29,
-                &[
-                    (b"inout_all", 3),
-                    (b"in_more", 1),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"out_all", 2),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"in_all", 0),
-                ],
+                16287231350648472473,
+                &[(0, 0), (0, 1)],
+                &[(b"inout_all", 3), (b"in_all", 0), (b"in_more", 1), (b"out_all", 2)],
             );
             &OPERATIONS
         }

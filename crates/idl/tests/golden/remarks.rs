@@ -253,9 +253,8 @@ impl<T: Store> ::zorb::__private::Skeleton for StoreServant<T> {
     #[inline]
     fn operations(&self) -> &'static ::zorb::__private::Operations {
         static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-            0,
-            &[31],
-            31,
+            16287231350648472473,
+            &[(0, 0)],
             &[(b"put", 0), (b"_get_size", 1)],
         );
         &OPERATIONS

@@ -419,9 +419,8 @@ pub mod unions {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[1],
-                32,
+                16287231350648472473,
+                &[(0, 0)],
                 &[(b"simplify", 0)],
             );
             &OPERATIONS

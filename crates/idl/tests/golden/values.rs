@@ -135,9 +135,8 @@ pub mod garden {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[1],
-                32,
+                16287231350648472473,
+                &[(0, 0)],
                 &[(b"describe", 0)],
             );
             &OPERATIONS
@@ -481,9 +480,8 @@ pub mod garden {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[1],
-                32,
+                16287231350648472473,
+                &[(0, 0)],
                 &[(b"plant", 0)],
             );
             &OPERATIONS
