@@ -27,22 +27,22 @@ pub(crate) struct Names {
 }
 
 /// Words that Rust keeps for itself in edition 2024.
-const KEYWORDS: [&str; 52] = [
+static KEYWORDS: phf::Set<&'static str> = phf::phf_set! {
     "as", "break", "const", "continue", "crate", "else", "enum", "extern", "false", "fn", "for",
     "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref", "return",
     "self", "Self", "static", "struct", "super", "trait", "true", "type", "unsafe", "use", "where",
     "while", "async", "await", "dyn", "abstract", "become", "box", "do", "final", "macro",
     "override", "priv", "typeof", "unsized", "virtual", "yield", "try", "gen",
-];
+};
 
 /// A module of such a name would hide the type in everything around it.
-const PRIMITIVES: [&str; 17] = [
+static PRIMITIVES: phf::Set<&'static str> = phf::phf_set! {
     "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "str", "u8", "u16",
     "u32", "u64", "u128", "usize",
-];
+};
 
 fn escape(name: String) -> String {
-    if KEYWORDS.contains(&name.as_str()) {
+    if KEYWORDS.contains(name.as_str()) {
         name + "_"
     } else {
         name
@@ -52,7 +52,7 @@ fn escape(name: String) -> String {
 /// The name of a module.
 pub(crate) fn module_name(idl: &str) -> String {
     let name = escape(idl.to_snake_case());
-    if PRIMITIVES.contains(&name.as_str()) {
+    if PRIMITIVES.contains(name.as_str()) {
         name + "_"
     } else {
         name
@@ -113,7 +113,7 @@ fn is_identifier(name: &str) -> bool {
         .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
         && name != "_"
-        && !KEYWORDS.contains(&name)
+        && !KEYWORDS.contains(name)
 }
 
 /// Names everything in `model`; clashes and senseless renames go to `sink`.

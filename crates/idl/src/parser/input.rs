@@ -11,6 +11,7 @@ use nom::error::{ErrorKind, ParseError};
 use nom::multi::many0;
 use nom::sequence::preceded;
 use nom::{IResult, Input, Needed, Parser};
+use unicase::Ascii;
 
 use super::annotations::Start;
 use super::mistakes::modifier;
@@ -321,46 +322,46 @@ pub(crate) fn keyword<'a>(word: &'static str) -> impl Fn(Tokens<'a>) -> Parsed<'
 
 /// The words of CORBA 2.0, which no name may resemble, whatever the case. Later words (`component`, `port`, `map`, …) are
 /// names in too many files to be reserved.
-const KEYWORDS: [&str; 34] = [
-    "any",
-    "attribute",
-    "boolean",
-    "case",
-    "char",
-    "const",
-    "context",
-    "default",
-    "double",
-    "enum",
-    "exception",
-    "FALSE",
-    "float",
-    "in",
-    "inout",
-    "interface",
-    "long",
-    "module",
-    "Object",
-    "octet",
-    "oneway",
-    "out",
-    "raises",
-    "readonly",
-    "sequence",
-    "short",
-    "string",
-    "struct",
-    "switch",
-    "TRUE",
-    "typedef",
-    "union",
-    "unsigned",
-    "void",
-];
+static KEYWORDS: phf::Set<Ascii<&'static str>> = phf::phf_set! {
+    Ascii::new("any"),
+    Ascii::new("attribute"),
+    Ascii::new("boolean"),
+    Ascii::new("case"),
+    Ascii::new("char"),
+    Ascii::new("const"),
+    Ascii::new("context"),
+    Ascii::new("default"),
+    Ascii::new("double"),
+    Ascii::new("enum"),
+    Ascii::new("exception"),
+    Ascii::new("FALSE"),
+    Ascii::new("float"),
+    Ascii::new("in"),
+    Ascii::new("inout"),
+    Ascii::new("interface"),
+    Ascii::new("long"),
+    Ascii::new("module"),
+    Ascii::new("Object"),
+    Ascii::new("octet"),
+    Ascii::new("oneway"),
+    Ascii::new("out"),
+    Ascii::new("raises"),
+    Ascii::new("readonly"),
+    Ascii::new("sequence"),
+    Ascii::new("short"),
+    Ascii::new("string"),
+    Ascii::new("struct"),
+    Ascii::new("switch"),
+    Ascii::new("TRUE"),
+    Ascii::new("typedef"),
+    Ascii::new("union"),
+    Ascii::new("unsigned"),
+    Ascii::new("void"),
+};
 
 /// The words that CORBA 2.1 to 2.4 added. The services of the OMG itself have a `Factory` and a `ValueType`, which were
 /// good names when they were written, so that only the very word is reserved.
-const EXACT_KEYWORDS: [&str; 14] = [
+static EXACT_KEYWORDS: phf::Set<&'static str> = phf::phf_set! {
     "abstract",
     "custom",
     "factory",
@@ -375,19 +376,15 @@ const EXACT_KEYWORDS: [&str; 14] = [
     "valuetype",
     "wchar",
     "wstring",
-];
+};
 
 pub(crate) fn is_keyword(word: &str) -> bool {
-    let resembles = |keyword: &&str| keyword.eq_ignore_ascii_case(word);
-    KEYWORDS.iter().any(resembles) || EXACT_KEYWORDS.contains(&word)
+    keyword_meant(word).is_some() || EXACT_KEYWORDS.contains(word)
 }
 
 /// The keyword that `word` is, or would be in another case.
 pub(crate) fn keyword_meant(word: &str) -> Option<&'static str> {
-    KEYWORDS
-        .iter()
-        .copied()
-        .find(|keyword| keyword.eq_ignore_ascii_case(word))
+    KEYWORDS.get_key(&Ascii::new(word)).map(|keyword| **keyword)
 }
 
 /// A name that is no keyword.
@@ -402,9 +399,11 @@ pub(crate) fn ident<'a>(i: Tokens<'a>) -> Parsed<'a, Ident> {
             },
         )),
         Kind::Word(text) if is_keyword(text) => {
-            let message = match KEYWORDS.contains(&&**text) || EXACT_KEYWORDS.contains(&&**text) {
-                true => format!("expected a name, found the keyword `{text}`"),
-                false => format!("`{text}` differs only in case from a keyword"),
+            let message = match keyword_meant(text) {
+                Some(keyword) if keyword != &**text => {
+                    format!("`{text}` differs only in case from a keyword")
+                }
+                _ => format!("expected a name, found the keyword `{text}`"),
             };
             let scoped = i
                 .previous()
@@ -536,5 +535,29 @@ pub(crate) fn describe(token: &Token) -> String {
         Kind::Remark(_) => "a comment".into(),
         Kind::Bad(_) => "something else".into(),
         Kind::End => "the end of the file".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_keyword_is_found_whatever_its_case_unless_it_is_of_a_later_version() {
+        assert_eq!((KEYWORDS.len(), EXACT_KEYWORDS.len()), (34, 14));
+        for keyword in KEYWORDS.iter().map(|keyword| **keyword) {
+            let cases = [keyword.to_ascii_uppercase(), keyword.to_ascii_lowercase()];
+            for word in cases.iter().map(String::as_str).chain([keyword]) {
+                assert_eq!(keyword_meant(word), Some(keyword));
+                assert!(is_keyword(word));
+            }
+        }
+        for keyword in EXACT_KEYWORDS.iter() {
+            assert!(is_keyword(keyword) && !is_keyword(&keyword.to_ascii_uppercase()));
+            assert_eq!(keyword_meant(keyword), None);
+        }
+        for word in ["", "an", "anyy", "component", "\u{17f}hort", "Factory"] {
+            assert!(!is_keyword(word), "{word}");
+        }
     }
 }

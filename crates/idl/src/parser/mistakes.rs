@@ -179,7 +179,7 @@ fn word_of(token: Option<&Token>) -> Option<&str> {
 }
 
 /// Words of other languages that stand in front of a declaration.
-const MODIFIERS: [&str; 12] = [
+static MODIFIERS: phf::Set<&'static str> = phf::phf_set! {
     "constexpr",
     "explicit",
     "extern",
@@ -192,7 +192,7 @@ const MODIFIERS: [&str; 12] = [
     "static",
     "virtual",
     "volatile",
-];
+};
 
 /// What to say where a keyword stands in place of a name, if the word before it is one that IDL does not know.
 pub(super) fn modifier(i: Tokens<'_>) -> Option<Report> {
@@ -201,7 +201,7 @@ pub(super) fn modifier(i: Tokens<'_>) -> Option<Report> {
         return None;
     };
     let report = || Report::new(token.span, format!("there is no `{word}` in IDL"));
-    if MODIFIERS.contains(&&**word) {
+    if MODIFIERS.contains(&**word) {
         return Some(report().hint("leave it out"));
     }
     if is_keyword(word) {

@@ -481,7 +481,7 @@ impl Resolver<'_> {
 }
 
 /// CORBA 3.
-const SYSTEM_EXCEPTIONS: [&str; 39] = [
+static SYSTEM_EXCEPTIONS: phf::Set<&'static str> = phf::phf_set! {
     "ACTIVITY_COMPLETED",
     "ACTIVITY_REQUIRED",
     "BAD_CONTEXT",
@@ -521,8 +521,8 @@ const SYSTEM_EXCEPTIONS: [&str; 39] = [
     "TRANSACTION_UNAVAILABLE",
     "TRANSIENT",
     "UNKNOWN",
-];
+};
 
 fn is_system_exception(name: &str) -> bool {
-    SYSTEM_EXCEPTIONS.contains(&name)
+    SYSTEM_EXCEPTIONS.contains(name)
 }

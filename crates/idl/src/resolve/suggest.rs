@@ -14,31 +14,31 @@ use crate::similar::{distance, slips};
 const MAX_CANDIDATES: usize = 10_000;
 
 /// What other languages call the types of IDL.
-const FOREIGN: [(&str, &str); 23] = [
-    ("int", "long"),
-    ("integer", "long"),
-    ("bool", "boolean"),
-    ("byte", "octet"),
-    ("uchar", "octet"),
-    ("uint", "unsigned long"),
-    ("ulong", "unsigned long"),
-    ("ushort", "unsigned short"),
-    ("longlong", "long long"),
-    ("ulonglong", "unsigned long long"),
-    ("int8_t", "int8"),
-    ("uint8_t", "octet"),
-    ("int16_t", "short"),
-    ("uint16_t", "unsigned short"),
-    ("int32_t", "long"),
-    ("uint32_t", "unsigned long"),
-    ("int64_t", "long long"),
-    ("uint64_t", "unsigned long long"),
-    ("wchar_t", "wchar"),
-    ("real", "double"),
-    ("str", "string"),
-    ("vector", "sequence"),
-    ("list", "sequence"),
-];
+static FOREIGN: phf::Map<&'static str, &'static str> = phf::phf_map! {
+    "int" => "long",
+    "integer" => "long",
+    "bool" => "boolean",
+    "byte" => "octet",
+    "uchar" => "octet",
+    "uint" => "unsigned long",
+    "ulong" => "unsigned long",
+    "ushort" => "unsigned short",
+    "longlong" => "long long",
+    "ulonglong" => "unsigned long long",
+    "int8_t" => "int8",
+    "uint8_t" => "octet",
+    "int16_t" => "short",
+    "uint16_t" => "unsigned short",
+    "int32_t" => "long",
+    "uint32_t" => "unsigned long",
+    "int64_t" => "long long",
+    "uint64_t" => "unsigned long long",
+    "wchar_t" => "wchar",
+    "real" => "double",
+    "str" => "string",
+    "vector" => "sequence",
+    "list" => "sequence",
+};
 
 /// The types that a name which was not found may have meant.
 const BASIC: [&str; 14] = [
@@ -155,7 +155,7 @@ impl Resolver<'_> {
             return report.hint(format!("the keyword is `{keyword}`"));
         }
         if unknown.within.is_none()
-            && let Some((_, idl)) = FOREIGN.iter().find(|(foreign, _)| **foreign == *key)
+            && let Some(idl) = FOREIGN.get(key.as_str())
         {
             return report.hint(format!("IDL has `{idl}`"));
         }
