@@ -1,6 +1,7 @@
 //! The CORBA system exceptions.
 
 use crate::fault::Fault;
+use crate::printable::Printable;
 use crate::vendor;
 use core::fmt;
 use std::sync::Arc;
@@ -262,9 +263,10 @@ pub enum Origin {
 
 /// A CORBA system exception.
 ///
-/// `Display` shows kind, minor code (by name too, if it is one of omniORB's, TAO's or our own),
+/// `Display` shows kind, minor code (with its meaning, if it is one of the specification, omniORB's, TAO's or our own),
 /// completion status and what happened: the endpoint and the cause where the exception was raised in
-/// this process, and otherwise what the server said of it, if anything (JacORB and GlassFish do).
+/// this process, and otherwise what the server said of it, if anything (JacORB and GlassFish do). Control characters are
+/// escaped there.
 /// Equality looks at what travels: kind, minor code and completion status. Cheap to clone.
 #[derive(Clone)]
 pub struct SystemException {
@@ -299,7 +301,8 @@ impl SystemException {
         self
     }
 
-    /// What happened, if known: all of it, where `Display` shows the first line.
+    /// What happened, if known: all of it, where `Display` shows the first line. A server may have sent it, control
+    /// characters and all.
     #[must_use]
     pub fn detail(&self) -> Option<&str> {
         self.detail.as_deref()
@@ -374,8 +377,8 @@ impl fmt::Display for SystemException {
         let mut lines = detail.lines().filter(|line| !line.trim().is_empty());
         match (lines.next(), lines.next()) {
             (None, _) => Ok(()),
-            (Some(line), None) => write!(f, ": {}", line.trim()),
-            (Some(line), Some(_)) => write!(f, ": {} …", line.trim()),
+            (Some(line), None) => write!(f, ": {}", Printable(line.trim())),
+            (Some(line), Some(_)) => write!(f, ": {} …", Printable(line.trim())),
         }
     }
 }
@@ -507,6 +510,17 @@ mod tests {
         );
         let empty = kind.with_detail(" \n");
         assert_eq!(empty.to_string(), "UNKNOWN (minor 0x0, COMPLETED_NO)");
+    }
+
+    #[test]
+    fn control_characters_are_escaped_where_an_exception_is_shown() {
+        let kind = SystemException::from(SystemExceptionKind::Unknown);
+        let forged = kind.with_detail("row\u{1b}[2J\rgone\u{85}\u{2028}.");
+        assert_eq!(
+            forged.to_string(),
+            "UNKNOWN (minor 0x0, COMPLETED_NO): row\\u{1b}[2J\\rgone\\u{85}\\u{2028}."
+        );
+        assert_eq!(forged.detail(), Some("row\u{1b}[2J\rgone\u{85}\u{2028}."));
     }
 
     #[test]

@@ -3,12 +3,14 @@
 use crate::MessageKind;
 use crate::error::ProtocolError;
 use crate::exception::{CompletionStatus, SystemException, SystemExceptionKind as Kind, minor};
+use crate::printable::Printable;
 use crate::url::UrlError;
 use zorb_cdr::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
 
 /// Everything that can go wrong with a call, apart from what a servant raises.
 ///
-/// `Display` is what the detail of the exception says.
+/// `Display` is what the detail of the exception says. Control characters in what a peer or a reference says are escaped,
+/// such as a line end in the name of a host.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
@@ -19,7 +21,7 @@ pub enum Fault {
     #[error("{0}")]
     Encode(EncodeError),
     /// The peer broke the protocol.
-    #[error("{endpoint}: {error}")]
+    #[error("{}: {error}", Printable(endpoint))]
     Protocol {
         /// Which peer.
         endpoint: String,
@@ -28,7 +30,8 @@ pub enum Fault {
     },
     /// A request or reply is over the limit of this ORB.
     #[error(
-        "{endpoint}: a {kind} of {octets} octets is over the limit of {limit} (Builder::max_message_octets)"
+        "{}: a {kind} of {octets} octets is over the limit of {limit} (Builder::max_message_octets)",
+        Printable(endpoint)
     )]
     MessageTooLarge {
         /// Which peer.
@@ -47,19 +50,19 @@ pub enum Fault {
     #[error("the reference is nil")]
     NilReference,
     /// No profile of the reference is one that this ORB has a transport for.
-    #[error("no usable profile in the reference ({profiles})")]
+    #[error("no usable profile in the reference ({})", Printable(profiles))]
     NoUsableProfile {
         /// What there was instead.
         profiles: String,
     },
     /// No endpoint of the reference could be connected to.
-    #[error("{causes}")]
+    #[error("{}", Printable(causes))]
     CannotConnect {
         /// Each endpoint and its cause.
         causes: String,
     },
     /// The connection was lost.
-    #[error("connection to {endpoint} lost: {cause}")]
+    #[error("connection to {} lost: {}", Printable(endpoint), Printable(cause))]
     ConnectionLost {
         /// Which one.
         endpoint: String,
@@ -67,13 +70,13 @@ pub enum Fault {
         cause: String,
     },
     /// The peer closed the connection in order, and asking again did not help.
-    #[error("{endpoint} closed the connection")]
+    #[error("{} closed the connection", Printable(endpoint))]
     ConnectionClosed {
         /// Which peer.
         endpoint: String,
     },
     /// The time limit of the call passed.
-    #[error("no reply from {endpoint} within {limit:?}")]
+    #[error("no reply from {} within {limit:?}", Printable(endpoint))]
     Timeout {
         /// Which peer.
         endpoint: String,
@@ -81,7 +84,7 @@ pub enum Fault {
         limit: core::time::Duration,
     },
     /// The time limit of the call passed before its request was on its way.
-    #[error("no request could be sent to {endpoint} within {limit:?}")]
+    #[error("no request could be sent to {} within {limit:?}", Printable(endpoint))]
     SendTimeout {
         /// Which peer.
         endpoint: String,
@@ -89,7 +92,7 @@ pub enum Fault {
         limit: core::time::Duration,
     },
     /// Too many requests in flight, or too much unsent.
-    #[error("{0}")]
+    #[error("{}", Printable(.0))]
     Overload(String),
     /// The client does not read its replies.
     #[error("{octets} octets of replies wait for a client that does not read them")]
@@ -131,7 +134,7 @@ pub enum Fault {
     #[error("user exception {0:?} is not in the raises clause")]
     UnlistedException(String),
     /// Wide text for a server whose reference names no code set for it.
-    #[error("{endpoint} {}", if *.stated {
+    #[error("{} {}", Printable(endpoint), if *.stated {
         "states no code set for wide characters"
     } else {
         "states no code sets, which wide characters need"
@@ -236,5 +239,64 @@ impl Fault {
             Self::WouldDeadlock => (Kind::BadInvOrder, minor::WOULD_DEADLOCK),
         };
         SystemException::new(kind, minor, completed).with_detail(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_of_host_names_do_not_reach_the_text_of_exceptions() {
+        let host = "iiop://a\r\nINFO all is well\u{1b}[2J:1";
+        let shown = r"iiop://a\r\nINFO all is well\u{1b}[2J:1";
+        let endpoint = || host.to_owned();
+        let (limit, kind) = (core::time::Duration::from_secs(1), MessageKind::Request);
+        for fault in [
+            Fault::Protocol {
+                endpoint: endpoint(),
+                error: ProtocolError::UnexpectedFragment,
+            },
+            Fault::MessageTooLarge {
+                endpoint: endpoint(),
+                kind,
+                octets: 2,
+                limit: 1,
+            },
+            Fault::NoUsableProfile {
+                profiles: endpoint(),
+            },
+            Fault::CannotConnect { causes: endpoint() },
+            Fault::ConnectionLost {
+                endpoint: "b".to_owned(),
+                cause: endpoint(),
+            },
+            Fault::ConnectionLost {
+                endpoint: endpoint(),
+                cause: "reset".to_owned(),
+            },
+            Fault::ConnectionClosed {
+                endpoint: endpoint(),
+            },
+            Fault::Timeout {
+                endpoint: endpoint(),
+                limit,
+            },
+            Fault::SendTimeout {
+                endpoint: endpoint(),
+                limit,
+            },
+            Fault::Overload(endpoint()),
+            Fault::NoWideCodeSet {
+                endpoint: endpoint(),
+                stated: true,
+            },
+        ] {
+            let text = fault.to_string();
+            assert!(text.contains(shown), "{text}");
+            let raised = fault.raise(CompletionStatus::No);
+            assert_eq!(raised.detail(), Some(&*text));
+            assert!(!raised.to_string().contains(char::is_control), "{text}");
+        }
     }
 }

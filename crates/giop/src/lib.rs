@@ -72,6 +72,7 @@ mod header;
 pub mod ior;
 mod limits;
 mod locate;
+mod printable;
 #[doc(hidden)]
 pub mod probe;
 mod reader;

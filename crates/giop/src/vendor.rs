@@ -1,4 +1,9 @@
-//! What the minor codes of other ORBs say, for people.
+//! What minor codes say, for people: those of the specification, and those of ORBs whose codes are known.
+//!
+//! - here: omniORB, TAO and zorb;
+//! - `omg`: the standard ones.
+
+mod omg;
 
 use crate::exception::SystemExceptionKind as Kind;
 use core::fmt;
@@ -8,10 +13,12 @@ const VENDOR: u32 = 0xffff_f000;
 const OMNIORB: u32 = 0x4154_0000;
 const TAO: u32 = 0x5441_0000;
 const ZORB: u32 = crate::exception::minor::ZORB;
+const OMG: u32 = 0x4f4d_0000;
 
 /// A minor code of a vendor whose codes are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Vendor {
+    Omg(&'static str),
     Zorb(&'static str),
     OmniOrb(&'static str),
     /// Where it happened, and the `errno` that was the cause.
@@ -21,6 +28,7 @@ pub(crate) enum Vendor {
 impl fmt::Display for Vendor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Omg(text) => write!(f, "OMG, {text}"),
             Self::Zorb(name) => write!(f, "zorb {name}"),
             Self::OmniOrb(name) => write!(f, "omniORB {name}"),
             Self::Tao(location, None) => write!(f, "TAO, {location}"),
@@ -33,6 +41,7 @@ impl fmt::Display for Vendor {
 pub(crate) fn describe(kind: Kind, minor: u32) -> Option<Vendor> {
     let code = minor & !VENDOR;
     match minor & VENDOR {
+        OMG => omg::describe(kind, code).map(Vendor::Omg),
         ZORB => zorb(kind, code).map(Vendor::Zorb),
         OMNIORB => omniorb(kind, code).map(Vendor::OmniOrb),
         TAO => tao(code),
@@ -177,6 +186,27 @@ mod tests {
                 "omniORB MessageSizeExceedLimit",
             ),
             (Kind::Marshal, OMNIORB | 93, "omniORB MessageTooLong"),
+            (
+                Kind::Transient,
+                minor::CANNOT_CONNECT,
+                "OMG, no usable profile",
+            ),
+            (
+                Kind::ObjectNotExist,
+                minor::NO_ADAPTER,
+                "OMG, no such object adapter",
+            ),
+            (
+                Kind::BadOperation,
+                minor::NO_SUCH_OPERATION,
+                "OMG, the target has no such operation",
+            ),
+            (
+                Kind::Marshal,
+                0x4f4d_0004,
+                "OMG, a local object cannot be marshalled",
+            ),
+            (Kind::BadInvOrder, 0x4f4d_0004, "OMG, the ORB has shut down"),
             (Kind::Transient, TAO | 5, "TAO, connecting, ECONNREFUSED"),
             (
                 Kind::Transient,
@@ -216,7 +246,9 @@ mod tests {
     fn other_minor_codes_are_told_by_number_alone() {
         for (kind, code) in [
             (Kind::Transient, 0),
-            (Kind::Transient, 0x4f4d_0002),
+            (Kind::Transient, 0x4f4d_0005),
+            (Kind::NoMemory, 0x4f4d_0001),
+            (Kind::Unknown, 0x4f4d_0000),
             (Kind::Transient, OMNIORB | 93),
             (Kind::Marshal, OMNIORB | 0xfff),
             (Kind::Transient, TAO),

@@ -67,8 +67,19 @@ impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://", self.scheme())?;
         match self {
-            Self::Iiop { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
-            Self::Iiop { host, port } => write!(f, "{host}:{port}"),
+            Self::Iiop { host, port } => {
+                let is_address = host.contains(':');
+                f.write_str(if is_address { "[" } else { "" })?;
+                for character in host.chars() {
+                    // A reference may name a host with line ends in it, which must not reach a log.
+                    if character.is_control() {
+                        write!(f, "%{:02X}", u32::from(character))?;
+                    } else {
+                        fmt::Write::write_char(f, character)?;
+                    }
+                }
+                write!(f, "{}:{port}", if is_address { "]" } else { "" })
+            }
             Self::Uiop { path } => {
                 for chunk in path.as_os_str().as_bytes().utf8_chunks() {
                     for character in chunk.valid().chars() {
@@ -214,6 +225,12 @@ const UIOP: &str = "uiop";
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn control_characters_of_host_names_are_escaped() {
+        let forged = Endpoint::iiop("a\r\nb\u{1b}", 1);
+        assert_eq!(forged.to_string(), "iiop://a%0D%0Ab%1B:1");
+    }
 
     #[test]
     fn endpoints_are_read_and_written_alike() {

@@ -66,7 +66,7 @@ async fn what_is_in_the_way_is_said() {
     assert!(error.to_string().contains(expected), "{error}");
 
     let error = find("corbaloc::127.0.0.1:1/NameService").await.unwrap_err();
-    let expected = "the naming service failed: TRANSIENT (minor 0x4f4d0002, COMPLETED_NO): \
+    let expected = "the naming service failed: TRANSIENT (minor 0x4f4d0002 OMG, no usable profile, COMPLETED_NO): \
                     cannot connect to iiop://127.0.0.1:1: ";
     assert!(error.to_string().starts_with(expected), "{error}");
 

@@ -44,7 +44,7 @@ async fn a_binding_of_an_earlier_life_leads_to_nothing_and_to_no_other(w: World)
     );
     let down = names.resolve::<GreeterRef>("bare").await.unwrap_err();
     let expected = format!(
-        "the object bound to \"bare\" cannot be reached: TRANSIENT (minor 0x4f4d0002, \
+        "the object bound to \"bare\" cannot be reached: TRANSIENT (minor 0x4f4d0002 OMG, no usable profile, \
          COMPLETED_NO): cannot connect to {endpoint}: "
     );
     assert!(down.to_string().starts_with(&expected), "{down}");
