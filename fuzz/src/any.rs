@@ -1,6 +1,7 @@
 //! Anys and the values in them: what was read can be looked at, taken apart and printed; what was written of it reads
 //! the same again; and neither does a value ever cost much more than the octets it came in.
 
+use crate::memory;
 use bytes::Bytes;
 use zorb_cdr::{
     Any, AnyDecoder, AnyEncoder, BigEndian, ByteOrder, Context, CopyError, Decode, DecodeError,
@@ -95,15 +96,29 @@ fn read<O: ByteOrder>(frame: &Frame, start: usize) -> Vec<Any> {
     let Ok(d) = Decoder::<O>::at(frame, start, format()) else {
         return Vec::new();
     };
-    let mut d = d.with_context(&Registry);
-    core::iter::from_fn(|| Any::decode(&mut d).ok())
-        .take(MOST)
-        .collect()
+    decode(d.with_context(&Registry))
+}
+
+fn decode<O: ByteOrder>(mut d: Decoder<'_, O>) -> Vec<Any> {
+    let mut anys = Vec::with_capacity(MOST);
+    anys.extend(core::iter::from_fn(|| Any::decode(&mut d).ok()).take(MOST));
+    anys
+}
+
+/// The same anys, and the promise about memory.
+fn read_measured<O: ByteOrder>(frame: &Frame, start: usize) -> Vec<Any> {
+    let Ok(d) = Decoder::<O>::at(frame, start, format()) else {
+        return Vec::new();
+    };
+    let d = d.with_context(&Registry).with_limits(memory::limits());
+    // Places of anys that are not there belong to none of the octets.
+    let places = MOST * size_of::<Any>();
+    memory::measured(frame.len() + places, || decode(d))
 }
 
 fn check<O: ByteOrder>(octets: &Bytes, start: usize) {
     let frame = Frame::new(octets.clone());
-    let anys = read::<O>(&frame, start);
+    let anys = read_measured::<O>(&frame, start);
     let mut e = Encoder::<O>::new(format());
     let mut written = 0;
     for any in &anys {

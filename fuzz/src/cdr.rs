@@ -1,14 +1,15 @@
 //! Octets to values and back: what was read can be written, and reads the same again; the block
-//! moves of sequences agree with their elements read one by one.
+//! moves of sequences agree with their elements read one by one; and no value holds much more memory than its octets.
 
+use crate::memory;
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::sync::Arc;
 use zorb_cdr::{
-    Array, BigEndian, BoundedSeq, BoundedStr, BoundedWideStr, ByteOrder, Char, CharSet, Codec, Dec,
-    Decode, DecodeError, Decoder, Enc, Encode, Encoder, Fixed, Frame, LittleEndian, LongDouble,
-    Map, Seq, WChar, WCharSet, WideStr, WireFormat, cdr_bitmask, cdr_bitset, cdr_enum, cdr_struct,
-    cdr_union,
+    Any, Array, BigEndian, BoundedSeq, BoundedStr, BoundedWideStr, ByteOrder, Char, CharSet, Codec,
+    Dec, Decode, DecodeError, Decoder, Enc, Encode, Encoder, Fixed, Frame, LittleEndian,
+    LongDouble, Map, Seq, TypeCode, WChar, WCharSet, WideStr, WireFormat, cdr_bitmask, cdr_bitset,
+    cdr_enum, cdr_struct, cdr_union,
 };
 
 /// The struct of the benchmarks: five fields, four alignments.
@@ -134,6 +135,21 @@ cdr_union!(Expr: i32 {
     unset Unset;
 });
 
+/// A union that is large in memory, and an octet without its member.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "IDL's unions are such enums, and what they cost is tested"
+)]
+enum Sparse {
+    Numbers([i32; 1024]),
+    Nothing,
+}
+cdr_union!(Sparse: bool {
+    one { Numbers(Array<i32, 1024>) = [true] }
+    several {}
+    last Nothing = [false];
+});
+
 /// A number in parts.
 struct Parts {
     low: u8,
@@ -161,7 +177,16 @@ struct Case {
 
 impl Case {
     fn decoder<O: ByteOrder>(&self) -> Option<Decoder<'_, O>> {
-        Decoder::at(&self.frame, self.start, self.format).ok()
+        let decoder = Decoder::at(&self.frame, self.start, self.format).ok()?;
+        Some(decoder.with_limits(memory::limits()))
+    }
+
+    /// Reads a `T`, which has to keep the promise about memory.
+    fn read<'a, O: ByteOrder, T: Decode<'a>>(
+        &self,
+        d: &mut Decoder<'a, O>,
+    ) -> Result<T, DecodeError> {
+        memory::measured(self.frame.len(), || d.get::<T>())
     }
 
     /// Writes a value where this one stood.
@@ -177,7 +202,9 @@ impl Case {
         let Some(mut d) = self.decoder::<O>() else {
             return;
         };
-        let Ok(value) = d.get::<T>() else { return };
+        let Ok(value) = self.read::<O, T>(&mut d) else {
+            return;
+        };
         assert!(d.position() <= self.frame.len());
         let written = self.write::<O>(&value);
         // Text may be longer or shorter: a length of 0 stands for the empty string, a mark for its
@@ -200,7 +227,7 @@ impl Case {
         let Some(mut d) = self.decoder::<O>() else {
             return;
         };
-        let Ok(Dec(value)) = d.get::<Dec<C>>() else {
+        let Ok(Dec(value)) = self.read::<O, Dec<C>>(&mut d) else {
             return;
         };
         let written = self.write::<O>(&Enc::<C>(std::borrow::Borrow::borrow(&value)));
@@ -217,16 +244,27 @@ impl Case {
         let Some(mut whole) = self.decoder::<O>() else {
             return;
         };
-        let at_once = whole.get::<Vec<T>>();
+        let at_once = self.read::<O, Vec<T>>(&mut whole);
         let Some(mut d) = self.decoder::<O>() else {
             return;
         };
         let singly = d.read_count(T::MIN_SIZE).and_then(|count| {
-            let mut values = Vec::new();
-            for _ in 0..count {
-                values.push(d.get::<T>()?);
+            // A sequence pays for memory that is more than its octets.
+            if size_of::<T>() > T::MIN_SIZE {
+                d.charge_memory(count * size_of::<T>())?;
             }
-            Ok(values)
+            let elements = |d: &mut Decoder<'_, O>| {
+                let mut values = Vec::new();
+                for _ in 0..count {
+                    values.push(d.get::<T>()?);
+                }
+                Ok(values)
+            };
+            // Elements that may contain others are a level below their sequence.
+            match T::LAYOUT.is_fixed() {
+                true => elements(&mut d),
+                false => d.nested(elements),
+            }
         });
         match (at_once, singly) {
             (Ok(at_once), Ok(singly)) => {
@@ -275,6 +313,11 @@ impl Case {
             0xe5 => return self.sequence::<O, Parts>(),
             0xe6 => return self.sequence::<O, Access>(),
             0xe7 => return self.codec::<O, Map<u16, Seq<BoundedStr<4>>>>(),
+            0xe9 => return self.sequence::<O, Sparse>(),
+            0xea => return self.check::<O, Vec<Vec<Sparse>>>(),
+            0xeb => return self.codec::<O, Map<u8, Sparse>>(),
+            0xec => return self.sequence::<O, Any>(),
+            0xed => return self.sequence::<O, TypeCode>(),
             0xe8 => return self.check::<O, (u8, Fixed<4, 4>, LongDouble, [Word; 2])>(),
             _ => {}
         }

@@ -10,13 +10,27 @@
 //! `seed.py` makes the seeds of the corpora, mostly from what was recorded in `../tests/wire`.
 //! Files called `found-…` broke a promise once; those named by a hash are what a fuzzer added, the
 //! fewest that reach everything it reached (`-set_cover_merge=1`).
-#![forbid(unsafe_code)]
+//!
+//! The programs count what they allocate: decoding is to hold, and while it goes on to take, no more memory than the
+//! octets pay for.
 
 pub mod any;
 pub mod cdr;
 pub mod giop;
 pub mod idl;
+mod memory;
 pub mod reference;
+
+#[allow(dead_code, reason = "other programs count otherwise")]
+#[expect(
+    unsafe_code,
+    reason = "an allocator that counts can only be had this way"
+)]
+#[path = "../../tests/support/counting.rs"]
+mod counting;
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
 
 /// A target: it takes octets, and panics when its promise is broken.
 pub type Target = fn(&[u8]);

@@ -52,6 +52,8 @@ pub struct Decoder<'de, O> {
     context: Option<&'de dyn Context>,
     /// Octets that enclosing sequences need at least for the elements they still expect.
     owed: usize,
+    /// Octets of memory that values may still take.
+    memory: u64,
     /// Levels of nesting that are left.
     depth: u16,
     limits: Limits,
@@ -84,6 +86,7 @@ impl<'de, O> Decoder<'de, O> {
         let limits = Limits {
             max_depth: Limits::DEPTH,
             max_empty_elements: Limits::EMPTY_ELEMENTS,
+            least_memory: Limits::LEAST_MEMORY,
         };
         Self {
             piece: octets,
@@ -95,6 +98,7 @@ impl<'de, O> Decoder<'de, O> {
             frame: None,
             context: None,
             owed: 0,
+            memory: limits.memory_for(octets.len()),
             depth: limits.max_depth,
             limits,
             format,
@@ -146,11 +150,12 @@ impl<'de, O> Decoder<'de, O> {
         self.context.and_then(|context| context.value_type(id))
     }
 
-    /// Replaces the default [`Limits`].
+    /// Replaces the default [`Limits`], before anything is read.
     #[must_use]
     pub const fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self.depth = limits.max_depth;
+        self.memory = limits.memory_for(self.total);
         self
     }
 
@@ -250,6 +255,50 @@ impl<'de, O> Decoder<'de, O> {
         result
     }
 
+    /// Takes `octets` of memory from what the message may be decoded to: for hand-written [`Decode`] implementations
+    /// that allocate other than in sequences, before they do so. What takes about as many octets of the message, such
+    /// as text, needs none of this.
+    ///
+    /// ```
+    /// use zorb_cdr::{BigEndian, Decoder, Limits, WireFormat};
+    ///
+    /// let octets = [0; 100];
+    /// let mut d = Decoder::<BigEndian>::from_slice(&octets, WireFormat::default());
+    /// d.charge_memory(100 * Limits::MEMORY)?;
+    /// d.charge_memory(Limits::LEAST_MEMORY)?;
+    /// assert!(d.charge_memory(1).is_err());
+    /// # Ok::<(), zorb_cdr::DecodeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TooMuchMemory`](DecodeErrorKind::TooMuchMemory) if fewer are left: see [`Limits::MEMORY`].
+    #[inline]
+    pub const fn charge_memory(&mut self, octets: usize) -> Result<(), DecodeError> {
+        match self.memory.checked_sub(octets as u64) {
+            Some(left) => {
+                self.memory = left;
+                Ok(())
+            }
+            None => Err(self.too_much_memory(octets)),
+        }
+    }
+
+    #[cold]
+    const fn too_much_memory(&self, needed: usize) -> DecodeError {
+        let left = self.memory;
+        self.error(DecodeErrorKind::TooMuchMemory { needed, left })
+    }
+
+    /// Octets of memory that are left, which a decoder of the same message goes on with.
+    pub(crate) const fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    /// Goes on with as many octets of memory as another decoder of the same message has left.
+    pub(crate) const fn set_memory(&mut self, octets: u64) {
+        self.memory = octets;
+    }
+
     /// `len` octets if the current piece has them.
     #[inline(always)]
     pub(crate) fn run(&mut self, len: usize) -> Option<&'de [u8]> {
@@ -312,6 +361,7 @@ impl<'de, O> Decoder<'de, O> {
             frame: self.frame,
             context: self.context,
             owed: 0,
+            memory: self.memory,
             depth: self.depth,
             limits: self.limits,
             format: self.format,

@@ -98,11 +98,15 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
             if flag.read_bool()? {
                 let mut inside = d.inside::<LittleEndian>(octets);
                 inside.read_u8()?;
-                visitor.visit(&mut inside)
+                let result = visitor.visit(&mut inside);
+                d.set_memory(inside.memory());
+                result
             } else {
                 let mut inside = d.inside::<BigEndian>(octets);
                 inside.read_u8()?;
-                visitor.visit(&mut inside)
+                let result = visitor.visit(&mut inside);
+                d.set_memory(inside.memory());
+                result
             }
         })
     }

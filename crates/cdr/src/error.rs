@@ -187,6 +187,15 @@ pub enum DecodeErrorKind {
         /// The limit, see [`Limits::VALUES`](crate::Limits::VALUES).
         limit: u32,
     },
+    /// A value would take more memory than its message may be decoded to.
+    #[error("expected a value of at most {left} octets of memory, found one of {needed}")]
+    TooMuchMemory {
+        /// Octets of memory that the value needs.
+        needed: usize,
+        /// Octets that are left of what the message may be decoded to, see
+        /// [`Limits::MEMORY`](crate::Limits::MEMORY).
+        left: u64,
+    },
     /// A type whose values never leave their process, such as a local interface.
     #[error("expected a type that travels, found a local one")]
     Local,

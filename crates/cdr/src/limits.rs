@@ -2,10 +2,10 @@
 
 /// Limits on what decoding may cost.
 ///
-/// Memory is bounded without a limit: a count is refused unless its elements can be in what is left of the message
-/// and not owed to the enclosing sequences, so all sequences of a message together never get more elements than there
-/// are octets to make them from. What is allocated for a message is at most
-/// `size_of::<T>() / T::MIN_SIZE` octets per octet received, 6 for strings and nested sequences on 64 bits, 16 for [`Fixed`](crate::Fixed).
+/// Memory is bounded twice. A count is refused unless its elements can be in what is left of the message and not owed
+/// to the enclosing sequences, so all sequences of a message together never get more elements than there are octets to
+/// make them from. And all that is decoded from a message takes at most [`MEMORY`](Self::MEMORY) octets for each of
+/// its octets, and [`LEAST_MEMORY`](Self::LEAST_MEMORY) beside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Limits {
@@ -14,6 +14,8 @@ pub struct Limits {
     pub max_depth: u16,
     /// Elements of a sequence whose elements take no octets, and so are not bounded by the message.
     pub max_empty_elements: u32,
+    /// Octets of memory that what is decoded from a message may take beside [`MEMORY`](Self::MEMORY) for each octet.
+    pub least_memory: usize,
 }
 
 impl Limits {
@@ -44,13 +46,42 @@ impl Limits {
     /// is so at most 16 octets per octet received.
     pub const AGAIN: usize = 16;
 
+    /// Octets of memory that what is decoded from a message may take, per octet of the message.
+    ///
+    /// Elements that are large in memory and small in a message use this up: a union with a large member takes its
+    /// memory whether the member is there or not. The element of the least octets for its size, a
+    /// [`Fixed`](crate::Fixed) of one digit, takes 16 times as much. Strings, octets and numbers are not counted, as
+    /// they take about what they take in the message.
+    pub const MEMORY: usize = 16;
+
+    /// Default of [`least_memory`](Self::least_memory): as many as 8,000 unions with an absent
+    /// string. It is little against what a request costs a server anyway while it is handled.
+    pub const LEAST_MEMORY: usize = 256 << 10;
+
     /// Repository ids that a value may list. They are its type and the bases that it can be truncated to.
     pub const VALUE_IDS: u32 = 64;
+
+    /// Octets of memory that a message of so many octets may be decoded to.
+    ///
+    /// A decoder is made for each message, so this is as cheap as can be: no memory has so many octets that it would
+    /// wrap.
+    pub(crate) const fn memory_for(&self, octets: usize) -> u64 {
+        (octets as u64)
+            .wrapping_mul(Self::MEMORY as u64)
+            .wrapping_add(self.least_memory as u64)
+    }
 
     /// The same with another depth.
     #[must_use]
     pub const fn with_max_depth(mut self, max_depth: u16) -> Self {
         self.max_depth = max_depth;
+        self
+    }
+
+    /// The same with other memory for a message of no octets.
+    #[must_use]
+    pub const fn with_least_memory(mut self, least_memory: usize) -> Self {
+        self.least_memory = least_memory;
         self
     }
 
@@ -67,6 +98,7 @@ impl Default for Limits {
         Self {
             max_depth: Self::DEPTH,
             max_empty_elements: Self::EMPTY_ELEMENTS,
+            least_memory: Self::LEAST_MEMORY,
         }
     }
 }

@@ -35,6 +35,7 @@ impl<K: Codec<Value: Ord>, V: Codec> Codec for Map<K, V> {
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'_, O>) -> Result<Self::Value, DecodeError> {
         let min_size = K::MIN_SIZE.saturating_add(V::MIN_SIZE);
         let len = decoder.read_count(min_size)?;
+        decoder.charge_memory(tree_octets::<K::Value, V::Value>(len))?;
         decoder.nested(|decoder| {
             decoder.owe(len.saturating_mul(min_size));
             let mut map = BTreeMap::new();
@@ -52,6 +53,25 @@ impl<K: Codec<Value: Ord>, V: Codec> Codec for Map<K, V> {
             Ok(map)
         })
     }
+}
+
+/// Octets of memory that a `BTreeMap` of so many entries takes at most. Each of its nodes has room for 11 entries; where
+/// there are several nodes, each has 5 entries at least, and room for 12 pointers if others are below it.
+const fn tree_octets<K, V>(entries: usize) -> usize {
+    let entry = size_of::<K>().saturating_add(size_of::<V>());
+    let node = entry
+        .saturating_mul(11)
+        .saturating_add(size_of::<[usize; 2]>());
+    let nodes = entries.div_ceil(5);
+    let inner = match entries {
+        0..=11 => 0,
+        _ => nodes.div_ceil(5).saturating_mul(size_of::<[usize; 12]>()),
+    };
+    let nodes = match entries {
+        1..=11 => 1,
+        _ => nodes,
+    };
+    nodes.saturating_mul(node).saturating_add(inner)
 }
 
 impl<K: Codec<Value: Ord>, V: Codec, const N: u32> Codec for BoundedMap<K, V, N> {

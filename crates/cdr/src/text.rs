@@ -123,6 +123,8 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
             // Only ASCII means the same in both.
             (Ok(text), CharSet::Latin1) if text.is_ascii() => Ok(Cow::Borrowed(text)),
             (_, CharSet::Latin1) => {
+                // Other than ASCII, a character takes two octets of UTF-8.
+                self.charge_memory(octets.len())?;
                 let mut text = String::with_capacity(octets.len());
                 text.extend(octets.iter().copied().map(char::from));
                 Ok(Cow::Owned(text))

@@ -264,6 +264,11 @@ pub(crate) fn decode_run<'de, O: ByteOrder, T>(
     mut one: impl FnMut(&mut Decoder<'de, O>) -> Result<T, DecodeError>,
     settled: impl Fn(&[u8], WireFormat, &mut Vec<T>) -> bool,
 ) -> Result<(), DecodeError> {
+    // What takes no more memory than octets of the message is paid for. Where the product wraps, there is no such room
+    // either.
+    if size_of::<T>() > min_size {
+        decoder.charge_memory(len.wrapping_mul(size_of::<T>()))?;
+    }
     reserve(decoder, len, values)?;
     if !layout.is_fixed() {
         return decoder.nested(|decoder| {

@@ -47,6 +47,15 @@ pub(crate) struct Held {
 }
 
 impl Held {
+    /// Octets of memory that this takes, with its reference counts.
+    pub(crate) const fn octets(&self) -> usize {
+        let types = self
+            .types
+            .capacity()
+            .saturating_mul(size_of::<KnownValue>());
+        size_of::<([usize; 2], Self)>().saturating_add(types)
+    }
+
     pub(crate) fn note_context(&mut self, context: impl FnOnce() -> Option<Arc<dyn Context>>) {
         if self.context.is_none() {
             self.context = context();

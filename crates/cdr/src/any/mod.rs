@@ -118,6 +118,17 @@ impl Any {
         Self { ty, value, held }
     }
 
+    /// Octets of memory that the value takes at most, apart from its type. A buffer that was kept has grown to less than
+    /// twice what is in it.
+    fn octets_held(&self) -> usize {
+        let octets = match self.value.len() {
+            len @ 0..=COPIED => len,
+            len => len.saturating_mul(2),
+        };
+        let held = self.held.as_ref().map_or(0, |held| held.octets());
+        octets.saturating_add(held)
+    }
+
     /// Puts a value into an any as one of a type that Rust does not tell from that of the value: an alias, a bounded
     /// string or sequence, a wide string.
     ///
@@ -239,7 +250,9 @@ impl Any {
     fn read<O: ByteOrder>(ty: TypeCode, d: &mut Decoder<'_, O>) -> Result<Self, DecodeError> {
         let mut e = Encoder::holding(STORED);
         Walk::default().copy(ty.view(), ty.view(), d, &mut e)?;
-        Ok(Self::written(ty, e))
+        let any = Self::written(ty, e);
+        d.charge_memory(any.octets_held())?;
+        Ok(any)
     }
 }
 

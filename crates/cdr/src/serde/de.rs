@@ -222,6 +222,8 @@ impl<'de, O: ByteOrder> Members<'_, 'de, O> {
             return Ok(None);
         };
         self.left = left;
+        // A visitor collects the values in memory of its own, which may grow to twice their size.
+        self.decoder.charge_memory(size_of::<T::Value>())?;
         seed.deserialize(Deserializer::new(self.decoder)).map(Some)
     }
 }
@@ -275,6 +277,7 @@ impl<'de, O: ByteOrder> de::MapAccess<'de> for Elements<'_, 'de, O> {
         &mut self,
         seed: T,
     ) -> Result<T::Value, SerdeError> {
+        self.0.decoder.charge_memory(size_of::<T::Value>())?;
         seed.deserialize(Deserializer::new(self.0.decoder))
     }
 

@@ -269,14 +269,16 @@ pub(crate) fn read_label<O: ByteOrder>(
 impl<'de> Decode<'de> for TypeCode {
     const MIN_SIZE: usize = LEAST_TYPE;
 
-    /// Allocates for what is not a type without parameters; at most some ten octets for each that came.
+    /// Allocates for a type that has parameters, other than a string without a bound.
     fn decode<O: ByteOrder>(decoder: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
         let mut reader = Reader::default();
         let link = reader.read(decoder)?;
         Ok(match link {
             Link::Static(ty) => Self::from_static(ty),
             Link::Here(index) => {
-                let nodes = reader.nodes;
+                let mut nodes = reader.nodes;
+                nodes.shrink_to_fit();
+                decoder.charge_memory(size_of::<([usize; 2], Graph)>())?;
                 Self::of_graph(Arc::new(Graph { nodes }), index)
             }
         })
@@ -313,9 +315,22 @@ impl Reader {
             self.note(position, Link::Static(ty), false);
             return Ok(Link::Static(ty));
         }
+        if let TcKind::String | TcKind::WString = kind
+            && d.peek(|d| d.read_u32() == Ok(0))
+        {
+            d.read_u32()?;
+            let ty = unbounded(kind);
+            self.note(position, Link::Static(ty), false);
+            return Ok(Link::Static(ty));
+        }
+        d.charge_memory(size_of::<Node>())?;
         let index = u32::try_from(self.nodes.len())
             .map_err(|_| d.error(DecodeErrorKind::Expected("a TypeCode of less parts")))?;
         let place = self.nodes.len();
+        if place == 0 {
+            // Most types are one node.
+            self.nodes.reserve_exact(1);
+        }
         self.nodes.push(Node::new(kind));
         let link = Link::Here(index);
         let begun = self.begun.len();
@@ -436,12 +451,12 @@ impl Reader {
                 }
             }
             TcKind::Struct | TcKind::Except => {
-                let count = d.read_count(LEAST_NAME.saturating_add(LEAST_TYPE))?;
+                let count = members_of(d, LEAST_NAME.saturating_add(LEAST_TYPE))?;
                 let members = (0..count).map(|_| self.named(d, 0));
                 node.members = members.collect::<Result<_, _>>()?;
             }
             TcKind::Enum => {
-                let count = d.read_count(LEAST_NAME)?;
+                let count = members_of(d, LEAST_NAME)?;
                 let members = (0..count).map(|_| {
                     Ok(Member {
                         name: read_name(d)?,
@@ -461,7 +476,8 @@ impl Reader {
                 }
                 // omniORB says -2 for one that needs no default because the labels are all that there is.
                 let default = d.read_i32()?.max(-1);
-                let count = d.read_count(LEAST_NAME.saturating_add(LEAST_TYPE))?;
+                let count = members_of(d, LEAST_NAME.saturating_add(LEAST_TYPE))?;
+                d.charge_memory(count.saturating_mul(size_of::<(i128, u32)>()))?;
                 if i64::from(default) >= i64::try_from(count).unwrap_or(i64::MAX) {
                     return Err(d.error(DecodeErrorKind::Expected(
                         "the index of the default among the members of the union",
@@ -481,7 +497,7 @@ impl Reader {
             TcKind::Value | TcKind::Event => {
                 node.number = i64::from(d.read_i16()?);
                 node.content = self.read(d)?;
-                let count = d.read_count(LEAST_NAME.saturating_add(LEAST_TYPE))?;
+                let count = members_of(d, LEAST_NAME.saturating_add(LEAST_TYPE))?;
                 let members = (0..count).map(|_| {
                     let mut member = self.named(d, 0)?;
                     member.label = i128::from(d.read_i16()?);
@@ -519,6 +535,13 @@ impl<'de> EncapsulationVisitor<'de> for Parameters<'_> {
     }
 }
 
+/// Reads the count of members that take at least so many octets each, for which there is memory then.
+fn members_of<O: ByteOrder>(d: &mut Decoder<'_, O>, least: usize) -> Result<usize, DecodeError> {
+    let count = d.read_count(least)?;
+    d.charge_memory(count.saturating_mul(size_of::<Member>()))?;
+    Ok(count)
+}
+
 /// Reads a name or a repository id: ISO 8859-1, whatever text is in.
 fn read_name<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Box<str>, DecodeError> {
     let octets = d.read_raw_string()?;
@@ -531,6 +554,14 @@ fn read_name<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Result<Box<str>, DecodeErr
             .collect::<String>()
             .into(),
     })
+}
+
+/// Text without a bound, which most text is.
+const fn unbounded(kind: TcKind) -> &'static StaticType {
+    match kind {
+        TcKind::WString => &StaticType::WString(0),
+        _ => &StaticType::String(0),
+    }
 }
 
 /// Types without parameters, of which there need be one only.
