@@ -221,6 +221,7 @@ impl<T: Interface> Codec for RefCodec<T> {
                     "an ORB to decode references against",
                 ))
             })?;
+        d.charge_memory(ObjectRef::OCTETS)?;
         Ok(Some(T::unchecked_narrow(ObjectRef::new(orb, ior))))
     }
 }

@@ -160,6 +160,10 @@ impl Binding {
 }
 
 impl ObjectRef {
+    /// Octets of memory that a reference takes, apart from its IOR.
+    pub(crate) const OCTETS: usize =
+        size_of::<([usize; 2], Inner)>() + size_of::<([usize; 2], Bound)>();
+
     pub(crate) fn new(orb: Orb, ior: Ior) -> Self {
         let round_trip_timeout = orb.inner().round_trip_timeout();
         Self(Arc::new(Inner {

@@ -207,6 +207,12 @@ async fn good_messages_that_were_changed_in_one_place_are_answered_or_malformed(
                 good.operation,
                 mill.most
             );
+            let held = mill.held;
+            assert!(
+                held.peak < MOST && held.live < MOST,
+                "{} {body:02x?}: {held:?}",
+                good.operation
+            );
         }
     }
     let seen = format!("{answered} answered, {malformed} malformed, {conversions} of other text");

@@ -1,6 +1,6 @@
 //! A server whose operations take anys, TypeCodes and values of every kind, and a connection to it.
 
-use crate::counting::ALLOCATED;
+use crate::counting::{ALLOCATED, Memory, held_since, hold_from_here};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -117,6 +117,8 @@ pub(crate) struct Mill {
     reader: Reader,
     /// Octets allocated for one request at most, so far.
     pub(crate) most: usize,
+    /// Octets that were held at a time because of one request, and that stayed held after it, at most so far.
+    pub(crate) held: Memory,
 }
 
 impl Mill {
@@ -136,6 +138,7 @@ impl Mill {
             stream: stream.unwrap(),
             reader: Reader::new(Limits::default()),
             most: 0,
+            held: Memory::default(),
         }
     }
 
@@ -163,13 +166,16 @@ impl Mill {
             Ok(())
         });
         let request = request.unwrap().to_vec();
-        let before = ALLOCATED.get();
+        let (before, held) = (ALLOCATED.get(), hold_from_here());
         self.stream.write_all(&request).await.unwrap();
         // A guard against a hang, and nothing else.
         let reply = tokio::time::timeout(Duration::from_secs(60), self.receive());
         let reply = reply.await.expect("an answer");
         let allocated = ALLOCATED.get() - before;
         self.most = self.most.max(allocated);
+        let held = held_since(held);
+        self.held.peak = self.held.peak.max(held.peak);
+        self.held.live = self.held.live.max(held.live);
         assert_eq!(reply.header.kind, MessageKind::Reply);
         let header = ReplyHeader::read(&reply).unwrap();
         match header.status {

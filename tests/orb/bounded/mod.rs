@@ -1,14 +1,16 @@
-//! What a peer can make this process allocate by announcing what it never sends.
+//! What a peer can make this process allocate by announcing what it never sends, and hold by what it sends.
 //!
-//! The counting allocator adds up every octet asked for, for each thread by itself; a test and the
-//! server it talks to share one.
+//! The counting allocator adds up every octet asked for, and those that are held, for each thread by itself; a test and
+//! the server it talks to share one.
 //!
 //! - here: counts and lengths that are lies;
+//! - [`held`]: what a message is decoded to;
 //! - [`malformed`]: anys and TypeCodes that are not what they should be;
 //! - [`changed`]: good messages with anys, TypeCodes and values, changed in one place;
 //! - [`mill`]: the server of these.
 
 mod changed;
+mod held;
 mod malformed;
 mod mill;
 

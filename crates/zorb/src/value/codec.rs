@@ -92,6 +92,7 @@ fn new<'de, T: ValueType, O: ByteOrder>(
     d: &mut Decoder<'de, O>,
 ) -> Result<Begun<'de, T>, DecodeError> {
     let behaviour = choose(d, &head, T::info(), TypeId::of::<T>())?;
+    d.charge_memory(size_of::<([usize; 2], Cell)>())?;
     let cell = Arc::new(Cell::new(behaviour, None));
     d.share_value(&head, Arc::clone(&cell) as Shared);
     d.collect_cycles(super::cycles::collector);
@@ -108,6 +109,8 @@ fn finish<'de, T: ValueType, O: ByteOrder>(
     d: &mut Decoder<'de, O>,
     new: New<'de>,
 ) -> Result<Option<Value<T>>, DecodeError> {
+    // A large value is charged for when it is there: the values in it have been by then, so it is one too many.
+    d.charge_memory(new.state.as_deref().map_or(0, size_of_val))?;
     *new.cell.write() = new.state;
     d.end_value(new.head)?;
     Ok(Some(Value::of(new.cell)))
