@@ -266,6 +266,49 @@ pub(crate) fn read_label<O: ByteOrder>(
     })
 }
 
+/// Reads the label of a default, which is one octet, zero.
+///
+/// omniORB 4.2 writes that of a union over `long long` in eight octets, and what follows may look like a name and a type
+/// from either place: the octets of a label of zero are those of an empty name without its terminator. Such a name comes
+/// from some peers, but not where eight octets would have a whole name and a type behind them.
+fn default_label<O: ByteOrder>(kind: TcKind, d: &mut Decoder<'_, O>) -> Result<i128, DecodeError> {
+    if let TcKind::LongLong | TcKind::ULongLong = kind {
+        let narrow = d.peek(|d| d.read_u8().ok().and_then(|_| named_type(d)));
+        let wide = d.peek(|d| d.read_u64().ok().and_then(|_| named_type(d)));
+        let is_wide = wide.is_some_and(|name| name.is_identifier && name.length > 0);
+        if is_wide {
+            return match narrow {
+                Some(name) if name.length > 0 => Err(d.error(DecodeErrorKind::Expected(
+                    "a default label that is surely of one octet, or of eight",
+                ))),
+                _ => d.read_u64().map(i128::from),
+            };
+        }
+    }
+    d.read_u8().map(i128::from)
+}
+
+/// A name with a type behind it.
+struct Named {
+    /// Octets of the name, its terminator included.
+    length: u32,
+    /// It is what IDL has for a name, or empty.
+    is_identifier: bool,
+}
+
+/// The name that follows, if it is one and the kind of a type stands behind it.
+fn named_type<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Option<Named> {
+    let length = d.peek(Decoder::read_u32).ok()?;
+    let name = d.read_raw_string().ok()?;
+    let kind = d.read_u32().ok()?;
+    let is_type = kind == INDIRECTION || TcKind::from_number(kind).is_some();
+    let is_letter = |octet: &u8| octet.is_ascii_alphanumeric() || *octet == b'_';
+    is_type.then_some(Named {
+        length,
+        is_identifier: name.iter().all(is_letter),
+    })
+}
+
 impl<'de> Decode<'de> for TypeCode {
     const MIN_SIZE: usize = LEAST_TYPE;
 
@@ -485,7 +528,7 @@ impl Reader {
                 }
                 let members = (0..count).map(|index| {
                     let label = if usize::try_from(default) == Ok(index) {
-                        i128::from(d.read_u8()?)
+                        default_label(label, d)?
                     } else {
                         read_label(label, d)?
                     };

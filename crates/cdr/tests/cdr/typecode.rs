@@ -152,6 +152,97 @@ fn the_label_of_a_default_is_one_zero_octet() {
     assert_eq!((ty.member_label(0), ty.member_label(1)), (Some(-1), None));
 }
 
+/// A union over `long long` with a default among other members, whose label is what `label` writes.
+fn over_long_long<O: ByteOrder>(
+    union: &TypeCode,
+    id: &str,
+    label: impl Fn(&mut Encoder<O>),
+) -> Vec<u8> {
+    let mut e = Encoder::<O>::new(modern());
+    e.write_u32(16);
+    e.encapsulation(|e| {
+        e.write_raw_string(id.as_bytes())?;
+        e.write_raw_string(b"U")?;
+        e.write_u32(23);
+        let default = union.default_index().unwrap();
+        e.write_i32(i32::try_from(default).unwrap());
+        e.write_count(union.member_count())?;
+        for index in 0..union.member_count() {
+            match union.member_label(index) {
+                None => label(e),
+                Some(label) => e.write_i64(i64::try_from(label).unwrap()),
+            }
+            e.write_raw_string(union.member_name(index).unwrap().as_bytes())?;
+            e.put(&union.member_type(index).unwrap())?;
+        }
+        Ok(())
+    })
+    .unwrap();
+    e.finish().to_vec()
+}
+
+const EITHER: DecodeErrorKind =
+    DecodeErrorKind::Expected("a default label that is surely of one octet, or of eight");
+
+#[test]
+fn a_default_label_of_eight_octets_is_read_where_it_can_be_told() {
+    fn check<O: ByteOrder>(union: &TypeCode, id: &str, name: &str) {
+        for label in [0_i64, 1, -1, 5, i64::MIN, i64::MAX] {
+            let octets = over_long_long::<O>(union, id, |e| e.write_i64(label));
+            match Decoder::<O>::from_slice(&octets, modern()).get::<TypeCode>() {
+                // Half of it could be the length of an empty name.
+                Err(error) if label == 1 => assert_eq!(error.kind(), EITHER),
+                read => assert_eq!(read.as_ref(), Ok(union), "{label} for {name}"),
+            }
+        }
+        let octets = over_long_long::<O>(union, id, |e| e.write_u8(0));
+        assert_eq!(&decode::<O>(&octets), union, "{name}");
+    }
+    let simple = [
+        TcKind::Long,
+        TcKind::Boolean,
+        TcKind::Double,
+        TcKind::Any,
+        TcKind::LongLong,
+    ];
+    let types = simple.map(kind).into_iter().chain([TypeCode::string(0)]);
+    for ty in types.chain([
+        TypeCode::string(7),
+        point(),
+        TypeCode::sequence(&point(), 3),
+    ]) {
+        // Ids that have the label begin at a multiple of eight, and behind one.
+        for id in ["IDL:U:1.0", "IDL:Union:1.0"] {
+            for name in ["a", "ab", "other", "a_name_of_31_octets_and_no_more"] {
+                for default in 0..3 {
+                    let labels = (0..3).map(|n| (n != default).then_some(i128::from(n)));
+                    let members: Vec<_> = labels.map(|label| (label, name, ty.clone())).collect();
+                    let discriminator = kind(TcKind::LongLong);
+                    let union = TypeCode::union(id, "U", &discriminator, &members).unwrap();
+                    check::<BigEndian>(&union, id, name);
+                    check::<LittleEndian>(&union, id, name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_default_label_that_could_be_of_one_octet_or_of_eight_is_refused() {
+    // Eight octets and a name without letters, or one octet, such a name, and a type of nothing.
+    let discriminator = kind(TcKind::LongLong);
+    let members = [
+        (None, "", kind(TcKind::Long)),
+        (Some(2), "", kind(TcKind::Long)),
+    ];
+    let union = TypeCode::union("IDL:U:1.0", "U", &discriminator, &members).unwrap();
+    let octets = over_long_long::<BigEndian>(&union, "IDL:U:1.0", |e| e.write_i64(1));
+    let read = Decoder::<BigEndian>::from_slice(&octets, modern()).get::<TypeCode>();
+    assert_eq!(read.unwrap_err().kind(), EITHER);
+    let octets = over_long_long::<BigEndian>(&union, "IDL:U:1.0", |e| e.write_u8(0));
+    assert_eq!(decode::<BigEndian>(&octets), union);
+}
+
 #[test]
 fn a_recursive_type_points_back_to_its_kind() {
     // The offset stands at 64 and leads to 0.
