@@ -281,7 +281,10 @@ impl PartialEq for Any {
 impl Encode for Any {
     fn encode<O: ByteOrder>(&self, encoder: &mut Encoder<O>) -> Result<(), EncodeError> {
         encode_type(self.ty.view(), encoder)?;
-        self.write(self.ty.view(), encoder)
+        let ids = encoder.begin_any();
+        self.write(self.ty.view(), encoder)?;
+        encoder.end_any(ids);
+        Ok(())
     }
 }
 

@@ -164,7 +164,10 @@ impl Walk {
             }
             _ => {
                 let ty = self.type_code(d, e)?;
-                self.copy(ty.view(), ty.view(), d, e)
+                let ids = e.begin_any();
+                self.copy(ty.view(), ty.view(), d, e)?;
+                e.end_any(ids);
+                Ok(())
             }
         }
     }

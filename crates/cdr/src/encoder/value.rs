@@ -18,7 +18,7 @@ pub(super) struct ValueWriter {
     /// Where values begin, by where they are in memory. They are kept, so that their places are not used again.
     values: BTreeMap<usize, (usize, Shared)>,
     /// Where repository ids begin.
-    ids: BTreeMap<Box<str>, usize>,
+    ids: Ids,
     /// Values that are being written, since somebody last looked after the stack.
     levels: u16,
     /// Of those, values in chunks.
@@ -34,6 +34,13 @@ pub(super) struct ValueWriter {
     /// What was to be written, if nothing is.
     traced: Option<Vec<Shared>>,
 }
+
+/// Where repository ids begin.
+type Ids = BTreeMap<Box<str>, usize>;
+
+/// The repository ids outside of an any that is being written.
+#[must_use = "an any that has begun has to be ended"]
+pub(crate) struct OuterIds(Ids);
 
 /// A value that is being written.
 #[derive(Debug)]
@@ -254,6 +261,22 @@ impl<O: ByteOrder> Encoder<O> {
             values.ids.insert(id.into(), position);
         }
         self.write_raw_string(id.as_bytes())
+    }
+
+    /// Begins an any, whose repository ids are whole where they come first in it: TAO and the Java ORBs keep the octets
+    /// of an any apart, and do not find there what stands before it. Nothing behind it refers to those in it either.
+    #[inline]
+    pub(crate) fn begin_any(&mut self) -> OuterIds {
+        let values = self.values.as_mut();
+        OuterIds(values.map_or_else(Ids::new, |values| core::mem::take(&mut values.ids)))
+    }
+
+    /// Ends an any.
+    #[inline]
+    pub(crate) fn end_any(&mut self, outer: OuterIds) {
+        if let Some(values) = &mut *self.values {
+            values.ids = outer.0;
+        }
     }
 
     /// Offsets count from themselves.

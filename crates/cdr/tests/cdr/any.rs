@@ -431,6 +431,66 @@ fn a_peer_with_another_idea_of_a_type_is_found_out() {
     ));
 }
 
+/// A value type whose state is an any, and one whose state is a number.
+static OUTER: StaticType = StaticType::Value(
+    TcKind::Value,
+    "IDL:M/Outer:1.0",
+    "Outer",
+    0,
+    &StaticType::Null,
+    &[("inner", &StaticType::Any, 1)],
+);
+static INNER: StaticType = StaticType::Value(
+    TcKind::Value,
+    "IDL:M/Inner:1.0",
+    "Inner",
+    0,
+    &StaticType::Null,
+    &[("number", &StaticType::Long, 1)],
+);
+
+/// An any with a value of a type, whose state is what `state` writes.
+fn any_of_value(
+    ty: &'static StaticType,
+    state: impl Fn(&mut Encoder<LittleEndian>) -> Result<(), zorb_cdr::EncodeError>,
+) -> Any {
+    let ty = TypeCode::from_static(ty);
+    let mut e = Encoder::<LittleEndian>::new(modern());
+    e.put(&ty).unwrap();
+    e.write_u32(0x7fff_ff02);
+    e.write_raw_string(ty.id().unwrap().as_bytes()).unwrap();
+    state(&mut e).unwrap();
+    let octets = e.finish().to_vec();
+    Decoder::<LittleEndian>::from_slice(&octets, modern())
+        .get()
+        .unwrap()
+}
+
+#[test]
+fn each_any_has_whole_repository_ids() {
+    let inner = any_of_value(&INNER, |e| {
+        e.write_i32(7);
+        Ok(())
+    });
+    let outer = any_of_value(&OUTER, |e| e.put(&inner));
+    let occurrences = |anys: &[&Any], id: &str| {
+        let mut e = Encoder::<BigEndian>::new(modern());
+        anys.iter().for_each(|any| e.put(*any).unwrap());
+        let octets = e.finish().to_vec();
+        let mut d = Decoder::<BigEndian>::from_slice(&octets, modern());
+        anys.iter()
+            .for_each(|any| assert_eq!(&d.get::<Any>().unwrap(), *any));
+        let mut windows = octets.windows(id.len());
+        windows.by_ref().filter(|w| *w == id.as_bytes()).count()
+    };
+    // One in the TypeCode, one in the value.
+    assert_eq!(occurrences(&[&inner], "IDL:M/Inner:1.0"), 2);
+    assert_eq!(occurrences(&[&inner, &inner], "IDL:M/Inner:1.0"), 4);
+    // Also in an any that is in another one.
+    assert_eq!(occurrences(&[&inner, &outer], "IDL:M/Inner:1.0"), 4);
+    assert_eq!(occurrences(&[&outer, &inner], "IDL:M/Inner:1.0"), 4);
+}
+
 #[test]
 fn values_of_unknown_types_come_apart_and_go_together() {
     let any = through::<BigEndian>(&Any::new(&point()).unwrap(), 0, modern());
