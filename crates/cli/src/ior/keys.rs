@@ -17,6 +17,8 @@ const OMNIORB_NAME: u8 = 0xff;
 const OMNIORB_STAMP: u8 = 0xfe;
 /// Octets of such a stamp, and of TAO's.
 const STAMP_LEN: usize = 8;
+/// Octets of the hints in TAO's persistent keys.
+const HINT_LEN: usize = 8;
 
 /// Says everything there is to say of a key.
 pub(crate) fn explain(key: &[u8], orb: Option<&str>) -> Item {
@@ -189,6 +191,8 @@ fn tao(key: &[u8]) -> Option<Item> {
             rest.split_at_checked(size)
         };
         if let Some((names, id)) = read() {
+            let (name_hint, names) = tao_hint(names);
+            let (id_hint, id) = tao_hint(id);
             if !is_root {
                 let path: Vec<String> = names
                     .split(|octet| *octet == 0)
@@ -198,9 +202,33 @@ fn tao(key: &[u8]) -> Option<Item> {
                 fact(&mut item, "path", "POA path", path.join("/"));
             }
             fact(&mut item, "object", "object id", escaped(id));
+            let hints = [
+                ("path_hint", "POA hint", name_hint),
+                ("object_hint", "id hint", id_hint),
+            ];
+            for (key, label, hint) in hints {
+                if let Some(hint) = hint {
+                    fact(&mut item, key, label, hex(hint));
+                }
+            }
         }
     }
     Some(item)
+}
+
+/// The hint in front of a path or an id, and what stands behind it. TAO writes one unless its options
+/// `-ORBActiveHintInPOANames` and `-ORBActiveHintInIds` are 0: where in its tables to look first.
+///
+/// It is an index and a generation, each of four octets in the order of the server's processor. There are hardly 65,536 of
+/// either, so that two octets of each are zero, which names are not.
+fn tao_hint(octets: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    let is_small = |half: &[u8; 4]| matches!(half, [0, 0, _, _] | [_, _, 0, 0]);
+    match octets.split_first_chunk::<HINT_LEN>() {
+        Some((hint, rest)) if !rest.is_empty() && hint.as_chunks::<4>().0.iter().all(is_small) => {
+            (Some(hint), rest)
+        }
+        _ => (None, octets),
+    }
 }
 
 /// `ff NAME` for each POA below the root, `fe` and a stamp if the POA is transient, the id.

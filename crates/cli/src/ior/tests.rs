@@ -84,6 +84,44 @@ fn whole() -> Vec<u8> {
         .collect()
 }
 
+/// What is said of a key of TAO: persistent, below the root, with ids of the user.
+fn tao_key(path: &[u8], id: &[u8]) -> String {
+    let size = u32::try_from(path.len()).unwrap().to_be_bytes();
+    let key = [&b"\x14\x01\x0f\x00NUP"[..], &size, path, id].concat();
+    keys::explain(&key, None).to_json().to_string()
+}
+
+#[test]
+fn hints_of_tao_are_no_part_of_path_and_id() {
+    let plain = tao_key(b"Bank\0Accounts\0", b"savings/4711");
+    assert!(
+        plain.contains("\"Bank/Accounts\"") && plain.contains("\"savings/4711\""),
+        "{plain}"
+    );
+    assert!(!plain.contains("hint"), "{plain}");
+    for hint in [
+        [0; 8],
+        [1, 0, 0, 0, 0x39, 0x30, 0, 0],
+        [0, 0, 0x30, 0x39, 0, 0, 0, 1],
+    ] {
+        let hinted = tao_key(
+            &[&hint[..], b"Bank\0Accounts\0"].concat(),
+            &[&hint[..], b"savings/4711"].concat(),
+        );
+        assert!(
+            hinted.contains("\"Bank/Accounts\"") && hinted.contains("\"savings/4711\""),
+            "{hinted}"
+        );
+        assert_eq!(hinted.matches(&tree::hex(&hint)).count(), 4, "{hinted}");
+    }
+    // Names of one letter are none, and neither is an id of eight octets.
+    let short = tao_key(b"A\0B\0C\0D\0", &[0, 0, 0, 1, 0, 0, 0, 2]);
+    assert!(
+        short.contains("\"A/B/C/D\"") && !short.contains("hint"),
+        "{short}"
+    );
+}
+
 proptest! {
     #[test]
     fn any_octets_are_explained(octets in proptest::collection::vec(any::<u8>(), 0..300)) {
