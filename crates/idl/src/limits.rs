@@ -25,12 +25,13 @@ pub const MAX_READ_OCTETS: u64 = 256 * 1024 * 1024;
 pub const MAX_TOKENS: usize = 4_000_000;
 
 /// How many tokens the macros of one compilation may make in all, on their way included. Stops macros that double each
-/// other.
-pub const MAX_MACRO_TOKENS: usize = 1_000_000;
+/// other, of which 140 octets are enough to make any number. Real IDL has macros for guards, versions and prefixes, and
+/// makes some hundreds of tokens by them.
+pub const MAX_MACRO_TOKENS: usize = 250_000;
 
 /// How many octets of text `#` and `##` may make in one compilation. Stops macros that double what they join, which are
-/// few tokens all the time.
-pub const MAX_MACRO_OCTETS: usize = 16 * 1024 * 1024;
+/// few tokens all the time. Room for tens of thousands of names.
+pub const MAX_MACRO_OCTETS: usize = 1024 * 1024;
 
 /// How many characters a name may have. IDL knows no bound; rustc and people do, and it keeps diagnostics short.
 pub const MAX_NAME_CHARS: usize = 1_000;

@@ -509,3 +509,19 @@ fn a_macro_that_makes_too_much_is_stopped() {
     );
     refused(&deep, "levels deep");
 }
+
+#[test]
+fn what_few_macros_make_out_of_few_octets_is_bounded() {
+    // Each macro makes eight times what the one before it does.
+    let eight = |name: &str, of: &str| format!("#define {name} {}\n", [of; 8].join(" "));
+    let chain = ["x", "a", "b", "c", "d", "e", "f"];
+    let text: String = chain.windows(2).map(|two| eight(two[1], two[0])).collect();
+    assert!(text.len() < 170);
+    refused(&(text + "f\n"), "macros make more than 250000 tokens");
+    // Each quotes what the one before it has quoted, twice.
+    let calls = 12;
+    let quoted = "T(".repeat(calls) + "\"a\"" + &")".repeat(calls);
+    let text = "#define S(x) #x\n#define T(x) S(x x)\n".to_owned() + &quoted;
+    assert!(text.len() < 140);
+    refused(&text, "macros make more than 1048576 octets of text");
+}
