@@ -251,18 +251,14 @@ pub mod bank {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[27, 13],
-                29,
+                16263683158343804936,
+                &[(2, 0), (0, 0)],
                 &[
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"remind", 4),
-                    (b"", ::zorb::__private::Operations::NOBODY),
-                    (b"deposit", 2),
-                    (b"_set_owner", 1),
-                    (b"_get_owner", 0),
                     (b"run", 3),
-                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"_get_owner", 0),
+                    (b"deposit", 2),
+                    (b"remind", 4),
+                    (b"_set_owner", 1),
                 ],
             );
             &OPERATIONS
@@ -578,18 +574,15 @@ pub mod bank {
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
-                0,
-                &[27, 15],
-                29,
+                15995050791870030928,
+                &[(2, 0), (1, 2)],
                 &[
-                    (b"f", 5),
                     (b"remind", 4),
-                    (b"", ::zorb::__private::Operations::NOBODY),
+                    (b"f", 5),
+                    (b"_get_owner", 0),
                     (b"deposit", 2),
                     (b"_set_owner", 1),
-                    (b"_get_owner", 0),
                     (b"run", 3),
-                    (b"", ::zorb::__private::Operations::NOBODY),
                 ],
             );
             &OPERATIONS
