@@ -10,8 +10,8 @@ use crate::{
     typecode::{
         Sameness, TcKind,
         data::{MemberRef, TypeRef},
+        label::write_label,
         same,
-        wire::write_label,
     },
 };
 use alloc::vec::Vec;

@@ -6,7 +6,8 @@ use crate::{
     typecode::{
         TcKind,
         data::TypeRef,
-        wire::{encode_type, read_label, write_label},
+        label::{read_label, write_label},
+        wire::encode_type,
     },
 };
 use alloc::{borrow::Cow, vec::Vec};

@@ -12,6 +12,7 @@ mod compare;
 pub(crate) mod data;
 pub(crate) mod display;
 mod kind;
+pub(crate) mod label;
 pub(crate) mod wire;
 
 pub(crate) use compare::{Sameness, same};

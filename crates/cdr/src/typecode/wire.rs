@@ -4,15 +4,16 @@ use super::{
     TcKind, TypeCode,
     build::is_stand_in,
     data::{Graph, Link, Member, Node, StaticType, TypeRef},
+    label::{default_label, read_label, write_label},
 };
 use crate::{
-    ByteOrder, Char, Decode, DecodeError, DecodeErrorKind, Decoder, EncapsulationVisitor, Encode,
-    EncodeError, EncodeErrorKind, Encoder, WChar,
+    ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, EncapsulationVisitor, Encode,
+    EncodeError, EncodeErrorKind, Encoder,
 };
 use alloc::{boxed::Box, collections::BTreeMap, string::String, sync::Arc, vec::Vec};
 
 /// Stands where a kind does for a type that was begun before.
-const INDIRECTION: u32 = u32::MAX;
+pub(super) const INDIRECTION: u32 = u32::MAX;
 
 /// Aliases of aliases of aliases: whoever looks through them should not have to look long. IDL has two or three.
 const MAX_ALIASES: i64 = 64;
@@ -203,110 +204,6 @@ pub(super) const fn is_discriminator(kind: TcKind) -> bool {
             | ULongLong
             | WChar
     )
-}
-
-/// Writes a label, or a discriminator.
-pub(crate) fn write_label<O: ByteOrder>(
-    kind: TcKind,
-    label: i128,
-    e: &mut Encoder<O>,
-) -> Result<(), EncodeError> {
-    const WRONG: EncodeErrorKind = EncodeErrorKind::Expected("a label in the range of its type");
-    macro_rules! number {
-        ($write:ident) => {
-            match label.try_into() {
-                Ok(label) => e.$write(label),
-                Err(_) => return Err(WRONG.into()),
-            }
-        };
-    }
-    match kind {
-        TcKind::Short => number!(write_i16),
-        TcKind::UShort => number!(write_u16),
-        TcKind::Long => number!(write_i32),
-        TcKind::ULong | TcKind::Enum => number!(write_u32),
-        TcKind::LongLong => number!(write_i64),
-        TcKind::ULongLong => number!(write_u64),
-        TcKind::Octet => number!(write_u8),
-        TcKind::Boolean => e.write_bool(label != 0),
-        TcKind::Char => match u8::try_from(label) {
-            Ok(octet) => e.put(&Char(octet))?,
-            Err(_) => return Err(WRONG.into()),
-        },
-        TcKind::WChar => match u16::try_from(label) {
-            Ok(unit) => e.put(&WChar(unit))?,
-            Err(_) => return Err(WRONG.into()),
-        },
-        _ => return Err(EncodeErrorKind::Expected("a type that unions may switch over").into()),
-    }
-    Ok(())
-}
-
-/// Reads a label, or a discriminator.
-pub(crate) fn read_label<O: ByteOrder>(
-    kind: TcKind,
-    d: &mut Decoder<'_, O>,
-) -> Result<i128, DecodeError> {
-    Ok(match kind {
-        TcKind::Short => i128::from(d.read_i16()?),
-        TcKind::UShort => i128::from(d.read_u16()?),
-        TcKind::Long => i128::from(d.read_i32()?),
-        TcKind::ULong | TcKind::Enum => i128::from(d.read_u32()?),
-        TcKind::LongLong => i128::from(d.read_i64()?),
-        TcKind::ULongLong => i128::from(d.read_u64()?),
-        TcKind::Octet => i128::from(d.read_u8()?),
-        TcKind::Boolean => i128::from(d.read_bool()?),
-        TcKind::Char => i128::from(d.get::<Char>()?.0),
-        TcKind::WChar => i128::from(d.get::<WChar>()?.0),
-        _ => {
-            return Err(d.error(DecodeErrorKind::Expected(
-                "a type that unions may switch over",
-            )));
-        }
-    })
-}
-
-/// Reads the label of a default, which is one octet, zero.
-///
-/// omniORB 4.2 writes that of a union over `long long` in eight octets, and what follows may look like a name and a type
-/// from either place: the octets of a label of zero are those of an empty name without its terminator. Such a name comes
-/// from some peers, but not where eight octets would have a whole name and a type behind them.
-fn default_label<O: ByteOrder>(kind: TcKind, d: &mut Decoder<'_, O>) -> Result<i128, DecodeError> {
-    if let TcKind::LongLong | TcKind::ULongLong = kind {
-        let narrow = d.peek(|d| d.read_u8().ok().and_then(|_| named_type(d)));
-        let wide = d.peek(|d| d.read_u64().ok().and_then(|_| named_type(d)));
-        let is_wide = wide.is_some_and(|name| name.is_identifier && name.length > 0);
-        if is_wide {
-            return match narrow {
-                Some(name) if name.length > 0 => Err(d.error(DecodeErrorKind::Expected(
-                    "a default label that is surely of one octet, or of eight",
-                ))),
-                _ => d.read_u64().map(i128::from),
-            };
-        }
-    }
-    d.read_u8().map(i128::from)
-}
-
-/// A name with a type behind it.
-struct Named {
-    /// Octets of the name, its terminator included.
-    length: u32,
-    /// It is what IDL has for a name, or empty.
-    is_identifier: bool,
-}
-
-/// The name that follows, if it is one and the kind of a type stands behind it.
-fn named_type<O: ByteOrder>(d: &mut Decoder<'_, O>) -> Option<Named> {
-    let length = d.peek(Decoder::read_u32).ok()?;
-    let name = d.read_raw_string().ok()?;
-    let kind = d.read_u32().ok()?;
-    let is_type = kind == INDIRECTION || TcKind::from_number(kind).is_some();
-    let is_letter = |octet: &u8| octet.is_ascii_alphanumeric() || *octet == b'_';
-    is_type.then_some(Named {
-        length,
-        is_identifier: name.iter().all(is_letter),
-    })
 }
 
 impl<'de> Decode<'de> for TypeCode {
