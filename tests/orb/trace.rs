@@ -354,7 +354,7 @@ async fn a_forward_is_told_with_where_it_leads() {
 }
 
 #[tokio::test]
-async fn the_pieces_of_a_message_are_told_as_they_come() {
+async fn fragments_are_reported_as_they_come() {
     let world = World::new().await;
     let request = RequestBuilder {
         version: Version::V1_2,
@@ -393,8 +393,8 @@ async fn the_pieces_of_a_message_are_told_as_they_come() {
         &server,
         &[
             "accepted",
-            "received a piece of a fragmented message: Request request_id=7",
-            "received a piece of a fragmented message: Fragment request_id=7",
+            "received a fragment: Request request_id=7",
+            "received a fragment: Fragment request_id=7",
             "received Request request_id=7 response=\"with-target\" operation=\"open\"",
             "sending Reply request_id=7 status=\"USER_EXCEPTION\" exception=IDL:Traced/Safe/Wrong:1.0",
         ],
@@ -467,7 +467,7 @@ async fn no_more_octets_are_shown_than_asked_for() {
 }
 
 #[tokio::test]
-async fn the_pieces_of_a_message_are_told_as_they_go() {
+async fn fragments_are_reported_as_they_are_sent() {
     let world = World::new().await;
     let client = Orb::builder()
         .max_fragment_octets(64)
@@ -480,21 +480,21 @@ async fn the_pieces_of_a_message_are_told_as_they_go() {
     safe.open(PASSWORD).await.unwrap();
     let (client, server) = world.told();
     let pieces = |lines: &[String], way: &str| {
-        let begin = format!("{way} a piece");
+        let begin = format!("{way} a fragment");
         lines.iter().filter(|l| l.starts_with(&begin)).count()
     };
     let going = pieces(&client, "sending");
     assert!(going > 1, "{client:#?}");
     assert_eq!(pieces(&server, "received"), going, "{server:#?}");
     assert!(client[0].starts_with("sending Request"), "{client:#?}");
-    assert!(client[1].contains("message: Request") && client[1].contains("more_follow=true"));
-    assert!(client[going].contains("message: Fragment") && client[going].contains("=false"));
+    assert!(client[1].contains("a fragment: Request") && client[1].contains("more_follow=true"));
+    assert!(client[going].contains("a fragment: Fragment") && client[going].contains("=false"));
 }
 
 #[tokio::test]
 async fn a_panic_in_a_servant_is_logged_with_its_text() {
     let world = World::new().await;
-    let errors = Listener(Arc::default(), Some("zorb::wire::upcall"));
+    let errors = Listener(Arc::default(), Some("zorb::serve::upcall"));
     let _listening = tracing::subscriber::set_default(errors.clone());
     let unknown = world.safe.open("").await.unwrap_err();
     assert!(matches!(unknown, OpenError::System(_)), "{unknown:?}");

@@ -1,3 +1,4 @@
-//! The workspace itself: who may depend on whom.
+//! The workspace itself: which crate may depend on which, and which module on which.
 
 mod arrows;
+mod modules;

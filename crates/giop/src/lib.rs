@@ -60,7 +60,6 @@ macro_rules! by_order {
     };
 }
 
-mod alike;
 pub mod buffers;
 pub mod codeset;
 mod context;
@@ -69,6 +68,7 @@ mod exception;
 mod fault;
 mod fragment;
 mod header;
+mod header_prefix;
 pub mod ior;
 mod limits;
 mod locate;
@@ -78,13 +78,11 @@ pub mod probe;
 mod reader;
 mod reply;
 mod request;
-mod small;
 mod table;
 pub mod url;
 mod user;
 mod vendor;
 
-pub use alike::RequestHead;
 pub use context::{
     MAX_EXCEPTION_DETAIL_OCTETS, ServiceContext, ServiceContextId, ServiceContexts,
     exception_detail,
@@ -94,15 +92,15 @@ pub use exception::{CompletionStatus, Origin, SystemException, SystemExceptionKi
 pub use fault::Fault;
 pub use fragment::Fragments;
 pub use header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version, empty_message};
+pub use header_prefix::RequestHeaderPrefix;
 pub use ior::Ior;
 pub use limits::Limits;
 pub use locate::{LocateReply, LocateRequestHeader, LocateStatus, cancel_request};
-pub use reader::{Front, Reader};
-pub use reply::{ReplyBuilder, ReplyHeader, ReplyStatus, read_system_exception};
+pub use reader::{Reader, Received};
+pub use reply::{ReplyBuilder, ReplyHeader, ReplySlot, ReplyStatus, read_system_exception};
 pub use request::{
-    AddressingDisposition, RequestBuilder, RequestHeader, RequestTemplate, ResponseFlags,
-    TargetAddress,
+    AddressingDisposition, HeaderOffsets, RequestBuilder, RequestHeader, RequestOctets,
+    RequestTemplate, ResponseFlags, TargetAddress,
 };
-pub use small::SmallReply;
 pub use table::{RequestId, RequestTable, TableFull};
 pub use user::{OperationError, UserException};

@@ -2,34 +2,17 @@
 
 use crate::buffers::{self, Receive};
 use crate::error::ProtocolError;
-use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
+use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind};
 use crate::limits::Limits;
-use crate::small::SmallReply;
 use bytes::{Buf, Bytes, BytesMut};
-use std::sync::Arc;
-use usual::Usual;
-use zorb_cdr::{ByteOrder, Decoder, Endian, Frame, WireFormat};
+use partial::Partial;
+use received::LastHeader;
+use zorb_cdr::Frame;
 
-mod usual;
+mod partial;
+mod received;
 
-pub use usual::Front;
-
-/// Octets of a Fragment's own headers in GIOP 1.2: message header and request id.
-const FRAGMENT_1_2_PREFIX: usize = HEADER_LEN + 4;
-
-/// A message of which the last fragment has not come yet.
-#[derive(Debug)]
-struct Partial {
-    /// The request id in GIOP 1.2; in 1.1 there is at most one partial message and no id.
-    id: Option<u32>,
-    /// What a CancelRequest may name, if it is a request and its first piece says so.
-    cancelled_by: Option<u32>,
-    header: MessageHeader,
-    /// What has come of it, from the front of a buffer.
-    octets: BytesMut,
-    /// GIOP 1.1: where the data of later fragments begins, since alignment restarts there.
-    starts: Vec<usize>,
-}
+pub use received::Received;
 
 /// Cuts one direction of a connection into messages.
 ///
@@ -57,8 +40,8 @@ pub struct Reader {
     skip: usize,
     /// Octets of the last message if it was a large one, since another one like it may follow; 0 otherwise.
     expected: usize,
-    /// The header of the last message that was not in fragments: the next one is mostly like it.
-    usual: Usual,
+    /// The header of the last message that was not in fragments; the next header mostly differs in its size only.
+    last_header: LastHeader,
 }
 
 impl Reader {
@@ -97,7 +80,7 @@ impl Reader {
             skips_too_large: false,
             skip: 0,
             expected: 0,
-            usual: Usual::FIRST,
+            last_header: LastHeader::NONE,
         }
     }
 
@@ -265,7 +248,7 @@ impl Reader {
         let Some(octets) = self.buffer.first_chunk::<HEADER_LEN>() else {
             return self.peek_short();
         };
-        let header = match self.usual.read(octets) {
+        let header = match self.last_header.read(octets) {
             Some(header) => header,
             None => MessageHeader::parse(octets)?,
         };
@@ -312,7 +295,7 @@ impl Reader {
         Err(ProtocolError::MessageTooLarge { octets, limit })
     }
 
-    /// The next whole message, or `None` until more has been received.
+    /// The next whole message, or `None` until more has been received. The message is split off the buffer.
     ///
     /// # Errors
     /// When the peer broke the protocol or a limit: see [`ProtocolError`].
@@ -321,27 +304,43 @@ impl Reader {
         reason = "the end of an iterator would be the end of the stream; this `None` is not"
     )]
     pub fn next(&mut self) -> Result<Option<Message>, ProtocolError> {
-        self.next_seeing(|_, _| {})
+        Ok(self.receive(|_, _| {})?.map(Received::into_message))
     }
 
-    /// As [`next`](Self::next), and shows every piece of a fragmented message to `see` as it comes:
-    /// its header, and its octets with the header. For traces.
+    /// The next whole message, still in the receive buffer if it can be read there, or `None` until more has been
+    /// received. `see` gets every piece of a fragmented message as it comes, header and octets, for traces.
+    ///
+    /// A small message is read and forgotten where it lies ([`Received::discard`]); splitting it off the buffer
+    /// ([`Received::into_message`]) costs a reference count.
     ///
     /// # Errors
-    /// As [`next`](Self::next).
+    /// When the peer broke the protocol or a limit: see [`ProtocolError`].
+    ///
+    /// ```
+    /// use zorb_giop::{Limits, MessageKind, Reader, Version, empty_message};
+    ///
+    /// let message = empty_message(MessageKind::CloseConnection, Version::V1_2);
+    /// let mut reader = Reader::new(Limits::default());
+    /// for _ in 0..2 {
+    ///     reader.buffer().extend_from_slice(&message);
+    /// }
+    /// while let Some(received) = reader.receive(|_, _| {})? {
+    ///     assert_eq!(received.octets(), &message[..]);
+    ///     received.discard();
+    /// }
+    /// assert!(reader.is_idle());
+    /// # Ok::<(), zorb_giop::ProtocolError>(())
+    /// ```
     #[inline]
-    pub fn next_seeing(
+    pub fn receive(
         &mut self,
         see: impl FnMut(&MessageHeader, &[u8]),
-    ) -> Result<Option<Message>, ProtocolError> {
-        let Some((header, octets)) = self.plain() else {
-            return self.next_of_any(see);
-        };
-        self.expected = 0;
-        Ok(Some(Message {
-            header,
-            frame: Frame::new(self.buffer.split_to(octets).freeze()),
-        }))
+    ) -> Result<Option<Received<'_>>, ProtocolError> {
+        if let Some((header, octets)) = self.plain() {
+            return Ok(Some(Received::in_place(self, header, octets)));
+        }
+        let message = self.next_of_any(see)?;
+        Ok(message.map(|message| Received::whole(self, message)))
     }
 
     fn next_of_any(
@@ -371,7 +370,7 @@ impl Reader {
                 && !header.more_fragments
                 && let Some(first) = octets.first_chunk()
             {
-                self.usual = Usual::of(first, header);
+                self.last_header = LastHeader::of(first, header);
             }
             self.expected = match wanted > Self::READ_OCTETS {
                 true => wanted.min(Self::MAX_EXPECTED),
@@ -405,200 +404,6 @@ impl Reader {
             }
         }
     }
-
-    /// All that has come, if it may be one small message.
-    #[inline]
-    pub(crate) fn small_candidate(&self) -> Option<&[u8]> {
-        let octets = &*self.buffer;
-        let most = SmallReply::MAX_OCTETS.min(self.limits.max_message_octets);
-        let is_one = octets.len() <= most
-            && self.skip == 0
-            && self.partial.is_empty()
-            && self.whole <= buffers::MAX_RECEIVE_CAPACITY;
-        is_one.then_some(octets)
-    }
-
-    /// Whether nothing has come of any message, and no buffer is held for one.
-    #[inline]
-    pub(crate) fn has_nothing(&self) -> bool {
-        self.whole == 0 && self.skip == 0 && self.expected == 0 && self.partial.is_empty()
-    }
-
-    #[inline]
-    pub(crate) const fn max_message_octets(&self) -> usize {
-        self.limits.max_message_octets
-    }
-
-    /// Takes octets that have been received elsewhere.
-    ///
-    /// # Errors
-    /// As [`reserve`](Self::reserve).
-    pub fn receive(&mut self, octets: &[u8]) -> Result<(), ProtocolError> {
-        self.reserve()?;
-        self.buffer.extend_from_slice(octets);
-        Ok(())
-    }
-
-    /// Forgets what has come, which was one small message.
-    #[inline]
-    pub(crate) fn forget_all(&mut self) {
-        self.buffer.clear();
-        self.expected = 0;
-    }
-
-    /// A 1.1 Fragment carries no id, so nothing that could be fragmented may come in between.
-    fn check_uninterrupted(&self, header: MessageHeader) -> Result<(), ProtocolError> {
-        let kind = header.kind;
-        if matches!(kind, MessageKind::Request | MessageKind::Reply)
-            && header.version == Version::V1_1
-            && self.partial.iter().any(|p| p.id.is_none())
-        {
-            return Err(ProtocolError::FragmentsInterrupted { kind });
-        }
-        Ok(())
-    }
-
-    fn begin_partial(
-        &mut self,
-        header: MessageHeader,
-        octets: BytesMut,
-    ) -> Result<(), ProtocolError> {
-        let MessageHeader { kind, version, .. } = header;
-        if !kind.is_fragmentable(version) {
-            return Err(ProtocolError::NotFragmentable { kind, version });
-        }
-        self.check_uninterrupted(header)?;
-        let id = if version >= Version::V1_2 {
-            // The first piece must hold at least the request id, which comes first in 1.2.
-            let id = id_at(&octets, header.endian).ok_or(ProtocolError::UnexpectedFragment)?;
-            if self.partial.iter().any(|p| p.id == Some(id)) {
-                return Err(ProtocolError::FragmentsInterrupted { kind });
-            }
-            Some(id)
-        } else {
-            None
-        };
-        if self.partial.len() >= self.limits.max_partial_messages {
-            return Err(ProtocolError::TooManyPartialMessages {
-                limit: self.limits.max_partial_messages,
-            });
-        }
-        self.check_partial_octets(octets.len())?;
-        // A copy, so that a message whose fragments dawdle does not hold on to the receive buffer.
-        let mut whole = buffers::take_receive_of(octets.len(), usize::MAX).octets;
-        whole.extend_from_slice(&octets);
-        self.partial.push(Partial {
-            id,
-            cancelled_by: match (kind, id) {
-                (MessageKind::Request, None) => {
-                    by_order!(header.endian, O => id_of_1_1::<O>(&octets))
-                }
-                (MessageKind::Request | MessageKind::LocateRequest, id) => id,
-                _ => None,
-            },
-            header,
-            octets: whole,
-            starts: Vec::new(),
-        });
-        Ok(())
-    }
-
-    fn check_partial_octets(&self, more: usize) -> Result<(), ProtocolError> {
-        let held = self
-            .partial
-            .iter()
-            .fold(more, |sum, p| sum.saturating_add(p.held()));
-        if held > self.limits.max_partial_octets {
-            return Err(ProtocolError::TooManyPartialOctets {
-                limit: self.limits.max_partial_octets,
-            });
-        }
-        Ok(())
-    }
-
-    fn continue_partial(
-        &mut self,
-        header: MessageHeader,
-        mut octets: BytesMut,
-    ) -> Result<Option<Message>, ProtocolError> {
-        let (id, prefix) = if header.version >= Version::V1_2 {
-            let id = id_at(&octets, header.endian).ok_or(ProtocolError::UnexpectedFragment)?;
-            (Some(id), FRAGMENT_1_2_PREFIX)
-        } else {
-            (None, HEADER_LEN)
-        };
-        let index = self
-            .partial
-            .iter()
-            .position(|p| p.id == id && p.header.version == header.version)
-            .ok_or(ProtocolError::UnexpectedFragment)?;
-        octets.advance(prefix);
-        let limit = self.limits.max_message_octets;
-        let begun = self.partial.get(index).map_or(0, |p| p.octets.len());
-        let whole = begun.saturating_add(octets.len());
-        if whole > limit {
-            return Err(ProtocolError::MessageTooLarge {
-                octets: whole,
-                limit,
-            });
-        }
-        self.check_partial_octets(octets.len())?;
-        let partial = self
-            .partial
-            .get_mut(index)
-            .ok_or(ProtocolError::UnexpectedFragment)?;
-        // All fragments of one message have the same byte order.
-        if partial.header.endian != header.endian {
-            return Err(ProtocolError::UnexpectedFragment);
-        }
-        if id.is_none() && !octets.is_empty() {
-            partial.starts.push(partial.octets.len());
-        }
-        partial.octets.extend_from_slice(&octets);
-        if header.more_fragments {
-            return Ok(None);
-        }
-        let done = self.partial.swap_remove(index);
-        Ok(Some(done.into_message()))
-    }
-
-    /// A client may give up a request whose fragments are still coming; no more of them follow.
-    fn drop_cancelled(&mut self, header: MessageHeader, octets: &[u8]) {
-        let id = id_at(octets, header.endian);
-        if id.is_some() {
-            self.partial.retain(|p| p.cancelled_by != id);
-        }
-    }
-}
-
-impl Partial {
-    /// Octets of memory that it takes, the places of tiny fragments included.
-    fn held(&self) -> usize {
-        let starts = self.starts.len().saturating_mul(size_of::<usize>());
-        self.octets.len().saturating_add(starts)
-    }
-
-    fn into_message(mut self) -> Message {
-        let whole = self.octets.capacity();
-        let octets = self.octets.split().freeze();
-        buffers::give_receive(Receive {
-            octets: self.octets,
-            whole,
-        });
-        let size = octets.len().saturating_sub(HEADER_LEN);
-        Message {
-            header: MessageHeader {
-                more_fragments: false,
-                size: u32::try_from(size).unwrap_or(u32::MAX),
-                ..self.header
-            },
-            frame: if self.starts.is_empty() {
-                Frame::new(octets)
-            } else {
-                Frame::with_fragment_starts(octets, Arc::from(self.starts))
-            },
-        }
-    }
 }
 
 /// Octets of the whole message, header included.
@@ -607,29 +412,4 @@ fn total(header: MessageHeader) -> usize {
     usize::try_from(header.size)
         .unwrap_or(usize::MAX)
         .saturating_add(HEADER_LEN)
-}
-
-/// The unsigned long right behind the message header.
-fn id_at(octets: &[u8], endian: Endian) -> Option<u32> {
-    let id = octets.get(HEADER_LEN..)?.first_chunk::<4>()?;
-    Some(match endian {
-        Endian::Big => u32::from_be_bytes(*id),
-        Endian::Little => u32::from_le_bytes(*id),
-    })
-}
-
-/// The id of a Request of GIOP 1.1: behind the service contexts.
-fn id_of_1_1<O: ByteOrder>(octets: &[u8]) -> Option<u32> {
-    let format = WireFormat {
-        minor: 1,
-        ..WireFormat::default()
-    };
-    let mut d = Decoder::<O>::from_slice(octets, format);
-    d.take(HEADER_LEN).ok()?;
-    // A context is an id and the length of its data at least.
-    for _ in 0..d.read_count(8).ok()? {
-        d.read_u32().ok()?;
-        d.read_octets().ok()?;
-    }
-    d.read_u32().ok()
 }

@@ -1,5 +1,9 @@
 //! Reply headers of GIOP 1.0, 1.1 and 1.2, and the exceptions in their bodies.
 
+mod slot;
+
+pub use slot::ReplySlot;
+
 use crate::context::{ServiceContext, ServiceContexts};
 use crate::error::ProtocolError;
 use crate::exception::SystemException;
@@ -89,7 +93,7 @@ impl<'a> ReplyHeader<'a> {
     #[inline]
     pub fn head(message: &'a Message) -> Result<(u32, ReplyStatus, usize), ProtocolError> {
         let usual = match message.frame.fragment_starts() {
-            [] => Self::head_of(&message.header, message.frame.octets()),
+            [] => Self::head_in_place(&message.header, message.frame.octets()),
             _ => None,
         };
         match usual {
@@ -101,11 +105,14 @@ impl<'a> ReplyHeader<'a> {
         }
     }
 
-    /// The same of a reply that is looked at where it was received ([`Reader::front`](crate::Reader::front)), with its
-    /// message's header; `None` for one with service contexts, and for what only [`read`](Self::read) can say more of.
+    /// Request id, status and offset of the body of a reply in one piece without service contexts, from its octets;
+    /// `None` for every other reply, which [`head`](Self::head) reads.
     #[inline]
     #[must_use]
-    fn head_of(header: &MessageHeader, octets: &[u8]) -> Option<(u32, ReplyStatus, usize)> {
+    pub fn head_in_place(
+        header: &MessageHeader,
+        octets: &[u8],
+    ) -> Option<(u32, ReplyStatus, usize)> {
         let (id, status) = match header.endian {
             Endian::Big => id_and_status::<BigEndian>(header.version, octets),
             Endian::Little => id_and_status::<LittleEndian>(header.version, octets),

@@ -43,15 +43,6 @@ impl RequestId {
     fn generation(self) -> u32 {
         self.0 >> (SLOT_BITS + 1)
     }
-
-    /// The id that follows upon one that was [reserved](RequestTable::reserve), or upon one that follows upon that: of the
-    /// same slot, and the next generation.
-    #[must_use]
-    #[inline]
-    pub const fn next(self) -> Self {
-        // What overflows are generations only.
-        Self(self.0.wrapping_add(1 << (SLOT_BITS + 1)))
-    }
 }
 
 /// As many requests are in flight as the table allows.
@@ -140,35 +131,6 @@ impl<T> RequestTable<T> {
         *entry = Slot::Waiting(waiter);
         self.waiting = self.waiting.saturating_add(1);
         Ok(RequestId::new(u32::from(slot), *generation, self.parity))
-    }
-
-    /// Takes an id out of use for somebody who makes requests one after the other, and looks for their replies alone: the
-    /// first has this id, each other one the [next](RequestId::next), and nobody finds them here until one of them is
-    /// [entered](Self::enter).
-    ///
-    /// # Errors
-    /// When as many are in flight as the limit allows.
-    pub fn reserve(&mut self) -> Result<RequestId, TableFull> {
-        let full = TableFull { limit: self.limit };
-        if self.waiting >= self.limit {
-            return Err(full);
-        }
-        let slot = match self.free.pop() {
-            Some(slot) => slot,
-            None => self.widen()?,
-        };
-        let (generation, _) = self.slots.get(usize::from(slot)).ok_or(full)?;
-        Ok(RequestId::new(u32::from(slot), *generation, self.parity))
-    }
-
-    /// Has `waiter` wait for a request whose id was [reserved](Self::reserve), and is used as any other from here on: there
-    /// is no [next](RequestId::next) one behind it. Its request was not counted until now, so this is no matter of the limit.
-    pub fn enter(&mut self, id: RequestId, waiter: T) {
-        if let Some((generation, entry @ Slot::Free)) = self.slots.get_mut(id.slot()) {
-            *generation = id.generation();
-            *entry = Slot::Waiting(waiter);
-            self.waiting = self.waiting.saturating_add(1);
-        }
     }
 
     /// A slot that there was not yet.
@@ -373,32 +335,6 @@ mod tests {
                 assert_eq!(table.complete(id), None);
             }
         }
-    }
-
-    #[test]
-    fn who_reserves_an_id_has_those_that_follow_and_is_found_once_it_is_entered() {
-        let mut table = RequestTable::new(true, 2);
-        let mut lone = table.reserve().unwrap();
-        assert!(table.is_empty());
-        for _ in 0..70_000 {
-            let other = table.insert("other").unwrap();
-            assert_ne!(other.slot(), lone.slot());
-            // A second reply to the request before, or to a later one.
-            assert!(!table.finish(lone) && table.get_mut(lone.next()).is_none());
-            assert_eq!(table.complete(other), Some("other"));
-            lone = lone.next();
-            assert_eq!(lone.0 & 1, 0);
-        }
-        let before = RequestId(lone.0.wrapping_sub(1 << 17));
-        assert_eq!(before.next(), lone);
-        table.enter(lone, "lone");
-        assert_eq!(table.len(), 1);
-        assert!(table.get_mut(before).is_none() && table.get_mut(lone.next()).is_none());
-        assert_eq!(table.complete(lone), Some("lone"));
-        let again = table.insert("other").unwrap();
-        assert_eq!(again, lone.next(), "the slot is used as any other");
-        table.insert("another").unwrap();
-        assert_eq!(table.reserve(), Err(TableFull { limit: 2 }));
     }
 
     #[test]

@@ -7,31 +7,28 @@ use core::any::{Any, TypeId};
 use core::fmt;
 use zorb_giop::{CompletionStatus, Fault};
 
-/// A call on its way to a servant. Small, since it is handed on as it is: what it is made of stays where it is until the
-/// upcall is made of it.
+/// A call on its way to a servant. Small, since it is passed by value from the adapter to the skeleton; the request stays
+/// where it is until the upcall takes it.
 #[derive(Debug)]
 pub enum Incoming<'a> {
-    /// One that came as a message, from wherever.
-    Message(&'a mut Option<Request>),
-    /// The same, whose upcall is polled as soon as it has begun, once and with nobody to wake: most are over with that.
-    Now(Now<'a>),
-    /// One from within the same ORB, whose arguments are values.
+    /// A call that came as a message, from any client.
+    Message(IncomingRequest<'a>),
+    /// A collocated call whose arguments are values.
     Typed(&'a mut Typed<'a>),
 }
 
-/// A request whose upcall is polled as soon as it has begun, and what has come of that. Whoever begins it keeps both
-/// where they are: what is handed from call to call is copied by each.
+/// A request whose upcall is polled once, without a waker, as soon as it has begun: most upcalls end there.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Now<'a> {
-    /// Taken out of its place only if the upcall has need of it.
+pub struct IncomingRequest<'a> {
+    /// The request, taken by an upcall that needs it.
     pub request: &'a mut Option<Request>,
-    /// Told by an upcall that was over with its first poll.
+    /// The outcome of an upcall that has ended with its first poll.
     pub outcome: &'a mut Option<Outcome>,
 }
 
-impl<'a> Now<'a> {
-    /// Of a request, and the place for what comes of it.
+impl<'a> IncomingRequest<'a> {
+    /// A request, and the place for its outcome.
     #[must_use]
     #[inline]
     pub const fn new(request: &'a mut Option<Request>, outcome: &'a mut Option<Outcome>) -> Self {
@@ -59,8 +56,7 @@ impl Incoming<'_> {
     #[inline]
     fn request(&self) -> Option<&Request> {
         match self {
-            Self::Message(request) => request.as_ref(),
-            Self::Now(now) => now.request.as_ref(),
+            Self::Message(incoming) => incoming.request.as_ref(),
             Self::Typed(_) => None,
         }
     }
@@ -91,8 +87,7 @@ impl Incoming<'_> {
     #[must_use]
     pub fn into_message(self) -> Option<Request> {
         match self {
-            Self::Message(request) => request.take(),
-            Self::Now(now) => now.request.take(),
+            Self::Message(incoming) => incoming.request.take(),
             Self::Typed(_) => None,
         }
     }

@@ -35,7 +35,7 @@ pub use adapter::{Adapter, AdapterError};
 #[doc(hidden)]
 pub use arguments::{Numbers, Recycled, RecycledText};
 pub use asleep::{Activator, Incarnation};
-pub use incoming::{Incoming, Now, Typed};
+pub use incoming::{Incoming, IncomingRequest, Typed};
 pub use key::{InstanceId, ObjectId, ObjectKey, Path, is_reserved};
 pub use manager::{AdapterInactive, PoaManager, State};
 pub use names::Names;
@@ -43,6 +43,6 @@ pub use object::{ActiveObject, Forward};
 pub use operations::Operations;
 pub use policy::{IdAssignment, Lifespan, Policies};
 pub use registry::{Missing, ObjectAdapter, Whose};
-pub use request::{Outcome, Places, Receipt, Request};
+pub use request::{Outcome, Receipt, Request};
 pub use skeleton::{Finish, Skeleton, Upcall};
 pub use table::{Index, Table, TableFull};

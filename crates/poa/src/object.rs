@@ -1,7 +1,7 @@
 //! What is behind an object key: a servant, or somewhere else to go.
 
 use crate::asleep::Asleep;
-use crate::incoming::{Incoming, Now, Typed};
+use crate::incoming::{Incoming, IncomingRequest, Typed};
 use crate::manager::{Held, PoaManager, State};
 use crate::request::{Outcome, Request};
 use crate::skeleton::{Skeleton, Upcall};
@@ -170,50 +170,38 @@ impl ActiveObject {
         }
     }
 
-    /// Begins the upcall: the skeleton's operations first, then those every object has.
+    /// Begins the upcall of a request: the skeleton's operations first, then those that every object has. An upcall that
+    /// ends at its first poll leaves its outcome in `outcome`; any other is [`Upcall`]'s to give.
     ///
     /// A forward answers every operation, these too. One-way requests to it are lost, as their
     /// clients wait for no answer. An object that is still to be activated is activated within
     /// the upcall.
     #[inline]
-    pub fn start(&self, request: Request) -> Upcall {
+    pub fn start(&self, request: &mut Option<Request>, outcome: &mut Option<Outcome>) -> Upcall {
         zorb_giop::probe!(Admitted);
-        if request.number().is_some()
-            && let Behind::Servant(skeleton) = &self.behind
+        if let (Behind::Servant(skeleton), Some(known)) = (&self.behind, &*request)
+            // Generated operation names never begin with an underscore but for attributes.
+            && (known.number().is_some() || known.operation().first() != Some(&b'_'))
         {
-            return skeleton.start(Incoming::Message(&mut Some(request)));
+            return skeleton.start(Incoming::Message(IncomingRequest::new(request, outcome)));
         }
-        self.start_unknown(request)
-    }
-
-    /// The same, and the upcall has been polled when this returns, if the skeleton does so: once, with nobody to wake. If
-    /// it is over then, its [outcome](Now::outcome) says what it came to.
-    #[inline]
-    pub fn start_now(&self, now: Now<'_>) -> Upcall {
-        zorb_giop::probe!(Admitted);
-        if let Some(known) = &*now.request
-            && known.number().is_some()
-            && let Behind::Servant(skeleton) = &self.behind
-        {
-            return skeleton.start(Incoming::Now(now));
-        }
-        match now.request.take() {
-            Some(request) => self.start_unknown(request),
+        match request.take() {
+            Some(request) => self.start_other(request, outcome),
             None => Upcall::ready(Outcome::Silent),
         }
     }
 
-    fn start_unknown(&self, request: Request) -> Upcall {
-        // Generated operation names never begin with an underscore but for attributes.
-        if let Behind::Servant(skeleton) = &self.behind
-            && request.operation().first() != Some(&b'_')
-        {
-            return skeleton.start(Incoming::Message(&mut Some(request)));
+    /// As [`start`](Self::start), to the end.
+    async fn serve(&self, request: Request) -> Outcome {
+        let mut outcome = None;
+        let upcall = self.start(&mut Some(request), &mut outcome);
+        match outcome {
+            Some(outcome) => outcome,
+            None => upcall.await,
         }
-        self.start_other(request)
     }
 
-    fn start_other(&self, request: Request) -> Upcall {
+    fn start_other(&self, request: Request, outcome: &mut Option<Outcome>) -> Upcall {
         let skeleton = match &self.behind {
             Behind::Servant(skeleton) => skeleton,
             Behind::Forward(forward) => {
@@ -237,17 +225,25 @@ impl ActiveObject {
                         {
                             Outcome::Silent
                         }
-                        Ok(object) => object.start(request).await,
+                        // Boxed, as an object may be activated within the upcall of another.
+                        Ok(object) => Box::pin(object.serve(request)).await,
                         Err(exception) => receipt.system_exception(&exception),
                     }
                 });
             }
         };
+        let mut start = |request| {
+            let mut request = Some(request);
+            skeleton.start(Incoming::Message(IncomingRequest::new(
+                &mut request,
+                outcome,
+            )))
+        };
         let name = request.operation();
         if name.starts_with(b"_get_") || name.starts_with(b"_set_") {
-            return skeleton.start(Incoming::Message(&mut Some(request)));
+            return start(request);
         }
-        let outcome = match name {
+        let answer = match name {
             b"_is_a" => match request.arguments::<String>() {
                 Ok(id) => request.reply(is_a(&**skeleton, &id)),
                 Err(exception) => request.system_exception(&exception),
@@ -262,9 +258,9 @@ impl ActiveObject {
             )),
             // No object here is a component: the nil reference.
             b"_component" => request.reply(Ior::NIL),
-            _ => return skeleton.start(Incoming::Message(&mut Some(request))),
+            _ => return start(request),
         };
-        Upcall::ready(outcome)
+        Upcall::ready(answer)
     }
 }
 

@@ -4,12 +4,13 @@ use bytes::Bytes;
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 use zorb_cdr::{
-    ByteOrder, Context, Decode, Decoder, Encode, EncodeError, Encoder, Endian, NativeEndian,
-    Shared, WireFormat,
+    ByteOrder, Context, Decode, Encode, EncodeError, Encoder, Endian, NativeEndian, Shared,
+    WireFormat,
 };
 use zorb_giop::{
-    CompletionStatus, Fault, Ior, Message, MessageHeader, OperationError, ProtocolError,
-    ReplyBuilder, ReplyStatus, RequestHeader, ResponseFlags, SystemException, Version, buffers,
+    CompletionStatus, Fault, HeaderOffsets, Ior, Message, OperationError, ProtocolError,
+    ReplyBuilder, ReplyStatus, RequestHeader, RequestOctets, ResponseFlags, SystemException,
+    Version, buffers,
 };
 
 /// What has to be known of a request to answer it.
@@ -165,271 +166,129 @@ impl Receipt {
     }
 }
 
-/// What a request takes from its header, which borrows from the message: the message is the request's then.
-#[derive(Debug, Clone, Copy)]
-pub struct Places {
-    request_id: u32,
-    response: ResponseFlags,
-    operation: Name,
-    body: usize,
-}
-
-/// Where an operation's name is, and its number in the servant's table once that is known.
-#[derive(Debug, Clone, Copy)]
-struct Name {
-    at: u32,
-    len: u32,
-    /// [`UNKNOWN`](Self::UNKNOWN) before it has been looked up.
-    number: u32,
-}
-
-impl Name {
-    /// The number before the operation has been looked up. No operation has it.
-    const UNKNOWN: u32 = u32::MAX;
-
-    #[inline]
-    fn of(header: &RequestHeader<'_>) -> Self {
-        let (at, len) = (
-            u32::try_from(header.operation_at),
-            u32::try_from(header.operation.len()),
-        );
-        // One that is farther behind than a message is long is nobody's.
-        let (at, len) = at.ok().zip(len.ok()).unwrap_or_default();
-        Self {
-            at,
-            len,
-            number: Self::UNKNOWN,
-        }
-    }
-
-    #[inline]
-    fn octets(self, message: &Message) -> &[u8] {
-        let octets = message.frame.octets();
-        let behind = octets.get(self.at as usize..).unwrap_or_default();
-        behind.get(..self.len as usize).unwrap_or_default()
-    }
-}
-
-impl Places {
-    /// Where the parts are that `header` tells of.
-    #[must_use]
-    #[inline]
-    pub fn of(header: &RequestHeader<'_>) -> Self {
-        Self {
-            request_id: header.request_id,
-            response: header.response,
-            operation: Name::of(header),
-            body: header.body,
-        }
-    }
-
-    /// The same, and the number of the operation in the table of the object's
-    /// [skeleton](crate::Skeleton::operations), if it has one.
-    #[must_use]
-    pub const fn with_number(mut self, number: Option<u32>) -> Self {
-        if let Some(number) = number {
-            self.operation.number = number;
-        }
-        self
-    }
-
-    /// Where the arguments begin.
-    #[must_use]
-    #[inline]
-    pub const fn body(&self) -> usize {
-        self.body
-    }
-
-    /// Whether a reply is wanted, and when.
-    #[must_use]
-    #[inline]
-    pub const fn response(&self) -> ResponseFlags {
-        self.response
-    }
-
-    /// What has to be known to answer the request, which came in this version.
-    #[must_use]
-    #[inline]
-    pub const fn receipt(&self, version: Version, format: WireFormat) -> Receipt {
-        Receipt {
-            version,
-            request_id: self.request_id,
-            response: self.response,
-            format,
-        }
-    }
-
-    /// The same of another request, whose header differs in nothing but its id and where the arguments begin.
-    #[must_use]
-    #[inline]
-    pub const fn again(self, request_id: u32, body: usize) -> Self {
-        Self {
-            request_id,
-            body,
-            ..self
-        }
-    }
-}
-
-/// A request: the message it came in, and where its parts are.
+/// A request: its octets, and where its parts are.
 ///
-/// Arguments are borrowed from the message, which lives as long as this does.
+/// Arguments are borrowed from the octets, which live as long as the request.
 pub struct Request {
-    octets: Octets,
-    receipt: Receipt,
-    operation: Name,
-    body: usize,
+    octets: RequestOctets,
+    offsets: HeaderOffsets,
+    version: Version,
+    format: WireFormat,
+    /// [`UNKNOWN`](Self::UNKNOWN) until the operation has been looked up.
+    number: u32,
     context: Arc<dyn Context>,
-    /// Takes cycles of values among the arguments apart that the servant did not keep. Rare, so it is not to make
-    /// requests larger, which are handed on by value: up to [128 octets](SIZE) that is a few instructions.
+    /// Takes cycles of values among the arguments apart that the servant did not keep. Rare, so it must not make
+    /// requests larger, which are moved by value: up to [128 octets](SIZE) that is a few instructions.
     cycles: OnceLock<Box<Shared>>,
 }
 
-/// Where the arguments are.
-enum Octets {
-    /// Where they were received, with the rest of the message.
-    Message(Message),
-    /// By themselves, behind what is known of the message otherwise.
-    Few {
-        octets: [u8; Request::FEW],
-        len: u8,
-        endian: Endian,
-    },
-}
-
-/// Octets of a request at most: more than this a compiler moves by a call of `memcpy`.
+/// Largest request in octets: compilers move more than this by a call of `memcpy`.
 const SIZE: usize = 128;
 
 const _: () = assert!(size_of::<Request>() <= SIZE);
 
 impl Request {
-    /// Octets of arguments that are [copied](Self::of_few) rather than shared: some numbers, a short string. As many as
-    /// take no more room here than a message does.
-    pub const FEW: usize = 48;
+    /// The number of an operation that has not been looked up. No operation has it.
+    const UNKNOWN: u32 = u32::MAX;
 
-    /// Takes over a message whose header has been read. `context` is what object references
-    /// among the arguments are decoded against.
-    ///
-    /// # Errors
-    /// When the header cannot be read.
-    pub fn new(
-        message: Message,
-        format: WireFormat,
-        context: Arc<dyn Context>,
-    ) -> Result<Self, ProtocolError> {
-        let places = Places::of(&RequestHeader::read(&message)?);
-        Ok(Self::at(places, message, format, context))
-    }
-
-    /// The same, for who has read the header already, of this message.
+    /// A request whose header has been parsed. `context` resolves object references and value types among the
+    /// arguments.
     #[must_use]
     #[inline]
-    pub fn at(
-        places: Places,
-        message: Message,
+    pub fn new(
+        octets: RequestOctets,
+        offsets: HeaderOffsets,
+        version: Version,
         format: WireFormat,
         context: Arc<dyn Context>,
     ) -> Self {
         Self {
-            receipt: places.receipt(message.header.version, format),
-            operation: places.operation,
-            body: places.body,
-            octets: Octets::Message(message),
+            octets,
+            offsets,
+            version,
+            format,
+            number: Self::UNKNOWN,
             context,
             cycles: OnceLock::new(),
         }
     }
 
-    /// A request of an operation whose [number](Places::with_number) is known, with few octets of arguments, which are
-    /// copied: the buffer that they were received in is free for the next message. `None` if there are more than
-    /// [`FEW`](Self::FEW), or there is no number.
+    /// A request in a whole message, whose header is parsed here.
     ///
-    /// `header` is the message's, and `body` what there is from [where the arguments begin](Places::body).
-    #[must_use]
-    #[inline(always)]
-    pub fn of_few(
-        places: Places,
-        header: &MessageHeader,
-        body: &[u8],
+    /// # Errors
+    /// When the header cannot be read.
+    pub fn from_message(
+        message: Message,
         format: WireFormat,
         context: Arc<dyn Context>,
-    ) -> Option<Self> {
-        if places.operation.number == Name::UNKNOWN {
-            return None;
-        }
-        let mut octets = [0; Self::FEW];
-        if !body.is_empty() {
-            octets.get_mut(..body.len())?.copy_from_slice(body);
-        }
-        Some(Self {
-            receipt: places.receipt(header.version, format),
-            operation: places.operation,
-            body: places.body,
-            octets: Octets::Few {
-                octets,
-                len: u8::try_from(body.len()).ok()?,
-                endian: header.endian,
-            },
-            context,
-            cycles: OnceLock::new(),
-        })
+    ) -> Result<Self, ProtocolError> {
+        let offsets = HeaderOffsets::of(&RequestHeader::read(&message)?);
+        let version = message.header.version;
+        let octets = RequestOctets::Message(message);
+        Ok(Self::new(octets, offsets, version, format, context))
     }
 
-    /// The operation's name on the wire; nothing if only its number is known.
+    /// The request with the number of its operation in the table of the object's
+    /// [skeleton](crate::Skeleton::operations), if the operation has one.
+    #[must_use]
+    #[inline]
+    pub const fn with_number(mut self, number: Option<u32>) -> Self {
+        if let Some(number) = number {
+            self.number = number;
+        }
+        self
+    }
+
+    /// The name of the operation on the wire; empty if only its number is known.
     #[must_use]
     #[inline]
     pub fn operation(&self) -> &[u8] {
-        match &self.octets {
-            Octets::Message(message) => self.operation.octets(message),
-            Octets::Few { .. } => &[],
-        }
+        self.octets.operation(&self.offsets)
     }
 
-    /// The operation's number in the servant's table, if that is known already.
+    /// The number of the operation in the servant's table, if it is known.
     #[must_use]
     #[inline]
     pub(crate) fn number(&self) -> Option<u32> {
-        (self.operation.number != Name::UNKNOWN).then_some(self.operation.number)
+        (self.number != Self::UNKNOWN).then_some(self.number)
     }
 
-    /// Octets of the whole message, or of what is there of it.
+    /// Octets that the request keeps in memory.
     #[must_use]
     #[inline]
     pub fn octets(&self) -> usize {
-        match &self.octets {
-            Octets::Message(message) => message.frame.len(),
-            Octets::Few { len, .. } => usize::from(*len),
-        }
+        self.octets.len()
     }
 
-    /// The key of the object that it is for, if its target has one and the header is there. Reads that again.
+    /// The object key, if the target has one and the request keeps its header. Parses the header again.
     #[must_use]
     pub fn object_key(&self) -> Option<Bytes> {
-        let Octets::Message(message) = &self.octets else {
+        let RequestOctets::Message(message) = &self.octets else {
             return None;
         };
         let header = RequestHeader::read(message).ok()?;
         header.target.object_key()
     }
 
-    /// What has to be known to answer it.
+    /// What a reply needs to know of the request.
     #[must_use]
     #[inline]
-    pub fn receipt(&self) -> Receipt {
-        self.receipt
+    pub const fn receipt(&self) -> Receipt {
+        Receipt {
+            version: self.version,
+            request_id: self.offsets.request_id(),
+            response: self.offsets.response(),
+            format: self.format,
+        }
     }
 
-    /// Decodes the arguments where they lie. What follows them is ignored, as padding may.
+    /// Decodes the arguments where they lie. Octets behind them are ignored, as padding may follow.
     ///
     /// # Errors
     /// MARSHAL or DATA_CONVERSION when they are not what the interface says; COMPLETED_NO, since
     /// the servant has not been entered.
     pub fn arguments<'a, A: Decode<'a>>(&'a self) -> Result<A, SystemException> {
-        let endian = match &self.octets {
-            Octets::Message(message) => message.header.endian,
-            Octets::Few { endian, .. } => *endian,
-        };
-        let arguments = match endian {
+        let arguments = match self.octets.endian() {
             Endian::Big => self.decode::<A, zorb_cdr::BigEndian>(),
             Endian::Little => self.decode::<A, zorb_cdr::LittleEndian>(),
         };
@@ -440,18 +299,11 @@ impl Request {
     #[inline]
     fn decode<'a, A: Decode<'a>, O: ByteOrder>(&'a self) -> Result<A, SystemException> {
         let read = || {
-            let format = self.receipt.format;
-            let d = match &self.octets {
-                Octets::Message(message) => Decoder::<O>::at(&message.frame, self.body, format)?,
-                Octets::Few { octets, len, .. } => {
-                    let octets = octets.get(..usize::from(*len)).unwrap_or_default();
-                    Decoder::from_slice(octets, format).taken_at(self.body)
-                }
-            };
+            let d = self.octets.decoder::<O>(&self.offsets, self.format)?;
             let mut d = d.with_context(&*self.context);
             let arguments = d.get()?;
             if let Some(cycles) = d.take_cycles() {
-                // Arguments are read once; what is left over would be dropped, which is fine, too.
+                // Arguments are read once; a second decoding drops its own cycles, which is fine, too.
                 let _ = self.cycles.set(Box::new(cycles));
             }
             Ok(arguments)
@@ -498,7 +350,7 @@ impl fmt::Debug for Request {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zorb_giop::RequestBuilder;
+    use zorb_giop::{MessageHeader, RequestBuilder};
 
     struct Nothing;
 
@@ -533,15 +385,18 @@ mod tests {
         }
     }
 
-    /// What a request says, made with a message and of few octets.
+    /// One request, with its whole message and with a copy of its arguments.
     fn both<O: ByteOrder>(arguments: &[u8]) -> (Request, Option<Request>) {
         let message = message::<O>(arguments);
         let format = WireFormat::default();
-        let places = Places::of(&RequestHeader::read(&message).unwrap()).with_number(Some(3));
-        let octets = message.frame.octets();
-        let body = octets.get(places.body()..).unwrap_or_default();
-        let few = Request::of_few(places, &message.header, body, format, context());
-        (Request::at(places, message, format, context()), few)
+        let offsets = HeaderOffsets::of(&RequestHeader::read(&message).unwrap());
+        let body = message.frame.octets().get(offsets.body()..);
+        let inline = RequestOctets::inline(body.unwrap_or_default(), O::ENDIAN);
+        let new = |octets| {
+            let request = Request::new(octets, offsets, Version::V1_2, format, context());
+            request.with_number(Some(3))
+        };
+        (new(RequestOctets::Message(message)), inline.map(new))
     }
 
     fn read<'a, A: Decode<'a> + fmt::Debug>(request: &'a Request) -> String {
@@ -549,39 +404,41 @@ mod tests {
     }
 
     fn check<O: ByteOrder>() {
-        for count in 0..=Request::FEW + 1 {
+        for count in 0..=RequestOctets::MAX_INLINE_OCTETS + 1 {
             let arguments: Vec<u8> = (0..).map(|n| n & 3).take(count).collect();
-            let (whole, few) = both::<O>(&arguments);
-            assert_eq!(few.is_some(), count <= Request::FEW, "{count}");
-            let Some(few) = few else { continue };
-            assert_eq!((whole.number(), few.number()), (Some(3), Some(3)));
+            let (whole, inline) = both::<O>(&arguments);
+            let is_short = count <= RequestOctets::MAX_INLINE_OCTETS;
+            assert_eq!(inline.is_some(), is_short, "{count}");
+            let Some(inline) = inline else { continue };
+            assert_eq!((whole.number(), inline.number()), (Some(3), Some(3)));
             assert_eq!(
                 format!("{:?}", whole.receipt()),
-                format!("{:?}", few.receipt())
+                format!("{:?}", inline.receipt())
             );
-            assert_eq!(few.octets(), count);
-            // Aligned as they were, and wrong at the same octet.
-            assert_eq!(read::<u8>(&whole), read::<u8>(&few), "{count}");
-            assert_eq!(read::<u64>(&whole), read::<u64>(&few), "{count}");
-            assert_eq!(read::<(u8, f64)>(&whole), read::<(u8, f64)>(&few));
-            assert_eq!(read::<(bool, String)>(&whole), read::<(bool, String)>(&few));
-            assert_eq!(read::<Vec<u16>>(&whole), read::<Vec<u16>>(&few));
+            assert_eq!((inline.octets(), inline.operation()), (count, &b""[..]));
+            // Aligned alike, and malformed at the same octet.
+            assert_eq!(read::<u8>(&whole), read::<u8>(&inline), "{count}");
+            assert_eq!(read::<u64>(&whole), read::<u64>(&inline), "{count}");
+            assert_eq!(read::<(u8, f64)>(&whole), read::<(u8, f64)>(&inline));
+            assert_eq!(
+                read::<(bool, String)>(&whole),
+                read::<(bool, String)>(&inline)
+            );
+            assert_eq!(read::<Vec<u16>>(&whole), read::<Vec<u16>>(&inline));
         }
     }
 
     #[test]
-    fn few_arguments_are_read_by_themselves_as_in_their_message() {
+    fn copied_arguments_are_decoded_as_in_their_message() {
         check::<zorb_cdr::BigEndian>();
         check::<zorb_cdr::LittleEndian>();
     }
 
     #[test]
-    fn an_operation_without_a_number_needs_its_name_and_the_message_with_it() {
+    fn a_request_knows_its_operation_by_name_before_it_has_a_number() {
         let message = message::<NativeEndian>(b"");
-        let places = Places::of(&RequestHeader::read(&message).unwrap());
         let format = WireFormat::default();
-        assert!(Request::of_few(places, &message.header, b"", format, context()).is_none());
-        let request = Request::at(places, message, format, context());
+        let request = Request::from_message(message, format, context()).unwrap();
         assert_eq!(
             (request.number(), request.operation()),
             (None, &b"an_operation"[..])

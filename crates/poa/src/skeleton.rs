@@ -19,9 +19,8 @@ pub trait Skeleton: Send + Sync + 'static {
     /// the adapter's business.
     fn is_a(&self, repository_id: &str) -> bool;
 
-    /// Finds the operation and begins the upcall; nothing of it has run when this returns, unless it is to be polled
-    /// [now](Incoming::Now): then it may be over, and what it came to is not in the upcall. Who hands calls on to another
-    /// skeleton and looks at what comes of them hands each on as a [message](Incoming::Message).
+    /// Finds the operation and begins the upcall. An upcall of a [message](Incoming::Message) may have ended when this
+    /// returns: its outcome is in the call's [place](crate::IncomingRequest::outcome) then, and not in the upcall.
     fn start(&self, call: Incoming<'_>) -> Upcall;
 
     /// The table that [`start`](Self::start) looks operations up in ([`Incoming::find`]), so that who knows a call to be
@@ -49,7 +48,7 @@ enum State {
     Untyped,
     /// `None` only while it is dropped.
     Running(Option<Pin<Box<dyn Place>>>),
-    /// The same, and it has been polled once, with nobody to wake.
+    /// An upcall that is pending after its first poll, which had no waker.
     Polled(Option<Pin<Box<dyn Place>>>),
 }
 
@@ -60,10 +59,10 @@ impl Upcall {
         Self(State::Running(Some(place::make(future))))
     }
 
-    /// An upcall of the future that `make` makes, which is polled here, once and with nobody to wake
-    /// ([`Incoming::Now`]). If it is over with that, what it came to is in `outcome`, and nothing more comes of it.
+    /// An upcall of the future that `make` makes, polled once here, without a waker ([`Incoming::Message`]). The outcome
+    /// of an upcall that ends with this poll is in `outcome`.
     #[inline]
-    pub fn now<F: Future<Output: Finish> + Send + 'static>(
+    pub fn start<F: Future<Output: Finish> + Send + 'static>(
         make: impl FnOnce() -> F,
         outcome: &mut Option<Outcome>,
     ) -> Self {
@@ -73,14 +72,7 @@ impl Upcall {
         })
     }
 
-    /// Whether nothing will come of it, since what it came to is [elsewhere](Self::now).
-    #[must_use]
-    #[doc(hidden)]
-    pub const fn is_nothing(&self) -> bool {
-        matches!(self.0, State::Over(None))
-    }
-
-    /// Whether it has been polled, and wants to be polled again.
+    /// Whether the upcall has been polled, and has to be polled again.
     #[must_use]
     #[inline]
     pub const fn has_been_polled(&self) -> bool {

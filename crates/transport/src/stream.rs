@@ -201,33 +201,6 @@ impl Connection for StreamConnection {
         self.poll_receive(cx, buf, true)
     }
 
-    fn poll_read_few(
-        &self,
-        cx: &mut Context<'_>,
-        octets: &mut [u8],
-    ) -> Poll<io::Result<(usize, bool)>> {
-        let watch = self.watch();
-        let watched = match &watch.by {
-            Some(watched) if watch.heard == Heard::All && !octets.is_empty() => watched,
-            _ => return Poll::Ready(Err(io::ErrorKind::Unsupported.into())),
-        };
-        loop {
-            // All as above.
-            let mut readable = ready!(watched.poll_read_ready(cx))?;
-            match sys::receive_few(&self.socket, octets) {
-                Ok(received) if received < octets.len() => {
-                    readable.clear_ready();
-                    // What has come since, or the end, is found by who is told that it does not listen.
-                    let listens = watched.poll_read_ready(cx).is_pending();
-                    return Poll::Ready(Ok((received, listens)));
-                }
-                Ok(received) => return Poll::Ready(Ok((received, false))),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readable.clear_ready(),
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
-    }
-
     fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {
         sys::receive(&self.socket, buf, false)
     }

@@ -84,13 +84,6 @@ fn receive_with(socket: &Socket, buf: &mut BytesMut, flags: RecvFlags) -> Result
     Ok(received)
 }
 
-/// Receives to the front of `octets`, which are some, without waiting.
-#[inline]
-pub(crate) fn receive_few(socket: &Socket, octets: &mut [u8]) -> io::Result<usize> {
-    let (_, received) = retry_on_intr(|| net::recv(socket, &mut *octets, RecvFlags::DONTWAIT))?;
-    Ok(received)
-}
-
 /// What a receive that failed says to callers.
 #[cold]
 fn refused(buf: &mut BytesMut, errno: Errno) -> io::Error {

@@ -22,7 +22,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///
 /// # For callers
 /// - **One reader, one writer.** At any time at most one task uses [`poll_read`](Self::poll_read),
-///   [`poll_read_on`](Self::poll_read_on), [`poll_read_few`](Self::poll_read_few), [`try_read`](Self::try_read),
+///   [`poll_read_on`](Self::poll_read_on), [`try_read`](Self::try_read),
 ///   [`read_blocking`](Self::read_blocking) and [`unwatch`](Self::unwatch), and at most one uses
 ///   [`try_write`](Self::try_write) and [`poll_write_ready`](Self::poll_write_ready); these two may run at the
 ///   same time, on different threads. Each side remembers only the waker of its last poll, so a second reader would
@@ -38,7 +38,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// 3. Before `Pending` is returned, or it is said that the reactor listens, the given waker has been registered,
 ///    replacing the one before it, and the readiness that it waits for has been seen to be absent *since*: what arrives in between must wake it.
 /// 4. `poll_read` and `poll_read_on` append at the end of the buffer, within its spare capacity, and never change what
-///    is there already, nor more than they say they read; nor does `poll_read_few`. `Ready(Ok(0))` means end of stream
+///    is there already, nor more than they say they read. `Ready(Ok(0))` means end of stream
 ///    and nothing else, and from then on every call says so.
 /// 5. On a stream, octets arrive in the order in which `try_write` took them, none twice and none missing, however
 ///    writes were split. `try_write` never takes octets and then reports an error.
@@ -75,22 +75,6 @@ pub trait Connection: Send + Sync + Debug + 'static {
         buf: &mut BytesMut,
     ) -> Poll<io::Result<(usize, bool)>> {
         self.poll_read(cx, buf).map_ok(|octets| (octets, false))
-    }
-
-    /// As [`poll_read`](Self::poll_read), for who expects a few octets, and wants to know of what comes behind them: if
-    /// less has come than there is room for, the reactor is asked for that at once. Returns how many octets were put to
-    /// the front of `octets`, and whether the reactor listens, as after [`poll_read_on`](Self::poll_read_on).
-    ///
-    /// # Errors
-    /// `Unsupported` by a transport that cannot, or cannot just now; nothing has happened then. Else as
-    /// [`poll_read`](Self::poll_read).
-    fn poll_read_few(
-        &self,
-        cx: &mut Context<'_>,
-        octets: &mut [u8],
-    ) -> Poll<io::Result<(usize, bool)>> {
-        let _ = (cx, octets);
-        Poll::Ready(Err(io::ErrorKind::Unsupported.into()))
     }
 
     /// Reads what is there, by one system call, without asking any reactor: for callers that rather try for some

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::interface::Interface;
 use crate::object::ObjectRef;
 use crate::orb::{Orb, OrbInner};
-use crate::wire::enter;
+use crate::serve::enter;
 use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use core::fmt;

@@ -24,9 +24,11 @@ mod object;
 mod options;
 mod orb;
 mod poa;
+mod profile;
+mod race;
+mod serve;
 mod signature;
 mod value;
-mod wire;
 
 pub use builder::Builder;
 pub use context::Context;

@@ -3,21 +3,21 @@
 use crate::interface::Interface;
 use crate::invoke::SyncScope;
 use crate::orb::Orb;
-use crate::wire::{Candidate, ClientConnection, candidates, describe_unusable, first_that_works};
+use crate::profile::{Candidate, candidates, describe_unusable};
+use crate::race::first_that_works;
 use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
 use core::fmt;
-use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 use tokio::runtime::{Handle, Id};
 use zorb_cdr::{CharSet, NativeEndian, WireFormat};
+use zorb_connection::ClientConnection;
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     AddressingDisposition, CompletionStatus, Fault, Ior, ProtocolError, RequestTemplate,
     SystemException, SystemExceptionKind, TargetAddress, Version,
 };
-use zorb_poa::ActiveObject;
 
 /// Times that a server may want its object addressed in another way: there are two others than
 /// the one that is tried first.
@@ -42,47 +42,23 @@ struct Inner {
     wait: Option<WaitPolicy>,
     /// How far its one-way calls are followed, unless as all of the ORB are.
     scope: Option<SyncScope>,
-    binding: Arc<Bound>,
+    /// Where the last call went, looked up with one atomic load.
+    binding: Arc<ArcSwapOption<Binding>>,
 }
 
-/// Where the last call went.
-#[derive(Default)]
-struct Bound {
-    /// Looked up with one atomic load.
-    binding: ArcSwapOption<Binding>,
-    /// It went to an object of this very ORB. A hint, so that calls to others need not look there.
-    near: AtomicBool,
-}
+/// A binding, for the time of one call. Borrowed from the reference, so that nothing is counted for it.
+pub(crate) struct BindingGuard(Guard<Option<Arc<Binding>>>);
 
-impl Bound {
-    fn store(&self, binding: Option<Arc<Binding>>) {
-        let near = binding
-            .as_ref()
-            .is_some_and(|binding| matches!(binding.target, Target::Local) && !binding.forwarded);
-        self.binding.store(binding);
-        self.near.store(near, Ordering::Relaxed);
-    }
-}
-
-/// A binding that is there, for the time of one call.
-pub(crate) struct Lent(Guard<Option<Arc<Binding>>>);
-
-impl Lent {
-    /// What is lent.
+impl BindingGuard {
     #[inline]
-    pub(crate) fn get(&self) -> Option<&Binding> {
-        self.0.as_deref()
+    pub(crate) fn get(&self) -> Option<&Arc<Binding>> {
+        self.0.as_ref()
     }
+}
 
-    /// What is lent and the way to the object, if that is somewhere else.
-    #[inline]
-    pub(crate) fn remote(&self) -> Option<(&Binding, &Remote)> {
-        self.get().and_then(Binding::remote)
-    }
-
-    /// Its owner's share of it.
-    pub(crate) fn keep(self) -> Option<Arc<Binding>> {
-        Guard::into_inner(self.0)
+impl From<Arc<Binding>> for BindingGuard {
+    fn from(binding: Arc<Binding>) -> Self {
+        Self(Guard::from_inner(Some(binding)))
     }
 }
 
@@ -134,15 +110,6 @@ impl Binding {
         }
     }
 
-    /// Itself and the way to the object, if that is somewhere else.
-    #[inline]
-    pub(crate) fn remote(&self) -> Option<(&Self, &Remote)> {
-        match &self.target {
-            Target::Remote(remote) => Some((self, remote)),
-            Target::Local => None,
-        }
-    }
-
     /// How text travels to it.
     pub(crate) fn format(&self) -> WireFormat {
         match &self.target {
@@ -162,7 +129,7 @@ impl Binding {
 impl ObjectRef {
     /// Octets of memory that a reference takes, apart from its IOR.
     pub(crate) const OCTETS: usize =
-        size_of::<([usize; 2], Inner)>() + size_of::<([usize; 2], Bound)>();
+        size_of::<([usize; 2], Inner)>() + size_of::<([usize; 2], ArcSwapOption<Binding>)>();
 
     pub(crate) fn new(orb: Orb, ior: Ior) -> Self {
         let round_trip_timeout = orb.inner().round_trip_timeout();
@@ -362,88 +329,28 @@ impl ObjectRef {
         crate::invoke::locate(self).await
     }
 
-    /// The binding to use for a call made now, if there is one already. It is lent, so that nothing is counted for it.
+    /// The binding for a call made now: the one there is, or a new one.
     #[inline]
-    pub(crate) fn bound(&self) -> Result<Option<Lent>, SystemException> {
+    pub(crate) async fn binding(&self) -> Result<BindingGuard, SystemException> {
         self.0.orb.inner().check_not_down()?;
-        Ok(self.lent_here())
-    }
-
-    /// The same, if the ORB is not shut down.
-    #[inline(always)]
-    pub(crate) fn bound_if_up(&self) -> Option<Lent> {
-        match self.0.orb.inner().is_down() {
-            true => None,
-            false => self.lent_here(),
-        }
-    }
-
-    #[inline(always)]
-    fn lent_here(&self) -> Option<Lent> {
         let home = match Handle::try_current() {
             Ok(current) => current.id(),
             Err(_) => self.0.orb.inner().lane().handle().id(),
         };
-        self.lent_in(home)
-    }
-
-    /// The same for a thread that blocks: only one of the ORB's own lane, which somebody drives whatever the thread does. Its
-    /// connection may be over, as who calls on it finds.
-    #[inline]
-    pub(crate) fn bound_in_lane(&self) -> Option<Lent> {
-        let orb = self.0.orb.inner();
-        orb.check_not_down().ok()?;
-        let home = orb.lane().handle().id();
-        let binding = self.0.binding.binding.load();
-        match &*binding {
-            Some(found) if found.reactor == home => Some(Lent(binding)),
-            _ => None,
+        let bound = self.0.binding.load();
+        match &*bound {
+            Some(found) if found.is_usable(home) => Ok(BindingGuard(bound)),
+            _ => self.new_binding().await.map(BindingGuard::from),
         }
     }
 
-    #[inline(always)]
-    fn lent_in(&self, home: Id) -> Option<Lent> {
-        let binding = self.0.binding.binding.load();
-        match &*binding {
-            Some(found) if found.is_usable(home) => Some(Lent(binding)),
-            _ => None,
-        }
-    }
-
-    /// The binding to use for a call made now: the one there is, or a new one.
-    pub(crate) async fn binding(&self) -> Result<Arc<Binding>, SystemException> {
-        if let Some(binding) = self.bound()?.and_then(Lent::keep) {
-            return Ok(binding);
-        }
+    #[cold]
+    async fn new_binding(&self) -> Result<Arc<Binding>, SystemException> {
         let home = self.home();
         // Boxed: rare, and large beside the rest of a call.
         let binding = Box::pin(self.bind(&self.0.ior, &home, false)).await?;
         self.0.binding.store(Some(Arc::clone(&binding)));
         Ok(binding)
-    }
-
-    /// Whether the object may be one of this very ORB: if not, it need not be looked for.
-    #[inline]
-    pub(crate) fn may_be_near(&self) -> bool {
-        self.0.binding.near.load(Ordering::Relaxed)
-    }
-
-    /// The object that calls go to, if it is one of this very ORB, the reference says so itself, and it is known
-    /// already.
-    pub(crate) fn near(&self) -> Option<Arc<ActiveObject>> {
-        if !self.may_be_near() {
-            return None;
-        }
-        let binding = self.0.binding.binding.load();
-        let binding = binding.as_ref()?;
-        let orb = self.0.orb.inner();
-        if !matches!(binding.target, Target::Local)
-            || binding.forwarded
-            || orb.check_not_down().is_err()
-        {
-            return None;
-        }
-        orb.adapters().locate(&binding.key).ok()
     }
 
     /// Follows a forward: calls go there from now on.
@@ -486,7 +393,7 @@ impl ObjectRef {
 
     /// Forgets where calls went.
     pub(crate) fn unbind(&self, binding: &Arc<Binding>) {
-        let current = self.0.binding.binding.load_full();
+        let current = self.0.binding.load_full();
         if current.is_some_and(|current| Arc::ptr_eq(&current, binding)) {
             self.0.binding.store(None);
         }

@@ -8,34 +8,32 @@ use crate::interface::Interface;
 use crate::keys::Keys;
 use crate::options::{OptionError, Source};
 use crate::poa::Poa;
-use crate::value::{Concrete, Values};
-use crate::wire::{
-    Acceptor, Busy, Cache, CacheKey, Candidate, ClientConnection, ConnectError, Connecting,
-    Published, ServerConnection, Silent, candidates, make_ior, wait_limit,
+use crate::profile::{
+    Candidate, Published, candidates, describe_endpoints, describe_key, make_ior,
 };
+use crate::value::{Concrete, Values};
 use bytes::Bytes;
 use core::any::Any;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{Context, KnownValue};
-use zorb_executor::{Lane, WaitPolicy};
+use zorb_connection::{
+    Acceptor, BusyConnections, CacheKey, ClientConnection, ConnectError, ConnectSettings,
+    ConnectionCache, Describe, Serving, SilentEndpoints, SpinLimits,
+};
+use zorb_executor::Lane;
 use zorb_giop::ior::TaggedProfile;
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
 use zorb_poa::{InstanceId, ObjectAdapter, Whose};
 use zorb_transport::{Endpoint, Listener, Registry, TransportError};
-
-/// Octets of a fragment for peers that need them: GlassFish ORBs end a connection on which a message or fragment of
-/// more than 256,000 octets comes (`ORBMaximumReadByteBufferSize`); a quarter of that is as far from
-/// the limit as from a flood of tiny pieces.
-const NEEDED_FRAGMENT_OCTETS: usize = 64 << 10;
 
 /// An object request broker: the way to objects elsewhere, and the home of objects here.
 ///
@@ -70,26 +68,21 @@ pub(crate) struct OrbInner {
     keys: Keys,
     published: Published,
     listening: Vec<Endpoint>,
-    cache: Cache,
-    silent: Silent,
-    busy: Arc<Busy>,
+    cache: ConnectionCache,
+    silent: SilentEndpoints,
+    busy: Arc<BusyConnections>,
+    /// How connections behave.
+    connections: zorb_connection::Settings,
     stopping: AtomicBool,
     /// Nobody may call out any more.
     ended: AtomicBool,
     stop: CancellationToken,
     tasks: TaskTracker,
     down: watch::Sender<bool>,
-    connections: Arc<Semaphore>,
-    serving: Mutex<Serving>,
+    serving: Arc<Serving<Self>>,
     /// Registered at run time. As they travel: a reference of ours would keep the ORB alive.
     initial_references: Mutex<BTreeMap<String, Ior>>,
     values: Values,
-}
-
-#[derive(Default)]
-struct Serving {
-    next: u64,
-    connections: HashMap<u64, Weak<ServerConnection>>,
 }
 
 impl Orb {
@@ -113,6 +106,19 @@ impl Orb {
             native_char_set: settings.native_char_set,
         };
         warn_of_doubts(&listening, &published.endpoints).await;
+        let connections = zorb_connection::Settings {
+            limits: settings.limits,
+            wait: settings.wait.unwrap_or_else(|| lane.wait()),
+            idle_timeout: settings.idle_timeout,
+            max_fragment: settings.max_fragment_octets,
+            trace_payload: settings.trace_payload,
+            describe: Describe {
+                key: describe_key,
+                reference: describe_endpoints,
+            },
+            threads: settings.threads,
+            unstated_code_sets: settings.unstated_code_sets(),
+        };
         let inner = |handles: &Weak<Handles>, this: &Weak<OrbInner>| OrbInner {
             this: Weak::clone(this),
             handles: Weak::clone(handles),
@@ -121,16 +127,16 @@ impl Orb {
             keys: Keys::default(),
             published,
             listening,
-            cache: Cache::default(),
-            silent: Silent::default(),
+            cache: ConnectionCache::default(),
+            silent: SilentEndpoints::default(),
             busy: Arc::default(),
+            connections,
             stopping: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             down: watch::Sender::new(false),
-            connections: Arc::new(Semaphore::new(settings.max_connections())),
-            serving: Mutex::default(),
+            serving: Arc::new(Serving::new(settings.max_connections())),
             initial_references: Mutex::default(),
             values: Values::default(),
             settings,
@@ -140,7 +146,9 @@ impl Orb {
         }));
         for acceptor in acceptors {
             let inner = orb.inner();
-            inner.track(acceptor.run(Arc::downgrade(inner), inner.stop.clone()));
+            let serving = Arc::clone(&inner.serving);
+            let limit = inner.settings.max_connections();
+            inner.track(acceptor.run(Arc::downgrade(inner), serving, limit, inner.stop.clone()));
         }
         Ok(orb)
     }
@@ -206,7 +214,7 @@ impl Orb {
     /// Connections of clients that are being served now.
     #[must_use]
     pub fn connections_served(&self) -> usize {
-        self.inner().serving().connections.len()
+        self.inner().serving.len()
     }
 
     /// Has this ORB read values of type `T`.
@@ -295,18 +303,6 @@ async fn warn_of_doubts(listening: &[Endpoint], published: &[Endpoint]) {
     }
 }
 
-/// A connection is served, until this is dropped: by a panic, too.
-pub(crate) struct Served {
-    orb: Arc<OrbInner>,
-    id: u64,
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        self.orb.serving().connections.remove(&self.id);
-    }
-}
-
 impl OrbInner {
     /// The value types that were registered.
     pub(crate) fn values(&self) -> &Values {
@@ -333,13 +329,14 @@ impl OrbInner {
         &self.lane
     }
 
-    /// How its connections are waited for.
-    pub(crate) fn wait_policy(&self) -> WaitPolicy {
-        self.settings.wait.unwrap_or_else(|| self.lane.wait())
+    /// How its connections behave.
+    #[inline]
+    pub(crate) fn connection_settings(&self) -> &zorb_connection::Settings {
+        &self.connections
     }
 
-    /// Which of its connections was busy last.
-    pub(crate) fn busy(&self) -> &Busy {
+    /// Which of its connections are busy.
+    pub(crate) fn busy(&self) -> &BusyConnections {
         &self.busy
     }
 
@@ -394,21 +391,6 @@ impl OrbInner {
         self.settings.round_trip_timeout
     }
 
-    /// Octets above which messages are cut into fragments on a connection, if they are.
-    pub(crate) fn max_fragment(&self, peer_needs_them: bool) -> Option<usize> {
-        self.settings
-            .max_fragment_octets
-            .or_else(|| peer_needs_them.then_some(NEEDED_FRAGMENT_OCTETS))
-    }
-
-    pub(crate) fn max_connections(&self) -> usize {
-        self.settings.max_connections()
-    }
-
-    pub(crate) fn admit_connection(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.connections).try_acquire_owned().ok()
-    }
-
     /// Runs a task that the shutdown waits for.
     pub(crate) fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn_on(task, self.lane.handle());
@@ -458,53 +440,25 @@ impl OrbInner {
         candidate: &Candidate,
         home: &Handle,
     ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
-        let key = CacheKey {
-            endpoint: candidate.endpoint.clone(),
-            reactor: home.id(),
-            code_sets: candidate.stated.then(|| candidate.code_sets.into()),
+        let stated = candidate.stated.then_some(candidate.code_sets);
+        let key = CacheKey::new(candidate.endpoint.clone(), home, stated);
+        let settings = || ConnectSettings {
+            connection: self.connections.clone(),
+            silent: self.silent.clone(),
+            code_sets: stated.unwrap_or(self.connections.unstated_code_sets),
+            needs_fragments: candidate.needs_fragments,
+            peer: candidate.peer,
+            transports: self.settings.transports.clone(),
+            timeout: self.settings.connect_timeout,
+            spin: SpinLimits::of(&self.lane, home.id()),
+            busy: Arc::clone(&self.busy),
         };
-        self.cache
-            .connection(&key, home, || Connecting {
-                silent: self.silent.clone(),
-                code_sets: if candidate.stated {
-                    candidate.code_sets
-                } else {
-                    self.settings.unstated_code_sets()
-                },
-                omniorb: candidate.omniorb,
-                max_fragment: self.max_fragment(candidate.needs_fragments),
-                transports: self.settings.transports.clone(),
-                limits: self.settings.limits,
-                timeout: self.settings.connect_timeout,
-                trace_payload: self.settings.trace_payload,
-                idle_timeout: self.settings.idle_timeout,
-                wait: self.wait_policy(),
-                wait_limit: wait_limit(&self.lane, home.id()),
-                busy: Arc::clone(&self.busy),
-            })
-            .await
+        self.cache.connection(&key, home, settings).await
     }
 
     /// Whether the endpoint said nothing when it was last tried, which was not long ago.
     pub(crate) fn is_silent(&self, endpoint: &Endpoint) -> bool {
-        self.silent.is(endpoint)
-    }
-
-    fn serving(&self) -> MutexGuard<'_, Serving> {
-        self.serving.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Remembers a connection that the shutdown has to wake, for as long as the result lives.
-    pub(crate) fn enter_serving(self: &Arc<Self>, connection: &Arc<ServerConnection>) -> Served {
-        let mut serving = self.serving();
-        let id = serving.next;
-        serving.next += 1;
-        serving.connections.insert(id, Arc::downgrade(connection));
-        drop(serving);
-        Served {
-            orb: Arc::clone(self),
-            id,
-        }
+        self.silent.contains(endpoint)
     }
 
     pub(crate) fn initial_references(&self) -> MutexGuard<'_, BTreeMap<String, Ior>> {
@@ -518,11 +472,7 @@ impl OrbInner {
         self.stop.cancel();
         // Held requests have not begun: they are refused.
         self.adapters.deactivate_managers();
-        let serving: Vec<_> = self.serving().connections.values().cloned().collect();
-        serving
-            .iter()
-            .filter_map(Weak::upgrade)
-            .for_each(|connection| connection.wake());
+        self.serving.wake_all();
         self.tasks.close();
         let Some(this) = self.this.upgrade() else {
             return;

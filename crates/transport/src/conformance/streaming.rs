@@ -250,60 +250,6 @@ pub async fn the_last_waker_of_a_reader_is_woken(fixture: &dyn Fixture) {
     assert_eq!(&octets[..], b"x");
 }
 
-pub async fn who_has_read_a_few_octets_is_woken_by_what_comes_behind_them(fixture: &dyn Fixture) {
-    let (client, server) = connected(fixture).await;
-    // The last words are as long as the room for them, so nobody knows whether there is more.
-    for words in [&b"few"[..], b"few", b"few", b"four"] {
-        write_all(&*client, words)
-            .await
-            .expect("a writable connection");
-        let mut octets = [0; 4];
-        let few = poll_fn(|cx| server.poll_read_few(cx, &mut octets)).await;
-        let (received, listens) = match few {
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => return,
-            few => few.expect("a readable connection"),
-        };
-        assert_eq!(&octets[..received], words);
-        assert!(!listens || received < octets.len());
-        if !listens {
-            continue;
-        }
-        // Asked once more, it would be told so.
-        let tally = Arc::new(Tally::default());
-        let waker = Waker::from(Arc::clone(&tally));
-        let mut cx = Context::from_waker(&waker);
-        assert!(server.poll_read_few(&mut cx, &mut octets).is_pending());
-        write_all(&*client, b"x")
-            .await
-            .expect("a writable connection");
-        // Not after it: a reactor that has told of these octets already may come late to the next who listens.
-        let mut told;
-        let few = loop {
-            told = tally.0.load(Ordering::Acquire);
-            match server.poll_read_few(&mut cx, &mut octets) {
-                Poll::Ready(few) => break few,
-                Poll::Pending => yield_now().await,
-            }
-        };
-        let (received, listens) = few.expect("a readable connection");
-        assert_eq!(&octets[..received], b"x");
-        write_all(&*client, b"y")
-            .await
-            .expect("a writable connection");
-        while listens && tally.0.load(Ordering::Acquire) == told {
-            yield_now().await;
-        }
-        assert_eq!(read_exactly(&*server, 1).await, b"y");
-    }
-    client.shutdown_write().expect("an open connection");
-    let mut octets = [0; 4];
-    let end = poll_fn(|cx| server.poll_read_few(cx, &mut octets)).await;
-    let (received, _) = end.expect("the end");
-    assert_eq!(received, 0);
-    let end = poll_fn(|cx| server.poll_read_few(cx, &mut [])).await;
-    assert_eq!(end.expect_err("no room").kind(), io::ErrorKind::Unsupported);
-}
-
 pub async fn who_reads_on_is_woken_by_what_comes_behind_what_was_read(fixture: &dyn Fixture) {
     let (client, server) = connected(fixture).await;
     // The last words are as long as the room for them, so nobody knows whether there is more.
@@ -318,7 +264,7 @@ pub async fn who_reads_on_is_woken_by_what_comes_behind_what_was_read(fixture: &
             .expect("a writable connection");
         let mut told;
         let (received, listens) = loop {
-            // As above.
+            // Not after the read: a reactor that has reported these octets already may come late to the next listener.
             told = tally.0.load(Ordering::Acquire);
             match server.poll_read_on(&mut cx, &mut octets) {
                 Poll::Ready(read) => break read.expect("a readable connection"),

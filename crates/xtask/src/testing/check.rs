@@ -22,8 +22,8 @@ pub(crate) struct Options {
 /// Checks formatting, lints, and the tests of packages and their dependents that need no peer.
 ///
 /// Cargo compiles what a change touches and nothing else, so that everything is asked for. Which tests it affects cargo
-/// does not say; they are chosen here. Peers, compilers and models are left to `cargo xtask test`, but for the models of
-/// `zorb` where that package itself has changed.
+/// does not say; they are chosen here. Peers, compilers and models are left to `cargo xtask test`, except the models of
+/// connections where their source has changed.
 ///
 /// # Errors
 /// A check or a test fails; no package is called so; git fails.

@@ -47,7 +47,7 @@ enum Phase {
 
 /// Test targets that do not belong to [`Phase::Unit`].
 const ELSEWHERE: [(&str, &str, Phase); 7] = [
-    ("zorb", "models", Phase::Models),
+    ("zorb-connection-models", "models", Phase::Models),
     ("zorb-workspace", "peers", Phase::Peers),
     ("zorb-cli", "names", Phase::Peers),
     ("zorb-cli", "pages", Phase::Peers),

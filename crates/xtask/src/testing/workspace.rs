@@ -11,6 +11,10 @@ pub(crate) type Names = BTreeSet<String>;
 
 /// Files outside of a package's folder that its tests read. The longest prefix counts.
 const READ_BY: &[(&str, &[&str])] = &[
+    (
+        "crates/connection/src",
+        &["zorb-connection", "zorb-connection-models"],
+    ),
     ("tests/support", &["zorb-workspace", "zorb-cli"]),
     ("tests/interop", &["zorb-workspace", "zorb-cdr"]),
     ("tests/wire", &["zorb-workspace", "zorb-cli"]),

@@ -1,30 +1,28 @@
-//! Asking where an object is, without calling it.
+//! LocateRequest: asking where an object is, without calling it.
 
-use super::Detours;
+use super::detour::Detours;
 use crate::object::{ObjectRef, Remote, Target};
-use crate::wire::{ClientConnection, locate_reply};
-use core::pin::pin;
+use crate::serve::locate_reply;
 use core::sync::atomic::AtomicBool;
-use zorb_giop::{
-    CompletionStatus, Fault, LocateReply, Message, MessageKind, ProtocolError, SystemException,
-    SystemExceptionKind,
-};
+use zorb_giop::{CompletionStatus, Fault, LocateReply, SystemException, SystemExceptionKind};
 
-/// Asks where an object is.
+/// Asks whether the server has the object.
 pub(crate) async fn locate(object: &ObjectRef) -> Result<bool, SystemException> {
     // Nothing is carried out, however far the question got.
     let sent = AtomicBool::new(false);
     object
-        .within_limit(&sent, pin!(locate_until_done(object)))
+        .within_limit(&sent, locate_until_done(object))
         .await
         .map_err(SystemException::received)
 }
 
 async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> {
-    let mut binding = object.binding().await?;
+    let mut guard = object.binding().await?;
     let mut detours = Detours::default();
-    let mut readdressed = 0;
     loop {
+        let Some(binding) = guard.get() else {
+            return Err(Fault::OrbShutDown.raise(CompletionStatus::No));
+        };
         let reply = match &binding.target {
             Target::Local => {
                 let orb = object.orb().inner();
@@ -32,18 +30,22 @@ async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> 
             }
             Target::Remote(Remote { connection, .. }) => {
                 let located = connection.locate(binding.version, &binding.address()).await;
-                let message = match located {
-                    Ok(message) => message,
+                match located {
+                    Ok(Ok(reply)) => reply,
+                    Ok(Err(error)) => {
+                        let endpoint = connection.endpoint().to_string();
+                        let fault = Fault::Protocol { endpoint, error };
+                        return Err(fault.raise(CompletionStatus::No));
+                    }
                     Err(error) => {
-                        object.unbind(&binding);
+                        object.unbind(binding);
                         if detours.resend(&error) {
-                            binding = object.binding().await?;
+                            guard = object.binding().await?;
                             continue;
                         }
                         return Err(error.raise());
                     }
-                };
-                read_locate_reply(&message, connection)?
+                }
             }
         };
         match reply {
@@ -51,9 +53,9 @@ async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> 
             LocateReply::ObjectHere => return Ok(true),
             LocateReply::ObjectForward(ior) | LocateReply::ObjectForwardPerm(ior) => {
                 detours.forward()?;
-                binding = object.bind_forward(&ior).await?;
+                guard = object.bind_forward(&ior).await?.into();
             }
-            // That is how JacORB says UNKNOWN_OBJECT.
+            // JacORB says UNKNOWN_OBJECT so.
             LocateReply::SystemException(exception)
                 if exception.kind == SystemExceptionKind::ObjectNotExist =>
             {
@@ -61,29 +63,12 @@ async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> 
             }
             LocateReply::SystemException(exception) => return Err(exception),
             LocateReply::NeedsAddressingMode(wanted) => {
-                binding = object
-                    .readdress(&binding, wanted, &mut readdressed)
-                    .map_err(|error| object.broken(error, CompletionStatus::No))?;
+                let readdressed = object.readdress(binding, wanted, &mut detours.readdressed);
+                guard = match readdressed {
+                    Ok(binding) => binding.into(),
+                    Err(error) => return Err(object.broken(error, CompletionStatus::No)),
+                };
             }
         }
     }
-}
-
-fn read_locate_reply(
-    message: &Message,
-    connection: &ClientConnection,
-) -> Result<LocateReply, SystemException> {
-    let kind = message.header.kind;
-    let reply = match kind {
-        MessageKind::LocateReply => LocateReply::read(message),
-        _ => Err(ProtocolError::WrongDirection { kind }),
-    };
-    let (_, reply) = reply.map_err(|error| {
-        Fault::Protocol {
-            endpoint: connection.endpoint().to_string(),
-            error,
-        }
-        .raise(CompletionStatus::No)
-    })?;
-    Ok(reply)
 }

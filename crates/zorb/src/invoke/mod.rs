@@ -1,14 +1,19 @@
-//! The way of one call: bind, send, wait, follow forwards, decode.
+//! One call, from a stub to its result.
 //!
-//! - here: what stubs call, and what holds all of a call: its time limit, its detours;
-//! - `call`: the loop around binding, sending and what comes back;
-//! - `reply`: what a reply says;
-//! - `locate`: LocateRequest;
-//! - `local`: calls to objects of the same ORB;
-//! - `values`: such calls without a message.
+//! The steps: **bind** (`ObjectRef::binding`), **header, contexts, arguments, send, wait, match the reply**
+//! ([`zorb_connection::ClientConnection::call`]), **decode** ([`reply`]), and **forward or send again** ([`detour`]). A
+//! call to an object of the same ORB takes the same steps, with the servant called where the request would be sent
+//! ([`collocated`]).
+//!
+//! - here: what stubs call, and the loop of one call;
+//! - `detour`: replies and failures that lead elsewhere;
+//! - `reply`: the result in a reply;
+//! - `collocated`: calls to objects of the same ORB;
+//! - `values`: arguments and results of such calls that are not marshalled;
+//! - `locate`: LocateRequest.
 
-mod call;
-mod local;
+mod collocated;
+mod detour;
 mod locate;
 mod reply;
 mod scope;
@@ -18,61 +23,20 @@ pub(crate) use locate::locate;
 
 pub use scope::SyncScope;
 
-use call::{Begun, Exchanged, Fetched};
-use reply::Reply;
-use values::{ByValues, Near};
-
-use crate::blocking;
-use crate::object::ObjectRef;
+use crate::object::{Binding, BindingGuard, ObjectRef, Target};
 use crate::signature::{GiveAll, Parameters, Results, Returned};
-use crate::wire::{CallError, Calling, EncodeArguments};
-use core::future::poll_fn;
-use core::sync::atomic::{AtomicBool, Ordering};
-use zorb_cdr::{
-    BigEndian, ByteOrder, Encode, EncodeError, Encoder, Endian, LittleEndian, NativeEndian,
-    WireFormat,
-};
+use collocated::Collocated;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use detour::Detours;
+use scope::supported;
+use values::{ByValues, Values};
+use zorb_cdr::{Encode, EncodeError, Encoder, NativeEndian, WireFormat};
+use zorb_connection::{CallError, ClientRequest, EncodeArguments, blocking};
 use zorb_giop::{
-    CompletionStatus, Fault, OperationError, ReplyStatus, SmallReply, SystemException,
-    SystemExceptionKind,
+    CompletionStatus, Fault, OperationError, ReplySlot, ResponseFlags, SystemException,
 };
 
-/// Forwards that one call follows. Servers that send a client in circles exist.
-const MAX_FORWARDS: usize = 10;
-/// Times that one call is sent again because the connection ended before it could start.
-const MAX_RESENDS: usize = 2;
-
-/// How often a call has gone another way than straight to its object.
-#[derive(Debug, Default)]
-struct Detours {
-    forwards: usize,
-    resends: usize,
-}
-
-impl Detours {
-    /// Counts a forward.
-    ///
-    /// # Errors
-    /// TRANSIENT when there were as many as there may be.
-    fn forward(&mut self) -> Result<(), SystemException> {
-        self.forwards += 1;
-        if self.forwards > MAX_FORWARDS {
-            let limit = MAX_FORWARDS;
-            return Err(Fault::TooManyForwards { limit }.raise(CompletionStatus::No));
-        }
-        Ok(())
-    }
-
-    /// Whether a call that failed so is sent again: it surely did not start, and not too often
-    /// yet. Counts it if so.
-    fn resend(&mut self, error: &CallError) -> bool {
-        let again = matches!(error, CallError::NotSent(_)) && self.resends < MAX_RESENDS;
-        self.resends += usize::from(again);
-        again
-    }
-}
-
-/// How arguments are written into a request to an object.
+/// How arguments are encoded into a request to an object.
 struct Encoding<'a, A> {
     object: &'a ObjectRef,
     arguments: &'a A,
@@ -81,7 +45,10 @@ struct Encoding<'a, A> {
 impl<A: Encode + Sync> EncodeArguments for Encoding<'_, A> {
     fn encode(&self, e: &mut Encoder<NativeEndian>) -> Result<(), EncodeError> {
         zorb_giop::probe!(Headed);
-        self.object.relabel(e);
+        if let Some(char_set) = self.object.char_code_set() {
+            // Text as the reference says that its server really reads it.
+            e.set_char_set(char_set);
+        }
         let put = e.put_lent(self.arguments);
         zorb_giop::probe!(Marshalled);
         put
@@ -92,49 +59,44 @@ impl<A: Encode + Sync> EncodeArguments for Encoding<'_, A> {
     }
 }
 
-/// Sends a request, waits, and decodes the result, in the very future that it is written in: a future of its own would be
-/// entered and left once more for each poll of a call.
-macro_rules! two_way {
-    ($object:expr, $results:ty, $error:ty, $operation:expr, $arguments:expr) => {{
-        let (object, operation): (&ObjectRef, &str) = ($object, $operation);
-        let arguments: &dyn EncodeArguments = $arguments;
-        zorb_giop::probe!(Initialised);
-        let mut small = SmallReply::new();
-        let begun = if let Some(exchanged) = object.exchange_if(operation, arguments, &mut small) {
-            match exchanged {
-                Exchanged::Small(format) => {
-                    return object.end_small::<$results, $error>(&small, format);
-                }
-                Exchanged::Reply(reply) => return object.end::<$results, $error>(Ok(reply)),
-                Exchanged::Begun(so_far) => Some(so_far),
-            }
-        } else if let Some(lent) = object.usual() {
-            let mut calling = Calling::Not;
-            let is_small = {
-                let (lent, small, calling) = (&lent, &mut small, &mut calling);
-                poll_fn(|cx| object.poll_usual(lent, operation, arguments, calling, small, cx))
-                    .await
-            };
-            if is_small {
-                // It was sent and has its reply: nothing of it is to be dropped, of which rustc does not know.
-                core::mem::forget(calling);
-                if let Some(nothing) = nothing_in::<$results>(&small) {
-                    return Ok(nothing);
-                }
-                let format = object.format_of(&lent);
-                return object.end_small::<$results, $error>(&small, format);
-            }
-            match object.end_usual(calling.into_over(), lent) {
-                Ok(reply) => return object.end::<$results, $error>(Ok(reply)),
-                Err(so_far) => so_far,
-            }
-        } else {
-            None
-        };
-        object
-            .unusual::<$results, $error>(operation, arguments, &mut small, begun)
-            .await
-    }};
+/// A call on its way to its object: what the client's side knows of a request.
+pub(crate) struct Invocation<'a> {
+    operation: &'a str,
+    arguments: &'a dyn EncodeArguments,
+    /// The arguments and results of a call that is not marshalled if it is collocated.
+    values: Option<&'a mut dyn Values>,
+    /// Whether the server is to reply, and when.
+    response: ResponseFlags,
+    /// A one-way request may leave together with others (SYNC_NONE).
+    batched: bool,
+    /// Set while the request is on its way to the servant, whatever becomes of the call.
+    sent: &'a AtomicBool,
+    /// Octets of the request.
+    octets: AtomicUsize,
+}
+
+impl<'a> Invocation<'a> {
+    #[inline]
+    fn new(operation: &'a str, arguments: &'a dyn EncodeArguments, sent: &'a AtomicBool) -> Self {
+        Self {
+            operation,
+            arguments,
+            values: None,
+            response: ResponseFlags::WithTarget,
+            batched: false,
+            sent,
+            octets: AtomicUsize::new(0),
+        }
+    }
+}
+
+/// Where the result of a call is.
+#[derive(Debug, Clone, Copy)]
+enum Outcome {
+    /// In the reply, whose text is in this format.
+    Reply(WireFormat),
+    /// With the values of the call, or there is none.
+    Values,
 }
 
 impl ObjectRef {
@@ -161,16 +123,22 @@ impl ObjectRef {
         R: Results,
         E: OperationError,
     {
-        // No future within it for the usual way: each costs both ends of every wait.
         async move {
             zorb_giop::probe!(Called);
-            let encoding = self.encoding(&arguments);
-            two_way!(self, R, E, operation, &encoding)
+            let (encoding, sent) = (self.encoding(&arguments), AtomicBool::new(false));
+            let mut invocation = Invocation::new(operation, &encoding, &sent);
+            let mut reply = ReplySlot::new();
+            zorb_giop::probe!(Initialised);
+            match self.request(&mut invocation, &mut reply).await {
+                Ok(Outcome::Reply(format)) => self.result::<R, E>(&reply, format),
+                Ok(Outcome::Values) => Err(reply::raised(reply::internal())),
+                Err(exception) => Err(reply::raised(exception)),
+            }
         }
     }
 
-    /// The same for an operation whose arguments and results may be handed over as they are between caller and servant
-    /// of one ORB, which then never become a message.
+    /// Calls an operation whose arguments and results may be handed over as they are between caller and servant of one
+    /// ORB, which then never become a message. For generated stubs.
     ///
     /// # Errors
     /// As [`invoke`](Self::invoke).
@@ -195,97 +163,18 @@ impl ObjectRef {
     {
         async move {
             zorb_giop::probe!(Called);
-            if self.may_be_near() {
-                let mut values = ByValues::<P, R, A>::new(self.orb(), &arguments);
-                let called = match self.call_near(operation, &mut values) {
-                    Near::Away => None,
-                    Near::Over(called) => Some(called),
-                    Near::Begun(rest) => Some(rest.await),
-                };
-                if let Some(called) = called {
-                    return self.settle::<R, E>(called, values.into_results());
-                }
+            let (encoding, sent) = (self.encoding(&arguments), AtomicBool::new(false));
+            let mut values = ByValues::<P, R, A>::new(self.orb(), &arguments);
+            let mut invocation = Invocation::new(operation, &encoding, &sent);
+            invocation.values = Some(&mut values);
+            let mut reply = ReplySlot::new();
+            zorb_giop::probe!(Initialised);
+            match self.request(&mut invocation, &mut reply).await {
+                Ok(Outcome::Reply(format)) => self.result::<R, E>(&reply, format),
+                Ok(Outcome::Values) => self.settle::<R, E>(values.into_results()),
+                Err(exception) => Err(reply::raised(exception)),
             }
-            let encoding = self.encoding(&arguments);
-            two_way!(self, R, E, operation, &encoding)
         }
-    }
-
-    /// What came of a call by values.
-    fn settle<R: Returned, E: OperationError>(
-        &self,
-        called: Result<Option<Reply>, SystemException>,
-        results: Option<R::Values>,
-    ) -> Result<R::Values, E> {
-        match (called, results) {
-            (Ok(None), Some(results)) => R::settle(results, self.orb()).map_err(|error| {
-                E::from(
-                    Fault::of_result(error)
-                        .raise(CompletionStatus::Yes)
-                        .received(),
-                )
-            }),
-            (called, _) => self.end::<R, E>(called.and_then(|reply| reply.ok_or_else(internal))),
-        }
-    }
-
-    /// How arguments are written.
-    const fn encoding<'a, A: Encode + Sync>(&'a self, arguments: &'a A) -> Encoding<'a, A> {
-        Encoding {
-            object: self,
-            arguments,
-        }
-    }
-
-    /// Any call but a usual one, whose reply may be in `small` then.
-    async fn unusual<R: Results, E: OperationError>(
-        &self,
-        operation: &str,
-        arguments: &dyn EncodeArguments,
-        small: &mut SmallReply,
-        begun: Option<Begun>,
-    ) -> Result<R::Values, E> {
-        match self.request(operation, arguments, small, begun).await {
-            Ok(Fetched::Small(format)) => self.end_small::<R, E>(small, format),
-            Ok(Fetched::Reply(reply)) => self.end::<R, E>(Ok(reply)),
-            Err(exception) => self.end::<R, E>(Err(exception)),
-        }
-    }
-
-    /// What a small reply says.
-    #[inline]
-    fn end_small<R: Results, E: OperationError>(
-        &self,
-        reply: &SmallReply,
-        format: WireFormat,
-    ) -> Result<R::Values, E> {
-        if let Some(nothing) = nothing_in::<R>(reply) {
-            return Ok(nothing);
-        }
-        zorb_giop::probe!(Matched);
-        let result = match reply.endian() {
-            Endian::Big => self.small_result::<BigEndian, R, E>(reply, format),
-            Endian::Little => self.small_result::<LittleEndian, R, E>(reply, format),
-        };
-        zorb_giop::probe!(Returned);
-        result
-    }
-
-    /// What a reply says.
-    fn end<R: Results, E: OperationError>(
-        &self,
-        called: Result<Reply, SystemException>,
-    ) -> Result<R::Values, E> {
-        let Ok(reply) = &called else {
-            return Err(raised(called));
-        };
-        zorb_giop::probe!(Matched);
-        let result = match reply.message.header.endian {
-            Endian::Big => self.result::<BigEndian, R, E>(reply),
-            Endian::Little => self.result::<LittleEndian, R, E>(reply),
-        };
-        zorb_giop::probe!(Returned);
-        result
     }
 
     /// Calls a one-way operation; ready when its [`SyncScope`] says. For generated stubs.
@@ -309,22 +198,122 @@ impl ObjectRef {
         A: Encode + Send + Sync + 'a,
     {
         async move {
-            self.request_one_way(operation, &self.encoding(&arguments))
-                .await
-                .map_err(SystemException::received)
+            // A one-way call may never have to wait, and other tasks want to run too.
+            tokio::task::coop::consume_budget().await;
+            let (encoding, sent) = (self.encoding(&arguments), AtomicBool::new(false));
+            let mut invocation = Invocation::new(operation, &encoding, &sent);
+            let scope = self.sync_scope();
+            invocation.response = scope.response().unwrap_or(ResponseFlags::None);
+            invocation.batched = scope == SyncScope::None;
+            let mut reply = ReplySlot::new();
+            match self.request(&mut invocation, &mut reply).await {
+                Ok(_) => Ok(()),
+                Err(exception) => Err(exception.received()),
+            }
         }
     }
 
-    /// Writes text as the reference says that its server really reads it.
-    fn relabel<O: ByteOrder>(&self, e: &mut Encoder<O>) {
-        if let Some(char_set) = self.char_code_set() {
-            e.set_char_set(char_set);
+    /// How arguments are encoded.
+    const fn encoding<'a, A: Encode + Sync>(&'a self, arguments: &'a A) -> Encoding<'a, A> {
+        Encoding {
+            object: self,
+            arguments,
         }
     }
 
-    /// Holds everything that a call does to its time limit: resolving, connecting, waiting for
-    /// room, forwards, and sending again. `sent`: whether a request is on its way to the servant,
-    /// which decides what the exception says of its completion.
+    /// Makes a call: binds, sends, waits, and follows where the reply leads. The reply is in its slot afterwards: a result
+    /// or an exception of the operation's own.
+    #[inline]
+    async fn request(
+        &self,
+        invocation: &mut Invocation<'_>,
+        reply: &mut ReplySlot,
+    ) -> Result<Outcome, SystemException> {
+        match self.round_trip_timeout() {
+            None => self.request_until_done(invocation, reply).await,
+            Some(_) => {
+                let sent = invocation.sent;
+                let calling = self.request_until_done(invocation, reply);
+                Box::pin(self.within_limit(sent, calling)).await
+            }
+        }
+    }
+
+    async fn request_until_done(
+        &self,
+        invocation: &mut Invocation<'_>,
+        reply: &mut ReplySlot,
+    ) -> Result<Outcome, SystemException> {
+        let mut binding = self.binding().await?;
+        let mut detours = Detours::default();
+        loop {
+            zorb_giop::probe!(Bound);
+            let sent = match self.send(&binding, invocation, reply).await {
+                Ok(Collocated::Values) => return Ok(Outcome::Values),
+                Ok(Collocated::Reply) if reply.is_final() => {
+                    let format = binding
+                        .get()
+                        .map_or(WireFormat::DEFAULT, |b| self.format(b));
+                    return Ok(Outcome::Reply(format));
+                }
+                Ok(Collocated::Reply) => Ok(()),
+                Err(error) => Err(error),
+            };
+            // A reply that leads elsewhere, or a failure: the servant was not reached, or what it did is known.
+            invocation.sent.store(false, Ordering::Relaxed);
+            let is_two_way = invocation.response != ResponseFlags::None;
+            let octets = invocation.octets.load(Ordering::Relaxed);
+            let detour = self.detour(binding, sent, is_two_way, octets, reply, &mut detours);
+            binding = Box::pin(detour).await?;
+        }
+    }
+
+    /// Sends a request to its object, and waits as long as its caller wants.
+    #[inline]
+    async fn send(
+        &self,
+        binding: &BindingGuard,
+        invocation: &mut Invocation<'_>,
+        reply: &mut ReplySlot,
+    ) -> Result<Collocated, CallError> {
+        let Some(binding) = binding.get() else {
+            return Err(CallError::Lost(Fault::OrbShutDown));
+        };
+        let Target::Remote(remote) = &binding.target else {
+            return self.call_collocated(binding, invocation, reply).await;
+        };
+        let request = ClientRequest {
+            template: &remote.requests,
+            operation: invocation.operation,
+            arguments: invocation.arguments,
+            contexts: &[],
+            response: supported(invocation.response, binding.version),
+            wait: self.wait_policy(),
+            sent: invocation.sent,
+            octets: &invocation.octets,
+        };
+        if invocation.response == ResponseFlags::None {
+            let batched = invocation.batched;
+            remote.connection.send_one_way(&request, batched).await?;
+            return Ok(Collocated::Values);
+        }
+        remote.connection.call(&request, reply).await?;
+        Ok(Collocated::Reply)
+    }
+
+    /// How the text of replies is to be read.
+    #[inline]
+    fn format(&self, binding: &Binding) -> WireFormat {
+        let format = binding.format();
+        match self.char_code_set() {
+            Some(char_set) => WireFormat { char_set, ..format },
+            None => format,
+        }
+    }
+
+    /// Holds everything that a call does to its time limit: resolving, connecting, waiting for room, forwards, and
+    /// sending again. `sent`: whether a request is on its way to the servant, which decides what the exception says of
+    /// its completion.
     async fn within_limit<T>(
         &self,
         sent: &AtomicBool,
@@ -335,16 +324,16 @@ impl ObjectRef {
         };
         let sleep = {
             // Callers may be outside any runtime; the ORB's has the clock then. It may be gone
-            // too, but then the call is over at its first poll, before anybody looks at the clock.
+            // too, but then the call is over at its first poll, before the clock is asked.
             let home = self.home();
             let _runtime = home.enter();
             tokio::time::sleep(limit)
         };
-        // Whoever blocks is not woken by it.
-        let until = std::time::Instant::now().checked_add(limit);
+        // The timer does not wake a thread that blocks.
+        let deadline = std::time::Instant::now().checked_add(limit);
         tokio::select! {
             biased;
-            result = blocking::no_longer_than(until, calling) => result,
+            result = blocking::with_deadline(deadline, calling) => result,
             () = sleep => {
                 let endpoint = self.whereabouts();
                 Err(if sent.load(Ordering::Relaxed) {
@@ -355,29 +344,4 @@ impl ObjectRef {
             }
         }
     }
-}
-
-/// The result in a small reply, if it says that there is none.
-#[inline(always)]
-fn nothing_in<R: Results>(reply: &SmallReply) -> Option<R::Values> {
-    if reply.status() != ReplyStatus::NoException {
-        return None;
-    }
-    let nothing = R::nothing()?;
-    zorb_giop::probe!(Matched);
-    zorb_giop::probe!(Returned);
-    Some(nothing)
-}
-
-/// What a call has failed with.
-#[cold]
-fn raised<E: OperationError>(called: Result<Reply, SystemException>) -> E {
-    let exception = called.err().unwrap_or_else(internal);
-    E::from(exception.received())
-}
-
-/// Calls by values end without a reply only where they have their results.
-#[cold]
-fn internal() -> SystemException {
-    SystemException::new(SystemExceptionKind::Internal, 0, CompletionStatus::Maybe)
 }

@@ -1,105 +1,84 @@
-//! What a reply says.
+//! The result in a reply.
 
 use crate::object::{Binding, ObjectRef};
-use crate::signature::Results;
-use crate::wire::{Answered, Arrived, refused_by_omniorb};
+use crate::signature::{Results, Returned};
 use zorb_cdr::{
-    BigEndian, ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Endian, LittleEndian,
-    WireFormat,
+    BigEndian, ByteOrder, Decode, DecodeError, DecodeErrorKind, Endian, LittleEndian, WireFormat,
 };
+use zorb_connection::client::refused_by_omniorb;
 use zorb_giop::{
-    CompletionStatus, Fault, Ior, Message, MessageKind, OperationError, ProtocolError, ReplyHeader,
-    ReplyStatus, ServiceContextId, SmallReply, SystemException, SystemExceptionKind,
-    exception_detail, minor,
+    CompletionStatus, Fault, Ior, OperationError, ProtocolError, ReplyHeader, ReplySlot,
+    ReplyStatus, ServiceContextId, SystemException, SystemExceptionKind, exception_detail, minor,
 };
 
-/// A reply that has come: the message and how its text is to be read.
-pub(super) struct Reply {
-    pub(super) message: Message,
-    format: WireFormat,
-    status: ReplyStatus,
-    body: usize,
-}
-
+/// A reply that holds neither a result nor an exception of the operation's own.
 pub(super) enum Answer {
-    Reply(Reply),
     Forward(Ior),
-    /// How the server wants to be told whom a request is for.
+    /// How the server wants the object addressed.
     Readdress(i16),
     Exception(SystemException),
 }
 
-impl Reply {
-    fn decode<T: for<'de> Decode<'de>>(&self) -> Result<T, DecodeError> {
-        let frame = &self.message.frame;
-        match self.message.header.endian {
-            Endian::Big => Decoder::<BigEndian>::at(frame, self.body, self.format)?.get(),
-            Endian::Little => Decoder::<LittleEndian>::at(frame, self.body, self.format)?.get(),
-        }
-    }
-}
-
 impl ObjectRef {
-    /// The result in a reply, or the exception.
+    /// The result in a reply, or the exception of the operation's own.
     #[inline]
-    pub(super) fn result<O: ByteOrder, R, E>(&self, reply: &Reply) -> Result<R::Values, E>
-    where
-        R: Results,
-        E: OperationError,
-    {
-        let frame = &reply.message.frame;
-        let d = Decoder::<O>::at(frame, reply.body, reply.format).map_err(malformed)?;
-        self.read_result::<O, R, E>(d, reply.status)
+    pub(super) fn result<R: Results, E: OperationError>(
+        &self,
+        reply: &ReplySlot,
+        format: WireFormat,
+    ) -> Result<R::Values, E> {
+        zorb_giop::probe!(Matched);
+        let result = match reply.endian() {
+            Endian::Big => self.decode_result::<BigEndian, R, E>(reply, format),
+            Endian::Little => self.decode_result::<LittleEndian, R, E>(reply, format),
+        };
+        zorb_giop::probe!(Returned);
+        result
     }
 
-    /// The same of a small reply.
     #[inline]
-    pub(super) fn small_result<O: ByteOrder, R, E>(
+    fn decode_result<O: ByteOrder, R, E>(
         &self,
-        reply: &SmallReply,
+        reply: &ReplySlot,
         format: WireFormat,
     ) -> Result<R::Values, E>
     where
         R: Results,
         E: OperationError,
     {
-        let d = reply.body::<O>(format).map_err(malformed)?;
-        self.read_result::<O, R, E>(d, reply.status())
+        if reply.status() == ReplyStatus::NoException
+            && let Some(nothing) = R::nothing()
+        {
+            return Ok(nothing);
+        }
+        let marshal = malformed::<E>;
+        let d = reply.decoder::<O>(format).map_err(marshal)?;
+        let mut d = d.with_context(&**self.orb().inner());
+        if reply.status() == ReplyStatus::NoException {
+            return R::decode(&mut d).map_err(marshal);
+        }
+        let id = d.read_raw_string().map_err(marshal)?;
+        match E::decode_user(id, &mut d) {
+            Some(Ok(exception)) => Err(exception),
+            Some(Err(error)) => Err(marshal(error)),
+            None => {
+                let id = String::from_utf8_lossy(id).into_owned();
+                let unlisted = Fault::UnlistedException(id).raise(CompletionStatus::Yes);
+                Err(raised(unlisted))
+            }
+        }
     }
 
-    #[inline]
-    fn read_result<O: ByteOrder, R, E>(
+    /// The results of a call whose values were handed over as they are.
+    pub(super) fn settle<R: Returned, E: OperationError>(
         &self,
-        d: Decoder<'_, O>,
-        status: ReplyStatus,
-    ) -> Result<R::Values, E>
-    where
-        R: Results,
-        E: OperationError,
-    {
-        let mut d = d.with_context(&**self.orb().inner());
-        let marshal = malformed::<E>;
-        match status {
-            ReplyStatus::NoException => R::decode(&mut d).map_err(marshal),
-            ReplyStatus::UserException => {
-                let id = d.read_raw_string().map_err(marshal)?;
-                match E::decode_user(id, &mut d) {
-                    Some(Ok(exception)) => Err(exception),
-                    Some(Err(error)) => Err(marshal(error)),
-                    None => {
-                        let id = String::from_utf8_lossy(id).into_owned();
-                        let unlisted = Fault::UnlistedException(id).raise(CompletionStatus::Yes);
-                        Err(E::from(unlisted.received()))
-                    }
-                }
-            }
-            // `request` has dealt with everything else.
-            _ => Err(E::from(SystemException::new(
-                SystemExceptionKind::Internal,
-                0,
-                CompletionStatus::Maybe,
-            ))),
-        }
+        results: Option<R::Values>,
+    ) -> Result<R::Values, E> {
+        let Some(results) = results else {
+            return Err(raised(internal()));
+        };
+        R::settle(results, self.orb())
+            .map_err(|error| raised(Fault::of_result(error).raise(CompletionStatus::Yes)))
     }
 
     /// The server broke the protocol.
@@ -112,128 +91,97 @@ impl ObjectRef {
         Fault::Protocol { endpoint, error }.raise(completed)
     }
 
-    /// The reply, if it is one with a result or an exception of the operation's own, and nothing is to be said of it.
-    pub(super) fn plain_reply(
-        &self,
-        answered: Answered,
-        binding: &Binding,
-    ) -> Result<Reply, Answered> {
-        match answered.arrived.head {
-            Some((status @ (ReplyStatus::NoException | ReplyStatus::UserException), body))
-                if !answered.arrived.message.is_cut_short() =>
-            {
-                Ok(self.reply(answered.arrived.message, binding.format(), status, body))
-            }
-            _ => Err(answered),
-        }
-    }
-
-    /// How the text of replies is to be read.
-    #[inline]
-    pub(super) fn format(&self, binding: &Binding) -> WireFormat {
-        self.format_in(binding.format())
-    }
-
-    #[inline]
-    fn format_in(&self, format: WireFormat) -> WireFormat {
-        match self.char_code_set() {
-            Some(char_set) => WireFormat { char_set, ..format },
-            None => format,
-        }
-    }
-
-    fn reply(
-        &self,
-        message: Message,
-        format: WireFormat,
-        status: ReplyStatus,
-        body: usize,
-    ) -> Reply {
-        Reply {
-            format: self.format_in(format),
-            status,
-            body,
-            message,
-        }
-    }
-
+    /// Reads a reply that is not final.
+    ///
+    /// # Errors
+    /// When it is cut short or malformed.
     pub(super) fn read_reply(
         &self,
-        arrived: Arrived,
+        reply: &ReplySlot,
         binding: &Binding,
     ) -> Result<Answer, SystemException> {
-        self.read_reply_in(arrived, binding.format())
-    }
-
-    /// The same, with text that travels so.
-    pub(super) fn read_reply_in(
-        &self,
-        arrived: Arrived,
-        format: WireFormat,
-    ) -> Result<Answer, SystemException> {
-        let Arrived { message, head } = arrived;
-        // What kind of reply it was is not known, so neither is what happened.
-        let lost = |error| self.broken(error, CompletionStatus::Maybe);
-        let kind = message.header.kind;
-        if kind != MessageKind::Reply {
-            return Err(lost(ProtocolError::WrongDirection { kind }));
-        }
-        let (status, body) = match head {
-            Some(head) => head,
-            None => {
-                let header = ReplyHeader::read(&message).map_err(lost)?;
-                (header.status, header.body)
+        let format = self.format(binding);
+        let status = reply.status();
+        let kind = zorb_giop::MessageKind::Reply;
+        let mut explained = None;
+        if let Some(message) = reply.message() {
+            if message.header.kind != kind {
+                // What kind of reply was meant is not known, so neither is what happened.
+                let kind = message.header.kind;
+                let error = ProtocolError::WrongDirection { kind };
+                return Err(self.broken(error, CompletionStatus::Maybe));
             }
-        };
-        if message.is_cut_short() {
-            let fault = Fault::MessageTooLarge {
-                endpoint: self.whereabouts(),
-                kind,
-                octets: message.octets(),
-                limit: self.orb().inner().limits().max_message_octets,
-            };
-            return Err(fault.raise(match status {
-                ReplyStatus::NoException | ReplyStatus::UserException => CompletionStatus::Yes,
-                _ => CompletionStatus::Maybe,
-            }));
+            if message.is_cut_short() {
+                let fault = Fault::MessageTooLarge {
+                    endpoint: self.whereabouts(),
+                    kind,
+                    octets: message.octets(),
+                    limit: self.orb().inner().limits().max_message_octets,
+                };
+                return Err(fault.raise(match status {
+                    ReplyStatus::NoException | ReplyStatus::UserException => CompletionStatus::Yes,
+                    _ => CompletionStatus::Maybe,
+                }));
+            }
+            if status == ReplyStatus::SystemException {
+                let header = ReplyHeader::read(message)
+                    .map_err(|error| self.broken(error, CompletionStatus::Maybe))?;
+                explained = (header.contexts)
+                    .get(ServiceContextId::EXCEPTION_DETAIL_MESSAGE)
+                    .and_then(exception_detail);
+            }
         }
-        let explained = match status {
-            ReplyStatus::SystemException => ReplyHeader::read(&message)
-                .map_err(lost)?
-                .contexts
-                .get(ServiceContextId::EXCEPTION_DETAIL_MESSAGE)
-                .and_then(exception_detail),
-            _ => None,
-        };
-        let reply = self.reply(message, format, status, body);
         let malformed = |error| Fault::Decode(error).raise(CompletionStatus::Maybe);
         Ok(match status {
-            ReplyStatus::NoException | ReplyStatus::UserException => Answer::Reply(reply),
             ReplyStatus::SystemException => {
-                let raised = reply.decode::<SystemException>().map_err(malformed)?;
+                let raised = decode::<SystemException>(reply, format).map_err(malformed)?;
                 Answer::Exception(match explained {
                     Some(text) => raised.with_detail(format_args!("the server says: {text}")),
                     None => raised,
                 })
             }
             ReplyStatus::LocationForward | ReplyStatus::LocationForwardPerm => {
-                Answer::Forward(reply.decode::<Ior>().map_err(malformed)?)
+                Answer::Forward(decode(reply, format).map_err(malformed)?)
             }
             ReplyStatus::NeedsAddressingMode => {
-                Answer::Readdress(reply.decode::<i16>().map_err(malformed)?)
+                Answer::Readdress(decode(reply, format).map_err(malformed)?)
             }
+            // A final reply is a result.
+            ReplyStatus::NoException | ReplyStatus::UserException => Answer::Exception(internal()),
         })
     }
 }
 
-/// A result that cannot be read. A status has been, so the operation was carried out.
+fn decode<T: for<'de> Decode<'de>>(
+    reply: &ReplySlot,
+    format: WireFormat,
+) -> Result<T, DecodeError> {
+    match reply.endian() {
+        Endian::Big => reply.decoder::<BigEndian>(format)?.get(),
+        Endian::Little => reply.decoder::<LittleEndian>(format)?.get(),
+    }
+}
+
+/// The error of a call that ended with a system exception.
+#[cold]
+pub(super) fn raised<E: OperationError>(exception: SystemException) -> E {
+    E::from(exception.received())
+}
+
+/// A call ends without a reply only where it has the values of its results.
+#[cold]
+pub(super) fn internal() -> SystemException {
+    SystemException::new(SystemExceptionKind::Internal, 0, CompletionStatus::Maybe)
+}
+
+/// A result that cannot be decoded. Its status has been, so the operation was carried out.
 #[cold]
 fn malformed<E: OperationError>(error: DecodeError) -> E {
     let fault = match error.kind() {
         DecodeErrorKind::WideInGiop1_0 => Fault::WideResultInGiop1_0,
         _ => Fault::Decode(error),
     };
-    E::from(fault.raise(CompletionStatus::Yes).received())
+    raised(fault.raise(CompletionStatus::Yes))
 }
 
 /// Adds to an exception that says that a message was too large what is known of that: how large the

@@ -37,8 +37,8 @@ impl SyncScope {
     }
 }
 
-/// What of `wanted` a request of this version can say.
-pub(super) fn sayable(wanted: ResponseFlags, version: Version) -> ResponseFlags {
+/// The response flags that a request of this version has for the wanted ones.
+pub(super) fn supported(wanted: ResponseFlags, version: Version) -> ResponseFlags {
     match wanted {
         ResponseFlags::WithServer if version < Version::V1_2 => ResponseFlags::WithTarget,
         wanted => wanted,

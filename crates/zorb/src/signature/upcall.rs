@@ -36,23 +36,19 @@ where
     S: Send + Sync + 'static,
     M: for<'a> Method<'a, S, P, R, E> + Send + 'static,
 {
-    let source = match call {
-        Incoming::Now(now) => {
-            return match P::keep(now.request) {
+    let (receipt, arguments) = match call {
+        Incoming::Message(incoming) => {
+            return match P::keep(incoming.request) {
                 Some(kept) => {
                     let (servant, source) = (Arc::clone(servant), Source::<P>::Message(kept));
-                    Upcall::now(
+                    Upcall::start(
                         || serving::<P, R, E, S, M>(servant, source, method),
-                        now.outcome,
+                        incoming.outcome,
                     )
                 }
                 None => Upcall::untyped(),
             };
         }
-        Incoming::Message(request) => match P::keep(request) {
-            Some(kept) => Source::<P>::Message(kept),
-            None => return Upcall::untyped(),
-        },
         // Looked at before the servant is called: there is no way back from there.
         Incoming::Typed(call) if call.results != TypeId::of::<R::Values>() => {
             return Upcall::untyped();
@@ -60,14 +56,14 @@ where
         Incoming::Typed(call) => {
             let arguments = call.arguments.downcast_mut::<Option<P::Owned>>();
             match arguments.and_then(Option::take) {
-                Some(arguments) => Source::Values(call.receipt, arguments),
+                Some(arguments) => (call.receipt, arguments),
                 None => return Upcall::untyped(),
             }
         }
     };
     Upcall::new(serving::<P, R, E, S, M>(
         Arc::clone(servant),
-        source,
+        Source::Values(receipt, arguments),
         method,
     ))
 }

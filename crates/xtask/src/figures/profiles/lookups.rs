@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn ours_are_told_by_their_source_and_omniorbs_by_their_name() {
-        let inlined = share("/w/crates/poa/src/operations.rs", "zorb::wire::serve");
+        let inlined = share("/w/crates/poa/src/operations.rs", "zorb::serve::serve");
         assert_eq!(Orb::Zorb.part(&inlined), "finding the operation");
         let table = share(
             "/w/crates/poa/src/table.rs",

@@ -107,7 +107,7 @@ mod tests {
             Part::Marshalling
         );
         assert_eq!(
-            part("papers-ttcp", "zorb::wire::outbound::Outbound::write"),
+            part("papers-ttcp", "zorb_connection::outbound::Outbound::write"),
             Part::Rest
         );
     }

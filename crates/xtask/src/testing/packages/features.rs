@@ -5,12 +5,13 @@ use crate::step::{Done, cargo, root, run};
 
 /// Packages that are linted together, and their features. Each library is linted by itself without features; features are
 /// linted together where their packages share no dependency that could lend them one.
-const LINTED: [(&[&str], &str); 12] = [
+const LINTED: [(&[&str], &str); 13] = [
     (&["zorb-cdr"], ""),
     (&["zorb-giop"], ""),
     (&["zorb-poa"], ""),
     (&["zorb-executor"], ""),
     (&["zorb-transport"], ""),
+    (&["zorb-connection"], ""),
     (&["zorb-idl"], ""),
     (&["zorb-idl-macros"], ""),
     (&["zorb"], ""),
@@ -24,7 +25,7 @@ const LINTED: [(&[&str], &str); 12] = [
 ];
 
 /// The feature that adds code to two packages at once.
-const PROBES: (&[&str], &str) = (&["zorb", "zorb-giop"], "zorb/probes");
+const PROBES: (&[&str], &str) = (&["zorb", "zorb-connection", "zorb-giop"], "zorb/probes");
 
 /// Features that add items, and so links.
 const ALL_FEATURES: &str =

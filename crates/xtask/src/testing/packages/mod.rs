@@ -13,12 +13,13 @@ use crate::step::Done;
 use std::time::Instant;
 
 /// The crates that others depend on.
-const LIBRARIES: [&str; 8] = [
+const LIBRARIES: [&str; 9] = [
     "zorb-cdr",
     "zorb-giop",
     "zorb-poa",
     "zorb-executor",
     "zorb-transport",
+    "zorb-connection",
     "zorb-idl",
     "zorb-idl-macros",
     "zorb",

@@ -1,0 +1,193 @@
+//! Loom's counterparts of what `sync` takes from the standard library.
+
+pub(crate) use loom::sync::atomic::{
+    AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
+
+use core::ops::{Deref, DerefMut};
+use core::task::Waker;
+use std::sync::{LockResult, TryLockError, TryLockResult};
+
+/// A mutex. Loom's own explores no schedule in which `try_lock` fails because its holder has yet to release it, so a
+/// mutex that is tried is a flag here. A mutex may be locked or tried, not both.
+#[derive(Debug, Default)]
+pub(crate) struct Mutex<T> {
+    locked: loom::sync::Mutex<()>,
+    tried: AtomicBool,
+    /// Locked by the holder of one of the others.
+    value: std::sync::Mutex<T>,
+}
+
+#[derive(Debug)]
+pub(crate) struct MutexGuard<'a, T> {
+    // Dropped in this order.
+    value: std::sync::MutexGuard<'a, T>,
+    _held: Held<'a>,
+}
+
+#[derive(Debug)]
+enum Held<'a> {
+    Locked {
+        _guard: loom::sync::MutexGuard<'a, ()>,
+    },
+    Tried(&'a AtomicBool),
+}
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self {
+            locked: loom::sync::Mutex::new(()),
+            tried: AtomicBool::new(false),
+            value: std::sync::Mutex::new(value),
+        }
+    }
+
+    pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        let guard = self.locked.lock().expect("loom poisons no mutex");
+        Ok(self.guard(Held::Locked { _guard: guard }))
+    }
+
+    pub(crate) fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        match (self.tried).compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => Ok(self.guard(Held::Tried(&self.tried))),
+            Err(_) => Err(TryLockError::WouldBlock),
+        }
+    }
+
+    fn guard<'a>(&'a self, held: Held<'a>) -> MutexGuard<'a, T> {
+        MutexGuard {
+            value: self.value.try_lock().expect("the mutex is held"),
+            _held: held,
+        }
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if let Self::Tried(tried) = self {
+            tried.store(false, Ordering::Release);
+        }
+    }
+}
+
+/// The interface of `atomic_waker::AtomicWaker`. A mutex orders registration and wake-up as that does: the task sees
+/// what preceded an earlier wake-up, and a later one wakes it.
+#[derive(Debug, Default)]
+pub(crate) struct AtomicWaker(Mutex<Option<Waker>>);
+
+impl AtomicWaker {
+    pub(crate) fn register(&self, waker: &Waker) {
+        let mut registered = self.0.lock().expect("no poison");
+        *registered = Some(waker.clone());
+    }
+
+    pub(crate) fn wake(&self) {
+        let registered = self.0.lock().expect("no poison").take();
+        if let Some(waker) = registered {
+            waker.wake();
+        }
+    }
+}
+
+/// Threads and their parking, which orders what precedes `unpark` before what follows `park`. Loom's own `unpark` is
+/// lost when its thread is about to lock a mutex.
+pub(crate) mod thread {
+    use core::time::Duration;
+    use loom::sync::{Condvar, Mutex};
+    pub(crate) use loom::thread::LocalKey;
+    use std::sync::Arc;
+
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Thread(Arc<Token>);
+
+    /// What [`park`] waits for. Loom's `Notify` would be woken spuriously too, at the price of twice as many schedules.
+    #[derive(Debug, Default)]
+    struct Token {
+        is_there: Mutex<bool>,
+        changed: Condvar,
+    }
+
+    loom::thread_local! {
+        static CURRENT: Thread = Thread::default();
+    }
+
+    impl Thread {
+        pub(crate) fn unpark(&self) {
+            *self.0.is_there.lock().expect("no poison") = true;
+            self.0.changed.notify_one();
+        }
+
+        /// Waits for [`unpark`](Self::unpark), on any one thread.
+        pub(crate) fn wait(&self) {
+            let Self(token) = self;
+            let mut is_there = token.is_there.lock().expect("no poison");
+            while !*is_there {
+                is_there = token.changed.wait(is_there).expect("no poison");
+            }
+            *is_there = false;
+        }
+    }
+
+    pub(crate) fn current() -> Thread {
+        CURRENT.with(Thread::clone)
+    }
+
+    pub(crate) fn park() {
+        current().wait();
+    }
+
+    /// No model sets a deadline.
+    pub(crate) fn park_timeout(_: Duration) {
+        unreachable!("loom has no clock");
+    }
+}
+
+/// `std::thread_local`, per thread of loom.
+macro_rules! loom_thread_local {
+    ($($(#[$attr:meta])* static $name:ident: $type:ty = const $init:block;)*) => {
+        loom::thread_local! {
+            $($(#[$attr])* static $name: $type = $init;)*
+        }
+    };
+}
+pub(crate) use loom_thread_local as thread_local;
+
+/// Timers that never expire: no reply may depend on one.
+pub(crate) mod time {
+    use core::pin::Pin;
+    use core::task::{Context, Poll};
+    pub(crate) use tokio::time::Instant;
+
+    #[derive(Debug)]
+    pub(crate) struct Sleep(());
+
+    impl Sleep {
+        pub(crate) fn reset(self: Pin<&mut Self>, _: Instant) {}
+    }
+
+    impl Future for Sleep {
+        type Output = ();
+
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+            Poll::Pending
+        }
+    }
+
+    pub(crate) fn sleep_until(_: Instant) -> Sleep {
+        Sleep(())
+    }
+}

@@ -1,0 +1,507 @@
+//! Calls: callers that block or are tasks, and the driver, on a stream that answers every request.
+
+use super::driver::Timers;
+use super::{CallError, ClientConnection, ClientRequest, EncodeArguments};
+use crate::blocking;
+use crate::cache::ConnectSettings;
+use crate::end::End;
+use crate::mock::{Acts, Mock};
+use crate::models::{Task, model};
+use crate::owner::{PeerOrb, Settings};
+use crate::spin::SpinLimits;
+use crate::sync::Ordering;
+use crate::trace::Describe;
+use bytes::BytesMut;
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use loom::sync::{Condvar, Mutex};
+use loom::thread;
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+use zorb_cdr::{EncodeError, Encoder, NativeEndian, WireFormat};
+use zorb_executor::WaitPolicy;
+use zorb_giop::codeset::CodeSets;
+use zorb_giop::{
+    Limits, ReplyBuilder, ReplySlot, ReplyStatus, RequestTemplate, ResponseFlags, TargetAddress,
+    Version,
+};
+
+/// A call needs more stack than loom gives to a thread: so many words.
+const STACK_WORDS: usize = 0x8000;
+
+/// The other end of a connection, and the reactor that watches this end.
+#[derive(Debug, Default)]
+struct Peer {
+    state: Mutex<PeerState>,
+    /// Notified when there are octets to read, or none will come.
+    readable: Condvar,
+    /// Notified when there are requests.
+    requested: Condvar,
+    /// Whether a request is answered by its sender's write; else by [`Peer::answer`].
+    at_once: bool,
+}
+
+#[derive(Debug, Default)]
+struct PeerState {
+    /// Requests without a reply: their ids, and the octet that each has for an argument.
+    requests: Vec<(u32, u8)>,
+    replies: Vec<u8>,
+    /// What the reactor wakes when octets come.
+    watching: Option<Waker>,
+    closed: bool,
+}
+
+impl PeerState {
+    fn request(&mut self, octets: &[u8]) {
+        let id = octets[12..16].try_into().unwrap();
+        self.requests
+            .push((u32::from_ne_bytes(id), *octets.last().unwrap()));
+    }
+
+    /// Sends a reply: the waker to be called by the reactor.
+    fn reply(&mut self, (request_id, argument): (u32, u8)) -> Option<Waker> {
+        let reply = ReplyBuilder {
+            version: Version::V1_2,
+            request_id,
+            status: ReplyStatus::NoException,
+            contexts: &[],
+        };
+        let message = reply.encode(Encoder::<NativeEndian>::new(WireFormat::default()), |e| {
+            e.write_u8(argument);
+            Ok(())
+        });
+        self.replies.extend(message.unwrap().to_vec());
+        self.watching.take()
+    }
+
+    fn read(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
+        match self.replies.len() {
+            0 if self.closed => Ok(0),
+            0 => Err(io::ErrorKind::WouldBlock.into()),
+            octets => {
+                buffer.extend_from_slice(&self.replies);
+                self.replies.clear();
+                Ok(octets)
+            }
+        }
+    }
+}
+
+impl Peer {
+    /// Answers so many requests, each with an event of its own.
+    fn answer(&self, requests: usize) {
+        for _ in 0..requests {
+            let mut state = self.state.lock().unwrap();
+            while state.requests.is_empty() {
+                state = self.requested.wait(state).unwrap();
+            }
+            let request = state.requests.remove(0);
+            self.deliver(state, request);
+        }
+    }
+
+    fn deliver(&self, mut state: loom::sync::MutexGuard<'_, PeerState>, request: (u32, u8)) {
+        let watching = state.reply(request);
+        drop(state);
+        self.readable.notify_all();
+        if let Some(watching) = watching {
+            watching.wake();
+        }
+    }
+}
+
+impl Acts for Arc<Peer> {
+    fn read_into(&self, buffer: &mut BytesMut) -> io::Result<usize> {
+        self.state.lock().unwrap().read(buffer)
+    }
+
+    fn poll_read(
+        &self,
+        cx: &mut Context<'_>,
+        buffer: &mut BytesMut,
+    ) -> Poll<io::Result<(usize, bool)>> {
+        let mut state = self.state.lock().unwrap();
+        let read = state.read(buffer);
+        state.watching = Some(cx.waker().clone());
+        match read {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
+            // The end of the stream behind the octets is no further event.
+            read => Poll::Ready(read.map(|octets| (octets, !state.closed))),
+        }
+    }
+
+    fn read_blocking(&self, buffer: &mut BytesMut) -> io::Result<usize> {
+        let mut state = self.state.lock().unwrap();
+        loop {
+            match state.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    state = self.readable.wait(state).unwrap();
+                }
+                read => return read,
+            }
+        }
+    }
+
+    fn unwatch(&self) {
+        self.state.lock().unwrap().watching = None;
+    }
+
+    fn write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let octets: Vec<u8> = slices
+            .iter()
+            .flat_map(|slice| slice.iter().copied())
+            .collect();
+        let mut state = self.state.lock().unwrap();
+        let mut rest = &*octets;
+        while let Some(size) = rest.get(8..12) {
+            let size = u32::from_ne_bytes(size.try_into().unwrap());
+            let (message, behind) = rest.split_at(12 + usize::try_from(size).unwrap());
+            // A request; there is nothing to answer to CancelRequest.
+            if message[7] == 0 {
+                state.request(message);
+            }
+            rest = behind;
+        }
+        match self.at_once {
+            true => {
+                if let Some(request) = state.requests.pop() {
+                    self.deliver(state, request);
+                }
+            }
+            false => {
+                drop(state);
+                self.requested.notify_one();
+            }
+        }
+        Ok(octets.len())
+    }
+
+    fn close(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.closed = true;
+        let watching = state.watching.take();
+        drop(state);
+        self.readable.notify_all();
+        if let Some(watching) = watching {
+            watching.wake();
+        }
+    }
+}
+
+/// The only argument of a request, and the result.
+struct Argument(u8);
+
+impl EncodeArguments for Argument {
+    fn encode(&self, encoder: &mut Encoder<NativeEndian>) -> Result<(), EncodeError> {
+        encoder.write_u8(self.0);
+        Ok(())
+    }
+
+    fn lent(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+/// Who waits for a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Caller {
+    Task,
+    Thread,
+}
+
+/// A connection and its peer.
+#[derive(Debug, Clone)]
+struct Calls {
+    connection: Arc<ClientConnection>,
+    peer: Arc<Peer>,
+    template: Arc<RequestTemplate<NativeEndian>>,
+}
+
+type Joins = thread::JoinHandle<()>;
+
+fn spawn(run: impl FnOnce() + Send + 'static) -> Joins {
+    let builder = thread::Builder::new().stack_size(STACK_WORDS);
+    builder.spawn(run).unwrap()
+}
+
+impl Calls {
+    fn new(answers: Answers) -> Self {
+        let peer = Arc::new(Peer {
+            at_once: answers == Answers::AtOnce,
+            ..Peer::default()
+        });
+        let settings = ConnectSettings {
+            connection: Settings {
+                limits: Limits::default(),
+                // Loom has no clock to spin by.
+                wait: WaitPolicy::Park,
+                idle_timeout: None,
+                max_fragment: None,
+                trace_payload: 0,
+                describe: Describe {
+                    key: |_| String::new(),
+                    reference: |_| String::new(),
+                },
+                threads: false,
+                unstated_code_sets: CodeSets::UNSTATED,
+            },
+            silent: Default::default(),
+            code_sets: CodeSets::UNSTATED,
+            needs_fragments: false,
+            peer: PeerOrb::Other,
+            transports: Default::default(),
+            timeout: Duration::MAX,
+            spin: SpinLimits {
+                spin: Duration::ZERO,
+                extended: Duration::ZERO,
+            },
+            busy: Arc::default(),
+        };
+        let stream = Box::new(Mock::new(Arc::clone(&peer)));
+        let endpoint = "iiop://peer:1".parse().unwrap();
+        let target = TargetAddress::Key(b"key");
+        let template = RequestTemplate::new(Version::V1_2, &target, b"key").unwrap();
+        let connection = ClientConnection::new(stream, endpoint, false, &settings);
+        // Hints: either value is right, and would be tried at each request and reply.
+        connection.spoke_1_2.store(true, Ordering::Relaxed);
+        connection.announced.store(true, Ordering::Relaxed);
+        Self {
+            connection: Arc::new(connection),
+            peer,
+            template: Arc::new(template),
+        }
+    }
+
+    /// The driver, on a thread of its own, until the connection has ended.
+    fn drive(&self) -> Joins {
+        let connection = Arc::clone(&self.connection);
+        spawn(move || {
+            let mut timers = Timers::default();
+            Task::new().run(|cx| {
+                connection.link.outbound.driver.register(cx.waker());
+                if let Some(end) = connection.poll_drive(&mut timers, cx) {
+                    connection.end(end);
+                }
+                match connection.state().end.is_some() {
+                    true => Poll::Ready(()),
+                    false => Poll::Pending,
+                }
+            });
+        })
+    }
+
+    async fn request(&self, argument: u8, reply: &mut ReplySlot) -> Result<(), CallError> {
+        let request = ClientRequest {
+            template: &self.template,
+            operation: "echo",
+            arguments: &Argument(argument),
+            contexts: &[],
+            response: ResponseFlags::WithTarget,
+            wait: None,
+            sent: &Default::default(),
+            octets: &Default::default(),
+        };
+        self.connection.call(&request, reply).await
+    }
+
+    /// A call of a task that is polled once and then dropped.
+    fn call_and_drop(&self, argument: u8) {
+        let mut reply = ReplySlot::new();
+        let waker = Waker::from(Task::new());
+        let polled =
+            pin!(self.request(argument, &mut reply)).poll(&mut Context::from_waker(&waker));
+        assert!(!matches!(polled, Poll::Ready(Err(_))));
+    }
+
+    /// One call, of which the result has to be its argument.
+    fn call(&self, caller: Caller, argument: u8) -> Result<(), CallError> {
+        let mut reply = ReplySlot::new();
+        {
+            let mut call = pin!(self.request(argument, &mut reply));
+            match caller {
+                Caller::Task => Task::new().run(|cx| call.as_mut().poll(cx))?,
+                Caller::Thread => blocking::block_on(call)?,
+            }
+        }
+        let mut body = (reply.decoder::<NativeEndian>(WireFormat::default())).unwrap();
+        assert_eq!(body.read_u8().unwrap(), argument, "another caller's reply");
+        Ok(())
+    }
+
+    /// Some calls, one behind the other, on a thread of their own.
+    fn spawn_calls(&self, caller: Caller, arguments: &'static [u8]) -> Joins {
+        let calls = self.clone();
+        spawn(move || {
+            for argument in arguments {
+                calls.call(caller, *argument).unwrap();
+            }
+        })
+    }
+
+    /// Ends the connection and joins its driver.
+    fn finish(&self, driver: Joins) {
+        assert!(self.connection.state().table.is_empty());
+        self.connection.end(End::ShutDown);
+        driver.join().unwrap();
+    }
+}
+
+/// When the peer answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answers {
+    /// Within the write of the request.
+    AtOnce,
+    /// On a thread of its own: each reply is an event.
+    Later,
+}
+
+/// Two callers and their calls, beside the driver: every call gets its reply.
+fn calls(preemptions: usize, answers: Answers, callers: [(Caller, &'static [u8]); 2]) {
+    model(preemptions, move || {
+        let calls = Calls::new(answers);
+        let driver = calls.drive();
+        let requests = callers.iter().map(|(_, arguments)| arguments.len()).sum();
+        let callers = callers.map(|(caller, arguments)| calls.spawn_calls(caller, arguments));
+        if answers == Answers::Later {
+            calls.peer.answer(requests);
+        }
+        for caller in callers {
+            caller.join().unwrap();
+        }
+        calls.finish(driver);
+    });
+}
+
+#[test]
+fn two_tasks_are_answered_at_once() {
+    calls(
+        2,
+        Answers::AtOnce,
+        [(Caller::Task, &[1]), (Caller::Task, &[2])],
+    );
+}
+
+#[test]
+fn two_threads_are_answered_at_once() {
+    calls(
+        1,
+        Answers::AtOnce,
+        [(Caller::Thread, &[1]), (Caller::Thread, &[2])],
+    );
+}
+
+#[test]
+fn a_task_and_a_thread_are_answered_at_once() {
+    calls(
+        2,
+        Answers::AtOnce,
+        [(Caller::Task, &[1]), (Caller::Thread, &[2])],
+    );
+}
+
+#[test]
+fn two_tasks_are_answered_later() {
+    calls(
+        1,
+        Answers::Later,
+        [(Caller::Task, &[1]), (Caller::Task, &[2])],
+    );
+}
+
+#[test]
+fn two_threads_are_answered_later() {
+    calls(
+        1,
+        Answers::Later,
+        [(Caller::Thread, &[1]), (Caller::Thread, &[2])],
+    );
+}
+
+#[test]
+fn a_task_and_a_thread_are_answered_later() {
+    calls(
+        1,
+        Answers::Later,
+        [(Caller::Task, &[1]), (Caller::Thread, &[2])],
+    );
+}
+
+#[test]
+fn a_task_that_calls_again_relies_on_a_reactor_that_watches() {
+    calls(
+        1,
+        Answers::AtOnce,
+        [(Caller::Task, &[1, 3]), (Caller::Task, &[2])],
+    );
+}
+
+#[test]
+fn a_thread_that_calls_again_leaves_no_task_behind() {
+    calls(
+        1,
+        Answers::AtOnce,
+        [(Caller::Thread, &[1, 3]), (Caller::Task, &[2])],
+    );
+}
+
+#[test]
+fn callers_learn_of_the_end() {
+    for callers in [
+        [Caller::Task; 2],
+        [Caller::Thread; 2],
+        [Caller::Task, Caller::Thread],
+    ] {
+        model(1, move || {
+            let calls = Calls::new(Answers::Later);
+            let driver = calls.drive();
+            let callers = callers.map(|caller| {
+                let calls = calls.clone();
+                spawn(move || assert!(calls.call(caller, 1).is_err()))
+            });
+            // The end of the stream, as a reader finds it.
+            calls.peer.close();
+            for caller in callers {
+                caller.join().unwrap();
+            }
+            driver.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_task_that_is_dropped_leaves_no_caller_behind() {
+    for caller in [Caller::Task, Caller::Thread] {
+        model(1, move || {
+            let calls = Calls::new(Answers::Later);
+            let driver = calls.drive();
+            let dropped = {
+                let calls = calls.clone();
+                spawn(move || calls.call_and_drop(1))
+            };
+            let other = calls.spawn_calls(caller, &[2]);
+            calls.peer.answer(2);
+            dropped.join().unwrap();
+            other.join().unwrap();
+            calls.connection.end(End::ShutDown);
+            driver.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn the_driver_reads_on_when_the_task_that_an_event_has_woken_is_dropped() {
+    model(2, || {
+        let calls = Calls::new(Answers::Later);
+        let driver = calls.drive();
+        let dropped = {
+            let calls = calls.clone();
+            spawn(move || calls.call_and_drop(1))
+        };
+        calls.peer.answer(1);
+        calls.peer.close();
+        dropped.join().unwrap();
+        // It has read the end of the stream.
+        driver.join().unwrap();
+    });
+}

@@ -1,0 +1,178 @@
+//! The write side of a served connection: full sockets, while a thread serves the connection and when it stops to.
+
+use super::{Located, ServerConnection, ServerRequest};
+use crate::mock::Mock;
+use crate::models::outbound::{ROOM, Socket, message};
+use crate::models::{Task, model};
+use crate::owner::{Owner, Settings};
+use crate::spin::BusyConnections;
+use crate::sync::{AtomicBool, Ordering};
+use crate::trace::Describe;
+use bytes::Bytes;
+use core::pin::pin;
+use core::task::Poll;
+use loom::thread;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use zorb_executor::{Lane, WaitPolicy};
+use zorb_giop::codeset::CodeSets;
+use zorb_giop::{Limits, LocateReply, RequestHeader, SystemException, TargetAddress};
+
+/// An owner whose tasks are threads of loom. It serves nothing.
+#[derive(Debug)]
+struct Tasks(Settings);
+
+impl Owner for Tasks {
+    type Target = ();
+    type Cached = ();
+
+    fn settings(&self) -> &Settings {
+        &self.0
+    }
+
+    fn lane(&self) -> &Lane {
+        unreachable!("loom has no runtime")
+    }
+
+    fn busy(&self) -> &BusyConnections {
+        unreachable!("nothing is read")
+    }
+
+    fn is_stopping(&self) -> bool {
+        false
+    }
+
+    fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
+        thread::spawn(move || {
+            let mut task = pin!(task);
+            Task::new().run(|cx| task.as_mut().poll(cx));
+        });
+    }
+
+    fn track_thread(&self) -> TaskTrackerToken {
+        unreachable!("no upcall is pending")
+    }
+
+    fn locate(&self, _: &RequestHeader<'_>) {}
+
+    fn refuse(&self, _: SystemException) {}
+
+    fn cache(&self, (): &()) -> Option<()> {
+        None
+    }
+
+    fn recall(&self, (): &()) -> Option<()> {
+        None
+    }
+
+    fn serve(_: &Arc<ServerConnection<Self>>, _: ServerRequest<Self>) {}
+
+    fn locate_request(&self, _: &TargetAddress<'_>) -> Located {
+        unreachable!("nothing is read")
+    }
+
+    async fn ask(self: Arc<Self>, _: Bytes) -> LocateReply {
+        unreachable!("nothing is read")
+    }
+}
+
+/// A connection and its socket.
+#[derive(Clone)]
+struct Served {
+    connection: Arc<ServerConnection<Tasks>>,
+    socket: Arc<Socket>,
+}
+
+impl Served {
+    /// A connection whose socket has so many octets of room.
+    fn new(room: usize) -> Self {
+        let owner = Arc::new(Tasks(Settings {
+            limits: Limits::default(),
+            wait: WaitPolicy::Park,
+            idle_timeout: None,
+            max_fragment: None,
+            trace_payload: 0,
+            describe: Describe {
+                key: |_| String::new(),
+                reference: |_| String::new(),
+            },
+            threads: true,
+            unstated_code_sets: CodeSets::UNSTATED,
+        }));
+        let socket = Arc::new(Socket::new(room));
+        let stream = Box::new(Mock::new(Arc::clone(&socket)));
+        let endpoint = "iiop://peer:1".parse().unwrap();
+        let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        Self {
+            connection: Arc::new(ServerConnection::new(stream, endpoint, &owner, permit)),
+            socket,
+        }
+    }
+
+    /// A reply of two octets to a request that was pending.
+    fn reply(&self, octet: u8) {
+        self.connection.link.queue(message(octet, 2));
+        self.connection.flush();
+    }
+
+    /// Waits until every reply is written.
+    fn written(&self) {
+        Task::new().run(|cx| self.connection.link.outbound.poll_empty(cx));
+    }
+}
+
+#[test]
+fn replies_that_do_not_fit_are_written_while_a_thread_is_blocked_in_a_read() {
+    model(2, || {
+        let served = Served::new(1);
+        let thread = served.connection.write_wait.thread_serves();
+        let other = {
+            let served = served.clone();
+            thread::spawn(move || served.reply(2))
+        };
+        served.reply(1);
+        served.socket.make_room(1);
+        served.socket.make_room(ROOM);
+        served.written();
+        other.join().unwrap();
+        served.socket.assert_taken(&[(1, 2), (2, 2)]);
+        drop(thread);
+    });
+}
+
+#[test]
+fn the_driver_waits_for_room_when_no_thread_serves_the_connection_any_more() {
+    model(2, || {
+        let served = Served::new(1);
+        let over = Arc::new(AtomicBool::new(false));
+        let peer = {
+            let socket = Arc::clone(&served.socket);
+            thread::spawn(move || socket.make_room(ROOM))
+        };
+        {
+            let _thread = served.connection.write_wait.thread_serves();
+            served.reply(1);
+        }
+        // From here on a task drives the connection.
+        let driver = {
+            let (served, over) = (served.clone(), Arc::clone(&over));
+            thread::spawn(move || {
+                Task::new().run(|cx| {
+                    served.connection.link.outbound.driver.register(cx.waker());
+                    let _ = served.connection.link.unblock(cx);
+                    match over.load(Ordering::Acquire) {
+                        true => Poll::Ready(()),
+                        false => Poll::Pending,
+                    }
+                });
+            })
+        };
+        served.written();
+        over.store(true, Ordering::Release);
+        served.connection.wake();
+        peer.join().unwrap();
+        driver.join().unwrap();
+        served.socket.assert_taken(&[(1, 2)]);
+    });
+}

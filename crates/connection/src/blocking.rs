@@ -1,0 +1,149 @@
+//! Which threads may block in a call, and how they park.
+
+use super::sync::thread::{self, Thread};
+use super::sync::thread_local;
+use core::cell::{Cell, OnceCell};
+use core::future::poll_fn;
+use core::pin::{Pin, pin};
+// Not those of `sync`: loom lets the swap of a parker miss a store that it cannot precede.
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::Wake;
+use std::time::Instant;
+
+thread_local! {
+    /// Whether this thread is inside [`block_on`], so that calls may block it.
+    static BLOCKS: Cell<bool> = const { Cell::new(false) };
+    /// Until when they may.
+    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// Whether a call has consumed the parker's wake-up since the future was polled last.
+    static CONSUMED: Cell<bool> = const { Cell::new(false) };
+    static PARKER: OnceCell<(Arc<Parker>, Waker)> = const { OnceCell::new() };
+}
+
+/// Parks a thread until it is woken.
+struct Parker {
+    thread: Thread,
+    woken: AtomicBool,
+}
+
+impl Parker {
+    fn new() -> (Arc<Self>, Waker) {
+        let parker = Arc::new(Self {
+            thread: thread::current(),
+            woken: AtomicBool::new(false),
+        });
+        (Arc::clone(&parker), Waker::from(parker))
+    }
+
+    /// Parks until a wake-up, which may have come already, or the deadline.
+    fn park(&self, deadline: Option<Instant>) {
+        // Acquired: what was done before the wake-up.
+        while !self.woken.swap(false, Ordering::Acquire) {
+            match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+                None => thread::park(),
+                Some(left) if left.is_zero() => return,
+                Some(left) => thread::park_timeout(left),
+            }
+        }
+    }
+}
+
+impl Wake for Parker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.woken.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}
+
+/// The parker of this thread.
+fn parker() -> (Arc<Parker>, Waker) {
+    let kept = PARKER.try_with(|parker| parker.get_or_init(Parker::new).clone());
+    // A thread that is ending keeps nothing any more.
+    kept.unwrap_or_else(|_| Parker::new())
+}
+
+/// Restores a thread-local value.
+struct Restore<T: Copy + 'static>(&'static thread::LocalKey<Cell<T>>, T);
+
+impl<T: Copy> Drop for Restore<T> {
+    fn drop(&mut self) {
+        let _ = self.0.try_with(|cell| cell.set(self.1));
+    }
+}
+
+fn replace<T: Copy + Default>(key: &'static thread::LocalKey<Cell<T>>, value: T) -> Restore<T> {
+    let before = key.try_with(|cell| cell.replace(value));
+    Restore(key, before.unwrap_or_default())
+}
+
+/// Drives a future on this thread. Calls inside it may block the thread.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let _blocks = replace(&BLOCKS, true);
+    let (parker, waker) = parker();
+    let mut cx = Context::from_waker(&waker);
+    let mut is_again = false;
+    consumed(false);
+    let mut output = future.as_mut().poll(&mut cx);
+    // The future may only have wanted its turn again: a task has a budget of operations, which nobody refills while
+    // the task blocks. From now on none is asked for.
+    let mut future = tokio::task::coop::unconstrained(future);
+    let output = loop {
+        match output {
+            Poll::Ready(output) => break output,
+            // A call inside that parked may have consumed a wake-up that was for this future.
+            Poll::Pending if is_again && !consumed(false) => parker.park(None),
+            Poll::Pending => is_again = true,
+        }
+        consumed(false);
+        output = Pin::new(&mut future).poll(&mut cx);
+    };
+    // And this one may have consumed a wake-up for a future around it.
+    consumed(true);
+    output
+}
+
+/// Notes whether a wake-up was consumed; the value before.
+fn consumed(now: bool) -> bool {
+    let before = CONSUMED.try_with(|consumed| consumed.replace(now));
+    before.unwrap_or(true)
+}
+
+/// Whether a call that is polled on this thread may block it.
+#[inline]
+pub(crate) fn may_block() -> bool {
+    BLOCKS.try_with(Cell::get).unwrap_or(false)
+}
+
+/// Runs a future whose calls block no longer than until the deadline.
+pub async fn with_deadline<F: Future>(deadline: Option<Instant>, future: F) -> F::Output {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        let before = self::deadline();
+        let _deadline = replace(&DEADLINE, before.into_iter().chain(deadline).min());
+        future.as_mut().poll(cx)
+    })
+    .await
+}
+
+/// Until when calls of this thread may block it.
+pub(crate) fn deadline() -> Option<Instant> {
+    DEADLINE.try_with(Cell::get).unwrap_or_default()
+}
+
+/// Wakes this thread from [`park`].
+pub(crate) fn waker() -> Waker {
+    parker().1
+}
+
+/// Parks this thread until its waker is called, or the deadline.
+pub(crate) fn park(deadline: Option<Instant>) {
+    parker().0.park(deadline);
+    consumed(true);
+}

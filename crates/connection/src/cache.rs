@@ -1,0 +1,303 @@
+//! The connections of an ORB's clients: one for all references to an endpoint.
+
+use super::client::ClientConnection;
+use super::end::FINISHED_WITHIN;
+use super::owner::{PeerOrb, Settings};
+use super::silent::SilentEndpoints;
+use super::spin::{BusyConnections, SpinLimits};
+use super::trace;
+use core::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use tokio::runtime::{Handle, Id};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use zorb_cdr::{CharSet, WCharSet};
+use zorb_giop::codeset::CodeSets;
+use zorb_transport::{Endpoint, Registry, TransportError};
+
+/// What a connection is shared by: everything that makes two callers unable to share one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CacheKey {
+    endpoint: Endpoint,
+    /// The reactor that watches the socket: no caller waits for octets on a foreign one.
+    reactor: Id,
+    /// The code sets stated on the connection; `None` for servers that state none.
+    code_sets: Option<(CharSet, WCharSet)>,
+}
+
+impl CacheKey {
+    /// The key of connections to an endpoint for the callers of a runtime. `code_sets`: those of a server that states
+    /// some.
+    #[must_use]
+    pub fn new(endpoint: Endpoint, home: &Handle, code_sets: Option<CodeSets>) -> Self {
+        Self {
+            endpoint,
+            reactor: home.id(),
+            code_sets: code_sets.map(|code_sets| (code_sets.char_set, code_sets.wchar_set)),
+        }
+    }
+}
+
+type Connected = Result<Arc<ClientConnection>, Arc<ConnectError>>;
+/// The result of one attempt to connect, once there is one.
+type Entry = watch::Receiver<Option<Connected>>;
+type Publish = watch::Sender<Option<Connected>>;
+type Entries = Mutex<HashMap<CacheKey, Entry>>;
+
+/// The connections of an ORB's clients.
+#[derive(Debug, Default)]
+pub struct ConnectionCache {
+    entries: Arc<Entries>,
+    /// No connection is made any more. Changes under the lock of the entries only.
+    closed: CancellationToken,
+    /// The tasks that connect and drive connections.
+    drivers: TaskTracker,
+}
+
+/// How a connection is made.
+#[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_structs, reason = "a connection needs all of these")]
+pub struct ConnectSettings {
+    /// How connections of the ORB behave.
+    pub connection: Settings,
+    /// Endpoints that did not answer lately.
+    pub silent: SilentEndpoints,
+    /// The code sets of the connection.
+    pub code_sets: CodeSets,
+    /// Whether the peer takes long messages in fragments only.
+    pub needs_fragments: bool,
+    /// Which ORB the peer is.
+    pub peer: PeerOrb,
+    /// The transports to connect by.
+    pub transports: Registry,
+    /// How long connecting may take.
+    pub timeout: Duration,
+    /// How adaptive waits spin.
+    pub spin: SpinLimits,
+    /// Which connections of the ORB are busy.
+    pub busy: Arc<BusyConnections>,
+}
+
+fn lock(entries: &Entries) -> MutexGuard<'_, HashMap<CacheKey, Entry>> {
+    entries.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ConnectionCache {
+    /// The connection for `key`: the one there is, or a new one. Callers that ask at the same
+    /// time wait for the same attempt, which is a task of its own: none of them has to be polled
+    /// for the others to get on.
+    ///
+    /// # Errors
+    /// See [`ConnectError`].
+    ///
+    /// # Cancel safety
+    /// Safe: the attempt goes on for others.
+    pub async fn connection(
+        &self,
+        key: &CacheKey,
+        home: &Handle,
+        settings: impl Fn() -> ConnectSettings,
+    ) -> Connected {
+        loop {
+            let Some((mut entry, publish)) = self.entry(key) else {
+                return Err(Arc::new(ConnectError::ShutDown));
+            };
+            if let Some(publish) = publish {
+                self.begin(key, home, settings(), entry.clone(), publish);
+            }
+            let connected = match entry.wait_for(Option::is_some).await {
+                Ok(connected) => connected.clone(),
+                Err(_) => None,
+            };
+            match connected {
+                Some(Ok(connection)) if connection.is_over() => remove(&self.entries, key, &entry),
+                Some(Ok(connection)) => return Ok(connection),
+                failed => {
+                    remove(&self.entries, key, &entry);
+                    return failed.unwrap_or_else(|| {
+                        Err(Arc::new(ConnectError::NoRuntime {
+                            endpoint: key.endpoint.clone(),
+                        }))
+                    });
+                }
+            }
+        }
+    }
+
+    /// The entry for `key`, and for the caller that made it the sender of its result; `None` once the cache is closed.
+    fn entry(&self, key: &CacheKey) -> Option<(Entry, Option<Publish>)> {
+        let mut entries = lock(&self.entries);
+        if self.closed.is_cancelled() {
+            return None;
+        }
+        if let Some(entry) = entries.get(key) {
+            return Some((entry.clone(), None));
+        }
+        let (publish, entry) = watch::channel(None);
+        entries.insert(key.clone(), entry.clone());
+        Some((entry, Some(publish)))
+    }
+
+    /// Connects and drives the connection, in the runtime whose reactor watches it.
+    fn begin(
+        &self,
+        key: &CacheKey,
+        home: &Handle,
+        settings: ConnectSettings,
+        entry: Entry,
+        publish: Publish,
+    ) {
+        let forget = Forget {
+            entries: Arc::downgrade(&self.entries),
+            key: key.clone(),
+            entry,
+        };
+        let closed = self.closed.clone();
+        let driver = async move {
+            let key = &forget.key;
+            let connected = tokio::select! {
+                connected = connect(&key.endpoint, &settings) => connected,
+                () = closed.cancelled() => Err(ConnectError::ShutDown),
+            };
+            let stream = match connected {
+                Ok(stream) => stream,
+                Err(error) => {
+                    trace::not_connected(&key.endpoint, &error);
+                    publish.send_replace(Some(Err(Arc::new(error))));
+                    return;
+                }
+            };
+            let connection = Arc::new(ClientConnection::new(
+                stream,
+                key.endpoint.clone(),
+                key.code_sets.is_some(),
+                &settings,
+            ));
+            trace::connected(&key.endpoint);
+            if !forget.publish(&closed, publish, &connection) {
+                connection.shut_down();
+            }
+            connection.drive(settings.connection.idle_timeout).await;
+        };
+        // A runtime that has shut down drops the task here and now, so no lock is held.
+        home.spawn(self.drivers.track_future(driver));
+    }
+
+    /// Connects no more, and tells every peer that its connection ends.
+    pub fn close(&self) {
+        let entries = {
+            let mut entries = lock(&self.entries);
+            self.closed.cancel();
+            core::mem::take(&mut *entries)
+        };
+        let connections = entries
+            .into_values()
+            .filter_map(|entry| entry.borrow().clone()?.ok());
+        connections.for_each(|connection| connection.shut_down());
+        self.drivers.close();
+    }
+
+    /// Ready when every connection has ended. To be asked once the cache is closed. Bounded in time, as a runtime that is
+    /// not driven ends none.
+    ///
+    /// # Cancel safety
+    /// Safe.
+    pub async fn closed(&self) {
+        let _ = tokio::time::timeout(FINISHED_WITHIN, self.drivers.wait()).await;
+    }
+}
+
+fn remove(entries: &Entries, key: &CacheKey, entry: &Entry) {
+    let mut entries = lock(entries);
+    if entries
+        .get(key)
+        .is_some_and(|current| current.same_channel(entry))
+    {
+        entries.remove(key);
+    }
+}
+
+impl Forget {
+    /// Gives the connection to all callers that wait, unless the cache was closed meanwhile.
+    fn publish(
+        &self,
+        closed: &CancellationToken,
+        publish: Publish,
+        connection: &Arc<ClientConnection>,
+    ) -> bool {
+        let entries = self.entries.upgrade();
+        let _closing = entries.as_deref().map(lock);
+        if closed.is_cancelled() || entries.is_none() {
+            publish.send_replace(Some(Err(Arc::new(ConnectError::ShutDown))));
+            return false;
+        }
+        publish.send_replace(Some(Ok(Arc::clone(connection))));
+        true
+    }
+}
+
+/// Takes a connection that is over out of the cache: its endpoint may never be asked for again.
+struct Forget {
+    entries: Weak<Entries>,
+    key: CacheKey,
+    entry: Entry,
+}
+
+impl Drop for Forget {
+    fn drop(&mut self) {
+        if let Some(entries) = self.entries.upgrade() {
+            remove(&entries, &self.key, &self.entry);
+        }
+    }
+}
+
+/// Why an endpoint could not be connected to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The transport failed.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The endpoint did not answer in time.
+    #[error("cannot connect to {endpoint} within {limit:?}")]
+    Timeout {
+        /// Where to.
+        endpoint: Endpoint,
+        /// The connect timeout.
+        limit: Duration,
+    },
+    /// The runtime that would watch the connection has shut down.
+    #[error("cannot connect to {endpoint}: its runtime is shutting down")]
+    NoRuntime {
+        /// Where to.
+        endpoint: Endpoint,
+    },
+    /// The ORB has shut down.
+    #[error("the ORB has shut down")]
+    ShutDown,
+}
+
+async fn connect(
+    endpoint: &Endpoint,
+    settings: &ConnectSettings,
+) -> Result<Box<dyn zorb_transport::Connection>, ConnectError> {
+    match tokio::time::timeout(settings.timeout, settings.transports.connect(endpoint)).await {
+        Ok(Ok(connected)) => {
+            settings.silent.forget(endpoint);
+            Ok(connected)
+        }
+        Ok(Err(error)) => Err(error.into()),
+        Err(_) => {
+            settings.silent.remember(endpoint);
+            Err(ConnectError::Timeout {
+                endpoint: endpoint.clone(),
+                limit: settings.timeout,
+            })
+        }
+    }
+}
+
+#[cfg(all(test, not(zorb_model)))]
+mod tests;

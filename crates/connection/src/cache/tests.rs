@@ -1,0 +1,308 @@
+use super::*;
+use crate::testing::*;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::io;
+use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
+use zorb_giop::MessageKind;
+use zorb_transport::{BoxFuture, Capabilities, Connection, Listener, Operation, Transport};
+
+/// A transport in memory, which connects when it is permitted.
+#[derive(Debug)]
+struct TestTransport(Arc<Connects>);
+
+/// What it has done, and may do.
+#[derive(Debug)]
+struct Connects {
+    permitted: Semaphore,
+    connects: AtomicUsize,
+    /// Whether connecting fails.
+    fails: Mutex<bool>,
+    peers: Mutex<Vec<Stream>>,
+}
+
+impl Transport for TestTransport {
+    fn scheme(&self) -> &'static str {
+        "uiop"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::stream()
+    }
+
+    fn connect<'a>(
+        &'a self,
+        endpoint: &'a Endpoint,
+    ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
+        Box::pin(async move {
+            let this = &self.0;
+            this.connects.fetch_add(1, Ordering::Relaxed);
+            this.permitted.acquire().await.unwrap().forget();
+            if *this.fails.lock().unwrap() {
+                let cause = io::ErrorKind::ConnectionRefused.into();
+                return Err(TransportError::new(
+                    Operation::Connect,
+                    endpoint.clone(),
+                    cause,
+                ));
+            }
+            let (ours, theirs) = pair();
+            this.peers.lock().unwrap().push(theirs);
+            Ok(Box::new(ours) as Box<dyn Connection>)
+        })
+    }
+
+    fn listen<'a>(
+        &'a self,
+        _: &'a Endpoint,
+    ) -> BoxFuture<'a, Result<Box<dyn Listener>, TransportError>> {
+        unimplemented!("clients do not listen")
+    }
+}
+
+/// A cache, its transport, and how it connects.
+struct World {
+    cache: Arc<ConnectionCache>,
+    transport: Arc<Connects>,
+    settings: ConnectSettings,
+}
+
+impl World {
+    /// `permitted`: the number of connects that do not wait.
+    fn new(permitted: usize) -> Self {
+        let transport = Arc::new(Connects {
+            permitted: Semaphore::new(permitted),
+            connects: AtomicUsize::new(0),
+            fails: Mutex::new(false),
+            peers: Mutex::default(),
+        });
+        let mut settings = connect_settings();
+        settings.transports = Registry::empty();
+        settings
+            .transports
+            .insert(Arc::new(TestTransport(Arc::clone(&transport))));
+        settings.timeout = Duration::from_secs(5);
+        Self {
+            cache: Arc::default(),
+            transport,
+            settings,
+        }
+    }
+
+    async fn connection_of(&self, key: &CacheKey) -> Connected {
+        let home = Handle::current();
+        in_time(self.cache.connection(key, &home, || self.settings.clone())).await
+    }
+
+    async fn connection(&self) -> Connected {
+        self.connection_of(&key()).await
+    }
+
+    /// Asks for a connection on a task of its own.
+    fn spawn(&self) -> tokio::task::JoinHandle<Connected> {
+        let (cache, settings) = (Arc::clone(&self.cache), self.settings.clone());
+        let home = Handle::current();
+        tokio::spawn(async move { cache.connection(&key(), &home, || settings.clone()).await })
+    }
+
+    fn connects(&self) -> usize {
+        self.transport.connects.load(Ordering::Relaxed)
+    }
+
+    fn peer(&self) -> Peer {
+        Peer::new(self.transport.peers.lock().unwrap().pop().unwrap())
+    }
+
+    fn len(&self) -> usize {
+        lock(&self.cache.entries).len()
+    }
+}
+
+fn key() -> CacheKey {
+    CacheKey::new(endpoint(), &Handle::current(), None)
+}
+
+#[tokio::test]
+async fn callers_that_ask_at_the_same_time_share_one_connect() {
+    let world = World::new(0);
+    let callers = [world.spawn(), world.spawn()];
+    let_all_run().await;
+    assert!(callers.iter().all(|caller| !caller.is_finished()));
+    world.transport.permitted.add_permits(10);
+    let later = world.connection().await.unwrap();
+    for caller in callers {
+        let connection = in_time(caller).await.unwrap().unwrap();
+        assert!(Arc::ptr_eq(&connection, &later));
+    }
+    assert_eq!(world.connects(), 1);
+}
+
+#[tokio::test]
+async fn a_connect_goes_on_for_others_when_the_caller_that_began_it_is_dropped() {
+    let world = World::new(0);
+    let first = world.spawn();
+    let_all_run().await;
+    let second = world.spawn();
+    let_all_run().await;
+    first.abort();
+    let_all_run().await;
+    world.transport.permitted.add_permits(1);
+    in_time(second).await.unwrap().unwrap();
+    assert_eq!(world.connects(), 1);
+}
+
+#[tokio::test]
+async fn a_failed_connect_fails_every_caller_that_waits_and_is_tried_anew_for_the_next() {
+    let world = World::new(0);
+    *world.transport.fails.lock().unwrap() = true;
+    let callers = [world.spawn(), world.spawn()];
+    let_all_run().await;
+    world.transport.permitted.add_permits(1);
+    for caller in callers {
+        let error = in_time(caller).await.unwrap().unwrap_err();
+        let ConnectError::Transport(error) = &*error else {
+            panic!("the transport failed")
+        };
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+    }
+    assert_eq!((world.connects(), world.len()), (1, 0));
+    assert!(
+        !world.settings.silent.contains(&endpoint()),
+        "a refusal is an answer"
+    );
+    *world.transport.fails.lock().unwrap() = false;
+    world.transport.permitted.add_permits(1);
+    world.connection().await.unwrap();
+    assert_eq!(world.connects(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_lets_the_connect_timeout_pass_is_silent_until_it_answers() {
+    let world = World::new(0);
+    let error = world.connection().await.unwrap_err();
+    assert!(
+        matches!(&*error, ConnectError::Timeout { limit, .. } if *limit == world.settings.timeout)
+    );
+    assert!(world.settings.silent.contains(&endpoint()));
+    world.transport.permitted.add_permits(1);
+    world.connection().await.unwrap();
+    assert!(!world.settings.silent.contains(&endpoint()));
+}
+
+#[tokio::test]
+async fn connections_are_shared_by_endpoint_runtime_and_code_sets() {
+    let world = World::new(10);
+    let other_runtime = Runtime::new().unwrap();
+    let home = Handle::current();
+    let latin1 = CodeSets::UNSTATED;
+    let utf8 = CodeSets {
+        char_set: CharSet::Utf8,
+        ..latin1
+    };
+    let wide = CodeSets {
+        wchar_set: WCharSet::Utf16,
+        ..latin1
+    };
+    let keys = [
+        CacheKey::new(endpoint(), &home, None),
+        CacheKey::new("uiop:///elsewhere".parse().unwrap(), &home, None),
+        CacheKey::new(endpoint(), other_runtime.handle(), None),
+        CacheKey::new(endpoint(), &home, Some(latin1)),
+        CacheKey::new(endpoint(), &home, Some(utf8)),
+        CacheKey::new(endpoint(), &home, Some(wide)),
+    ];
+    let mut connections = Vec::new();
+    for key in &keys {
+        let connection = world.connection_of(key).await.unwrap();
+        assert!(
+            connections
+                .iter()
+                .all(|other| !Arc::ptr_eq(other, &connection))
+        );
+        connections.push(connection);
+    }
+    for (key, connection) in keys.iter().zip(&connections) {
+        assert!(Arc::ptr_eq(
+            &world.connection_of(key).await.unwrap(),
+            connection
+        ));
+    }
+    assert_eq!((world.connects(), world.len()), (6, 6));
+    other_runtime.shutdown_background();
+}
+
+#[tokio::test]
+async fn a_connection_that_has_ended_is_replaced_for_the_next_caller() {
+    let world = World::new(10);
+    let first = world.connection().await.unwrap();
+    world.peer().stream.close();
+    let_all_run().await;
+    assert!(first.is_over());
+    assert_eq!(world.len(), 0, "its endpoint may never be asked for again");
+    let second = world.connection().await.unwrap();
+    assert!(!Arc::ptr_eq(&first, &second) && !second.is_over());
+    assert_eq!((world.connects(), world.len()), (2, 1));
+}
+
+#[tokio::test]
+async fn a_connection_that_cannot_be_written_is_replaced_while_it_is_still_read() {
+    let world = World::new(10);
+    let first = world.connection().await.unwrap();
+    let peer = world.peer();
+    peer.stream.refuse();
+    assert!(
+        in_time(TestCall::new("echo", b"").on(&first))
+            .await
+            .is_err()
+    );
+    let second = world.connection().await.unwrap();
+    assert!(!Arc::ptr_eq(&first, &second));
+    // When the first one ends, the second one stays.
+    peer.stream.close();
+    let_all_run().await;
+    assert!(Arc::ptr_eq(&second, &world.connection().await.unwrap()));
+}
+
+#[tokio::test]
+async fn a_closed_cache_ends_its_connections_in_order_and_makes_no_others() {
+    let world = World::new(1);
+    let connection = world.connection().await.unwrap();
+    let mut peer = world.peer();
+    let call = spawn_call(&connection, "wait", b"");
+    peer.request().await;
+    let other = CacheKey::new(
+        "uiop:///elsewhere".parse().unwrap(),
+        &Handle::current(),
+        None,
+    );
+    let (cache, settings) = (Arc::clone(&world.cache), world.settings.clone());
+    let home = Handle::current();
+    let waiting =
+        tokio::spawn(async move { cache.connection(&other, &home, || settings.clone()).await });
+    let_all_run().await;
+    world.cache.close();
+    let error = in_time(waiting).await.unwrap().unwrap_err();
+    assert!(matches!(*error, ConnectError::ShutDown));
+    let error = world.connection().await.unwrap_err();
+    assert!(matches!(*error, ConnectError::ShutDown));
+    assert!(in_time(call).await.unwrap().is_err());
+    assert_eq!(peer.kind().await, Some(MessageKind::CloseConnection));
+    assert_eq!(peer.kind().await, None);
+    peer.stream.close();
+    in_time(world.cache.closed()).await;
+}
+
+#[tokio::test]
+async fn no_connection_is_made_in_a_runtime_that_has_shut_down() {
+    let world = World::new(1);
+    let runtime = Runtime::new().unwrap();
+    let home = runtime.handle().clone();
+    runtime.shutdown_background();
+    let key = CacheKey::new(endpoint(), &home, None);
+    let connection = world
+        .cache
+        .connection(&key, &home, || world.settings.clone());
+    let error = in_time(connection).await.unwrap_err();
+    assert!(matches!(&*error, ConnectError::NoRuntime { .. }));
+    assert_eq!((world.connects(), world.len()), (0, 0));
+}

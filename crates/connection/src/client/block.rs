@@ -1,0 +1,209 @@
+//! Reading by a thread that blocks: for all callers, until it has its own reply.
+
+use super::super::blocking;
+use super::super::end::End;
+use super::super::lease::Lease;
+use super::super::link::{Blocked, Drained, Reading};
+use super::super::spin::Spun;
+use super::super::sync::MutexGuard;
+use super::call::Call;
+use super::{CallError, ClientConnection, Mine, State};
+use core::task::{Context, Poll};
+use std::time::Instant;
+use zorb_executor::WaitPolicy;
+use zorb_giop::ReplySlot;
+
+/// How a thread has led.
+enum Led {
+    /// It has its reply, or waits no longer.
+    Done,
+    /// It has to park: another reader reads, or the reactor.
+    Park,
+}
+
+impl ClientConnection {
+    /// Reads for all callers, blocking this thread, until `mine` has its reply or the deadline. Every waiter learns of
+    /// the end of the connection.
+    fn lead(
+        &self,
+        mut lease: Lease<'_, Reading>,
+        mine: &mut Mine<'_>,
+        deadline: Option<Instant>,
+    ) -> Led {
+        loop {
+            match lease.with(|reading| self.lead_turn(reading, mine, deadline)) {
+                Ok(led) => match lease.release() {
+                    // The other reader is looked after when the lead is passed on.
+                    Some(again) => lease = again,
+                    None => return led,
+                },
+                Err(end) => {
+                    // Before the lease is released, as by every reader.
+                    self.end(end);
+                    return Led::Done;
+                }
+            }
+        }
+    }
+
+    fn lead_turn(
+        &self,
+        reading: &mut Reading,
+        mine: &mut Mine<'_>,
+        deadline: Option<Instant>,
+    ) -> Result<Led, End> {
+        loop {
+            let drained = self.link.drain(
+                &mut reading.reader,
+                &mut 0,
+                || Ok(true),
+                |received, _| self.handle(received, Some(mine)),
+            )?;
+            if mine.has_reply {
+                // The table learns of it when the lead is passed on.
+                return Ok(Led::Done);
+            }
+            let is_alone = {
+                let mut state = self.state();
+                let (waits, others) = state.look(Some(mine));
+                if !waits || state.end.is_some() {
+                    return Ok(Led::Done);
+                }
+                // No caller may rely on a reactor that does not watch.
+                state.watched = false;
+                others == 0
+            };
+            let left = || deadline.map(|until| until.saturating_duration_since(Instant::now()));
+            // Also while the peer goes on sending other replies.
+            if left().is_some_and(|left| left.is_zero()) {
+                return Ok(Led::Done);
+            }
+            if drained == Drained::Turn {
+                continue;
+            }
+            if is_alone && mine.policy != WaitPolicy::Park && self.is_alone(reading) {
+                // This thread has no other task.
+                match self.link.spin(reading, mine.policy) {
+                    Spun::Read(read) => {
+                        self.link.has_read(read)?;
+                        if reading.spinner.is_deregistered() {
+                            self.set_deregistered();
+                        }
+                        continue;
+                    }
+                    Spun::Yield => continue,
+                    Spun::Park => {}
+                }
+            }
+            self.set_deregistered();
+            match self.link.read_blocking(reading, left())? {
+                Blocked::Read | Blocked::TimedOut => {}
+                Blocked::Unsupported => {
+                    let waker = blocking::waker();
+                    if !self.state().announce(Some(mine), true, &waker) {
+                        return Ok(Led::Done);
+                    }
+                    self.deregistered
+                        .store(false, super::super::sync::Ordering::Release);
+                    let mut readiness = Context::from_waker(&self.readiness);
+                    match self.link.poll_read(reading, false, &mut readiness) {
+                        Poll::Pending => return Ok(Led::Park),
+                        // The reactor does not watch after all.
+                        Poll::Ready(read) => {
+                            read?;
+                            self.state().watched = false;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Passes the lead on: this thread needs the connection no more, and another reader has to go on.
+    fn pass_on(&self, mine: Option<&mut Mine<'_>>) {
+        let mut state = self.state();
+        if mine.is_some() {
+            // No caller may rely on a reactor that does not watch. A caller that has relied on it until now is in the
+            // table.
+            state.watched = false;
+        }
+        state.look(mine);
+        if !state.table.is_empty() && state.end.is_none() {
+            self.pass_on_to(state);
+        }
+    }
+
+    #[cold]
+    fn pass_on_to(&self, mut state: MutexGuard<'_, State>) {
+        let mut others = false;
+        let next = (state.table.waiting_mut())
+            .filter(|waiter| waiter.reply.is_none())
+            .find_map(|waiter| {
+                others |= waiter.waker.is_some();
+                waiter.waker.clone().filter(|_| waiter.blocks)
+            });
+        drop(state);
+        match next {
+            Some(next) => next.wake(),
+            // Callers that do not block wait for the reactor.
+            None if others => self.leave_to_driver(),
+            None => {}
+        }
+    }
+}
+
+impl<'a> Call<'a> {
+    /// Blocks this thread for the reply: it reads, or another thread does that passes the lead on when it has its own
+    /// reply. Pending only when the thread may block no longer.
+    pub(super) fn block(
+        &mut self,
+        mut lease: Option<Lease<'a, Reading>>,
+        reply: &mut ReplySlot,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), CallError>> {
+        let connection = self.connection;
+        let deadline = blocking::deadline();
+        loop {
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                drop(lease);
+                // From here on the caller waits for its task's waker.
+                let answered = self.poll_table(reply, cx.waker(), false);
+                connection.pass_on(None);
+                return answered;
+            }
+            if lease.is_none() {
+                lease = connection.reading.claim();
+            }
+            if lease.is_none() {
+                // The holder has to find this thread's waker. The waker of `cx` may wake nothing: an upcall that is
+                // polled in its caller's place has none.
+                let answered = self.poll_table(reply, &blocking::waker(), true);
+                if answered.is_ready() {
+                    connection.pass_on(None);
+                    return answered;
+                }
+                lease = connection.reading.claim();
+            }
+            let Some(held) = lease.take() else {
+                blocking::park(deadline);
+                continue;
+            };
+            let mut mine = self.mine(reply);
+            let led = connection.lead(held, &mut mine, deadline);
+            if mine.has_reply {
+                connection.pass_on(Some(&mut mine));
+                self.done = true;
+                return Poll::Ready(Ok(()));
+            }
+            if let Led::Park = led {
+                blocking::park(deadline);
+                continue;
+            }
+            let answered = self.poll_table(reply, &blocking::waker(), true);
+            if answered.is_ready() {
+                connection.pass_on(None);
+                return answered;
+            }
+        }
+    }
+}

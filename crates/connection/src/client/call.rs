@@ -1,0 +1,560 @@
+//! Two-way calls: encode, send, wait.
+
+use super::super::blocking;
+use super::super::end::End;
+use super::super::outbound::{Flush, Ticket};
+use super::super::owner::PeerOrb;
+use super::super::sync::Ordering;
+use super::super::trace;
+use super::{CallError, ClientConnection, Mine, State};
+use core::future::poll_fn;
+use core::sync::atomic::AtomicBool;
+use core::task::{Context, Poll, Waker, ready};
+use std::borrow::Cow;
+use std::io;
+use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, Gather, NativeEndian, WireFormat};
+use zorb_executor::WaitPolicy;
+use zorb_giop::{
+    Fault, LocateReply, LocateRequestHeader, ProtocolError, ReplySlot, RequestId, RequestTemplate,
+    ResponseFlags, ServiceContext, TargetAddress, Version, buffers, cancel_request,
+};
+
+/// Octets of a message that omniORB takes unless configured otherwise.
+const OMNIORB_MAX_MESSAGE_OCTETS: usize = 2 << 20;
+const OMNIORB_LIMIT: &str = "2097152 octets, unless giopMaxMsgSize says otherwise";
+
+/// Why omniORB refused to take a request of so many octets, or to send its reply.
+#[must_use]
+pub fn refused_by_omniorb(octets: usize) -> String {
+    if octets > OMNIORB_MAX_MESSAGE_OCTETS {
+        too_large_for("omniORB", octets)
+    } else {
+        format!("omniORB sends no more than {OMNIORB_LIMIT}")
+    }
+}
+
+fn too_large_for(peer: &str, octets: usize) -> String {
+    format!("the request was of {octets} octets, and {peer} takes {OMNIORB_LIMIT}")
+}
+
+/// The arguments of a call, to be encoded into its request.
+pub trait EncodeArguments: Sync {
+    /// Encodes them.
+    ///
+    /// # Errors
+    /// Values that cannot be expressed on the wire.
+    fn encode(&self, encoder: &mut Encoder<NativeEndian>) -> Result<(), EncodeError>;
+
+    /// The octets that [`encode`](Self::encode) has left out, if the encoder lends.
+    fn lent(&self) -> Option<&[u8]>;
+}
+
+/// A request to be sent on a connection.
+#[derive(Clone, Copy)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a request is made of all of these"
+)]
+pub struct ClientRequest<'a> {
+    /// The beginning of all requests to the object.
+    pub template: &'a RequestTemplate<NativeEndian>,
+    /// The operation's name on the wire.
+    pub operation: &'a str,
+    /// The arguments.
+    pub arguments: &'a dyn EncodeArguments,
+    /// Service contexts of the caller's.
+    pub contexts: &'a [ServiceContext],
+    /// Whether the server replies when the request has arrived, or when it has been carried out.
+    pub response: ResponseFlags,
+    /// How the caller waits, unless as the connection does.
+    pub wait: Option<WaitPolicy>,
+    /// Set once the request is on its way, whatever becomes of the call.
+    pub sent: &'a AtomicBool,
+    /// Set to the octets of the request once it is encoded.
+    pub octets: &'a core::sync::atomic::AtomicUsize,
+}
+
+impl core::fmt::Debug for ClientRequest<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("ClientRequest")
+            .field("operation", &self.operation)
+            .field("response", &self.response)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ClientConnection {
+    /// Sends a request and waits for its reply.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    ///
+    /// # Cancel safety
+    /// Safe for the connection: a request that has begun is sent to its end, its id stays out of use until its reply has
+    /// come, and the server gets CancelRequest.
+    #[inline]
+    pub async fn call(
+        &self,
+        request: &ClientRequest<'_>,
+        reply: &mut ReplySlot,
+    ) -> Result<(), CallError> {
+        let mut call = None;
+        poll_fn(|cx| match &mut call {
+            Some(call) => Call::poll_reply(call, reply, cx),
+            None => {
+                ready!(self.poll_room(cx));
+                self.begin_call(&mut call, request, reply, cx)
+            }
+        })
+        .await
+    }
+
+    /// Sends a request, and polls for its reply.
+    #[inline]
+    fn begin_call<'a>(
+        &'a self,
+        call: &mut Option<Call<'a>>,
+        request: &ClientRequest<'_>,
+        reply: &mut ReplySlot,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), CallError>> {
+        let blocks = blocking::may_block();
+        let waker = (!blocks).then(|| cx.waker());
+        let begun = self.begin(request.template.version(), request.wait, waker)?;
+        let call = call.insert(begun);
+        let mut e = self.encode(call.id, request.response, request)?;
+        zorb_giop::probe!(RequestSealed);
+        request.sent.store(true, Ordering::Relaxed);
+        let octets = e.position();
+        request.octets.store(octets, Ordering::Relaxed);
+        // A thread that blocks claims the lease before its request is sent, so that no other reader finds the reply.
+        let lease = match blocks {
+            true => self.reading.claim(),
+            false => None,
+        };
+        match self.write_from(&mut e, request.arguments) {
+            Ok(ticket) => call.ticket = Some(ticket),
+            Err(error) => return Poll::Ready(Err(self.explain_loss(error, octets))),
+        }
+        call.octets = octets;
+        if call.is_watched {
+            return Poll::Pending;
+        }
+        match blocks {
+            true => call.block(lease, reply, cx),
+            false => call.poll_read(reply, cx),
+        }
+    }
+
+    /// Asks where an object is.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    ///
+    /// # Cancel safety
+    /// Safe, as of [`call`](Self::call).
+    pub async fn locate(
+        &self,
+        version: Version,
+        target: &TargetAddress<'_>,
+    ) -> Result<Result<LocateReply, ProtocolError>, CallError> {
+        poll_fn(|cx| self.poll_room(cx)).await;
+        let mut call = self.begin(version, None, None)?;
+        let (e, id, key) = (self.encoder(version), call.id.0, key_of(target));
+        let message = LocateRequestHeader::encode_for(e, version, id, &key, target)
+            .map_err(|error| self.not_encoded(error))?;
+        call.ticket = Some(self.is_sent(self.link.send(message))?);
+        let mut reply = ReplySlot::new();
+        poll_fn(|cx| Call::poll_reply(&mut call, &mut reply, cx)).await?;
+        Ok(match reply.message() {
+            Some(message) => LocateReply::read(message).map(|(_, reply)| reply),
+            None => Err(ProtocolError::WrongDirection {
+                kind: zorb_giop::MessageKind::Reply,
+            }),
+        })
+    }
+
+    /// Ready when there is room for another request, or the connection is over.
+    #[inline]
+    pub(super) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+        // In this order: the end wakes the tasks that are parked by then.
+        match self.link.outbound.poll_room(cx).is_ready() || self.is_over() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+
+    /// Takes an id for a call. `waker`: the caller's, unless its thread blocks.
+    #[inline]
+    fn begin(
+        &self,
+        version: Version,
+        wait: Option<WaitPolicy>,
+        waker: Option<&Waker>,
+    ) -> Result<Call<'_>, CallError> {
+        let wait = wait.unwrap_or(self.wait);
+        let mut state = self.state();
+        self.check(&state)?;
+        // A caller that spins first does not rely on the reactor.
+        let waker = waker.filter(|_| wait == WaitPolicy::Park);
+        let leads = || !self.link.outbound.is_blocked();
+        let begun = self.waiters.begin(&mut state, waker, leads);
+        drop(state);
+        let (id, is_watched) = begun.map_err(overload)?;
+        Ok(Call {
+            connection: self,
+            id,
+            version,
+            wait,
+            ticket: None,
+            octets: 0,
+            is_watched,
+            done: false,
+        })
+    }
+
+    #[inline]
+    pub(super) fn check(&self, state: &State) -> Result<(), CallError> {
+        match state.end.is_none() && self.link.outbound.failure().is_none() {
+            true => Ok(()),
+            false => Err(self.unable(state)),
+        }
+    }
+
+    /// Why nothing can be sent.
+    #[cold]
+    fn unable(&self, state: &State) -> CallError {
+        CallError::NotSent(match (&state.end, self.link.outbound.failure()) {
+            (Some(end), _) => self.fault(end),
+            (None, cause) => self.lost(cause.unwrap_or_default()),
+        })
+    }
+
+    /// The error of a request without a reply, once the connection has ended.
+    pub(super) fn ended(&self, end: &End, ticket: Ticket) -> CallError {
+        let fault = self.fault(end);
+        let unsent = match end {
+            // A request without a reply was not processed, whole or not. An idle connection has none.
+            End::Closed | End::Idle(_) => true,
+            // What was queued is written before the peer learns of the end.
+            End::Broken(_) | End::ShutDown => false,
+            End::Lost(_) | End::Refused => self.link.outbound.is_surely_unsent(ticket),
+        };
+        match unsent {
+            true => CallError::NotSent(fault),
+            false => CallError::Lost(fault),
+        }
+    }
+
+    fn lost(&self, cause: &str) -> Fault {
+        Fault::ConnectionLost {
+            endpoint: self.link.endpoint.to_string(),
+            cause: cause.to_owned(),
+        }
+    }
+
+    fn fault(&self, end: &End) -> Fault {
+        let endpoint = self.link.endpoint.to_string();
+        match end {
+            End::Closed | End::Idle(_) => Fault::ConnectionClosed { endpoint },
+            End::ShutDown => Fault::OrbShutDown,
+            End::Broken(error) => Fault::Protocol {
+                endpoint,
+                error: error.clone(),
+            },
+            End::Lost(_) | End::Refused => Fault::ConnectionLost {
+                endpoint,
+                cause: end.to_string(),
+            },
+        }
+    }
+
+    /// Adds to the loss of a connection to a peer that is, or may be, omniORB what may have been the reason: omniORB
+    /// resets the connection over a request beyond its limit, and sends MessageError in the middle of a reply.
+    #[cold]
+    pub(super) fn explain_loss(&self, error: CallError, octets: usize) -> CallError {
+        let peer = match self.peer {
+            PeerOrb::OmniOrb => "omniORB",
+            PeerOrb::Unknown => "if the server is omniORB, it",
+            PeerOrb::Other => return error,
+        };
+        let hint = if octets > OMNIORB_MAX_MESSAGE_OCTETS {
+            too_large_for(peer, octets)
+        } else if matches!(self.state().end, Some(End::Refused)) {
+            format!("{peer} ends the connection so over a reply of more than {OMNIORB_LIMIT}")
+        } else {
+            return error;
+        };
+        let explain = |fault| match fault {
+            Fault::ConnectionLost { endpoint, cause } => Fault::ConnectionLost {
+                endpoint,
+                cause: format!("{cause}; {hint}"),
+            },
+            other => other,
+        };
+        match error {
+            CallError::Lost(fault) => CallError::Lost(explain(fault)),
+            CallError::NotSent(fault) => CallError::NotSent(explain(fault)),
+            other => other,
+        }
+    }
+
+    #[inline]
+    fn encoder(&self, version: Version) -> Encoder<NativeEndian> {
+        if version >= Version::V1_2 && !self.spoke_1_2.load(Ordering::Relaxed) {
+            self.spoke_1_2.store(true, Ordering::Relaxed);
+        }
+        Encoder::with_buffer(buffers::take(), self.format(version))
+    }
+
+    /// Encodes a request. The message may lack octets that the arguments lend.
+    #[inline]
+    pub(super) fn encode(
+        &self,
+        id: RequestId,
+        response: ResponseFlags,
+        request: &ClientRequest<'_>,
+    ) -> Result<Encoder<NativeEndian>, CallError> {
+        let mut e = self.encoder(request.template.version());
+        e.set_lending();
+        // Stated with every request until the first reply shows that one has arrived.
+        let announced = self.contexts.is_empty() || self.announced.load(Ordering::Relaxed);
+        let all;
+        let contexts = match (announced, request.contexts) {
+            (true, contexts) => contexts,
+            (false, []) => &*self.contexts,
+            (false, contexts) => {
+                all = [&*self.contexts, contexts].concat();
+                &*all
+            }
+        };
+        let arguments = |e: &mut Encoder<NativeEndian>| request.arguments.encode(e);
+        let encoded = (request.template).encode_in(
+            &mut e,
+            id.0,
+            response,
+            request.operation,
+            contexts,
+            arguments,
+        );
+        match encoded {
+            Ok(()) => Ok(e),
+            Err(error) => Err(self.not_encoded(error)),
+        }
+    }
+
+    #[cold]
+    fn not_encoded(&self, error: EncodeError) -> CallError {
+        CallError::Encode(match error.kind() {
+            EncodeErrorKind::WideRefused => Fault::NoWideCodeSet {
+                endpoint: self.link.endpoint.to_string(),
+                stated: !self.contexts.is_empty(),
+            },
+            _ => Fault::Encode(error),
+        })
+    }
+
+    /// Sends an encoded request, which may lack octets that its arguments lend. The encoder is used up.
+    #[inline]
+    pub(super) fn write_from(
+        &self,
+        e: &mut Encoder<NativeEndian>,
+        arguments: &dyn EncodeArguments,
+    ) -> Result<Ticket, CallError> {
+        match trace::is_on() || e.is_lent() {
+            true => self.write_lent(e.take(), arguments),
+            false => self.is_sent(self.link.outbound.send_from(e, &*self.link.stream)),
+        }
+    }
+
+    #[cold]
+    fn write_lent(
+        &self,
+        mut message: Gather,
+        arguments: &dyn EncodeArguments,
+    ) -> Result<Ticket, CallError> {
+        // A message that is fragmented or traced has to be whole.
+        if self.link.outbound.max_fragment().is_none()
+            && !trace::is_on()
+            && let Some(lent) = arguments.lent()
+            && message.lacks(lent)
+        {
+            let outbound = &self.link.outbound;
+            return self.is_sent(outbound.send_lent(message, lent, &*self.link.stream));
+        }
+        settle(&mut message, arguments)?;
+        self.is_sent(self.link.send(message))
+    }
+
+    #[inline]
+    fn is_sent(&self, (ticket, flushed): (Ticket, io::Result<Flush>)) -> Result<Ticket, CallError> {
+        match flushed {
+            // This message may have been whole before another one failed. The driver finds the failure.
+            Err(error) if self.link.outbound.is_surely_unsent(ticket) => {
+                Err(CallError::NotSent(self.lost(&error.to_string())))
+            }
+            _ => Ok(ticket),
+        }
+    }
+}
+
+/// Copies lent octets into a message that lacks them.
+pub(super) fn settle(
+    message: &mut Gather,
+    arguments: &dyn EncodeArguments,
+) -> Result<(), CallError> {
+    if !message.is_lent() || arguments.lent().is_some_and(|lent| message.settle(lent)) {
+        return Ok(());
+    }
+    let moved = EncodeErrorKind::Expected("octets that stay where they are");
+    Err(CallError::Encode(Fault::Encode(moved.into())))
+}
+
+/// How GIOP 1.0 and 1.1 address an object.
+fn key_of<'a>(target: &TargetAddress<'a>) -> Cow<'a, [u8]> {
+    match target {
+        TargetAddress::Key(key) => Cow::Borrowed(*key),
+        other => Cow::Owned(other.object_key().unwrap_or_default().to_vec()),
+    }
+}
+
+#[cold]
+fn overload(full: zorb_giop::TableFull) -> CallError {
+    CallError::Overload(Fault::Overload(full.to_string()))
+}
+
+/// A request in flight. Dropping it cancels the request.
+pub(super) struct Call<'a> {
+    pub(super) connection: &'a ClientConnection,
+    pub(super) id: RequestId,
+    version: Version,
+    pub(super) wait: WaitPolicy,
+    ticket: Option<Ticket>,
+    octets: usize,
+    /// The reactor watched the socket when the call began, and wakes the caller.
+    is_watched: bool,
+    pub(super) done: bool,
+}
+
+impl Call<'_> {
+    /// Ready when the reply is in its slot.
+    #[inline]
+    fn poll_reply(
+        &mut self,
+        reply: &mut ReplySlot,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), CallError>> {
+        match blocking::may_block() {
+            true => self.block(None, reply, cx),
+            false => self.poll_read(reply, cx),
+        }
+    }
+
+    /// The call of this caller, for the reader that it is.
+    #[inline]
+    pub(super) const fn mine<'r>(&self, reply: &'r mut ReplySlot) -> Mine<'r> {
+        Mine::new(self.id, self.wait, reply)
+    }
+
+    /// Looks for a reply that another reader has put into the table, or the end; and sets the caller's waker for both.
+    pub(super) fn poll_table(
+        &mut self,
+        reply: &mut ReplySlot,
+        waker: &Waker,
+        blocks: bool,
+    ) -> Poll<Result<(), CallError>> {
+        let mut guard = self.connection.state();
+        let state = &mut *guard;
+        if self.take_reply(state, reply, waker, blocks) {
+            return Poll::Ready(Ok(()));
+        }
+        match state.end.clone() {
+            Some(end) => {
+                drop(guard);
+                let error = self.over(&end);
+                let octets = self.octets;
+                Poll::Ready(Err(self.connection.explain_loss(error, octets)))
+            }
+            None => Poll::Pending,
+        }
+    }
+
+    /// Takes the reply from the table, if it is there; else sets the caller's waker.
+    #[inline]
+    pub(super) fn take_reply(
+        &mut self,
+        state: &mut State,
+        reply: &mut ReplySlot,
+        waker: &Waker,
+        blocks: bool,
+    ) -> bool {
+        let Some(waiter) = state.table.get_mut(self.id) else {
+            return false;
+        };
+        waiter.blocks = blocks;
+        match waiter.reply.take() {
+            Some(arrived) => {
+                state.untaken -= 1;
+                state.table.finish(self.id);
+                self.done = true;
+                arrived.move_to(reply);
+                true
+            }
+            None => {
+                waiter.set_waker(waker);
+                false
+            }
+        }
+    }
+
+    /// The error of a call whose connection has ended.
+    #[cold]
+    fn over(&mut self, end: &End) -> CallError {
+        self.done = true;
+        match self.ticket {
+            Some(ticket) => self.connection.ended(end, ticket),
+            None => CallError::NotSent(self.connection.fault(end)),
+        }
+    }
+
+    #[cold]
+    fn cancel(&self) {
+        let mut state = self.connection.state();
+        let Some(ticket) = self.ticket else {
+            state.forget(self.id);
+            drop(state);
+            if self.is_watched {
+                // The reactor may know no waker but this caller's.
+                self.connection.link.outbound.driver.notify();
+            }
+            return;
+        };
+        let Some(waiter) = state.table.abandon(self.id) else {
+            return;
+        };
+        state.untaken -= usize::from(waiter.reply.is_some());
+        drop(state);
+        // The reactor may know no waker but this caller's.
+        self.connection.link.outbound.driver.notify();
+        if !self.connection.peer.takes_cancels() {
+            return;
+        }
+        // No further fragment of the request is written.
+        self.connection.link.outbound.cancel(ticket);
+        // A hint that may go unheard; the connection does not depend on it.
+        let encoder = Encoder::<NativeEndian>::with_buffer(buffers::take(), WireFormat::default());
+        if let Ok(message) = cancel_request(encoder, self.version, self.id.0) {
+            // The driver finds a failure.
+            let _ = self.connection.link.send(message);
+        }
+    }
+}
+
+impl Drop for Call<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.done {
+            self.cancel();
+        }
+    }
+}

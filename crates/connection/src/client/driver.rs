@@ -1,0 +1,205 @@
+//! The task that drives a connection: it reads when no caller does, writes batches, and ends the connection.
+
+use super::super::end::End;
+use super::super::link::Link;
+use super::super::sync::Ordering;
+use super::super::sync::time::{self, Instant, Sleep};
+use super::super::trace;
+use super::ClientConnection;
+use core::future::poll_fn;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::sync::Arc;
+
+/// After how long the driver first looks whether a deregistered connection is still in use.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// The longest interval of these looks: a peer that closes a connection which nobody uses is noticed within twice this.
+pub(super) const MAX_LOOK_AGAIN: Duration = Duration::from_millis(640);
+/// How long the first message of a batch waits for others.
+const BATCH_TIME: Duration = Duration::from_millis(1);
+
+impl ClientConnection {
+    /// Ends the connection if no call is in progress: a later call makes another one.
+    pub(super) fn retire(&self, limit: Duration) -> bool {
+        // The holder of the lease may wait for a reply.
+        let Some(mut lease) = self.reading.claim() else {
+            return false;
+        };
+        let idle = self.retire_unread(limit);
+        while let Some(again) = lease.release() {
+            lease = again;
+            self.leave_to_driver();
+        }
+        idle
+    }
+
+    fn retire_unread(&self, limit: Duration) -> bool {
+        let mut state = self.state();
+        // In this order: a one-way request is counted until it is queued.
+        let idle = state.end.is_none()
+            && state.table.is_empty()
+            && state.one_ways == 0
+            && self.link.outbound.close_if_empty();
+        if idle {
+            self.set_end(&mut state, End::Idle(limit));
+        }
+        idle
+    }
+
+    /// Drives the connection until it ends, which it does by itself when it has not been used for `idle_timeout`.
+    pub(crate) async fn drive(self: Arc<Self>, idle_timeout: Option<Duration>) {
+        // A runtime that shuts down drops its tasks where they are.
+        let dropped = EndOnDrop(Arc::clone(&self));
+        let mut timers = Timers::default();
+        let read = poll_fn(|cx| {
+            self.link.outbound.driver.register(cx.waker());
+            let ended = self.poll_drive(&mut timers, cx);
+            // A caller may have found the end.
+            match self.state().end.clone().or(ended) {
+                Some(end) => Poll::Ready(end),
+                None => Poll::Pending,
+            }
+        });
+        let end = tokio::select! {
+            biased;
+            end = read => end,
+            end = self.link.failed() => end,
+            end = self.link.idle(idle_timeout, |limit| self.retire(limit)) => {
+                self.send_close();
+                end
+            }
+        };
+        self.end(end.clone());
+        trace::ended(&*self.link.stream, &self.link.endpoint, &end);
+        self.link.finish(&end).await;
+        drop(dropped);
+    }
+
+    /// One poll of the driver.
+    pub(super) fn poll_drive(&self, timers: &mut Timers, cx: &mut Context<'_>) -> Option<End> {
+        if self.state().end.is_some() {
+            return None;
+        }
+        timers.write_batch(&self.link, cx);
+        if let Err(end) = self.link.unblock(cx) {
+            return Some(end);
+        }
+        let outbound = &self.link.outbound;
+        // What the peer sends instead of reading has to be read.
+        let is_stuck = outbound.is_blocked() || outbound.failure().is_some();
+        if self.deregistered.load(Ordering::Acquire) && !is_stuck {
+            if timers.is_busy(self.link.messages_received(), cx) {
+                return None;
+            }
+        } else {
+            timers.reset();
+        }
+        // Another reader may go on without the reactor, or have its reply and look no further.
+        if !self.drive_read(cx) {
+            timers.look_later(self.link.messages_received(), cx);
+        }
+        None
+    }
+}
+
+/// A timer that is created when it is first set, and reset from then on: a connection in use allocates nothing.
+#[derive(Default)]
+struct Timer {
+    sleep: Option<Pin<Box<Sleep>>>,
+    is_set: bool,
+}
+
+impl Timer {
+    fn set(&mut self, after: Duration) {
+        let at = Instant::now() + after;
+        match &mut self.sleep {
+            Some(sleep) => sleep.as_mut().reset(at),
+            none => *none = Some(Box::pin(time::sleep_until(at))),
+        }
+        self.is_set = true;
+    }
+
+    /// Ready when the timer expires; it has to be set again then.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(sleep) = self.sleep.as_mut().filter(|_| self.is_set) else {
+            return Poll::Pending;
+        };
+        let expired = sleep.as_mut().poll(cx);
+        self.is_set = expired.is_pending();
+        expired
+    }
+}
+
+/// The timers of a driver.
+#[derive(Default)]
+pub(super) struct Timers {
+    /// The next look at a connection that callers read without the reactor.
+    look: Timer,
+    /// Messages received by the last look.
+    received: u64,
+    /// The interval of the looks.
+    every: Duration,
+    batch: Timer,
+}
+
+impl Timers {
+    /// Whether a message has come lately. If so, the driver is polled again to ask anew, after twice as long each time.
+    pub(super) fn is_busy(&mut self, received: u64, cx: &mut Context<'_>) -> bool {
+        if !self.look.is_set {
+            self.set(received);
+        }
+        while self.look.poll(cx).is_ready() {
+            if received == self.received {
+                return false;
+            }
+            self.set(received);
+        }
+        true
+    }
+
+    fn reset(&mut self) {
+        self.look.is_set = false;
+        self.every = Duration::ZERO;
+    }
+
+    /// A reader has held the lease for long, without a message.
+    fn look_later(&mut self, received: u64, cx: &mut Context<'_>) {
+        self.set(received);
+        // It has just been set.
+        let _ = self.look.poll(cx);
+    }
+
+    fn set(&mut self, received: u64) {
+        self.every = (self.every * 2).clamp(LOOK_AGAIN, MAX_LOOK_AGAIN);
+        self.received = received;
+        self.look.set(self.every);
+    }
+
+    /// Writes the batch, some time after its first message was queued.
+    fn write_batch(&mut self, link: &Link, cx: &mut Context<'_>) {
+        while link.outbound.has_batch() {
+            if !self.batch.is_set {
+                self.batch.set(BATCH_TIME);
+            }
+            if self.batch.poll(cx).is_pending() {
+                return;
+            }
+            link.write_batch();
+        }
+    }
+}
+
+/// Ends the connection when its driver is gone, whatever became of it.
+struct EndOnDrop(Arc<ClientConnection>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        // Also when CloseConnection has been sent but not read by the peer: a thread may block for what comes.
+        self.0.link.stream.close();
+        if self.0.state().end.is_none() {
+            self.0
+                .end_calls(End::Lost("its runtime has shut down".to_owned()));
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! The client's end of a connection, shared by all references to one endpoint.
+//!
+//! # Who reads
+//!
+//! A connection has one stream of replies and any number of callers. A caller reads for itself and for the others, within
+//! its own poll or blocking its thread; the driver task reads when no caller does.
+//!
+//! ```text
+//!                 ┌───────────────────── 1 ──────────────────────┐
+//!                 ▼                                              │
+//!   ┌────────┐  1  ┌────────┐  2  ┌─────────┐  3  ┌──────────┐   │
+//!   │ UNREAD │────►│ LEASED │────►│ WATCHED │────►│ NOTIFIED │───┘
+//!   └────────┘     └────────┘     └─────────┘     └──────────┘
+//!        ▲          │  ▲   │           │
+//!        │          4  5   │ 6         │ 7
+//!        │          ▼  │   │           ▼
+//!        │   ┌──────────────┐   ┌───────────┐
+//!        └── │ DEREGISTERED │   │   ENDED   │ ◄── 7 from every state
+//!            └──────────────┘   └───────────┘
+//! ```
+//!
+//! 1. A reader claims the lease (`ReadLease::claim`): a caller that has sent its request or was woken, or the driver. A
+//!    reader that finds the lease held leaves it *contended*, and parks; the holder looks again at its release.
+//! 2. The reader has drained the socket, and the reactor watches it (`Link::poll_read` pending, or *watched* behind a
+//!    read). `State::watched` is set **before** the reactor is asked, under the lock of the state: a caller that begins
+//!    or parks from then on relies on the reactor. A caller that is alone becomes the *leader*, else there is none.
+//! 3. Octets arrive: the reactor calls the waker of `ReplyWaiters`, which clears `watched`, counts the event, and wakes the
+//!    leader, or the driver if there is none.
+//! 4. The reader blocks in `recv`, or found octets by spinning for several times in a row: the reactor stops watching
+//!    (`Spinner::deregister`), so that arrivals wake no thread in vain. `deregistered` tells the driver, whose timer
+//!    looks whether replies still come.
+//! 5. A reader claims the lease again, or the driver's timer expires without a reply since the last look.
+//! 6. The lease holder hands a reply to its waiter (`ReplyWaiters::deliver`) and goes on; its own reply never goes
+//!    through the table.
+//! 7. The stream ends, the peer closes, the ORB shuts down, or the connection is idle: `end` stores the `End` under
+//!    the lock and wakes every waiter. The driver sends what the end asks for (`Link::finish`): it drains the queue,
+//!    waits a bounded time for the peer, and closes.
+//!
+//! Locks: the lease is held within one poll or one blocking call. The lock of the state is held for single look-ups,
+//! never across a system call, and may be taken by the holder of the lease, not the other way round.
+//!
+//! Orderings: claim and release of the lease are `AcqRel` on one word, so that what a parked reader has recorded is seen
+//! by the holder that looks again. `deregistered` is stored with `Release` before the driver is woken, and loaded with
+//! `Acquire` by the driver. `over` is a hint, stored with `Release` under the lock.
+
+mod block;
+mod call;
+mod driver;
+#[cfg(zorb_model)]
+#[path = "../../models/tests/client.rs"]
+mod models;
+mod one_way;
+mod read;
+#[cfg(all(test, not(zorb_model)))]
+mod tests;
+mod waiters;
+
+pub use call::{ClientRequest, EncodeArguments, refused_by_omniorb};
+
+use super::cache::ConnectSettings;
+use super::end::End;
+use super::lease::ReadLease;
+use super::link::{Link, Reading};
+use super::owner::PeerOrb;
+use super::spin::{BusyConnections, Spinner};
+use super::sync::{AtomicBool, AtomicU32, MutexGuard, Ordering};
+use super::trace::Shown;
+use core::fmt;
+use core::task::Waker;
+use std::sync::Arc;
+use waiters::{Arrived, Mine, ReplyWaiters, State};
+use zorb_cdr::WireFormat;
+use zorb_executor::WaitPolicy;
+use zorb_giop::codeset::CodeSets;
+use zorb_giop::{
+    CompletionStatus, Fault, LocateReply, MessageKind, ProtocolError, Reader, Received,
+    ReplyHeader, ReplyStatus, RequestId, ServiceContext, SystemException, Version,
+};
+use zorb_transport::{Connection, Endpoint};
+
+/// Requests in flight on one connection. A peer with as many unanswered is overloaded or gone.
+const MAX_IN_FLIGHT: usize = 16 << 10;
+
+/// Why a call has no reply.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The arguments cannot be encoded; nothing was sent.
+    Encode(Fault),
+    /// The connection ended before the request was whole on it, or the peer guarantees that it
+    /// was not processed: it may be sent again.
+    NotSent(Fault),
+    /// The connection ended after the request was sent: it may have been carried out.
+    Lost(Fault),
+    /// Too many requests are in flight.
+    Overload(Fault),
+}
+
+impl CallError {
+    /// The exception that the caller gets.
+    #[must_use]
+    pub fn raise(self) -> SystemException {
+        match self {
+            Self::Encode(fault) | Self::NotSent(fault) | Self::Overload(fault) => {
+                fault.raise(CompletionStatus::No)
+            }
+            Self::Lost(fault) => fault.raise(CompletionStatus::Maybe),
+        }
+    }
+}
+
+/// The client's end of a connection.
+pub struct ClientConnection {
+    link: Link,
+    waiters: Arc<ReplyWaiters>,
+    reading: ReadLease<Reading>,
+    /// The reactor does not watch the socket, and no reader may be there: the driver's timer looks after it.
+    deregistered: AtomicBool,
+    /// `waiters`, as what the reactor wakes.
+    readiness: Waker,
+    wait: WaitPolicy,
+    busy: Arc<BusyConnections>,
+    /// Whether the state holds an end.
+    over: AtomicBool,
+    code_sets: CodeSets,
+    contexts: Vec<ServiceContext>,
+    /// The peer has answered a request, so it knows the code sets.
+    announced: AtomicBool,
+    peer: PeerOrb,
+    spoke_1_2: AtomicBool,
+    /// The number of requests that have no reply.
+    one_way_ids: AtomicU32,
+}
+
+impl ClientConnection {
+    /// A connection over `stream`. `announce`: whether the server stated code sets, so that requests state the client's.
+    pub(crate) fn new(
+        stream: Box<dyn Connection>,
+        endpoint: Endpoint,
+        announce: bool,
+        settings: &ConnectSettings,
+    ) -> Self {
+        let shown = Shown {
+            payload: settings.connection.trace_payload,
+            describe: settings.connection.describe,
+        };
+        let max_fragment = (settings.connection).max_fragment(settings.needs_fragments);
+        let link = Link::new(stream, endpoint, max_fragment, shown);
+        let driver = Arc::clone(&link.outbound.driver);
+        let waiters = Arc::new(ReplyWaiters::new(MAX_IN_FLIGHT, Arc::clone(&driver)));
+        let reading = Reading {
+            reader: Reader::new(settings.connection.limits).skip_too_large(),
+            spinner: Spinner::new(settings.spin),
+        };
+        Self {
+            link,
+            reading: ReadLease::new(reading, Waker::from(driver)),
+            deregistered: AtomicBool::new(false),
+            readiness: Waker::from(Arc::clone(&waiters)),
+            waiters,
+            wait: settings.connection.wait,
+            busy: Arc::clone(&settings.busy),
+            over: AtomicBool::new(false),
+            announced: AtomicBool::new(false),
+            code_sets: settings.code_sets,
+            contexts: announce
+                .then(|| settings.code_sets.to_context().ok())
+                .flatten()
+                .into_iter()
+                .collect(),
+            peer: settings.peer,
+            spoke_1_2: AtomicBool::new(false),
+            one_way_ids: AtomicU32::new(0),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.waiters.state()
+    }
+
+    /// Whether the connection is over.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire) || self.link.outbound.failure().is_some()
+    }
+
+    fn set_end(&self, state: &mut State, end: End) {
+        state.end = Some(end);
+        self.over.store(true, Ordering::Release);
+    }
+
+    /// Where it is connected to.
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.link.endpoint
+    }
+
+    /// How text travels on it.
+    #[must_use]
+    #[inline]
+    pub fn format(&self, version: Version) -> WireFormat {
+        self.code_sets.with_minor(version.minor)
+    }
+
+    /// Ends the connection, and wakes every waiter and the driver.
+    fn end(&self, end: End) {
+        if matches!(end, End::Closed | End::Lost(_) | End::Refused) {
+            // Nothing is written after callers have been told what was not.
+            self.link.stream.close();
+        }
+        self.end_calls(end);
+        self.link.outbound.driver.notify();
+    }
+
+    /// Wakes every waiter: no reply will come.
+    fn end_calls(&self, end: End) {
+        let mut state = self.state();
+        if state.end.is_none() {
+            self.set_end(&mut state, end);
+        }
+        // From here on the driver alone asks the reactor.
+        state.watched = false;
+        state.leader = None;
+        // A reply that has come stays for its caller; all other callers find the end.
+        let wakers: Vec<Waker> = (state.table.waiting_mut())
+            .filter_map(|waiter| waiter.waker.take())
+            .collect();
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
+        self.link.outbound.wake_all();
+    }
+
+    /// Closes the connection in order: CloseConnection, then nothing more.
+    pub(crate) fn shut_down(&self) {
+        self.send_close();
+        self.end_calls(End::ShutDown);
+        self.link.outbound.driver.notify();
+    }
+
+    fn send_close(&self) {
+        // Before 1.2 only servers send it.
+        if self.spoke_1_2.load(Ordering::Relaxed) {
+            self.link
+                .send_empty(MessageKind::CloseConnection, Version::V1_2);
+        }
+    }
+
+    /// Handles a received message. `mine`: the call that the reader waits for itself.
+    #[inline]
+    fn handle(&self, received: Received<'_>, mine: Option<&mut Mine<'_>>) -> Result<(), End> {
+        let header = received.header();
+        if header.kind == MessageKind::Reply
+            && received.is_contiguous()
+            && let Some((id, status, body)) = ReplyHeader::head_in_place(header, received.octets())
+        {
+            self.acknowledged();
+            match mine {
+                Some(mine) if mine.id.0 == id => mine.fill(received, status, body),
+                _ => self.waiters.deliver(
+                    RequestId(id),
+                    Arrived {
+                        message: received.into_message(),
+                        status,
+                        body,
+                    },
+                ),
+            }
+            return Ok(());
+        }
+        self.handle_other(received, mine)
+    }
+
+    #[cold]
+    fn handle_other(&self, received: Received<'_>, mine: Option<&mut Mine<'_>>) -> Result<(), End> {
+        let message = received.into_message();
+        let (id, status, body) = match message.header.kind {
+            MessageKind::Reply => {
+                let head = ReplyHeader::head(&message).map_err(End::Broken)?;
+                self.acknowledged();
+                head
+            }
+            MessageKind::LocateReply => {
+                let (id, _) = LocateReply::read(&message).map_err(End::Broken)?;
+                (id, ReplyStatus::NoException, 0)
+            }
+            MessageKind::CloseConnection => return Err(End::Closed),
+            MessageKind::MessageError => return Err(End::Refused),
+            kind => return Err(End::Broken(ProtocolError::WrongDirection { kind })),
+        };
+        match mine {
+            Some(mine) if mine.id.0 == id => mine.set_message(message, status, body),
+            _ => self.waiters.deliver(
+                RequestId(id),
+                Arrived {
+                    message,
+                    status,
+                    body,
+                },
+            ),
+        }
+        Ok(())
+    }
+
+    /// Notes that the peer has received a request. A LocateRequest carries no contexts, so its reply says nothing.
+    #[inline]
+    fn acknowledged(&self) {
+        if !self.announced.load(Ordering::Relaxed) {
+            self.announced.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl fmt::Debug for ClientConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientConnection")
+            .field("endpoint", &self.link.endpoint)
+            .field("over", &self.is_over())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,233 @@
+//! Reading within a poll: by a caller that waits, or by the driver.
+
+use super::super::end::End;
+use super::super::lease::Lease;
+use super::super::link::{Drained, READS_PER_TURN, Reading, let_others_run};
+use super::super::spin::Spun;
+use super::super::sync::Ordering;
+use super::call::Call;
+use super::{CallError, ClientConnection, Mine};
+use core::task::{Context, Poll};
+use zorb_executor::WaitPolicy;
+use zorb_giop::ReplySlot;
+
+/// How often the holder of a contended lease looks again before it leaves that to the driver.
+const ROUNDS: usize = 8;
+/// Other calls that may wait for one that spins for all: with more of them there is nearly always something to do, and
+/// what parking costs is shared by many.
+const MAX_SPINNING_WAITERS: usize = 3;
+
+/// The result of reading.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// The socket is drained and watched, and the table has the caller's waker.
+    Parked,
+    /// The reader has its reply, or a reason to look again.
+    Over,
+}
+
+impl ClientConnection {
+    /// Reads, unless another reader does, which looks again then; whether it did. For the driver.
+    pub(super) fn drive_read(&self, cx: &mut Context<'_>) -> bool {
+        match self.reading.claim() {
+            Some(lease) => {
+                self.read(lease, None, cx);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Reads until the socket is drained or `mine` has its reply. Every waiter learns of the end of the connection.
+    fn read(
+        &self,
+        mut lease: Lease<'_, Reading>,
+        mut mine: Option<&mut Mine<'_>>,
+        cx: &mut Context<'_>,
+    ) -> Turn {
+        for _ in 0..ROUNDS {
+            match lease.with(|reading| self.read_turn(reading, mine.as_deref_mut(), cx)) {
+                Ok(turn) => match lease.release() {
+                    Some(again) => lease = again,
+                    None => return turn,
+                },
+                Err(end) => {
+                    // Before the lease is released: the next reader would find the end of the stream behind the
+                    // CloseConnection that this one has read.
+                    self.end(end);
+                    return Turn::Over;
+                }
+            }
+        }
+        // Other readers ask faster than this one looks. Dropping the lease wakes the driver.
+        drop(lease);
+        self.leave_to_driver();
+        Turn::Over
+    }
+
+    /// Reads what there is, and has the reactor watch the socket for the next caller: see the
+    /// [module](super) for the states.
+    fn read_turn(
+        &self,
+        reading: &mut Reading,
+        mut mine: Option<&mut Mine<'_>>,
+        cx: &mut Context<'_>,
+    ) -> Result<Turn, End> {
+        let mut messages = 0;
+        // The number of events before the reactor was asked to watch behind the octets that were read.
+        let mut watched_since = None;
+        for _ in 0..READS_PER_TURN {
+            let drained = self.link.drain(
+                &mut reading.reader,
+                &mut messages,
+                || Ok(true),
+                |received, _| self.handle(received, mine.as_deref_mut()),
+            )?;
+            if drained == Drained::Turn {
+                break;
+            }
+            let mut state = self.state();
+            if state.end.is_some() {
+                return Ok(Turn::Over);
+            }
+            let (waits, others) = state.look(mine.as_deref_mut());
+            if mine.is_some() && !waits && others == 0 && reading.spinner.is_deregistered() {
+                // The caller has its reply. The driver's timer looks after the connection.
+                state.watched = false;
+                drop(state);
+                self.set_deregistered();
+                return Ok(Turn::Over);
+            }
+            let has_room = !self.link.outbound.is_blocked();
+            let leads = waits && others == 0 && has_room;
+            // No caller spins while another one that has its reply could use the thread.
+            let may_spin =
+                leads || waits && others <= MAX_SPINNING_WAITERS && state.untaken == 0 && has_room;
+            let policy = (mine.as_deref())
+                .map(|mine| mine.policy)
+                .filter(|policy| *policy != WaitPolicy::Park);
+            if let Some(policy) = policy
+                && may_spin
+                && !reading.spinner.is_parked()
+                && self.is_alone(reading)
+            {
+                // Octets that a spin may find are no news to a caller that parks.
+                state.watched = false;
+                drop(state);
+                watched_since = None;
+                if others > 0 {
+                    reading.spinner.is_shared();
+                }
+                match self.link.spin(reading, policy) {
+                    Spun::Read(read) => {
+                        self.link.has_read(read)?;
+                        if reading.spinner.is_deregistered() {
+                            self.set_deregistered();
+                        }
+                        continue;
+                    }
+                    Spun::Yield => {
+                        if others > 0 {
+                            // They must not rely on this caller.
+                            self.leave_to_driver();
+                        }
+                        let_others_run(cx);
+                        return Ok(Turn::Over);
+                    }
+                    Spun::Park => state = self.state(),
+                }
+            }
+            let parked = match waits {
+                true => Turn::Parked,
+                false => Turn::Over,
+            };
+            if !state.announce(mine.as_deref().filter(|_| waits), leads, cx.waker()) {
+                return Ok(Turn::Over);
+            }
+            if watched_since == Some(self.waiters.events()) {
+                // The reactor watches since the last read, and has reported nothing.
+                return Ok(parked);
+            }
+            drop(state);
+            // Before the reactor is asked: a driver that it wakes has to read.
+            self.deregistered.store(false, Ordering::Release);
+            let events = self.waiters.events();
+            let mut readiness = Context::from_waker(&self.readiness);
+            match self.link.poll_read(reading, true, &mut readiness) {
+                Poll::Pending => {
+                    // A caller that has its reply goes on at once, with another call perhaps.
+                    if waits || mine.is_none() {
+                        reading.spinner.parks();
+                    }
+                    return Ok(parked);
+                }
+                Poll::Ready(Err(end)) => return Err(end),
+                Poll::Ready(Ok(watched)) => watched_since = watched.then_some(events),
+            }
+        }
+        self.leave_to_driver();
+        Ok(Turn::Over)
+    }
+
+    /// Notes that the reactor does not watch the socket: the driver's timer looks after it. Whether it was watched until
+    /// now; then the driver may have been left what others wait for.
+    pub(super) fn set_deregistered(&self) -> bool {
+        let was_watched = !self.deregistered.load(Ordering::Relaxed)
+            && !self.deregistered.swap(true, Ordering::AcqRel);
+        if was_watched {
+            self.link.outbound.driver.notify();
+        }
+        was_watched
+    }
+
+    /// Has the driver read on.
+    pub(super) fn leave_to_driver(&self) {
+        self.deregistered.store(false, Ordering::Release);
+        self.link.outbound.driver.notify();
+    }
+
+    /// Whether no other connection of the ORB was busy lately.
+    pub(super) fn is_alone(&self, reading: &mut Reading) -> bool {
+        (reading.spinner).is_alone(&self.busy, core::ptr::from_ref(self).addr())
+    }
+}
+
+impl Call<'_> {
+    /// Reads for the reply within the caller's poll, unless the caller may park.
+    pub(super) fn poll_read(
+        &mut self,
+        reply: &mut ReplySlot,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), CallError>> {
+        let connection = self.connection;
+        {
+            let mut state = connection.state();
+            if self.take_reply(&mut state, reply, cx.waker(), false) {
+                return Poll::Ready(Ok(()));
+            }
+            if state.watched && self.wait == WaitPolicy::Park && state.end.is_none() {
+                let leads = state.table.len() == 1 && !connection.link.outbound.is_blocked();
+                state.leader = leads.then_some(self.id);
+                return Poll::Pending;
+            }
+        }
+        let Some(lease) = connection.reading.claim() else {
+            // The holder looks again, and finds the waker that was set above. It may have ended the connection before.
+            return self.poll_table(reply, cx.waker(), false);
+        };
+        let mut mine = self.mine(reply);
+        let turn = connection.read(lease, Some(&mut mine), cx);
+        let (has_reply, finished) = (mine.has_reply, mine.finished);
+        if has_reply {
+            self.done = true;
+            if !finished {
+                connection.state().finish(self.id);
+            }
+            return Poll::Ready(Ok(()));
+        }
+        match turn {
+            Turn::Parked => Poll::Pending,
+            Turn::Over => self.poll_table(reply, cx.waker(), false),
+        }
+    }
+}

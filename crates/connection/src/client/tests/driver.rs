@@ -1,0 +1,179 @@
+//! The driver, the read lease, and whom the reactor wakes.
+
+use super::super::ClientConnection;
+use super::super::driver::{LOOK_AGAIN, MAX_LOOK_AGAIN, Timers};
+use super::super::waiters::Waiter;
+use crate::lease::ReadLease;
+use crate::testing::*;
+use core::task::{Context, Waker};
+use core::time::Duration;
+use std::sync::Arc;
+use zorb_giop::RequestId;
+use zorb_transport::Connection;
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_connection_that_nobody_reads_is_found_by_the_driver() {
+    let (ours, theirs) = pair();
+    let client = undriven(ours.clone(), &connect_settings());
+    let mut lease = client.reading.claim().expect("the lease is free");
+    let driving = tokio::spawn(Arc::clone(&client).drive(None));
+    let_all_run().await;
+    // The driver has asked in vain. The holder has its reply, looks once more, and reads no further.
+    while let Some(again) = lease.release() {
+        lease = again;
+    }
+    assert!(!ours.is_watched());
+    theirs.close();
+    let noticed = tokio::time::timeout(2 * MAX_LOOK_AGAIN, driving).await;
+    noticed.expect("the driver looks again").unwrap();
+    assert!(client.is_over());
+}
+
+#[tokio::test]
+async fn a_driver_that_reads_has_the_reactor_watch() {
+    let (ours, theirs) = pair();
+    let client = client_with(ours.clone(), &connect_settings());
+    let_all_run().await;
+    assert!(ours.is_watched() && client.state().watched);
+    theirs.close();
+    let_all_run().await;
+    assert!(client.is_over());
+}
+
+#[tokio::test]
+async fn a_lease_dropped_while_contended_has_the_driver_read() {
+    let (ours, theirs) = pair();
+    let client = undriven(ours.clone(), &connect_settings());
+    let lease = client.reading.claim().expect("the lease is free");
+    tokio::spawn(Arc::clone(&client).drive(None));
+    let_all_run().await;
+    assert!(!ours.is_watched());
+    drop(lease);
+    let_all_run().await;
+    assert!(ours.is_watched());
+    drop(theirs);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_driver_looks_less_often_while_messages_come_and_reads_when_none_came() {
+    let mut timers = Timers::default();
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(timers.is_busy(1, &mut cx));
+    let mut every = LOOK_AGAIN;
+    for received in 2..12 {
+        tokio::time::advance(every - Duration::from_millis(1)).await;
+        // Nothing has come, and it is not time to look yet.
+        assert!(timers.is_busy(received - 1, &mut cx));
+        tokio::time::advance(Duration::from_millis(2)).await;
+        assert!(timers.is_busy(received, &mut cx));
+        every = (2 * every).min(MAX_LOOK_AGAIN);
+    }
+    tokio::time::advance(every).await;
+    assert!(!timers.is_busy(11, &mut cx));
+}
+
+fn wakes() -> (Arc<Wakes>, Waker) {
+    let wakes = Arc::new(Wakes::default());
+    (Arc::clone(&wakes), Waker::from(wakes))
+}
+
+/// Begins a call of a task where the reactor watches, as an earlier call has left it.
+fn begin(client: &ClientConnection, waker: &Waker) -> RequestId {
+    let mut state = client.state();
+    state.watched = true;
+    let begun = client.waiters.begin(&mut state, Some(waker), || true);
+    let (id, is_watched) = begun.expect("the table has room");
+    assert!(is_watched);
+    id
+}
+
+#[test]
+fn the_reactor_wakes_a_single_caller_itself_and_for_several_the_driver() {
+    let (ours, _theirs) = pair();
+    let client = undriven(ours, &connect_settings());
+    let (driver, driver_waker) = wakes();
+    client.link.outbound.driver.register(&driver_waker);
+    let (caller, caller_waker) = wakes();
+    let first = begin(&client, &caller_waker);
+    assert_eq!(client.state().leader, Some(first));
+    client.readiness.wake_by_ref();
+    assert_eq!((caller.count(), driver.count()), (1, 0));
+    assert!(!client.state().watched);
+    // A leader is woken for one event only.
+    client.readiness.wake_by_ref();
+    assert_eq!((caller.count(), driver.count()), (1, 1));
+    let second = begin(&client, &caller_waker);
+    assert_ne!(first, second);
+    assert_eq!(client.state().leader, None);
+    client.link.outbound.driver.register(&driver_waker);
+    client.readiness.wake_by_ref();
+    assert_eq!((caller.count(), driver.count()), (1, 2));
+}
+
+#[test]
+fn an_event_for_a_leader_that_has_gone_wakes_the_driver() {
+    let (ours, _theirs) = pair();
+    let client = undriven(ours, &connect_settings());
+    let (driver, driver_waker) = wakes();
+    let (caller, caller_waker) = wakes();
+    let id = begin(&client, &caller_waker);
+    client.state().forget(id);
+    client.link.outbound.driver.register(&driver_waker);
+    let events = client.waiters.events();
+    client.readiness.wake_by_ref();
+    assert_eq!((caller.count(), driver.count()), (0, 1));
+    assert_ne!(client.waiters.events(), events);
+}
+
+#[test]
+fn a_caller_that_spins_first_does_not_lead() {
+    let (ours, _theirs) = pair();
+    let client = undriven(ours, &connect_settings());
+    let mut state = client.state();
+    state.watched = true;
+    let (id, is_watched) = client.waiters.begin(&mut state, None, || true).unwrap();
+    assert!(!is_watched && state.leader.is_none());
+    assert!(
+        state
+            .table
+            .get_mut(id)
+            .is_some_and(|waiter| waiter.waker.is_none())
+    );
+}
+
+#[test]
+fn a_connection_in_use_is_not_retired() {
+    let (ours, _theirs) = pair();
+    let client = undriven(ours, &connect_settings());
+    let limit = Duration::ZERO;
+    let id = client.state().table.insert(Waiter::default()).unwrap();
+    assert!(!client.retire(limit));
+    client.state().forget(id);
+    client.state().one_ways += 1;
+    assert!(!client.retire(limit));
+    client.state().one_ways -= 1;
+    let lease = client.reading.claim();
+    assert!(!client.retire(limit));
+    drop(lease);
+    assert!(client.retire(limit) && client.is_over());
+    assert!(!client.retire(limit), "it has ended already");
+}
+
+#[test]
+fn the_holder_of_a_contended_lease_keeps_it_once_and_looks_again() {
+    let (abandoned, waker) = wakes();
+    let lease = ReadLease::new((), waker);
+    let held = lease.claim().expect("the lease is free");
+    assert!(lease.claim().is_none() && lease.claim().is_none());
+    let again = held.release().expect("another reader has asked");
+    assert!(again.release().is_none());
+    assert_eq!(abandoned.count(), 0);
+    let held = lease.claim().expect("the lease was released");
+    drop(held);
+    assert_eq!(abandoned.count(), 0, "no reader has asked");
+    let held = lease.claim().expect("the lease was dropped");
+    assert!(lease.claim().is_none());
+    drop(held);
+    assert_eq!(abandoned.count(), 1);
+    assert!(lease.claim().is_some());
+}

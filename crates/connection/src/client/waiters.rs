@@ -1,0 +1,264 @@
+//! Who waits for which reply, and whom the reactor wakes.
+
+use super::super::end::End;
+use super::super::sync::{AtomicU32, Mutex, MutexGuard, Ordering};
+use super::super::waker::DriverWaker;
+use core::task::Waker;
+use std::sync::{Arc, PoisonError};
+use std::task::Wake;
+use zorb_executor::WaitPolicy;
+use zorb_giop::{Message, Received, ReplySlot, ReplyStatus, RequestId, RequestTable, TableFull};
+
+/// A call that waits for its reply.
+#[derive(Default)]
+pub(super) struct Waiter {
+    pub(super) waker: Option<Waker>,
+    /// A thread that blocks, and reads as soon as it is woken.
+    pub(super) blocks: bool,
+    pub(super) reply: Option<Arrived>,
+}
+
+impl Waiter {
+    /// Sets the waker for the reply, or the end.
+    #[inline]
+    pub(super) fn set_waker(&mut self, waker: &Waker) {
+        match &mut self.waker {
+            Some(known) => known.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
+}
+
+/// A reply that another reader has received.
+pub(super) struct Arrived {
+    pub(super) message: Message,
+    pub(super) status: ReplyStatus,
+    pub(super) body: usize,
+}
+
+impl Arrived {
+    pub(super) fn move_to(self, reply: &mut ReplySlot) {
+        reply.set_message(self.message, self.status, self.body);
+    }
+}
+
+/// The call that a reader waits for itself: its reply goes straight to its slot.
+pub(super) struct Mine<'a> {
+    pub(super) id: RequestId,
+    pub(super) policy: WaitPolicy,
+    reply: &'a mut ReplySlot,
+    /// The reply is in its slot.
+    pub(super) has_reply: bool,
+    /// The table knows it.
+    pub(super) finished: bool,
+}
+
+impl<'a> Mine<'a> {
+    pub(super) const fn new(id: RequestId, policy: WaitPolicy, reply: &'a mut ReplySlot) -> Self {
+        Self {
+            id,
+            policy,
+            reply,
+            has_reply: false,
+            finished: false,
+        }
+    }
+
+    #[inline]
+    pub(super) fn fill(&mut self, received: Received<'_>, status: ReplyStatus, body: usize) {
+        // Of several replies to one request the first counts.
+        match self.has_reply {
+            false => self.reply.fill(received, status, body),
+            true => received.discard(),
+        }
+        self.has_reply = true;
+    }
+
+    pub(super) fn set_message(&mut self, message: Message, status: ReplyStatus, body: usize) {
+        if !self.has_reply {
+            self.reply.set_message(message, status, body);
+        }
+        self.has_reply = true;
+    }
+}
+
+/// The state of a connection's calls.
+pub(super) struct State {
+    pub(super) table: RequestTable<Waiter>,
+    /// One-way requests that are being encoded and sent.
+    pub(super) one_ways: usize,
+    /// Replies in the table: as many callers are about to run.
+    pub(super) untaken: usize,
+    /// Why the connection has ended.
+    pub(super) end: Option<End>,
+    /// The reactor will report octets that arrive: a caller with a waker in the table may park.
+    pub(super) watched: bool,
+    /// The caller that the reactor wakes instead of the driver: it was alone when it parked.
+    pub(super) leader: Option<RequestId>,
+}
+
+impl State {
+    /// Takes a call out of the table that wants no reply, though one may have come.
+    pub(super) fn forget(&mut self, id: RequestId) {
+        let waiter = self.table.complete(id);
+        self.untaken -= usize::from(waiter.is_some_and(|waiter| waiter.reply.is_some()));
+    }
+
+    /// Takes a call out of the table whose caller has its reply.
+    #[inline]
+    pub(super) fn finish(&mut self, id: RequestId) {
+        match self.untaken {
+            0 => drop(self.table.finish(id)),
+            // The reply may have come twice, and the second one be in the table.
+            _ => self.forget(id),
+        }
+    }
+
+    /// Whether `mine` still waits, and the number of other calls.
+    #[inline]
+    pub(super) fn look(&mut self, mine: Option<&mut Mine<'_>>) -> (bool, usize) {
+        let Some(mine) = mine else {
+            return (false, self.table.len());
+        };
+        if mine.has_reply && !mine.finished {
+            mine.finished = true;
+            self.finish(mine.id);
+        }
+        if mine.finished {
+            return (false, self.table.len());
+        }
+        match self.table.get_mut(mine.id) {
+            Some(waiter) => (waiter.reply.is_none(), self.table.len() - 1),
+            None => (false, self.table.len()),
+        }
+    }
+
+    /// Announces that the reactor will be asked to watch the socket. `mine`: the call of the reader that parks then;
+    /// `leads`: whether the reactor is to wake that caller, unless others wait too. `false` once the connection has
+    /// ended: the end was announced before.
+    #[must_use]
+    #[inline]
+    pub(super) fn announce(&mut self, mine: Option<&Mine<'_>>, leads: bool, waker: &Waker) -> bool {
+        if self.end.is_some() {
+            return false;
+        }
+        self.watched = true;
+        self.leader = None;
+        if let Some(mine) = mine
+            && let Some(waiter) = self.table.get_mut(mine.id)
+        {
+            waiter.set_waker(waker);
+            if leads && self.table.len() == 1 {
+                self.leader = Some(mine.id);
+            }
+        }
+        true
+    }
+}
+
+/// The waiters of a connection. As a [`Waker`] they are what the reactor wakes: the leader, or the driver.
+///
+/// The reactor keeps this waker from one call to the next, so that a caller that finds the socket watched has nothing to
+/// ask of it.
+#[doc(alias = "ReadinessWaker")]
+pub(super) struct ReplyWaiters {
+    state: Mutex<State>,
+    /// Events that the reactor has reported. Changes under the lock.
+    events: AtomicU32,
+    driver: Arc<DriverWaker>,
+}
+
+impl ReplyWaiters {
+    /// `limit`: calls in flight. The driver gets the events that no caller waits for.
+    pub(super) fn new(limit: usize, driver: Arc<DriverWaker>) -> Self {
+        Self {
+            state: Mutex::new(State {
+                table: RequestTable::new(true, limit),
+                one_ways: 0,
+                untaken: 0,
+                end: None,
+                watched: false,
+                leader: None,
+            }),
+            events: AtomicU32::new(0),
+            driver,
+        }
+    }
+
+    #[inline]
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of events that the reactor has reported.
+    #[inline]
+    pub(super) fn events(&self) -> u32 {
+        self.events.load(Ordering::Relaxed)
+    }
+
+    /// Takes an id for a call. `waker`: the caller's, if it parks wherever the socket is watched; whether it may.
+    /// `leads`: whether a caller that is alone may lead.
+    ///
+    /// # Errors
+    /// When as many calls are in flight as may be.
+    #[inline]
+    pub(super) fn begin(
+        &self,
+        state: &mut State,
+        waker: Option<&Waker>,
+        leads: impl Fn() -> bool,
+    ) -> Result<(RequestId, bool), TableFull> {
+        let waker = waker.filter(|_| state.watched);
+        let waiter = Waiter {
+            waker: waker.cloned(),
+            ..Waiter::default()
+        };
+        let id = state.table.insert(waiter)?;
+        if waker.is_some() {
+            // Octets that come before the request is sent are events, too.
+            state.leader = (state.table.len() == 1 && leads()).then_some(id);
+        }
+        Ok((id, waker.is_some()))
+    }
+
+    /// Hands a reply to the call that waits for it, which is not the reader's.
+    pub(super) fn deliver(&self, id: RequestId, arrived: Arrived) {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let Some(waiter) = state.table.get_mut(id) else {
+            // A late reply to a cancelled call, or a reply to no call: no harm either way.
+            state.table.finish(id);
+            return;
+        };
+        if waiter.reply.is_none() {
+            waiter.reply = Some(arrived);
+            state.untaken += 1;
+        }
+        let waker = waiter.waker.take();
+        drop(guard);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Wake for ReplyWaiters {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        let events = self.events.load(Ordering::Relaxed);
+        self.events.store(events.wrapping_add(1), Ordering::Relaxed);
+        state.watched = false;
+        let leader = state.leader.take();
+        let leader = leader.and_then(|id| state.table.get_mut(id)?.waker.take());
+        drop(guard);
+        match leader {
+            Some(leader) => leader.wake(),
+            None => self.driver.notify(),
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Why connections end, and what is sent then.
+
+use super::link::{Link, READS_PER_TURN};
+use bytes::BytesMut;
+use core::fmt;
+use core::future::poll_fn;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use zorb_giop::{MessageKind, ProtocolError, Reader, Version};
+
+/// How long a peer has to read why the connection is closed.
+const LINGER: Duration = Duration::from_secs(2);
+/// How many times that long the peer has while it reads what was queued before.
+const MAX_LINGERS: u32 = 5;
+/// Upper bound of [`Link::finish`], with a margin.
+pub(crate) const FINISHED_WITHIN: Duration = LINGER.saturating_mul(MAX_LINGERS + 1);
+/// Octets discarded at a time meanwhile. Few: a peer that broke the protocol gets no large buffer.
+const DISCARDED_OCTETS: usize = 4 << 10;
+
+/// Why a connection has ended.
+#[derive(Debug, Clone)]
+pub(crate) enum End {
+    /// The peer sent CloseConnection: requests without a reply were not and will not be processed.
+    Closed,
+    /// The stream ended or failed without a message.
+    Lost(String),
+    /// The peer broke the protocol, and gets MessageError.
+    Broken(ProtocolError),
+    /// The peer sent MessageError.
+    Refused,
+    /// The ORB shut down.
+    ShutDown,
+    /// No traffic for this long.
+    Idle(Duration),
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("closed by the peer"),
+            Self::Lost(cause) => f.write_str(cause),
+            Self::Broken(error) => write!(f, "protocol error: {error}"),
+            Self::Refused => f.write_str("the peer answered with MessageError"),
+            Self::ShutDown => f.write_str("the ORB shut down"),
+            Self::Idle(limit) => write!(f, "nothing happened on it for {limit:?}"),
+        }
+    }
+}
+
+/// How far a connection has come at some time.
+pub(crate) struct Progress {
+    messages: u64,
+    octets: u64,
+    /// Octets written.
+    written: u64,
+}
+
+impl Progress {
+    pub(crate) const fn new(messages: u64, octets: u64, written: u64) -> Self {
+        Self {
+            messages,
+            octets,
+            written,
+        }
+    }
+
+    /// Whether nothing has happened since that keeps the connection open. A message that has begun does while it comes
+    /// faster than a buffer in that time.
+    pub(crate) fn is_stuck_since(&self, before: &Self) -> bool {
+        let octets = self.octets.wrapping_sub(before.octets);
+        self.messages == before.messages
+            && octets < Reader::READ_OCTETS as u64
+            && self.written == before.written
+    }
+}
+
+impl Link {
+    /// Ready when nothing has happened for `limit`, at the latest after twice that, and `may_end` agrees. To be polled
+    /// behind the reads. Costs a timer per `limit`, and nothing per message.
+    pub(crate) async fn idle(
+        &self,
+        limit: Option<Duration>,
+        may_end: impl Fn(Duration) -> bool,
+    ) -> End {
+        let Some(limit) = limit else {
+            return core::future::pending().await;
+        };
+        let mut before = self.progress();
+        loop {
+            tokio::time::sleep(limit).await;
+            let now = self.progress();
+            if now.is_stuck_since(&before) && may_end(limit) {
+                return End::Idle(limit);
+            }
+            before = now;
+        }
+    }
+
+    /// Ready some time after a write has failed, unless the peer has sent something meanwhile that ended the connection.
+    /// To be polled together with the reads, whose task a failure wakes.
+    pub(crate) async fn failed(&self) -> End {
+        let cause = poll_fn(|_| match self.outbound.failure() {
+            Some(cause) => Poll::Ready(cause.to_owned()),
+            None => Poll::Pending,
+        })
+        .await;
+        tokio::time::sleep(LINGER).await;
+        End::Lost(cause)
+    }
+
+    /// Sends what the end asks for, waits a bounded time until the peer has read it, and closes.
+    ///
+    /// A socket closed with octets unread resets the connection, and the peer may then lose the last message; so the
+    /// write side is closed first, and what still comes is discarded.
+    pub(crate) async fn finish(&self, end: &End) {
+        match end {
+            End::Broken(ProtocolError::UnsupportedVersion(_)) => {
+                self.send_empty(MessageKind::MessageError, Version::HIGHEST);
+            }
+            // Whether the peer understands the version that its message claimed is not known.
+            End::Broken(_) => self.send_empty(MessageKind::MessageError, Version::V1_0),
+            End::Closed | End::Lost(_) | End::Refused | End::ShutDown | End::Idle(_) => {}
+        }
+        if matches!(end, End::Broken(_) | End::ShutDown | End::Idle(_)) {
+            self.write_batch();
+            for _ in 0..MAX_LINGERS {
+                let written = self.outbound.written_octets();
+                // A peer whose connection fails meanwhile need not read any of it.
+                let read = tokio::time::timeout(LINGER, poll_fn(|cx| self.poll_linger(cx))).await;
+                if read.is_ok() || self.outbound.written_octets() == written {
+                    break;
+                }
+            }
+        }
+        self.stream.close();
+        self.outbound.wake_all();
+    }
+
+    fn poll_linger(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.outbound.driver.register(cx.waker());
+        match self.outbound.poll_unblock(&*self.stream, cx) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Err(_)) => return Poll::Ready(()),
+            Poll::Ready(Ok(())) => {}
+        }
+        if self.outbound.poll_empty(cx).is_pending() {
+            return Poll::Pending;
+        }
+        if self.stream.shutdown_write().is_err() {
+            return Poll::Ready(());
+        }
+        let mut discarded = BytesMut::with_capacity(DISCARDED_OCTETS);
+        for _ in 0..READS_PER_TURN {
+            match self.stream.poll_read(cx, &mut discarded) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(()),
+                Poll::Ready(Ok(_)) => discarded.clear(),
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+#[cfg(all(test, not(zorb_model)))]
+mod tests {
+    use super::*;
+    use crate::link::tests::shown;
+    use crate::mock::{Acts, Mock};
+    use core::pin::Pin;
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    use std::io::{self, IoSlice};
+    use std::sync::{Arc, Mutex};
+    use tokio::time::{Instant, Sleep};
+    use zorb_giop::empty_message;
+
+    /// Octets that it takes at a time.
+    const TAKES: usize = 1000;
+
+    /// A peer that takes some octets each second.
+    #[derive(Debug)]
+    struct Slow {
+        next: Mutex<Pin<Box<Sleep>>>,
+        taken: AtomicUsize,
+    }
+
+    impl Acts for Arc<Slow> {
+        fn write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+            let mut next = self.next.lock().unwrap();
+            if Instant::now() < next.deadline() {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            next.as_mut().reset(Instant::now() + Duration::from_secs(1));
+            let octets = slices.iter().map(|slice| slice.len()).sum::<usize>();
+            let takes = octets.min(TAKES);
+            self.taken.fetch_add(takes, Ordering::Relaxed);
+            Ok(takes)
+        }
+
+        fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            self.next.lock().unwrap().as_mut().poll(cx).map(Ok)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_goes_on_taking_a_large_message_hears_why_we_close_behind_it() {
+        let slow = Arc::new(Slow {
+            next: Mutex::new(Box::pin(tokio::time::sleep(Duration::ZERO))),
+            taken: AtomicUsize::new(0),
+        });
+        let stream = Box::new(Mock::new(Arc::clone(&slow)));
+        let link = Link::new(stream, "uiop:///nowhere".parse().unwrap(), None, shown());
+        let format = zorb_cdr::WireFormat::default();
+        let mut message = zorb_cdr::Encoder::<zorb_cdr::NativeEndian>::new(format);
+        message.append(&[7; 6 * TAKES]);
+        let _ = link.send(message.finish());
+        let end = End::Broken(ProtocolError::UnexpectedFragment);
+        link.finish(&end).await;
+        let said = empty_message(MessageKind::MessageError, Version::V1_0).len();
+        assert_eq!(slow.taken.load(Ordering::Relaxed), 6 * TAKES + said);
+    }
+}

@@ -1,0 +1,64 @@
+//! Connections: GIOP messages over a transport, seen from clients and servers.
+//!
+//! The crate knows no object reference, no POA and no ORB. An ORB hands it a connected stream and gets calls
+//! ([`ClientConnection`]) or requests ([`ServerConnection`]); what it needs of the ORB is the trait [`Owner`].
+//!
+//! ```text
+//!            caller ──► encode ──► Outbound ──► writev        (a sender writes, unless another one does)
+//!  ClientConnection
+//!            caller ◄── ReplyWaiters ◄── Reader ◄── recv      (a caller reads, else the driver task)
+//!
+//!  ServerConnection: recv ──► Reader ──► header cache ──► Owner::serve ──► Outbound ──► writev
+//! ```
+//!
+//! | module | content |
+//! |---|---|
+//! | `link`, `end` | one stream with its two directions; why and how a connection ends |
+//! | `outbound` | the write side: queue, direct writes, batches |
+//! | `lease`, `spin`, `waker` | the right to read; busy-polling before parking; waking the driver task |
+//! | `client` | calls, replies and their waiters; [the states of a connection](client) |
+//! | `server` | requests, their headers and pending upcalls; two drivers, a task and a thread |
+//! | `cache`, `silent` | connections shared by references; endpoints that did not answer |
+//! | `blocking` | which threads may block in a call |
+//! | `trace` | messages as `tracing` events |
+#![forbid(unsafe_code)]
+
+mod acceptor;
+pub mod blocking;
+mod cache;
+pub mod client;
+mod end;
+mod lease;
+mod link;
+#[cfg(zorb_model)]
+#[path = "../models/loom_sync.rs"]
+mod loom_sync;
+#[cfg(test)]
+mod mock;
+#[cfg(zorb_model)]
+#[path = "../models/tests/mod.rs"]
+mod models;
+mod outbound;
+#[cfg(all(test, not(zorb_model)))]
+#[path = "outbound/tests.rs"]
+mod outbound_tests;
+mod owner;
+pub mod server;
+mod silent;
+mod spin;
+mod sync;
+#[cfg(all(test, not(zorb_model)))]
+mod testing;
+#[cfg(all(test, not(zorb_model)))]
+mod together;
+mod trace;
+mod waker;
+
+pub use acceptor::Acceptor;
+pub use cache::{CacheKey, ConnectError, ConnectSettings, ConnectionCache};
+pub use client::{CallError, ClientConnection, ClientRequest, EncodeArguments};
+pub use owner::{Owner, PeerOrb, Settings};
+pub use server::{PendingRequest, ServerConnection, ServerRequest, Serving};
+pub use silent::SilentEndpoints;
+pub use spin::{BusyConnections, SpinLimits};
+pub use trace::Describe;

@@ -1,0 +1,410 @@
+//! One connection's two directions: octets to messages, messages to octets.
+
+use super::end::{End, Progress};
+use super::outbound::{Batched, Flush, Outbound, Ticket};
+use super::spin::{Spinner, Spun};
+use super::sync::{AtomicU64, Ordering};
+use super::trace::{self, Shown};
+use core::fmt;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::io;
+use zorb_cdr::Gather;
+use zorb_executor::WaitPolicy;
+use zorb_giop::{MessageKind, ProtocolError, Reader, Received, Version, buffers, empty_message};
+use zorb_transport::{Connection, Endpoint};
+
+/// Messages after which a driver lets other tasks run: a few hundred microseconds of work.
+pub(crate) const MESSAGES_PER_TURN: usize = 256;
+/// Reads after which a driver lets other tasks run: large messages take many.
+pub(crate) const READS_PER_TURN: usize = 16;
+
+pub(crate) struct Link {
+    pub(crate) stream: Box<dyn Connection>,
+    pub(crate) outbound: Outbound,
+    pub(crate) endpoint: Endpoint,
+    shown: Shown,
+    messages_received: AtomicU64,
+    octets_received: AtomicU64,
+}
+
+/// The state of the reader of a connection.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    pub(crate) reader: Reader,
+    pub(crate) spinner: Spinner,
+}
+
+/// The result of handing out received messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Drained {
+    /// The buffer holds no whole message any more.
+    All,
+    /// More messages are there than one turn handles.
+    Turn,
+    /// The next message must not be handled yet.
+    Stopped,
+}
+
+/// Whether the buffer holds more behind a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behind {
+    /// Nothing: a reply to the message need not wait for other replies.
+    Nothing,
+    /// More.
+    More,
+}
+
+/// The result of a blocking read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blocked {
+    Read,
+    TimedOut,
+    /// The transport has no blocking reads.
+    Unsupported,
+}
+
+/// Has the task polled again once other tasks, and the reactor, have had their turn.
+pub(crate) fn let_others_run(cx: &mut Context<'_>) {
+    let turn = core::pin::pin!(tokio::task::yield_now());
+    // Its first poll arranges the wake-up.
+    let _ = turn.poll(cx);
+}
+
+/// Counts without an atomic read-modify-write: only the reader counts.
+fn count(counter: &AtomicU64, more: usize) {
+    let more = u64::try_from(more).unwrap_or(u64::MAX);
+    let before = counter.load(Ordering::Relaxed);
+    counter.store(before.wrapping_add(more), Ordering::Relaxed);
+}
+
+impl Link {
+    pub(crate) fn new(
+        stream: Box<dyn Connection>,
+        endpoint: Endpoint,
+        max_fragment: Option<usize>,
+        shown: Shown,
+    ) -> Self {
+        let outbound = Outbound::default();
+        if let Some(octets) = max_fragment {
+            outbound.set_max_fragment(octets);
+        }
+        Self {
+            stream,
+            outbound,
+            endpoint,
+            shown,
+            messages_received: AtomicU64::new(0),
+            octets_received: AtomicU64::new(0),
+        }
+    }
+
+    /// Queues a message; the next flush writes it.
+    pub(crate) fn queue(&self, message: Gather) -> Ticket {
+        trace::sending(&*self.stream, &message, self.shown);
+        self.outbound.submit(message)
+    }
+
+    /// Adds a message to the batch, which is written when it is full, with the next message that is sent, or by the
+    /// driver soon.
+    #[inline]
+    pub(crate) fn batch(&self, message: &[u8]) -> Batched {
+        let batched = match trace::is_on() {
+            true => Batched::Separate,
+            false => self.outbound.batch(message),
+        };
+        if batched == Batched::Full {
+            self.write_full_batch();
+        }
+        batched
+    }
+
+    /// Queues a message that may leave with the batch, but is [not copied](Batched::Separate) into it.
+    #[cold]
+    pub(crate) fn batch_separately(&self, message: Gather) {
+        self.queue(message);
+        if self.outbound.batch_queued() == Batched::Full {
+            self.write_full_batch();
+        }
+    }
+
+    fn write_full_batch(&self) {
+        // The driver finds a failure.
+        let _ = self.outbound.flush_unless_blocked(&*self.stream);
+    }
+
+    /// Writes the batch. For the driver.
+    pub(crate) fn write_batch(&self) {
+        self.outbound.clear_batch();
+        // A failure shows itself at the next look at the connection.
+        let _ = self.outbound.flush(&*self.stream);
+    }
+
+    /// Sends the reply to a message: at once if it is the last one received, else with the other replies. The reply is
+    /// sent from where it is, and empty afterwards.
+    pub(crate) fn reply(&self, message: &mut Gather, behind: Behind) {
+        match behind {
+            Behind::Nothing => {
+                trace::sending(&*self.stream, message, self.shown);
+                // A failure shows itself to the driver's next read.
+                drop(self.outbound.send_from(message, &*self.stream));
+            }
+            Behind::More => drop(self.queue(core::mem::take(message))),
+        }
+    }
+
+    /// Queues a message and writes it, unless another writer takes it along.
+    pub(crate) fn send(&self, message: Gather) -> (Ticket, io::Result<Flush>) {
+        trace::sending(&*self.stream, &message, self.shown);
+        self.outbound.send(message, &*self.stream)
+    }
+
+    /// Sends a message that is nothing but a header, as the last one.
+    pub(crate) fn send_empty(&self, kind: MessageKind, version: Version) {
+        let mut message = zorb_cdr::Encoder::<zorb_cdr::NativeEndian>::with_buffer(
+            buffers::take(),
+            zorb_cdr::WireFormat::default(),
+        );
+        message.append(&empty_message(kind, version));
+        let message = message.finish();
+        trace::sending(&*self.stream, &message, self.shown);
+        self.outbound.submit_last(message);
+        // A failure shows itself to the driver's next read.
+        let _ = self.outbound.flush(&*self.stream);
+    }
+
+    /// Finishes writes that the full socket has stopped. For the driver.
+    ///
+    /// What the peer sent before it stopped reading is read to its end all the same: replies, and CloseConnection. So a
+    /// failed write ends nothing here.
+    #[inline]
+    pub(crate) fn unblock(&self, cx: &mut Context<'_>) -> Result<(), End> {
+        match self.outbound.is_blocked() {
+            true => self.write_on(cx),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn write_on(&self, cx: &mut Context<'_>) -> Result<(), End> {
+        match self.outbound.poll_unblock(&*self.stream, cx) {
+            Poll::Ready(Err(error)) => self.is_final(&error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an error of waiting for room ends the connection.
+    pub(crate) fn is_final(&self, error: &io::Error) -> Result<(), End> {
+        match self.outbound.failure() {
+            Some(_) => Ok(()),
+            None => Err(End::Lost(error.to_string())),
+        }
+    }
+
+    /// Hands the received messages to `handle`, at most a turn of them. `may_handle` is asked before each.
+    #[inline]
+    pub(crate) fn drain(
+        &self,
+        reader: &mut Reader,
+        messages: &mut usize,
+        mut may_handle: impl FnMut() -> Result<bool, End>,
+        mut handle: impl FnMut(Received<'_>, Behind) -> Result<(), End>,
+    ) -> Result<Drained, End> {
+        while !reader.is_idle() {
+            if !may_handle()? {
+                return Ok(Drained::Stopped);
+            }
+            if *messages == MESSAGES_PER_TURN {
+                return Ok(Drained::Turn);
+            }
+            let received = match reader.receive(|header, octets| {
+                trace::received_fragment(&*self.stream, header, octets);
+            }) {
+                Ok(Some(received)) => received,
+                Ok(None) => return Ok(Drained::All),
+                Err(error) => return Err(self.broken(error, reader)),
+            };
+            zorb_giop::probe!(Framed);
+            count(&self.messages_received, 1);
+            let behind = match received.is_last() {
+                true => Behind::Nothing,
+                false => Behind::More,
+            };
+            if trace::is_on() {
+                self.handle_traced(received, behind, &mut handle)?;
+            } else {
+                handle(received, behind)?;
+            }
+            *messages += 1;
+        }
+        Ok(Drained::All)
+    }
+
+    #[cold]
+    fn handle_traced(
+        &self,
+        received: Received<'_>,
+        behind: Behind,
+        handle: &mut impl FnMut(Received<'_>, Behind) -> Result<(), End>,
+    ) -> Result<(), End> {
+        let message = received.to_message();
+        trace::received(&*self.stream, &message, self.shown);
+        let handled = handle(received, behind);
+        if let Err(End::Broken(error)) = &handled {
+            trace::broken(
+                &*self.stream,
+                error,
+                Some(message.frame.octets()),
+                self.shown.payload,
+            );
+        }
+        handled
+    }
+
+    /// The end of a connection whose peer broke the protocol with what is at the front of the buffer.
+    #[cold]
+    fn broken(&self, error: ProtocolError, reader: &mut Reader) -> End {
+        trace::broken(
+            &*self.stream,
+            &error,
+            Some(reader.buffer()),
+            self.shown.payload,
+        );
+        End::Broken(error)
+    }
+
+    pub(crate) fn messages_received(&self) -> u64 {
+        self.messages_received.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        Progress::new(
+            self.messages_received(),
+            self.octets_received.load(Ordering::Relaxed),
+            self.outbound.written_octets(),
+        )
+    }
+
+    /// Makes room for a read.
+    #[inline]
+    fn reserve(&self, reader: &mut Reader) -> Result<(), End> {
+        match reader.reserve() {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.broken(error, reader)),
+        }
+    }
+
+    /// Evaluates the result of a read.
+    #[inline(always)]
+    pub(crate) fn has_read(&self, read: io::Result<usize>) -> Result<(), End> {
+        match read {
+            Ok(octets) if octets > 0 => {
+                zorb_giop::probe!(Read);
+                count(&self.octets_received, octets);
+                Ok(())
+            }
+            read => Err(lost(read)),
+        }
+    }
+
+    /// Spins for octets, as long as the policy advises.
+    pub(crate) fn spin(&self, reading: &mut Reading, policy: WaitPolicy) -> Spun {
+        if policy == WaitPolicy::Park {
+            return Spun::Park;
+        }
+        let Reading { reader, spinner } = reading;
+        if self.reserve(reader).is_err() {
+            // The read that follows reports it.
+            return Spun::Park;
+        }
+        spinner.traffic(
+            self.octets_received.load(Ordering::Relaxed),
+            self.outbound.written_octets(),
+        );
+        let stream = &*self.stream;
+        spinner.spin(policy, stream, || stream.try_read(reader.buffer()))
+    }
+
+    /// One read that blocks this thread, at most for `limit`.
+    pub(crate) fn read_blocking(
+        &self,
+        reading: &mut Reading,
+        limit: Option<Duration>,
+    ) -> Result<Blocked, End> {
+        let Reading { reader, spinner } = reading;
+        self.reserve(reader)?;
+        spinner.deregister(&*self.stream);
+        match self.stream.read_blocking(reader.buffer(), limit) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Blocked::TimedOut),
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Blocked::Unsupported),
+            read => {
+                spinner.has_woken();
+                self.has_read(read).map(|()| Blocked::Read)
+            }
+        }
+    }
+
+    /// One read, or the reactor has been asked to wake `cx`. If `watch`, the reactor may have been asked for what comes
+    /// behind the octets that were read: whether it was. An idle connection holds no buffer while it waits.
+    #[inline]
+    pub(crate) fn poll_read(
+        &self,
+        reading: &mut Reading,
+        watch: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<bool, End>> {
+        let Reading { reader, spinner } = reading;
+        if let Err(end) = self.reserve(reader) {
+            return Poll::Ready(Err(end));
+        }
+        spinner.registered();
+        let read = match watch {
+            true => self.stream.poll_read_on(cx, reader.buffer()),
+            false => (self.stream.poll_read(cx, reader.buffer())).map_ok(|octets| (octets, false)),
+        };
+        match read {
+            Poll::Pending => {
+                reader.release();
+                Poll::Pending
+            }
+            Poll::Ready(Ok((octets, watched))) => {
+                spinner.has_woken();
+                Poll::Ready(self.has_read(Ok(octets)).map(|()| watched))
+            }
+            Poll::Ready(Err(error)) => Poll::Ready(Err(lost(Err(error)))),
+        }
+    }
+}
+
+/// The end of a connection whose read brought nothing.
+#[cold]
+fn lost(read: io::Result<usize>) -> End {
+    End::Lost(match read {
+        Ok(_) => "end of stream".to_owned(),
+        Err(error) => error.to_string(),
+    })
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link")
+            .field("stream", &self.stream)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(zorb_model)))]
+pub(crate) mod tests {
+    use super::*;
+    use crate::trace::Describe;
+
+    pub(crate) fn shown() -> Shown {
+        Shown {
+            payload: 0,
+            describe: Describe {
+                key: |_| String::new(),
+                reference: |_| String::new(),
+            },
+        }
+    }
+}

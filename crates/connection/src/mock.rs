@@ -1,0 +1,126 @@
+//! Connections of tests and models.
+
+use bytes::BytesMut;
+use core::fmt::Debug;
+use core::ops::Deref;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::io::{self, IoSlice};
+use zorb_transport::{Address, Capabilities, Connection};
+
+/// What a test's connection does; by default it takes and sends nothing.
+pub(crate) trait Acts: Debug + Send + Sync + 'static {
+    fn read(&self) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    /// Reads into a buffer.
+    fn read_into(&self, _: &mut BytesMut) -> io::Result<usize> {
+        self.read()
+    }
+
+    /// Reads into a buffer, or has the reactor wake `cx`; whether it does.
+    fn poll_read(
+        &self,
+        _: &mut Context<'_>,
+        buffer: &mut BytesMut,
+    ) -> Poll<io::Result<(usize, bool)>> {
+        match self.read_into(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
+            read => Poll::Ready(read.map(|octets| (octets, false))),
+        }
+    }
+
+    fn read_blocking(&self, buffer: &mut BytesMut) -> io::Result<usize> {
+        self.read_into(buffer)
+    }
+
+    fn unwatch(&self) {}
+
+    fn write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn poll_room(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+
+    fn close(&self) {}
+}
+
+#[derive(Debug)]
+pub(crate) struct Mock<A> {
+    acts: A,
+    address: Address,
+}
+
+impl<A> Mock<A> {
+    pub(crate) fn new(acts: A) -> Self {
+        Self {
+            acts,
+            address: Address::Unix(None),
+        }
+    }
+}
+
+impl<A> Deref for Mock<A> {
+    type Target = A;
+
+    fn deref(&self) -> &A {
+        &self.acts
+    }
+}
+
+impl<A: Acts> Connection for Mock<A> {
+    fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
+        (self.acts.poll_read(cx, buf)).map_ok(|(octets, _)| octets)
+    }
+
+    fn poll_read_on(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut BytesMut,
+    ) -> Poll<io::Result<(usize, bool)>> {
+        self.acts.poll_read(cx, buf)
+    }
+
+    fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {
+        self.acts.read_into(buf)
+    }
+
+    fn read_blocking(&self, buf: &mut BytesMut, _: Option<Duration>) -> io::Result<usize> {
+        self.acts.read_blocking(buf)
+    }
+
+    fn unwatch(&self) {
+        self.acts.unwatch();
+    }
+
+    fn try_write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.acts.write(chunks)
+    }
+
+    fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.acts.poll_room(cx)
+    }
+
+    fn shutdown_write(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn close(&self) {
+        self.acts.close();
+    }
+
+    fn peer(&self) -> &Address {
+        &self.address
+    }
+
+    fn local(&self) -> &Address {
+        &self.address
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::stream()
+    }
+}

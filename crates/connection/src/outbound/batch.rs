@@ -1,0 +1,119 @@
+//! Batches: messages of SYNC_NONE that are put together and leave by one system call.
+
+use super::super::sync::{MutexGuard, Ordering};
+use super::{Outbound, Outgoing, Queue, Queued};
+use bytes::BytesMut;
+use zorb_cdr::Gather;
+use zorb_giop::buffers;
+
+/// Octets of a full batch: more of them would not make the system call, which they share, any cheaper.
+const FULL_BATCH_OCTETS: usize = 16 << 10;
+/// Longest message that is copied into a batch: copying a longer one costs more than another chunk.
+const MAX_COPIED_OCTETS: usize = 2 << 10;
+
+/// The batch at the end of a queue, behind all messages in one piece.
+#[derive(Default)]
+pub(super) struct Batch {
+    octets: BytesMut,
+    /// One ticket for all messages: their senders have none.
+    queued: Option<Queued>,
+}
+
+impl Batch {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.queued.is_none()
+    }
+}
+
+/// The result of adding a message to the batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Batched {
+    /// The message waits; the driver writes the batch soon.
+    Waits,
+    /// The message is queued, and the batch is full.
+    Full,
+    /// The queue is closed.
+    Closed,
+    /// The message has to be queued by itself.
+    Separate,
+}
+
+impl Queue {
+    /// Queues the batch behind the messages: nothing is added to it any more.
+    pub(super) fn seal_batch(&mut self) {
+        if let Some(queued) = self.batch.queued.take() {
+            let octets = core::mem::take(&mut self.batch.octets);
+            self.messages.push_back(Outgoing {
+                octets: Gather::from(octets),
+                completes: Some(queued),
+            });
+        }
+    }
+}
+
+impl Outbound {
+    /// Adds a message to the batch.
+    pub(crate) fn batch(&self, message: &[u8]) -> Batched {
+        let most = self.max_fragment().unwrap_or(MAX_COPIED_OCTETS);
+        if message.len() > MAX_COPIED_OCTETS.min(most) {
+            return Batched::Separate;
+        }
+        let mut guard = self.queue();
+        let queue = &mut *guard;
+        if queue.closed {
+            return Batched::Closed;
+        }
+        match &mut queue.batch.queued {
+            Some(queued) => {
+                queued.octets = queued.octets.wrapping_add(message.len());
+                self.count(message.len());
+            }
+            none => {
+                *none = Some(self.issue(message.len()));
+                queue.batch.octets = buffers::take();
+            }
+        }
+        queue.batch.octets.extend_from_slice(message);
+        if queue.batch.octets.len() >= FULL_BATCH_OCTETS {
+            queue.seal_batch();
+        }
+        self.wait_for_more(guard)
+    }
+
+    /// Has the driver write what is queued, as part of a batch.
+    pub(crate) fn batch_queued(&self) -> Batched {
+        self.wait_for_more(self.queue())
+    }
+
+    #[inline]
+    fn wait_for_more(&self, queue: MutexGuard<'_, Queue>) -> Batched {
+        if self.queued_octets() >= FULL_BATCH_OCTETS {
+            return Batched::Full;
+        }
+        // Changes only under the lock of the queue: a driver that has cleared the flag finds the message, too.
+        if !self.batched.load(Ordering::Relaxed) {
+            self.batched.store(true, Ordering::Release);
+            drop(queue);
+            self.driver.notify();
+        }
+        Batched::Waits
+    }
+
+    /// Whether a batch waits for the driver to write it.
+    pub(crate) fn has_batch(&self) -> bool {
+        self.batched.load(Ordering::Acquire)
+    }
+
+    /// Clears the flag of the batch, before the driver writes it: later messages set it anew.
+    pub(crate) fn clear_batch(&self) {
+        let _queue = self.queue();
+        self.batched.store(false, Ordering::Release);
+    }
+
+    /// Closes the queue to [batched](Self::batch) messages, unless something waits to be written; whether it is closed.
+    pub(crate) fn close_if_empty(&self) -> bool {
+        let mut queue = self.queue();
+        queue.closed |= self.queued_octets() == 0;
+        queue.closed
+    }
+}

@@ -1,0 +1,211 @@
+//! Direct writes: a message that meets an empty queue goes from its sender to the socket.
+
+use super::super::sync::{MutexGuard, Ordering, fence};
+use super::{Flush, MAX_CHUNKS, Outbound, Outgoing, Queued, Ticket, Writing};
+use bytes::BytesMut;
+use std::io::{self, IoSlice};
+use zorb_cdr::{Encoder, Gather, NativeEndian};
+use zorb_giop::buffers;
+use zorb_transport::Connection;
+
+/// A message in the hands of its sender.
+pub(crate) trait MessageSource {
+    /// All its octets, if they are in one piece.
+    fn as_single(&self) -> Option<&[u8]>;
+    /// The buffer of the message, to be used again; the message is sent.
+    fn take_buffer(&mut self) -> BytesMut;
+    /// The message.
+    fn take(&mut self) -> Gather;
+}
+
+impl MessageSource for Encoder<NativeEndian> {
+    #[inline]
+    fn as_single(&self) -> Option<&[u8]> {
+        self.as_single()
+    }
+
+    #[inline]
+    fn take_buffer(&mut self) -> BytesMut {
+        self.take_buffer()
+    }
+
+    fn take(&mut self) -> Gather {
+        self.take()
+    }
+}
+
+impl MessageSource for Gather {
+    #[inline]
+    fn as_single(&self) -> Option<&[u8]> {
+        self.as_single()
+    }
+
+    #[inline]
+    fn take_buffer(&mut self) -> BytesMut {
+        self.take_buffer()
+    }
+
+    fn take(&mut self) -> Gather {
+        core::mem::take(self)
+    }
+}
+
+impl Outbound {
+    /// Queues a message and writes it, unless another writer takes it along.
+    ///
+    /// A message that meets an empty queue and a free write side is written without locking the queue.
+    pub(crate) fn send(
+        &self,
+        mut message: Gather,
+        stream: &dyn Connection,
+    ) -> (Ticket, io::Result<Flush>) {
+        self.send_from(&mut message, stream)
+    }
+
+    /// Sends the message in `from`, which is empty afterwards: see [`send`](Self::send).
+    #[inline(always)]
+    pub(crate) fn send_from(
+        &self,
+        from: &mut impl MessageSource,
+        stream: &dyn Connection,
+    ) -> (Ticket, io::Result<Flush>) {
+        if let Some(octets) = from.as_single()
+            && let Some(writing) = self.claim_direct()
+        {
+            let len = octets.len();
+            let (ticket, written) = self.write_direct(&[IoSlice::new(octets)], stream);
+            let flushed = if self.is_whole(ticket, written, len) {
+                self.release_direct(ticket, writing);
+                buffers::give(from.take_buffer());
+                self.flush(stream)
+            } else {
+                self.send_rest(from.take(), ticket, written, stream, writing)
+            };
+            return (Ticket(ticket), flushed);
+        }
+        self.send_behind(from.take(), stream)
+    }
+
+    /// Sends a message behind others.
+    #[cold]
+    fn send_behind(&self, message: Gather, stream: &dyn Connection) -> (Ticket, io::Result<Flush>) {
+        let ticket = self.submit(message);
+        (ticket, self.flush(stream))
+    }
+
+    /// Sends a message that lacks octets which its sender [lends](Gather::is_lent). The socket gets them from the sender's
+    /// memory, as many as it takes at once; the rest is copied, since the sender may be gone when there is room for it.
+    /// `lent` has to be what the message [lacks](Gather::lacks).
+    pub(crate) fn send_lent(
+        &self,
+        mut message: Gather,
+        lent: &[u8],
+        stream: &dyn Connection,
+    ) -> (Ticket, io::Result<Flush>) {
+        let Some(writing) = self.claim_direct() else {
+            message.settle(lent);
+            let ticket = self.submit(message);
+            return (ticket, self.flush(stream));
+        };
+        let mut slices = [IoSlice::new(&[]); MAX_CHUNKS];
+        let chunks = message.chunks_with(lent);
+        let used = (slices.iter_mut().zip(chunks))
+            .map(|(slice, chunk)| *slice = IoSlice::new(chunk))
+            .count();
+        let (ticket, written) = self.write_direct(&slices[..used], stream);
+        let left = message.len().saturating_sub(written);
+        let flushed = if self.is_whole(ticket, written, message.len()) {
+            self.release_direct(ticket, writing);
+            buffers::give(message.into_buffer());
+            self.flush(stream)
+        } else if left == 0 {
+            self.send_rest(message, ticket, written, stream, writing)
+        } else {
+            let mut rest = buffers::take();
+            rest.reserve(left);
+            let mut skip = written;
+            for chunk in message.chunks_with(lent) {
+                let skipped = skip.min(chunk.len());
+                skip -= skipped;
+                rest.extend_from_slice(chunk.get(skipped..).unwrap_or_default());
+            }
+            buffers::give(message.into_buffer());
+            self.send_rest(Gather::from(rest), ticket, 0, stream, writing)
+        };
+        (Ticket(ticket), flushed)
+    }
+
+    /// The write side, if it is free and nothing is queued.
+    #[inline(always)]
+    fn claim_direct(&self) -> Option<MutexGuard<'_, Writing>> {
+        if self.max_fragment().is_some() {
+            return None;
+        }
+        let writing = self.writing.try_lock().ok()?;
+        // Messages that this sender has queued before are counted, and so are those that it knows of.
+        let free = writing.is_empty() && self.queued_octets() == 0 && self.failed.get().is_none();
+        free.then_some(writing)
+    }
+
+    /// Writes what the socket takes of a message: its ticket, and the number of octets written.
+    #[inline(always)]
+    fn write_direct(&self, slices: &[IoSlice<'_>], stream: &dyn Connection) -> (u64, usize) {
+        let ticket = self.ticket();
+        zorb_giop::probe!(Writing);
+        // An error shows itself again to the writer that goes on.
+        let written = stream.try_write(slices).unwrap_or(0);
+        zorb_giop::probe!(Written);
+        self.count_written(written);
+        (ticket, written)
+    }
+
+    /// Whether all `octets` of a message are written, and every message before it.
+    #[inline(always)]
+    fn is_whole(&self, ticket: u64, written: usize, octets: usize) -> bool {
+        // Only the writer counts.
+        written == octets && self.written.load(Ordering::Relaxed) + 1 == ticket
+    }
+
+    /// Counts a message that is [written](Self::is_whole), and releases the write side. A [flush](Self::flush) has to
+    /// follow.
+    #[inline(always)]
+    fn release_direct(&self, ticket: u64, writing: MutexGuard<'_, Writing>) {
+        // Pairs with the Acquire in `is_counted`.
+        self.written.store(ticket, Ordering::Release);
+        drop(writing);
+        // Pairs with the fence in `flush_queued`: a message whose sender found the write side held is seen here.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Goes on with a direct message that is not whole on the wire, or has overtaken one that was queued just then.
+    #[cold]
+    fn send_rest<'a>(
+        &'a self,
+        message: Gather,
+        ticket: u64,
+        written: usize,
+        stream: &dyn Connection,
+        mut writing: MutexGuard<'a, Writing>,
+    ) -> io::Result<Flush> {
+        let octets = message.len();
+        if written == octets {
+            buffers::give(message.into_buffer());
+            // A direct message counts no octets.
+            let queued = Queued { ticket, octets: 0 };
+            return match self.completed(&[queued], Some(writing)) {
+                Some(writing) => self.write(writing, stream),
+                None => Ok(Flush::Done),
+            };
+        }
+        {
+            let _queue = self.queue();
+            self.count(octets);
+        }
+        writing.offset = written;
+        writing.messages.push_back(Outgoing {
+            octets: message,
+            completes: Some(Queued { ticket, octets }),
+        });
+        self.write(writing, stream)
+    }
+}

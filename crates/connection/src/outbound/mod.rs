@@ -1,0 +1,329 @@
+//! The write side of a connection: a sender that finds it free writes.
+//!
+//! A message is queued under a short lock; then its sender tries to become the writer. A sender without competition
+//! pays one system call and no hand-over; under contention the writer takes the other senders' messages along. What does
+//! not fit into the socket stays with the write state, and the connection's driver finishes it: a message that has
+//! begun is always finished, whatever becomes of the future that sent it.
+//!
+//! Where messages are fragmented, one message at a time is: messages in one piece pass it between two of its fragments,
+//! other fragmented messages wait for their turn. So a large message delays no small one, and the receiver holds the
+//! fragments of one message.
+//!
+//! - here: the queue;
+//! - `write`: writing what is queued;
+//! - `direct`: a message that meets an empty queue goes from its sender to the socket;
+//! - `batch`: messages of SYNC_NONE that leave together.
+
+mod batch;
+mod direct;
+mod write;
+
+pub(crate) use batch::Batched;
+
+use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
+use super::waker::DriverWaker;
+use batch::Batch;
+use core::task::{Context, Poll, Waker};
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+use std::sync::{Arc, OnceLock, PoisonError, TryLockError};
+use zorb_cdr::Gather;
+use zorb_giop::Fragments;
+
+/// Octets that may be queued before senders have to wait. Larger than a socket's own buffer, so that the queue adds
+/// batching and no latency; one message may exceed it.
+const MAX_QUEUED_OCTETS: usize = 1 << 20;
+/// Chunks of one `writev`. Beyond a few dozen the cost of the call itself no longer matters.
+const MAX_CHUNKS: usize = 64;
+/// Octets of fragments that are made at a time, before messages queued meanwhile get their turn: about what a socket
+/// takes at once.
+pub(super) const FRAGMENTS_PER_TURN: usize = 64 << 10;
+/// Parked wakers that are compared before another one is added.
+const COMPARED_WAKERS: usize = 16;
+
+/// The place of a message in the order of its connection, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ticket(pub(super) u64);
+
+/// A message or fragment as it is written.
+struct Outgoing {
+    octets: Gather,
+    /// The message that its last octet completes; `None` if more fragments follow.
+    completes: Option<Queued>,
+}
+
+/// A message in the queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Queued {
+    pub(super) ticket: u64,
+    /// Octets that the message counts as while it is queued.
+    pub(super) octets: usize,
+}
+
+/// A message that waits behind those in one piece.
+enum Deferred {
+    Fragmented(Fragments),
+    /// The last message of a connection.
+    Last(Gather),
+}
+
+#[derive(Default)]
+struct Queue {
+    messages: VecDeque<Outgoing>,
+    /// Behind `messages`.
+    batch: Batch,
+    deferred: VecDeque<(Queued, Deferred)>,
+    /// No message may join the batch any more.
+    closed: bool,
+    /// Messages that are written although earlier ones are not yet.
+    early: BTreeSet<u64>,
+    /// Messages cancelled by their senders since the writer last looked.
+    cancelled: Vec<u64>,
+    waiting: Vec<Waker>,
+}
+
+impl Queue {
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.batch.is_empty() && self.deferred.is_empty()
+    }
+
+    fn park(&mut self, cx: &Context<'_>) {
+        // A task that is polled again without need is parked already, mostly as the last one.
+        let mut last = self.waiting.iter().rev().take(COMPARED_WAKERS);
+        if !last.any(|parked| parked.will_wake(cx.waker())) {
+            self.waiting.push(cx.waker().clone());
+        }
+    }
+}
+
+/// The state of the writer.
+#[derive(Default)]
+pub(super) struct Writing {
+    messages: VecDeque<Outgoing>,
+    /// Octets of the front message that are written already.
+    offset: usize,
+    /// The first of these is being fragmented.
+    deferred: VecDeque<(Queued, Deferred)>,
+    /// Messages that the last write has completed; kept for its memory.
+    completed: Vec<Queued>,
+}
+
+impl Writing {
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.deferred.is_empty()
+    }
+}
+
+/// The result of a flush.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flush {
+    /// Everything is written, or another writer takes it along.
+    Done,
+    /// The socket is full; the driver goes on when it is writable again.
+    Blocked,
+}
+
+#[derive(Default)]
+pub(crate) struct Outbound {
+    queue: Mutex<Queue>,
+    /// Octets that wait to be written, including those of a message that has begun. Changes only under the lock of the
+    /// queue, so that a look without the lock can be repeated with it.
+    octets: AtomicUsize,
+    /// Held by the writer. Only ever tried, never waited for, so it is a flag that owns what is being written.
+    writing: Mutex<Writing>,
+    blocked: AtomicBool,
+    /// A batch waits for the driver to write it. Changes only under the lock of the queue.
+    batched: AtomicBool,
+    /// Why the transport failed. Nothing is written afterwards, so a message reported as unsent stays unsent.
+    failed: OnceLock<(io::ErrorKind, String)>,
+    /// All messages up to this ticket are handed to the transport.
+    written: AtomicU64,
+    /// Octets handed to the transport. Beside the write state, whose lock only a writer may take.
+    written_octets: AtomicU64,
+    /// Messages of more octets are fragmented; 0: none is.
+    max_fragment: AtomicUsize,
+    /// Tickets given out.
+    submitted: AtomicU64,
+    pub(crate) driver: Arc<DriverWaker>,
+}
+
+impl Outbound {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on, messages of more octets are fragmented.
+    pub(crate) fn set_max_fragment(&self, octets: usize) {
+        self.max_fragment.store(octets, Ordering::Relaxed);
+    }
+
+    /// The number of octets above which messages are fragmented, if any is.
+    pub(crate) fn max_fragment(&self) -> Option<usize> {
+        match self.max_fragment.load(Ordering::Relaxed) {
+            0 => None,
+            octets => Some(octets),
+        }
+    }
+
+    /// The next ticket. Tickets of queued messages are given out under the lock of the queue.
+    pub(super) fn ticket(&self) -> u64 {
+        self.submitted.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The queue's next message. To be called under the lock of the queue.
+    fn issue(&self, octets: usize) -> Queued {
+        self.count(octets);
+        Queued {
+            ticket: self.ticket(),
+            octets,
+        }
+    }
+
+    /// Counts queued octets. To be called under the lock of the queue.
+    fn count(&self, more: usize) {
+        let octets = self.queued_octets().wrapping_add(more);
+        self.octets.store(octets, Ordering::Relaxed);
+    }
+
+    /// Queues a message. Nothing is written until [`flush`](Self::flush).
+    pub(crate) fn submit(&self, message: Gather) -> Ticket {
+        let octets = message.len();
+        let fragmented = match self.max_fragment() {
+            Some(most) => Fragments::new(message, most),
+            None => Err(message),
+        };
+        let mut queue = self.queue();
+        let queued = self.issue(octets);
+        match fragmented {
+            Ok(fragments) => (queue.deferred).push_back((queued, Deferred::Fragmented(fragments))),
+            Err(octets) => {
+                queue.seal_batch();
+                queue.messages.push_back(Outgoing {
+                    octets,
+                    completes: Some(queued),
+                });
+            }
+        }
+        Ticket(queued.ticket)
+    }
+
+    /// Queues the last message of a connection, which is written behind all others.
+    pub(crate) fn submit_last(&self, message: Gather) {
+        let mut queue = self.queue();
+        let queued = self.issue(message.len());
+        queue.deferred.push_back((queued, Deferred::Last(message)));
+    }
+
+    /// Cancels a message: no further fragment of it is written. Only for requests that the peer is told to forget by
+    /// CancelRequest.
+    pub(crate) fn cancel(&self, ticket: Ticket) {
+        if self.max_fragment().is_some() && !self.is_written(ticket) {
+            self.queue().cancelled.push(ticket.0);
+        }
+    }
+
+    /// Whether there is room for another message.
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.queued_octets() <= MAX_QUEUED_OCTETS
+    }
+
+    /// Ready when there is room for another message.
+    #[inline]
+    pub(crate) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.has_room() {
+            return Poll::Ready(());
+        }
+        self.wait_for_room(cx)
+    }
+
+    #[cold]
+    fn wait_for_room(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut queue = self.queue();
+        if self.has_room() {
+            return Poll::Ready(());
+        }
+        queue.park(cx);
+        Poll::Pending
+    }
+
+    /// Ready when all of the message is handed to the transport.
+    pub(crate) fn poll_written(&self, ticket: Ticket, cx: &mut Context<'_>) -> Poll<()> {
+        if self.is_counted(ticket) {
+            return Poll::Ready(());
+        }
+        let mut queue = self.queue();
+        // The writer counts before it takes this lock to wake, so no wake-up is lost.
+        if self.is_counted(ticket) || queue.early.contains(&ticket.0) {
+            return Poll::Ready(());
+        }
+        queue.park(cx);
+        Poll::Pending
+    }
+
+    /// The number of messages handed to the transport, with all before them.
+    pub(crate) fn written(&self) -> u64 {
+        self.written.load(Ordering::Acquire)
+    }
+
+    /// Octets handed to the transport.
+    pub(crate) fn written_octets(&self) -> u64 {
+        self.written_octets.load(Ordering::Relaxed)
+    }
+
+    /// Octets that wait to be written, including those of a message that has begun.
+    pub(crate) fn queued_octets(&self) -> usize {
+        self.octets.load(Ordering::Relaxed)
+    }
+
+    /// Why nothing can be written any more, if the transport has failed.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failed.get().map(|(_, cause)| cause.as_str())
+    }
+
+    /// Whether the message as a whole has not been, and will not be, handed to the transport. To be asked after the
+    /// transport has failed or was closed.
+    pub(crate) fn is_surely_unsent(&self, ticket: Ticket) -> bool {
+        match self.writing.try_lock() {
+            Ok(_) | Err(TryLockError::Poisoned(_)) => !self.is_written(ticket),
+            // A writer may have written it just now and not counted it yet.
+            Err(TryLockError::WouldBlock) => false,
+        }
+    }
+
+    /// Whether all of the message is handed to the transport.
+    pub(crate) fn is_written(&self, ticket: Ticket) -> bool {
+        self.is_counted(ticket) || self.queue().early.contains(&ticket.0)
+    }
+
+    /// Whether the message and all before it are handed to the transport.
+    #[inline]
+    pub(crate) fn is_counted(&self, ticket: Ticket) -> bool {
+        // Pairs with the Release in `completed`.
+        self.written.load(Ordering::Acquire) >= ticket.0
+    }
+
+    /// Ready when everything that was begun is handed to the transport.
+    pub(crate) fn poll_empty(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut queue = self.queue();
+        // The octets of a message count until its last one is written.
+        if self.queued_octets() != 0 {
+            queue.park(cx);
+            return Poll::Pending;
+        }
+        drop(queue);
+        if self.written() == self.submitted.load(Ordering::Relaxed) {
+            return Poll::Ready(());
+        }
+        // A direct write counts no octets, and its sender wakes no parked task. It takes as long as one `writev` that
+        // does not block.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Wakes all tasks that wait for room or for a write: the connection is over.
+    pub(crate) fn wake_all(&self) {
+        let waiting = core::mem::take(&mut self.queue().waiting);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+}

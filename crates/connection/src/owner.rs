@@ -1,0 +1,130 @@
+//! What connections need of the ORB that owns them.
+
+use super::server::{ServerConnection, ServerRequest};
+use super::spin::BusyConnections;
+use super::trace::Describe;
+use bytes::Bytes;
+use core::time::Duration;
+use std::sync::Arc;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use zorb_executor::{Lane, WaitPolicy};
+use zorb_giop::Limits;
+use zorb_giop::codeset::CodeSets;
+use zorb_giop::{LocateReply, RequestHeader, SystemException, TargetAddress};
+
+/// The owner of server connections: an ORB.
+///
+/// Connections are generic over their owner, so that a request reaches it without an indirect call, and the header
+/// cache keeps the owner's own [`Cached`](Self::Cached) targets.
+pub trait Owner: Send + Sync + Sized + 'static {
+    /// What a request is for: an object, a forward, or why there is none.
+    type Target: Send + 'static;
+    /// What the request header cache keeps of a target.
+    type Cached: Send + 'static;
+
+    /// How its connections behave.
+    fn settings(&self) -> &Settings;
+
+    /// The lane that connections live in.
+    fn lane(&self) -> &Lane;
+
+    /// Which of its connections are busy.
+    fn busy(&self) -> &BusyConnections;
+
+    /// Whether the owner is shutting down: requests are neither read nor served any more.
+    fn is_stopping(&self) -> bool;
+
+    /// Runs a task of a connection in the lane. A shutdown waits for it.
+    fn track(&self, task: impl Future<Output = ()> + Send + 'static);
+
+    /// Has a shutdown wait until the token is dropped.
+    fn track_thread(&self) -> TaskTrackerToken;
+
+    /// Looks up the target of a request.
+    fn locate(&self, header: &RequestHeader<'_>) -> Self::Target;
+
+    /// The target of a request that is refused.
+    fn refuse(&self, exception: SystemException) -> Self::Target;
+
+    /// What the header cache may keep of a target: targets that the same object key and operation lead to until
+    /// [`recall`](Self::recall) says otherwise.
+    fn cache(&self, target: &Self::Target) -> Option<Self::Cached>;
+
+    /// A cached target, if it is still valid.
+    fn recall(&self, cached: &Self::Cached) -> Option<Self::Target>;
+
+    /// Serves a request: admits it, dispatches it to its servant, and replies on the connection, at once or later.
+    fn serve(connection: &Arc<ServerConnection<Self>>, request: ServerRequest<Self>);
+
+    /// Answers a LocateRequest, or says what has to be asked first.
+    fn locate_request(&self, target: &TargetAddress<'_>) -> Located;
+
+    /// Asks the application for the object with this key, for a LocateRequest.
+    fn ask(self: Arc<Self>, key: Bytes) -> impl Future<Output = LocateReply> + Send;
+}
+
+/// The answer to a LocateRequest.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "an answer is there or is not")]
+pub enum Located {
+    /// The answer.
+    Reply(LocateReply),
+    /// The application has to be asked for the object with this key.
+    Ask(Bytes),
+}
+
+/// How the connections of an ORB behave.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What a peer may make a connection hold.
+    pub limits: Limits,
+    /// How readers wait.
+    pub wait: WaitPolicy,
+    /// After how long a connection without traffic is closed; `None`: never.
+    pub idle_timeout: Option<Duration>,
+    /// Octets above which messages are fragmented; `None`: only for peers that need it.
+    pub max_fragment: Option<usize>,
+    /// Octets of each message that a trace shows.
+    pub trace_payload: usize,
+    /// How a trace shows object keys and references.
+    pub describe: Describe,
+    /// Whether each served connection has a thread of its own.
+    pub threads: bool,
+    /// The code sets with a peer that states none.
+    pub unstated_code_sets: CodeSets,
+}
+
+impl Settings {
+    /// Octets of a fragment for peers that need them: GlassFish ORBs end a connection on which a message or fragment of
+    /// more than 256,000 octets comes (`ORBMaximumReadByteBufferSize`); a quarter of that is as far from the limit as
+    /// from a flood of tiny fragments.
+    const NEEDED_FRAGMENT_OCTETS: usize = 64 << 10;
+
+    /// Octets above which messages are fragmented on a connection, if they are.
+    #[must_use]
+    pub fn max_fragment(&self, peer_needs_fragments: bool) -> Option<usize> {
+        self.max_fragment
+            .or_else(|| peer_needs_fragments.then_some(Self::NEEDED_FRAGMENT_OCTETS))
+    }
+}
+
+/// Whether a peer is omniORB, as far as its reference tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there is nothing else to know")]
+pub enum PeerOrb {
+    /// The reference says so.
+    OmniOrb,
+    /// The reference does not name its ORB: any of GIOP 1.0, any `corbaloc`.
+    Unknown,
+    /// The reference names another ORB.
+    Other,
+}
+
+impl PeerOrb {
+    /// Whether the peer may be sent a CancelRequest. omniORB 4.2 may not: while it carries the request out, its thread
+    /// spins and never reads the connection again.
+    #[must_use]
+    pub fn takes_cancels(self) -> bool {
+        self == Self::Other
+    }
+}

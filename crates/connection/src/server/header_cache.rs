@@ -1,0 +1,153 @@
+//! The headers that a connection repeats: a request that matches one needs no parsing, and its target no look-up.
+
+use super::super::owner::Owner;
+use zorb_cdr::WireFormat;
+use zorb_giop::{
+    HeaderOffsets, Message, MessageHeader, RequestHeader, RequestHeaderPrefix, ServiceContextId,
+};
+
+/// Sets of the cache, a power of two. Few, since each costs its memory: a client that calls more operations in turn is
+/// served little slower by parsing.
+pub(super) const SETS: usize = 4;
+/// Entries of a set: two operations that alternate may well share one.
+pub(super) const WAYS: usize = 2;
+
+/// The request headers of a connection that have come more than once, with their targets.
+pub(super) struct RequestHeaderCache<O: Owner> {
+    /// By the upper bits of their tags.
+    sets: [Set<O>; SETS],
+    /// Set and way of the last hit, which the next request mostly matches.
+    last: (usize, usize),
+}
+
+struct Set<O: Owner> {
+    /// Tags of the last misses, the latest first. A header is cached when it comes again.
+    missed: [u64; WAYS],
+    /// The latest first.
+    entries: [Option<Box<Entry<O>>>; WAYS],
+}
+
+struct Entry<O: Owner> {
+    prefix: RequestHeaderPrefix,
+    offsets: HeaderOffsets,
+    format: WireFormat,
+    target: O::Cached,
+}
+
+/// A request whose header is cached.
+pub(super) struct Hit<O: Owner> {
+    pub(super) offsets: HeaderOffsets,
+    pub(super) format: WireFormat,
+    pub(super) target: O::Target,
+}
+
+impl<O: Owner> Default for RequestHeaderCache<O> {
+    fn default() -> Self {
+        Self {
+            sets: core::array::from_fn(|_| Set {
+                missed: [0; WAYS],
+                entries: [const { None }; WAYS],
+            }),
+            last: (0, 0),
+        }
+    }
+}
+
+impl<O: Owner> Entry<O> {
+    /// The hit of a message in one piece, if it matches and the target is still valid.
+    #[inline]
+    fn hit(&self, header: &MessageHeader, octets: &[u8], owner: &O) -> Option<Hit<O>> {
+        let (id, body) = self.prefix.match_prefix(header, octets)?;
+        Some(Hit {
+            target: owner.recall(&self.target)?,
+            offsets: self.offsets.with_request(id, body),
+            format: self.format,
+        })
+    }
+}
+
+impl<O: Owner> RequestHeaderCache<O> {
+    pub(super) fn set(tag: u64) -> usize {
+        // All of its bits are below the number of sets.
+        (tag >> (u64::BITS - SETS.ilog2())) as usize
+    }
+
+    /// The cached header of a request in one piece.
+    #[inline]
+    pub(super) fn find(
+        &mut self,
+        header: &MessageHeader,
+        octets: &[u8],
+        owner: &O,
+    ) -> Option<Hit<O>> {
+        let (set, way) = self.last;
+        let last = self.sets.get(set)?.entries.get(way)?.as_deref();
+        match last.and_then(|entry| entry.hit(header, octets, owner)) {
+            None => self.find_among_others(header, octets, owner),
+            hit => hit,
+        }
+    }
+
+    fn find_among_others(
+        &mut self,
+        header: &MessageHeader,
+        octets: &[u8],
+        owner: &O,
+    ) -> Option<Hit<O>> {
+        let set = Self::set(RequestHeaderPrefix::tag(header, octets)?);
+        let entries = self.sets.get(set)?.entries.iter().enumerate();
+        let mut entries = entries.filter_map(|(way, entry)| Some((way, entry.as_ref()?)));
+        let (way, hit) =
+            entries.find_map(|(way, entry)| Some((way, entry.hit(header, octets, owner)?)))?;
+        self.last = (set, way);
+        Some(hit)
+    }
+
+    /// Notes a request that missed the cache. Its header is cached if it has come before, states nothing but code sets
+    /// beside the operation, and the owner caches its target.
+    pub(super) fn remember(
+        &mut self,
+        message: &Message,
+        header: &RequestHeader<'_>,
+        format: WireFormat,
+        target: &O::Target,
+        owner: &O,
+    ) {
+        let contexts = &header.contexts;
+        let is_plain = contexts.is_empty() || contexts.only(ServiceContextId::CODE_SETS).is_some();
+        if !is_plain || !message.frame.fragment_starts().is_empty() {
+            return;
+        }
+        let Some(tag) = RequestHeaderPrefix::tag(&message.header, message.frame.octets()) else {
+            return;
+        };
+        let Some(set) = self.sets.get_mut(Self::set(tag)) else {
+            return;
+        };
+        if !set.missed.contains(&tag) {
+            set.missed.rotate_right(1);
+            let [latest, ..] = &mut set.missed;
+            *latest = tag;
+            return;
+        }
+        if let Some((prefix, parsed)) = RequestHeaderPrefix::of(message)
+            && let Some(target) = owner.cache(target)
+        {
+            let entry = Entry {
+                prefix,
+                offsets: HeaderOffsets::of(&parsed),
+                format,
+                target,
+            };
+            set.entries.rotate_right(1);
+            let [latest, ..] = &mut set.entries;
+            *latest = Some(Box::new(entry));
+        }
+    }
+
+    /// Forgets all headers: the code sets of the connection have changed.
+    #[cold]
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}

@@ -1,0 +1,506 @@
+//! The server's end of a connection: requests in, replies out.
+//!
+//! A request goes through these steps, under either driver:
+//!
+//! 1. **receive**: `Link::drain` hands out the messages in the receive buffer;
+//! 2. **parse**: the header is matched against the header cache (`header_cache`), or parsed (`ServerConnection::parse`);
+//! 3. **locate**: the cache recalls the target of an earlier request, or the owner looks it up ([`Owner::locate`]);
+//! 4. **admit**, **dispatch**, **reply**: the owner's ([`Owner::serve`]); a request that cannot be answered at once is
+//!    [pending](PendingRequest).
+//!
+//! Two drivers run these steps: a task of the lane, and a thread that blocks in `recv`, where every
+//! connection has one or a busy one has been promoted (`promote`).
+
+mod header_cache;
+#[cfg(zorb_model)]
+#[path = "../../models/tests/server.rs"]
+mod models;
+mod pending;
+mod promote;
+mod task;
+#[cfg(all(test, not(zorb_model)))]
+mod tests;
+mod thread;
+mod write_wait;
+
+pub use pending::PendingRequest;
+
+use pending::Turns;
+
+use super::end::End;
+pub use super::link::Behind;
+use super::link::{Link, Reading};
+pub use super::owner::Located;
+use super::owner::Owner;
+use super::spin::{SpinLimits, Spinner};
+use super::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
+use super::trace::{self, Shown};
+use core::fmt;
+use header_cache::RequestHeaderCache;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, Weak};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use write_wait::WriteWait;
+use zorb_cdr::{Gather, WireFormat};
+use zorb_giop::codeset::CodeSets;
+use zorb_giop::{
+    CompletionStatus, Fault, HeaderOffsets, LocateReply, LocateRequestHeader, Message, MessageKind,
+    ProtocolError, Reader, Received, RequestHeader, RequestOctets, ServiceContextId,
+    SystemException, Version, buffers,
+};
+use zorb_transport::{Connection, Endpoint};
+
+/// Upcalls of one connection that may be pending. A request beyond them is TRANSIENT rather than unread, so that a
+/// request which pending ones wait for always gets through.
+const MAX_PENDING_UPCALLS: usize = 4096;
+
+/// A request that has been received: what its owner serves.
+#[derive(Debug)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a request is made of all of these"
+)]
+pub struct ServerRequest<O: Owner> {
+    /// The octets of the request.
+    pub octets: RequestOctets,
+    /// Where the parts of its header are.
+    pub offsets: HeaderOffsets,
+    /// The version that the reply is written in.
+    pub version: Version,
+    /// How text travels on the connection.
+    pub format: WireFormat,
+    /// What the request is for.
+    pub target: O::Target,
+    /// Whether more messages have been received behind it: replies leave together then.
+    pub behind: Behind,
+}
+
+/// The server's end of a connection.
+pub struct ServerConnection<O: Owner> {
+    link: Link,
+    owner: Arc<O>,
+    pending: AtomicUsize,
+    /// Octets of the requests that are pending.
+    pending_octets: AtomicUsize,
+    /// The request ids of pending upcalls, and whether their client has cancelled them.
+    cancelled: Mutex<HashMap<u32, bool>>,
+    /// What the client chose, once it has.
+    code_sets: Mutex<Option<CodeSets>>,
+    /// The transport has no blocking reads, as a thread has found.
+    cannot_block: AtomicBool,
+    reported_too_large: AtomicBool,
+    write_wait: WriteWait,
+    /// Pending requests that go on, of a connection with a thread.
+    turns: Arc<Turns>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl<O: Owner> ServerConnection<O> {
+    pub(crate) fn new(
+        stream: Box<dyn Connection>,
+        endpoint: Endpoint,
+        owner: &Arc<O>,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        let settings = owner.settings();
+        let shown = Shown {
+            payload: settings.trace_payload,
+            describe: settings.describe,
+        };
+        Self {
+            link: Link::new(stream, endpoint, settings.max_fragment(false), shown),
+            owner: Arc::clone(owner),
+            pending: AtomicUsize::new(0),
+            pending_octets: AtomicUsize::new(0),
+            cancelled: Mutex::new(HashMap::new()),
+            code_sets: Mutex::new(None),
+            cannot_block: AtomicBool::new(false),
+            reported_too_large: AtomicBool::new(false),
+            write_wait: WriteWait::default(),
+            turns: Arc::default(),
+            _permit: permit,
+        }
+    }
+
+    /// The ORB that the connection belongs to.
+    pub fn owner(&self) -> &Arc<O> {
+        &self.owner
+    }
+
+    /// The initial state of its reader.
+    fn new_reading(&self) -> Reading {
+        let lane = self.owner.lane();
+        Reading {
+            reader: Reader::new(self.owner.settings().limits).skip_too_large(),
+            spinner: Spinner::new(SpinLimits::of(lane, lane.handle().id())),
+        }
+    }
+
+    /// Handles a received message.
+    #[inline]
+    fn handle(
+        self: &Arc<Self>,
+        cache: &mut RequestHeaderCache<O>,
+        received: Received<'_>,
+        behind: Behind,
+    ) -> Result<(), End> {
+        if received.header().kind == MessageKind::Request {
+            let request = self.parse(cache, received, behind).map_err(End::Broken)?;
+            O::serve(self, request);
+            return Ok(());
+        }
+        self.handle_other(received.into_message())
+    }
+
+    #[cold]
+    fn handle_other(self: &Arc<Self>, message: Message) -> Result<(), End> {
+        match message.header.kind {
+            MessageKind::LocateRequest => self.locate(&message).map_err(End::Broken),
+            MessageKind::CancelRequest => {
+                let id = message.cancelled_request().map_err(End::Broken)?;
+                // The id of a request that was answered already may be another one's by now.
+                if let Some(cancelled) = self.cancelled().get_mut(&id) {
+                    *cancelled = true;
+                }
+                Ok(())
+            }
+            MessageKind::CloseConnection => Err(End::Closed),
+            MessageKind::MessageError => Err(End::Refused),
+            kind @ (MessageKind::Request
+            | MessageKind::Reply
+            | MessageKind::LocateReply
+            | MessageKind::Fragment) => Err(End::Broken(ProtocolError::WrongDirection { kind })),
+        }
+    }
+
+    /// Matches or parses the header of a request, and locates its target.
+    #[inline]
+    fn parse(
+        &self,
+        cache: &mut RequestHeaderCache<O>,
+        received: Received<'_>,
+        behind: Behind,
+    ) -> Result<ServerRequest<O>, ProtocolError> {
+        let header = *received.header();
+        if received.is_contiguous()
+            && let Some(hit) = cache.find(&header, received.octets(), &self.owner)
+        {
+            zorb_giop::probe!(HeaderRead);
+            zorb_giop::probe!(KeyParsed);
+            zorb_giop::probe!(AdapterFound);
+            zorb_giop::probe!(ServantFound);
+            let arguments = received.octets().get(hit.offsets.body()..);
+            // Short arguments are copied, and their buffer is free for the next message.
+            let octets = match RequestOctets::inline(arguments.unwrap_or_default(), header.endian) {
+                Some(octets) => {
+                    received.discard();
+                    octets
+                }
+                None => RequestOctets::Message(received.into_message()),
+            };
+            return Ok(ServerRequest {
+                octets,
+                offsets: hit.offsets,
+                version: header.version,
+                format: hit.format,
+                target: hit.target,
+                behind,
+            });
+        }
+        self.parse_new(cache, received.into_message(), behind)
+    }
+
+    /// Parses the header of a request that the cache does not know.
+    #[inline(never)]
+    fn parse_new(
+        &self,
+        cache: &mut RequestHeaderCache<O>,
+        message: Message,
+        behind: Behind,
+    ) -> Result<ServerRequest<O>, ProtocolError> {
+        let header =
+            RequestHeader::read(&message).map_err(|error| self.unreadable(&message, error))?;
+        zorb_giop::probe!(HeaderRead);
+        if self.link.outbound.max_fragment().is_none()
+            && let Some(octets) = (self.owner.settings()).max_fragment(needs_fragments(&header))
+        {
+            self.link.outbound.set_max_fragment(octets);
+        }
+        let code_sets = self.negotiate(cache, &header);
+        let format = (code_sets.as_ref())
+            .unwrap_or(&CodeSets::UNSTATED)
+            .with_minor(message.header.version.minor);
+        let fault = match (message.is_cut_short(), code_sets) {
+            (true, _) => Some(self.too_large(&message)),
+            (false, Err(fault)) => Some(fault),
+            (false, Ok(_)) => None,
+        };
+        let target = match fault {
+            None => {
+                let target = self.owner.locate(&header);
+                cache.remember(&message, &header, format, &target, &self.owner);
+                target
+            }
+            Some(fault) => self.owner.refuse(fault.raise(CompletionStatus::No)),
+        };
+        let offsets = HeaderOffsets::of(&header);
+        drop(header);
+        Ok(ServerRequest {
+            offsets,
+            version: message.header.version,
+            format,
+            target,
+            behind,
+            octets: RequestOctets::Message(message),
+        })
+    }
+
+    /// The code sets of the connection. A CodeSets context settles them.
+    fn negotiate(
+        &self,
+        cache: &mut RequestHeaderCache<O>,
+        header: &RequestHeader<'_>,
+    ) -> Result<CodeSets, Fault> {
+        let mut agreed = (self.code_sets.lock()).unwrap_or_else(PoisonError::into_inner);
+        if let Some(data) = header.contexts.get(ServiceContextId::CODE_SETS) {
+            match (CodeSets::from_context(data), *agreed) {
+                (Ok(Some(chosen)), Some(before)) if !before.may_become(chosen) => {
+                    return Err(Fault::CodeSetsChanged);
+                }
+                // A client that cannot know that it was heard states them again and again.
+                (Ok(Some(chosen)), before) if before == Some(chosen) => {}
+                (Ok(Some(chosen)), _) => {
+                    *agreed = Some(chosen);
+                    cache.clear();
+                }
+                (Ok(None), _) => return Err(Fault::UnsupportedCodeSet),
+                (Err(error), _) => return Err(Fault::Decode(error)),
+            }
+        }
+        Ok(agreed.unwrap_or(self.owner.settings().unstated_code_sets))
+    }
+
+    /// The fault of a request of which only the first octets were kept.
+    fn too_large(&self, message: &Message) -> Fault {
+        let fault = Fault::MessageTooLarge {
+            endpoint: self.link.stream.peer().to_string(),
+            kind: message.header.kind,
+            octets: message.octets(),
+            limit: self.owner.settings().limits.max_message_octets,
+        };
+        // Once at warn level: a client that goes on must not fill the log.
+        if self.reported_too_large.swap(true, Ordering::Relaxed) {
+            tracing::debug!(%fault, "message too large");
+        } else {
+            tracing::warn!(%fault, "message too large; others on this connection are reported at debug level");
+        }
+        fault
+    }
+
+    /// What is wrong with a request whose header cannot be read.
+    fn unreadable(&self, message: &Message, error: ProtocolError) -> ProtocolError {
+        match message.is_cut_short() {
+            false => error,
+            true => ProtocolError::MessageTooLarge {
+                octets: message.octets(),
+                limit: self.owner.settings().limits.max_message_octets,
+            },
+        }
+    }
+
+    fn locate(self: &Arc<Self>, message: &Message) -> Result<(), ProtocolError> {
+        let header = LocateRequestHeader::read(message)?;
+        let (version, id) = (message.header.version, header.request_id);
+        let reply = match self.owner.locate_request(&header.target) {
+            Located::Reply(reply) => reply,
+            Located::Ask(key) => match self.check_pending(0) {
+                Ok(()) => {
+                    let pending = PendingRequest::located(self, id);
+                    self.owner.track(async move {
+                        let owner = Arc::clone(&pending.connection().owner);
+                        let reply = owner.ask(key).await;
+                        pending.answer(encode_located(&reply, version, id));
+                    });
+                    return Ok(());
+                }
+                Err(overload) => LocateReply::SystemException(overload),
+            },
+        };
+        self.queue_reply(encode_located(&reply, version, id));
+        Ok(())
+    }
+
+    /// Sends a reply to a request that is not pending. A reply that waits in `reply` is sent from there.
+    #[inline]
+    pub fn reply(&self, reply: &mut Gather, behind: Behind) {
+        self.link.reply(reply, behind);
+    }
+
+    /// Queues a reply, which leaves with the replies to the other messages that were received.
+    pub fn queue_reply(&self, reply: Option<Gather>) {
+        if let Some(reply) = reply {
+            self.link.queue(reply);
+        }
+    }
+
+    fn cancelled(&self) -> MutexGuard<'_, HashMap<u32, bool>> {
+        self.cancelled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether no request of the connection is pending.
+    #[inline]
+    #[must_use]
+    pub fn has_no_pending(&self) -> bool {
+        self.pending.load(Ordering::Acquire) == 0
+    }
+
+    /// Checks that a request of so many octets may be pending.
+    ///
+    /// # Errors
+    /// TRANSIENT when as many requests, or octets of them, are pending as may be.
+    #[inline]
+    pub fn check_pending(&self, octets: usize) -> Result<(), SystemException> {
+        match self.pending.load(Ordering::Acquire) {
+            0 => Ok(()),
+            pending => self.check_limits(pending, octets),
+        }
+    }
+
+    fn check_limits(&self, pending: usize, octets: usize) -> Result<(), SystemException> {
+        if pending >= MAX_PENDING_UPCALLS {
+            let overload = format!("{MAX_PENDING_UPCALLS} upcalls of this connection are pending");
+            return Err(Fault::Overload(overload).raise(CompletionStatus::No));
+        }
+        let pending = self.pending_octets.load(Ordering::Relaxed);
+        let limit = self.owner.settings().limits.max_message_octets;
+        if pending > 0 && pending.saturating_add(octets) > limit {
+            let overload = format!("requests of {pending} octets are pending, of {limit} at most");
+            return Err(Fault::Overload(overload).raise(CompletionStatus::No));
+        }
+        Ok(())
+    }
+
+    /// Wakes the driver: the ORB is shutting down.
+    fn wake(&self) {
+        self.link.outbound.driver.notify();
+    }
+
+    /// Sends what the end of the connection asks for, and closes it.
+    async fn finish(&self, end: &End) {
+        trace::ended(&*self.link.stream, &self.link.endpoint, end);
+        if let End::Broken(error) = end {
+            trace::refused(&*self.link.stream, error);
+        }
+        if matches!(end, End::ShutDown | End::Idle(_)) {
+            self.link
+                .send_empty(MessageKind::CloseConnection, Version::V1_0);
+        }
+        self.link.finish(end).await;
+    }
+}
+
+impl<O: Owner> fmt::Debug for ServerConnection<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerConnection")
+            .field("link", &self.link)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether a client takes long messages in fragments only: ORBs of GlassFish's family. They do not name themselves, but
+/// state that they know RMI's stream formats.
+fn needs_fragments(header: &RequestHeader<'_>) -> bool {
+    let format = ServiceContextId::RMI_CUSTOM_MAX_STREAM_FORMAT;
+    header.contexts.get(format).is_some()
+}
+
+fn encode_located(reply: &LocateReply, version: Version, request_id: u32) -> Option<Gather> {
+    let encoder = zorb_cdr::Encoder::<zorb_cdr::NativeEndian>::with_buffer(
+        buffers::take(),
+        CodeSets::UNSTATED.with_minor(version.minor),
+    );
+    reply.encode(encoder, version, request_id).ok()
+}
+
+/// The connections that an ORB serves.
+#[derive(Debug)]
+pub struct Serving<O: Owner> {
+    permits: Arc<Semaphore>,
+    connections: Mutex<Registered<O>>,
+}
+
+#[derive(Debug)]
+struct Registered<O: Owner> {
+    next: u64,
+    all: HashMap<u64, Weak<ServerConnection<O>>>,
+}
+
+impl<O: Owner> Serving<O> {
+    /// At most `limit` connections at a time.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self {
+            permits: Arc::new(Semaphore::new(limit)),
+            connections: Mutex::new(Registered {
+                next: 0,
+                all: HashMap::new(),
+            }),
+        }
+    }
+
+    fn registered(&self) -> MutexGuard<'_, Registered<O>> {
+        self.connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The permission to serve another connection, if there are not too many.
+    pub(crate) fn admit(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.permits).try_acquire_owned().ok()
+    }
+
+    /// How many connections are served.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.registered().all.len()
+    }
+
+    /// Whether no connection is served.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Wakes the drivers of all connections: the owner is stopping.
+    pub fn wake_all(&self) {
+        let all: Vec<_> = self.registered().all.values().cloned().collect();
+        (all.iter().filter_map(Weak::upgrade)).for_each(|connection| connection.wake());
+    }
+
+    /// Registers a connection, until the result is dropped.
+    fn register(self: &Arc<Self>, connection: &Arc<ServerConnection<O>>) -> Registration<O> {
+        let mut registered = self.registered();
+        let id = registered.next;
+        registered.next += 1;
+        (registered.all).insert(id, Arc::downgrade(connection));
+        drop(registered);
+        Registration {
+            serving: Arc::clone(self),
+            id,
+        }
+    }
+}
+
+/// A connection is served, until this is dropped: by a panic, too.
+struct Registration<O: Owner> {
+    serving: Arc<Serving<O>>,
+    id: u64,
+}
+
+impl<O: Owner> Drop for Registration<O> {
+    fn drop(&mut self) {
+        self.serving.registered().all.remove(&self.id);
+    }
+}

@@ -1,0 +1,169 @@
+//! Requests that wait: for their servant, their POA manager, a key resolver.
+
+use super::super::owner::Owner;
+use super::super::sync::Ordering;
+use super::ServerConnection;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use zorb_cdr::Gather;
+
+/// Replies of at most so many octets are sent however many wait: exceptions, mostly, and the upcalls that may be pending
+/// bound their number.
+const SMALL_REPLY: usize = 1 << 10;
+
+/// A request that is pending, from when it has to wait until it is answered. Dropping it leaves the request unanswered.
+#[derive(Debug)]
+pub struct PendingRequest<O: Owner> {
+    connection: Arc<ServerConnection<O>>,
+    request_id: u32,
+    /// Octets of the request, which lives as long.
+    octets: usize,
+    /// The client has its acknowledgement (SYNC_WITH_SERVER), and gets no reply.
+    acknowledged: bool,
+    /// The client may use the id for another request.
+    answered: bool,
+}
+
+impl<O: Owner> PendingRequest<O> {
+    /// Has a request of so many octets be pending.
+    #[must_use]
+    pub fn new(connection: &Arc<ServerConnection<O>>, request_id: u32, octets: usize) -> Self {
+        let mut pending = Self::located(connection, request_id);
+        (connection.pending_octets).fetch_add(octets, Ordering::Relaxed);
+        pending.octets = octets;
+        pending
+    }
+
+    /// Has a LocateRequest be pending.
+    pub(super) fn located(connection: &Arc<ServerConnection<O>>, request_id: u32) -> Self {
+        connection.pending.fetch_add(1, Ordering::AcqRel);
+        connection.cancelled().insert(request_id, false);
+        Self {
+            connection: Arc::clone(connection),
+            request_id,
+            octets: 0,
+            acknowledged: false,
+            answered: false,
+        }
+    }
+
+    /// The connection that the request came on.
+    #[must_use]
+    pub fn connection(&self) -> &Arc<ServerConnection<O>> {
+        &self.connection
+    }
+
+    /// Whether the client has its acknowledgement, and gets no reply.
+    #[must_use]
+    pub fn is_acknowledged(&self) -> bool {
+        self.acknowledged
+    }
+
+    /// Notes that the client has its acknowledgement.
+    pub fn set_acknowledged(&mut self) {
+        self.acknowledged = true;
+    }
+
+    /// Whether the client has cancelled the request.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.connection.cancelled().get(&self.request_id) == Some(&true)
+    }
+
+    /// Goes on with a request that has waited: here, or, where every connection has a thread, on a thread that may block,
+    /// one request of the connection after the other.
+    pub fn go_on(self, go_on: impl FnOnce(Self) + Send + 'static) {
+        let connection = Arc::clone(&self.connection);
+        let run = move || {
+            let connection = Arc::clone(&self.connection);
+            go_on(self);
+            // An acknowledgement has been queued, perhaps.
+            connection.flush();
+        };
+        match connection.owner.settings().threads {
+            false => run(),
+            true => connection.turns.push(&connection.owner, run),
+        }
+    }
+
+    /// Sends the reply of an upcall, unless the client has cancelled it. Where too many octets wait already for a client
+    /// that does not read them, the exception that `unaffordable` makes of their number is sent in its place: other
+    /// replies are not made before there is room, but this upcall had begun.
+    pub fn finish(self, reply: Option<Gather>, unaffordable: impl FnOnce(usize) -> Option<Gather>) {
+        let queued = self.connection.link.outbound.queued_octets();
+        let limit = self.connection.owner.settings().limits.max_message_octets;
+        let reply = match reply {
+            Some(reply) if reply.len() > SMALL_REPLY && queued > limit => unaffordable(queued),
+            reply => reply,
+        };
+        self.answer(reply);
+    }
+
+    /// Sends a reply without an upcall, unless the client has cancelled the request or has its acknowledgement.
+    pub fn answer(mut self, reply: Option<Gather>) {
+        self.answered = true;
+        let cancelled = self.connection.cancelled().remove(&self.request_id);
+        if cancelled != Some(true) {
+            self.connection.queue_reply(reply);
+        }
+        self.connection.flush();
+    }
+}
+
+impl<O: Owner> Drop for PendingRequest<O> {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.connection.cancelled().remove(&self.request_id);
+        }
+        (self.connection.pending_octets).fetch_sub(self.octets, Ordering::Relaxed);
+        if self.connection.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // A connection that is being drained waits for this.
+            self.connection.wake();
+        }
+    }
+}
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Jobs that run one after the other, on a thread that may block.
+#[derive(Default)]
+pub(super) struct Turns(Mutex<Jobs>);
+
+#[derive(Default)]
+struct Jobs {
+    queue: VecDeque<Job>,
+    /// A thread runs them.
+    running: bool,
+}
+
+impl Turns {
+    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push<O: Owner>(self: &Arc<Self>, owner: &Arc<O>, job: impl FnOnce() + Send + 'static) {
+        let mut jobs = self.jobs();
+        jobs.queue.push_back(Box::new(job));
+        if core::mem::replace(&mut jobs.running, true) {
+            return;
+        }
+        drop(jobs);
+        let (turns, token) = (Arc::clone(self), owner.track_thread());
+        owner.lane().handle().spawn_blocking(move || {
+            while let Some(job) = turns.next() {
+                // A panic has been reported by the upcall that caused it.
+                let _ = catch_unwind(AssertUnwindSafe(job));
+            }
+            drop(token);
+        });
+    }
+
+    /// The next job; none has to be running afterwards if there is none.
+    fn next(&self) -> Option<Job> {
+        let mut jobs = self.jobs();
+        let next = jobs.queue.pop_front();
+        jobs.running = next.is_some();
+        next
+    }
+}

@@ -1,0 +1,134 @@
+//! Promotion: a connection gets a thread for as long as it is one of several busy ones.
+//!
+//! The thread sleeps in `recv`, and the kernel runs it where and when its client has sent something, without the reactor
+//! and other workers having a part in it.
+
+use super::super::end::End;
+use super::super::link::Reading;
+use super::super::owner::Owner;
+use super::super::sync::Ordering;
+use super::ServerConnection;
+use core::mem;
+use core::time::Duration;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Instant;
+use tokio::runtime::RuntimeFlavor;
+use tokio::sync::oneshot;
+use zorb_executor::{Dispatch, WaitPolicy};
+use zorb_transport::Connection;
+
+/// Reads in a row, each while another connection was busy, after which a connection may be promoted.
+pub(super) const READS: u32 = 64;
+/// The time in which these reads have to come: each as soon as a promoted connection answers, at the latest.
+pub(super) const READS_WITHIN: Duration = Duration::from_millis(10);
+/// How long a promoted connection may be without a request before its thread gives it back.
+const STAYS: Duration = Duration::from_millis(5);
+
+/// Counts how busy a connection is among others.
+#[derive(Debug, Default)]
+pub(super) struct Promotion {
+    /// Reads in a row while another connection was busy, and when the first of them was.
+    reads: u32,
+    since: Option<Instant>,
+}
+
+impl Promotion {
+    /// Notes a read with messages. `alone`: no other connection was busy lately.
+    pub(super) fn has_read(&mut self, alone: bool) {
+        if alone {
+            self.reads = 0;
+            return;
+        }
+        if self.reads == 0 {
+            self.since = Some(Instant::now());
+        }
+        self.reads = self.reads.saturating_add(1);
+    }
+
+    /// Whether a thread would serve the connection sooner. Counts anew each time that there were enough reads to tell.
+    pub(super) fn is_due(&mut self) -> bool {
+        if self.reads < READS {
+            return false;
+        }
+        self.reads = 0;
+        (self.since).is_some_and(|since| since.elapsed() <= READS_WITHIN)
+    }
+}
+
+impl<O: Owner> ServerConnection<O> {
+    /// The workers of the lane, if its connections may be promoted: not where the application has everything on one
+    /// thread, or chose who runs upcalls or how connections wait.
+    pub(super) fn promoting_workers(&self) -> usize {
+        let lane = self.owner.lane();
+        let may = lane.flavor() != RuntimeFlavor::CurrentThread
+            && matches!(lane.dispatch(), Dispatch::InPlace)
+            && self.owner.settings().wait == WaitPolicy::Adaptive;
+        match may {
+            true => lane.handle().metrics().num_workers(),
+            false => 0,
+        }
+    }
+
+    /// Whether nothing about the connection needs a task.
+    pub(super) fn may_be_promoted(&self) -> bool {
+        self.has_no_pending()
+            && !self.link.outbound.is_blocked()
+            && self.link.outbound.failure().is_none()
+            && !self.cannot_block.load(Ordering::Relaxed)
+    }
+
+    /// Has a thread serve the connection while it is busy. This task waits meanwhile; if it is dropped with its runtime,
+    /// the connection is closed and the thread ends.
+    pub(super) async fn serve_promoted(
+        self: &Arc<Self>,
+        reading: Reading,
+    ) -> (Reading, Option<End>) {
+        // The state is not moved into the thread before there is one.
+        let (give, given) = mpsc::sync_channel(1);
+        let (done, result) = oneshot::channel();
+        let connection = Arc::clone(self);
+        let started = thread::Builder::new()
+            .name("zorb-connection".to_owned())
+            .spawn(move || {
+                if let Ok(mut reading) = given.recv() {
+                    let ended = connection.serve_while_busy(&mut reading);
+                    // The task is gone with its runtime, perhaps.
+                    let _ = done.send((reading, ended));
+                }
+            });
+        if let Err(error) = started {
+            tracing::debug!(%error, "no thread for a busy connection");
+            return (reading, None);
+        }
+        let closes = CloseOnDrop(&*self.link.stream);
+        // The thread receives before it drops its end.
+        let _ = give.send(reading);
+        match result.await {
+            Ok(result) => {
+                mem::forget(closes);
+                result
+            }
+            Err(_) => {
+                let lost = End::Lost("the thread that served it has panicked".to_owned());
+                (self.new_reading(), Some(lost))
+            }
+        }
+    }
+
+    fn serve_while_busy(self: &Arc<Self>, reading: &mut Reading) -> Option<End> {
+        // Servants find a runtime here, as everywhere.
+        let _runtime = self.owner.lane().handle().enter();
+        let _thread = self.write_wait.thread_serves();
+        self.serve_blocking(reading, Some(STAYS))
+    }
+}
+
+/// Closes a connection whose task is dropped while a thread serves it.
+struct CloseOnDrop<'a>(&'a dyn Connection);
+
+impl Drop for CloseOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}

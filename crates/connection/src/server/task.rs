@@ -1,0 +1,213 @@
+//! The driver of a connection in a task of the lane.
+
+use super::super::end::End;
+use super::super::link::{Drained, READS_PER_TURN, Reading, let_others_run};
+use super::super::owner::Owner;
+use super::super::spin::{Spun, ThreadPermit};
+use super::super::sync::Ordering;
+use super::header_cache::RequestHeaderCache;
+use super::{Registration, ServerConnection, Serving};
+use core::future::poll_fn;
+use core::task::{Context, Poll};
+use std::sync::Arc;
+
+/// Why the task stops driving.
+pub(super) enum Driven<'a> {
+    Ended(End),
+    /// The connection is one of several busy ones, and may have a thread.
+    Promoted(ThreadPermit<'a>),
+}
+
+impl<O: Owner> ServerConnection<O> {
+    /// Serves the connection until it or the ORB ends.
+    pub(crate) fn drive(
+        self: Arc<Self>,
+        serving: &Arc<Serving<O>>,
+    ) -> impl Future<Output = ()> + Send + use<O> {
+        let registration = serving.register(&self);
+        let reading = self.new_reading();
+        self.drive_on(registration, reading, None)
+    }
+
+    /// Goes on with a connection as it is, or ends it as it has `ended`.
+    pub(super) async fn drive_on(
+        self: Arc<Self>,
+        registration: Registration<O>,
+        mut reading: Reading,
+        mut ended: Option<End>,
+    ) {
+        let end = loop {
+            let driven = match ended {
+                Some(end) => break end,
+                None => self.drive_task(&mut reading).await,
+            };
+            match driven {
+                Driven::Ended(end) => break end,
+                Driven::Promoted(permit) => {
+                    (reading, ended) = self.serve_promoted(reading).await;
+                    drop(permit);
+                }
+            }
+        };
+        self.finish(&end).await;
+        drop(registration);
+    }
+
+    /// Serves the connection until it or the ORB ends, or a thread may serve it better.
+    fn drive_task<'a>(
+        self: &'a Arc<Self>,
+        reading: &mut Reading,
+    ) -> impl Future<Output = Driven<'a>> + Send {
+        let idle_timeout = self.owner.settings().idle_timeout;
+        let workers = self.promoting_workers();
+        let mut cache = RequestHeaderCache::default();
+        let mut promotion = super::promote::Promotion::default();
+        let mut failed = None;
+        let may_end = |_| self.has_no_pending();
+        let mut idle = idle_timeout.map(|_| Box::pin(self.link.idle(idle_timeout, may_end)));
+        poll_fn(move |cx| {
+            self.link.outbound.driver.register(cx.waker());
+            let polled = match self.owner.is_stopping() {
+                true => self.poll_drained(cx),
+                false => self.poll_serve(reading, &mut cache, &mut promotion, cx),
+            };
+            if let Poll::Ready(end) = polled {
+                return Poll::Ready(Driven::Ended(end));
+            }
+            if promotion.is_due()
+                && self.may_be_promoted()
+                && let Some(permit) = self.owner.busy().permit_thread(workers)
+            {
+                return Poll::Ready(Driven::Promoted(permit));
+            }
+            if self.link.outbound.failure().is_some() {
+                let failed = failed.get_or_insert_with(|| Box::pin(self.link.failed()));
+                if let Poll::Ready(end) = failed.as_mut().poll(cx) {
+                    return Poll::Ready(Driven::Ended(end));
+                }
+            }
+            match &mut idle {
+                None => Poll::Pending,
+                Some(idle) => idle.as_mut().poll(cx).map(Driven::Ended),
+            }
+        })
+    }
+
+    /// Reads requests and serves them, until the connection ends or there is nothing to do.
+    fn poll_serve(
+        self: &Arc<Self>,
+        reading: &mut Reading,
+        cache: &mut RequestHeaderCache<O>,
+        promotion: &mut super::promote::Promotion,
+        cx: &mut Context<'_>,
+    ) -> Poll<End> {
+        let (link, outbound) = (&self.link, &self.link.outbound);
+        let policy = self.owner.settings().wait;
+        if let Err(end) = link.unblock(cx) {
+            return Poll::Ready(end);
+        }
+        let mut messages = 0;
+        // The reactor wakes this task for what comes behind the last read.
+        let mut watched = false;
+        for _ in 0..READS_PER_TURN {
+            let before = messages;
+            let drained = link.drain(
+                &mut reading.reader,
+                &mut messages,
+                // A client that sends requests and reads no replies gets no further than this.
+                || self.poll_may_serve(cx),
+                |received, behind| self.handle(cache, received, behind),
+            );
+            if let Ok(Drained::Stopped) = drained {
+                return Poll::Pending;
+            }
+            // The replies to all requests of one read leave in one write.
+            let flushed = outbound.flush(&*link.stream);
+            let drained = match drained {
+                Ok(drained) => drained,
+                Err(end) => return Poll::Ready(end),
+            };
+            if let Err(error) = flushed
+                && let Err(end) = link.is_final(&error)
+            {
+                return Poll::Ready(end);
+            }
+            if let Err(end) = link.unblock(cx) {
+                return Poll::Ready(end);
+            }
+            if drained == Drained::Turn {
+                break;
+            }
+            let spun = match (messages > before || reading.spinner.is_deregistered())
+                && !outbound.is_blocked()
+                && self.may_spin(reading, promotion)
+            {
+                true => link.spin(reading, policy),
+                false => Spun::Park,
+            };
+            let read = match spun {
+                Spun::Read(read) => Poll::Ready(link.has_read(read).map(|()| false)),
+                Spun::Yield => break,
+                Spun::Park if watched => {
+                    reading.reader.release();
+                    Poll::Pending
+                }
+                Spun::Park => {
+                    let watch = reading.spinner.will_park(policy);
+                    link.poll_read(reading, watch, cx)
+                }
+            };
+            match read {
+                Poll::Pending => {
+                    reading.spinner.parks();
+                    return Poll::Pending;
+                }
+                Poll::Ready(Err(end)) => return Poll::Ready(end),
+                Poll::Ready(Ok(is_watched)) => watched = is_watched,
+            }
+        }
+        let_others_run(cx);
+        Poll::Pending
+    }
+
+    /// Whether another message may be handled: asked once more after what is queued has been written.
+    #[inline]
+    fn poll_may_serve(&self, cx: &mut Context<'_>) -> Result<bool, End> {
+        let outbound = &self.link.outbound;
+        if outbound.poll_room(cx).is_ready() {
+            return Ok(true);
+        }
+        match outbound.flush(&*self.link.stream) {
+            Ok(_) => Ok(outbound.poll_room(cx).is_ready()),
+            Err(error) => Err(End::Lost(error.to_string())),
+        }
+    }
+
+    /// Whether the task may spin for more, now that it has handled messages: pending upcalls have better use for its
+    /// thread, and so have other connections.
+    fn may_spin(
+        self: &Arc<Self>,
+        reading: &mut Reading,
+        promotion: &mut super::promote::Promotion,
+    ) -> bool {
+        if !self.has_no_pending() {
+            return false;
+        }
+        let connection = Arc::as_ptr(self).addr();
+        let is_alone = (reading.spinner).is_alone(self.owner.busy(), connection);
+        promotion.has_read(is_alone);
+        is_alone
+    }
+
+    /// Reads no more; ready when every upcall has ended. Replies that are not written by then have until the end of
+    /// [`Link::finish`](super::super::link::Link::finish): a client that never reads must not keep the ORB alive.
+    fn poll_drained(&self, cx: &mut Context<'_>) -> Poll<End> {
+        if let Poll::Ready(Err(error)) = self.link.outbound.poll_unblock(&*self.link.stream, cx) {
+            return Poll::Ready(End::Lost(error.to_string()));
+        }
+        match self.pending.load(Ordering::Acquire) {
+            0 => Poll::Ready(End::ShutDown),
+            _ => Poll::Pending,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The driver of a connection on a thread of its own, which blocks.
+
+use super::super::blocking::block_on;
+use super::super::end::End;
+use super::super::link::{Blocked, Drained, Reading};
+use super::super::owner::Owner;
+use super::super::spin::Spun;
+use super::super::sync::Ordering;
+use super::header_cache::RequestHeaderCache;
+use super::{Registration, ServerConnection, Serving};
+use core::future::poll_fn;
+use core::task::{Context, Poll};
+use core::time::Duration;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+use zorb_executor::WaitPolicy;
+
+/// How often a thread that waits for requests looks whether the ORB is stopping, or the connection idle.
+const LOOK_UP: Duration = Duration::from_millis(250);
+/// Reads in a row without a whole message after which a promoted connection is given back: a client that sends an octet
+/// at a time is not busy.
+const FRUITLESS_READS: u32 = 64;
+
+impl<O: Owner> ServerConnection<O> {
+    /// Serves the connection on a new thread until it or the ORB ends. A task of the lane's ends it.
+    pub(crate) fn serve_on_thread(self: &Arc<Self>, serving: &Arc<Serving<O>>) {
+        let connection = Arc::clone(self);
+        let serving = Arc::clone(serving);
+        // A shutdown waits for it.
+        let token = self.owner.track_thread();
+        let started = thread::Builder::new()
+            .name("zorb-connection".to_owned())
+            .spawn(move || {
+                let registration = serving.register(&connection);
+                connection.serve_here(registration);
+                drop(token);
+            });
+        if let Err(error) = started {
+            let peer = self.link.stream.peer();
+            tracing::warn!(%peer, %error, "connection refused: no thread for it");
+            self.link.stream.close();
+        }
+    }
+
+    pub(super) fn serve_here(self: Arc<Self>, registration: Registration<O>) {
+        let owner = Arc::clone(&self.owner);
+        // Servants find a runtime here, as everywhere.
+        let _runtime = owner.lane().handle().enter();
+        let mut reading = self.new_reading();
+        let thread = self.write_wait.thread_serves();
+        let ended = self.serve_blocking(&mut reading, None);
+        drop(thread);
+        owner.track(self.drive_on(registration, reading, ended));
+    }
+
+    /// Serves the connection; `None` when a task has to go on with it: the ORB is stopping, or a promoted connection
+    /// has had no request for the time that it `stays`, or no room for a reply.
+    pub(super) fn serve_blocking(
+        self: &Arc<Self>,
+        reading: &mut Reading,
+        stays: Option<Duration>,
+    ) -> Option<End> {
+        let link = &self.link;
+        let settings = self.owner.settings();
+        let mut before = (link.progress(), Instant::now());
+        let mut cache = RequestHeaderCache::default();
+        let mut fruitless = 0;
+        loop {
+            let mut messages = 0;
+            let drained = link.drain(
+                &mut reading.reader,
+                &mut messages,
+                || Ok(!self.owner.is_stopping() && self.has_room(stays)?),
+                |received, behind| self.handle(&mut cache, received, behind),
+            );
+            self.flush();
+            match drained {
+                Ok(Drained::All) => {}
+                Ok(Drained::Turn) => continue,
+                Ok(Drained::Stopped) => return None,
+                Err(end) => return Some(end),
+            }
+            if self.owner.is_stopping() {
+                return None;
+            }
+            match self.writes_on(stays) {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(end) => return Some(end),
+            }
+            let connection = Arc::as_ptr(self).addr();
+            if messages > 0
+                && settings.wait != WaitPolicy::Park
+                && (reading.spinner).is_alone(self.owner.busy(), connection)
+            {
+                match link.spin(reading, settings.wait) {
+                    Spun::Read(read) => match link.has_read(read) {
+                        Ok(()) => continue,
+                        Err(end) => return Some(end),
+                    },
+                    // No other task needs this thread.
+                    Spun::Yield | Spun::Park => {}
+                }
+            }
+            match link.read_blocking(reading, Some(stays.unwrap_or(LOOK_UP))) {
+                Ok(Blocked::Read) if messages > 0 => fruitless = 0,
+                Ok(Blocked::TimedOut) if stays.is_some() => return None,
+                Ok(Blocked::Read) if stays.is_some() && fruitless < FRUITLESS_READS => {
+                    fruitless += 1;
+                }
+                Ok(Blocked::Read) if stays.is_some() => return None,
+                // A peer that sends an octet now and then is as idle as one that sends none.
+                Ok(Blocked::Read | Blocked::TimedOut) => {
+                    if link.outbound.failure().is_some() {
+                        return None;
+                    }
+                    if let Some(limit) = settings.idle_timeout
+                        && before.1.elapsed() >= limit
+                    {
+                        let now = link.progress();
+                        if now.is_stuck_since(&before.0) && self.has_no_pending() {
+                            return Some(End::Idle(limit));
+                        }
+                        before = (now, Instant::now());
+                    }
+                }
+                Ok(Blocked::Unsupported) => {
+                    self.cannot_block.store(true, Ordering::Relaxed);
+                    return None;
+                }
+                Err(end) => return Some(end),
+            }
+        }
+    }
+
+    /// Blocks until a client has read so many replies that it may send another request; not when the ORB stops, nor for a
+    /// promoted connection, whose task waits as well and ends with its runtime.
+    #[inline]
+    fn has_room(self: &Arc<Self>, stays: Option<Duration>) -> Result<bool, End> {
+        match self.link.outbound.has_room() {
+            true => Ok(true),
+            false if stays.is_some() => Ok(false),
+            false => self.block_for_room(),
+        }
+    }
+
+    #[cold]
+    fn block_for_room(self: &Arc<Self>) -> Result<bool, End> {
+        // A client that cannot be answered any more gets no further than this.
+        (self.link.outbound.flush(&*self.link.stream))
+            .map_err(|error| End::Lost(error.to_string()))?;
+        // Not until the socket takes more: the writer may have much before it yet.
+        self.block_until(|cx| self.link.outbound.poll_room(cx).is_ready())
+    }
+
+    /// Blocks until what did not fit into the socket is written; not when the ORB stops, nor for a client that reads
+    /// nothing for too long, nor for a promoted connection.
+    fn writes_on(self: &Arc<Self>, stays: Option<Duration>) -> Result<bool, End> {
+        match self.link.outbound.is_blocked() {
+            false => Ok(true),
+            true if stays.is_some() => Ok(false),
+            true => self.block_until(|_| !self.link.outbound.is_blocked()),
+        }
+    }
+
+    fn block_until(
+        self: &Arc<Self>,
+        mut is_done: impl FnMut(&mut Context<'_>) -> bool,
+    ) -> Result<bool, End> {
+        let written = poll_fn(|cx| {
+            self.link.outbound.driver.register(cx.waker());
+            if self.owner.is_stopping() {
+                return Poll::Ready(Ok(false));
+            }
+            if let Some(error) = self.write_wait.failure() {
+                return Poll::Ready(Err(End::Lost(error.to_owned())));
+            }
+            // The next read finds a write that failed.
+            if is_done(cx) || self.link.outbound.failure().is_some() {
+                return Poll::Ready(Ok(true));
+            }
+            if self.link.outbound.is_blocked() {
+                self.wait_for_room();
+            }
+            Poll::Pending
+        });
+        let idle_timeout = self.owner.settings().idle_timeout;
+        let may_end = |_| self.has_no_pending();
+        block_on(async {
+            tokio::select! {
+                biased;
+                written = written => written,
+                end = self.link.idle(idle_timeout, may_end) => Err(end),
+            }
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! Endpoints that did not answer lately.
+
+use core::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::time::Instant;
+use zorb_transport::Endpoint;
+
+/// How long an endpoint that let a whole connect timeout pass is tried after all others. Long enough for the calls made
+/// meanwhile to reach the others, short enough that a host which comes back has its place again soon.
+const REMEMBERED: Duration = Duration::from_secs(30);
+
+/// Endpoints remembered; references may name any number.
+const MAX_REMEMBERED: usize = 1024;
+
+/// Remembers endpoints that neither accepted nor refused a connection, so that a reference which names other endpoints
+/// too does not wait for them again and again. A refusal costs no time and is not remembered.
+#[derive(Debug, Clone, Default)]
+pub struct SilentEndpoints(Arc<Mutex<HashMap<Endpoint, Instant>>>);
+
+impl SilentEndpoints {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Endpoint, Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that an endpoint did not answer within its connect timeout.
+    pub(crate) fn remember(&self, endpoint: &Endpoint) {
+        let now = Instant::now();
+        let mut silent = self.lock();
+        if silent.len() >= MAX_REMEMBERED {
+            silent.retain(|_, since| now.duration_since(*since) < REMEMBERED);
+        }
+        if silent.len() < MAX_REMEMBERED {
+            silent.insert(endpoint.clone(), now);
+        }
+    }
+
+    /// Notes that an endpoint answered.
+    pub(crate) fn forget(&self, endpoint: &Endpoint) {
+        self.lock().remove(endpoint);
+    }
+
+    /// Whether an endpoint did not answer lately.
+    #[must_use]
+    pub fn contains(&self, endpoint: &Endpoint) -> bool {
+        let since = self.lock().get(endpoint).copied();
+        since.is_some_and(|since| since.elapsed() < REMEMBERED)
+    }
+}
+
+#[cfg(all(test, not(zorb_model)))]
+mod tests {
+    use super::*;
+
+    fn host(number: usize) -> Endpoint {
+        Endpoint::iiop(format!("h{number}"), 1)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_is_remembered_for_a_while_and_until_it_ends() {
+        let silent = SilentEndpoints::default();
+        silent.remember(&host(0));
+        silent.remember(&host(1));
+        silent.forget(&host(1));
+        assert!(
+            silent.contains(&host(0)) && !silent.contains(&host(1)) && !silent.contains(&host(2))
+        );
+        tokio::time::advance(REMEMBERED).await;
+        assert!(!silent.contains(&host(0)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_remembered_is_bounded_and_makes_room_when_it_is_old() {
+        let silent = SilentEndpoints::default();
+        (0..=MAX_REMEMBERED).for_each(|number| silent.remember(&host(number)));
+        assert_eq!(silent.lock().len(), MAX_REMEMBERED);
+        tokio::time::advance(REMEMBERED).await;
+        silent.remember(&host(MAX_REMEMBERED));
+        assert!(silent.contains(&host(MAX_REMEMBERED)));
+        assert_eq!(silent.lock().len(), 1);
+    }
+}

@@ -1,0 +1,654 @@
+//! Busy-polling a socket before parking.
+//!
+//! To park and to be woken costs ten microseconds and more, as much as a whole call on one machine. A reader that spins
+//! instead finds the octets at once, and costs CPU time. [`Adaptive`](WaitPolicy::Adaptive) waits balance the two by two
+//! rules:
+//!
+//! - **Budget.** Spins that find nothing, or find it late, are paid from a budget, which grows by a 64th of the time. So
+//!   spinning in vain costs a bounded share of the time, whatever it meets: a slow server or a crowd of threads. Time that
+//!   another process took, which got the CPU by the spin's `sched_yield`, is paid for when that happens repeatedly.
+//! - **Regret.** After a parked wait, the next one spins for as long as the parked one took, if that is permitted: a spin
+//!   of that length would have found the octets. Two peers that both park need one such spin to find each other awake.
+
+use super::sync::{AtomicUsize, Ordering};
+use core::time::Duration;
+use std::io;
+use std::thread;
+use std::time::Instant;
+use zorb_executor::{Lane, WaitPolicy};
+use zorb_transport::Connection;
+
+/// The numbers of adaptive waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SpinLimits {
+    /// How long a spin lasts, in general: two round trips on one machine where other tasks share the thread, what
+    /// parking and waking cost where nothing does.
+    pub spin: Duration,
+    /// How long a spin lasts at most, after a parked wait of about that length: the time in which two parked peers wake
+    /// each other on a machine that is slow at it.
+    pub extended: Duration,
+}
+
+impl SpinLimits {
+    /// The budget grows by this part of the time: 1.6 % of it are spent on spins in vain at most.
+    pub const BUDGET_SHARE: u32 = 64;
+    /// The largest budget: what several extended spins cost, for a connection whose peer has just become faster.
+    pub const MAX_BUDGET: Duration = Duration::from_millis(2);
+    /// How far a spin may overdraw the budget if the last wait was prompt: the peer is awake, and answers as soon again.
+    pub const OVERDRAFT: Duration = Duration::from_millis(1);
+    /// How often the price of a spin that lost the CPU doubles: to a second and more.
+    pub const STOLEN: u32 = 16;
+    /// Successful spins in a row after which the price of one that loses the CPU is low again.
+    pub const UNDISTURBED: u32 = 1024;
+    /// Spins in a row, before each of which messages came and none was sent, after which the next one reads nothing for
+    /// [`GATHER`](Self::GATHER).
+    pub const UNANSWERED: u32 = 4;
+    /// How long one-way requests gather: a few requests of a client that sends nothing else, and one call's time at most
+    /// for the reply to a two-way request behind them.
+    pub const GATHER: Duration = Duration::from_micros(10);
+    /// Octets between two spins from which one-way requests do not gather: they already come together.
+    pub const GATHERED: u64 = 16 << 10;
+    /// Time of waits without a parked one in between after which other tasks of the runtime have their turn.
+    pub const TURN: Duration = Duration::from_micros(640);
+    /// Successful spins in a row after which the reactor stops watching the socket: its wake-ups cost more than the
+    /// system calls from there on.
+    pub const DEREGISTER_AFTER: u32 = 8;
+    /// Waits in a row in which no other connection of the ORB was busy, before a connection spins: with others about,
+    /// the thread has something better to do.
+    pub const ALONE_AFTER: u32 = 4;
+
+    /// The limits for connections of the reactor `home` that an ORB in `lane` has.
+    #[must_use]
+    pub fn of(lane: &Lane, home: tokio::runtime::Id) -> Self {
+        match lane.is_dedicated() && lane.handle().id() == home {
+            true => Self {
+                spin: WaitPolicy::DEDICATED,
+                extended: WaitPolicy::LONGEST,
+            },
+            false => Self {
+                spin: WaitPolicy::SHARED,
+                extended: WaitPolicy::LONGEST / 2,
+            },
+        }
+    }
+}
+
+/// The clock and the scheduler, as a spin uses them.
+pub(crate) trait Clock {
+    fn now(&self) -> Instant;
+    /// Lets another thread run on this CPU.
+    fn yield_now(&self);
+}
+
+/// The operating system's.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct SystemClock;
+
+impl Clock for SystemClock {
+    #[inline]
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
+
+    #[inline]
+    fn yield_now(&self) {
+        thread::yield_now();
+    }
+}
+
+/// The result of a spin.
+#[derive(Debug)]
+pub(crate) enum Spun {
+    /// Nothing was tried, or in vain: park.
+    Park,
+    /// Other tasks have waited for long enough: let them run, and spin again then.
+    Yield,
+    /// What the read returned.
+    Read(io::Result<usize>),
+}
+
+/// What the reader of one connection has learnt of waiting.
+#[derive(Debug)]
+pub(crate) struct Spinner<C = SystemClock> {
+    clock: C,
+    limits: SpinLimits,
+    /// How long the next spin lasts, and how far it may overdraw the budget.
+    next: Duration,
+    overdraft: Duration,
+    /// Nanoseconds of spins in vain that are paid for, and when the budget last grew.
+    budget: i64,
+    grew: Option<Instant>,
+    /// Successful spins in a row.
+    hits: u32,
+    /// Spins that lost the CPU for longer than they were to last, since spins were last undisturbed.
+    stolen: u32,
+    /// When the first spin began since other tasks had their turn.
+    turn_began: Option<Instant>,
+    /// When the parked wait began.
+    parked: Option<Instant>,
+    /// Waits in a row in which no other connection was busy.
+    alone: u32,
+    /// The reactor does not watch the socket.
+    deregistered: bool,
+    /// Octets received and written before the last spin, and spins in a row between which few came and none left.
+    received: u64,
+    written: u64,
+    unanswered: u32,
+}
+
+impl Spinner {
+    pub(crate) const fn new(limits: SpinLimits) -> Self {
+        Self::with_clock(limits, SystemClock)
+    }
+}
+
+impl<C: Clock> Spinner<C> {
+    pub(crate) const fn with_clock(limits: SpinLimits, clock: C) -> Self {
+        Self {
+            clock,
+            limits,
+            next: limits.spin,
+            overdraft: Duration::ZERO,
+            budget: nanos(SpinLimits::MAX_BUDGET),
+            grew: None,
+            hits: 0,
+            stolen: 0,
+            turn_began: None,
+            parked: None,
+            alone: 0,
+            deregistered: false,
+            received: 0,
+            written: 0,
+            unanswered: 0,
+        }
+    }
+
+    /// Notes how many octets have been received and written in all, before a spin.
+    #[inline]
+    pub(crate) fn traffic(&mut self, received: u64, written: u64) {
+        let few = received.wrapping_sub(self.received) < SpinLimits::GATHERED;
+        self.unanswered = match few && written == self.written {
+            true => self.unanswered.saturating_add(1),
+            false => 0,
+        };
+        (self.received, self.written) = (received, written);
+    }
+
+    /// Counts that `connection` is busy; whether no other one was lately.
+    pub(crate) fn is_alone(&mut self, busy: &BusyConnections, connection: usize) -> bool {
+        self.alone = match busy.is_same(connection) {
+            true => self.alone.saturating_add(1),
+            false => 0,
+        };
+        self.alone >= SpinLimits::ALONE_AFTER
+    }
+
+    /// Whether the reactor does not watch the socket.
+    pub(crate) const fn is_deregistered(&self) -> bool {
+        self.deregistered
+    }
+
+    /// Has the reactor stop watching the socket.
+    pub(crate) fn deregister(&mut self, stream: &dyn Connection) {
+        if !self.deregistered {
+            stream.unwatch();
+            self.deregistered = true;
+        }
+    }
+
+    /// Notes that the reactor watches the socket again.
+    pub(crate) fn registered(&mut self) {
+        self.deregistered = false;
+    }
+
+    /// Notes that several callers wait together: the reactor goes on watching.
+    pub(crate) fn is_shared(&mut self) {
+        self.hits = 0;
+    }
+
+    /// Notes that the reader parks: other tasks have their turn.
+    pub(crate) fn parks(&mut self) {
+        self.turn_began = None;
+    }
+
+    /// Whether the reader parked: the reactor reports what has come since, and a spin has nothing to find.
+    pub(crate) const fn is_parked(&self) -> bool {
+        self.parked.is_some()
+    }
+
+    /// Whether the next wait parks without a spin, as far as is known before it.
+    #[inline]
+    pub(crate) fn will_park(&self, policy: WaitPolicy) -> bool {
+        match policy {
+            WaitPolicy::Spin(_) => false,
+            WaitPolicy::Adaptive => {
+                // The wait counts once more before it begins.
+                !self.affords_next() || self.alone.saturating_add(1) < SpinLimits::ALONE_AFTER
+            }
+            _ => true,
+        }
+    }
+
+    /// Learns from octets that came otherwise than by a spin.
+    #[inline]
+    pub(crate) fn has_woken(&mut self) {
+        if let Some(began) = self.parked.take() {
+            self.regret(self.clock.now().saturating_duration_since(began));
+        }
+    }
+
+    /// Has the next wait spin for as long as octets took to come, if that is permitted.
+    fn regret(&mut self, waited: Duration) {
+        // It does not take the same time every time.
+        let needed = waited.saturating_add(waited / 4);
+        let is_prompt = waited <= WaitPolicy::DEDICATED * 2;
+        self.expect(
+            match needed <= self.limits.extended {
+                true => needed.max(self.limits.spin),
+                false => self.limits.spin,
+            },
+            is_prompt,
+        );
+    }
+
+    fn expect(&mut self, next: Duration, is_prompt: bool) {
+        self.next = next;
+        self.overdraft = match is_prompt {
+            true => SpinLimits::OVERDRAFT,
+            false => Duration::ZERO,
+        };
+    }
+
+    /// Whether the budget affords the next spin.
+    fn affords_next(&self) -> bool {
+        self.budget >= nanos(self.next) - nanos(self.overdraft)
+    }
+
+    /// Lets the budget grow by the time since it last did.
+    fn grow(&mut self, now: Instant) {
+        let since = self.grew.replace(now);
+        let time = since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+        let more = nanos(time / SpinLimits::BUDGET_SHARE);
+        self.budget = (self.budget.saturating_add(more)).min(nanos(SpinLimits::MAX_BUDGET));
+    }
+
+    /// Busy-polls the socket, for as long as policy and experience advise.
+    pub(crate) fn spin(
+        &mut self,
+        policy: WaitPolicy,
+        stream: &dyn Connection,
+        mut read: impl FnMut() -> io::Result<usize>,
+    ) -> Spun {
+        let begin = self.clock.now();
+        let limit = match policy {
+            WaitPolicy::Spin(limit) => limit.min(WaitPolicy::LONGEST),
+            WaitPolicy::Adaptive => {
+                self.grow(begin);
+                if !self.affords_next() {
+                    self.parked = Some(begin);
+                    return Spun::Park;
+                }
+                self.next
+            }
+            _ => return Spun::Park,
+        };
+        let turn_began = *self.turn_began.get_or_insert(begin);
+        if begin.saturating_duration_since(turn_began) >= SpinLimits::TURN {
+            self.turn_began = None;
+            return Spun::Yield;
+        }
+        if self.unanswered >= SpinLimits::UNANSWERED {
+            // A stream of small one-way requests: one read for several of them, while their sender has the CPU.
+            while self.clock.now().saturating_duration_since(begin) < SpinLimits::GATHER.min(limit)
+            {
+                self.clock.yield_now();
+            }
+        }
+        loop {
+            // First: the peer may need this CPU, and answers within microseconds.
+            self.clock.yield_now();
+            let result = read();
+            let took = self.clock.now().saturating_duration_since(begin);
+            match result {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => {
+                    match took <= WaitPolicy::DEDICATED {
+                        true => self.hit(stream),
+                        false => self.spend(took, limit),
+                    }
+                    self.regret(took);
+                    return Spun::Read(result);
+                }
+            }
+            if took >= limit {
+                self.spend(took, limit);
+                self.expect(self.limits.spin, false);
+                self.parked = Some(begin);
+                return Spun::Park;
+            }
+        }
+    }
+
+    fn hit(&mut self, stream: &dyn Connection) {
+        self.hits = self.hits.saturating_add(1);
+        if self.hits >= SpinLimits::UNDISTURBED {
+            self.stolen = 0;
+        }
+        if self.hits >= SpinLimits::DEREGISTER_AFTER {
+            self.deregister(stream);
+        }
+    }
+
+    /// Pays for a spin that found nothing, or found it late. Time beyond the limit went to others that use the CPU: seldom
+    /// and briefly on any machine, again and again beside a process that computes, so the price doubles each time until
+    /// spins have been undisturbed for a while.
+    fn spend(&mut self, took: Duration, limit: Duration) {
+        self.hits = 0;
+        let price = match took > limit.saturating_mul(2) {
+            true => {
+                self.stolen = (self.stolen + 1).min(SpinLimits::STOLEN);
+                took.min(limit.saturating_mul(1 << self.stolen))
+            }
+            false => took,
+        };
+        self.budget = self.budget.saturating_sub(nanos(price));
+    }
+}
+
+const fn nanos(time: Duration) -> i64 {
+    // Times of waits are far below 292 years.
+    time.as_nanos() as i64
+}
+
+/// Which connections of an ORB are busy, and how many of them have a thread of their own.
+#[derive(Debug, Default)]
+pub struct BusyConnections {
+    /// The connection that was busy last. Read at every wait, and written only when another one was.
+    last: AtomicUsize,
+    threads: AtomicUsize,
+}
+
+/// The permission for a connection to have a thread, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct ThreadPermit<'a>(&'a BusyConnections);
+
+impl BusyConnections {
+    /// Connections with a thread for each worker of a runtime: one that waits for its client, and one that runs.
+    const THREADS_PER_WORKER: usize = 2;
+
+    /// Counts that `connection` is busy; whether the last one was the same.
+    fn is_same(&self, connection: usize) -> bool {
+        let same = self.last.load(Ordering::Relaxed) == connection;
+        if !same {
+            self.last.store(connection, Ordering::Relaxed);
+        }
+        same
+    }
+
+    /// The permission to have a thread beside so many workers, unless too many connections have one.
+    pub(crate) fn permit_thread(&self, workers: usize) -> Option<ThreadPermit<'_>> {
+        let most = workers.saturating_mul(Self::THREADS_PER_WORKER);
+        let one_more = |threads: usize| (threads < most).then(|| threads + 1);
+        // Guards the number only.
+        let counted = (self.threads).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        counted.is_ok().then(|| ThreadPermit(self))
+    }
+}
+
+impl Drop for ThreadPermit<'_> {
+    fn drop(&mut self) {
+        self.0.threads.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(test, not(zorb_model)))]
+mod tests {
+    use super::*;
+    use crate::mock::{Acts, Mock};
+    use core::cell::Cell;
+    use std::rc::Rc;
+
+    #[derive(Debug)]
+    struct Nothing;
+
+    impl Acts for Nothing {}
+
+    /// A clock that goes on by what a yield takes.
+    #[derive(Debug, Clone)]
+    struct TestClock {
+        now: Rc<Cell<Instant>>,
+        per_yield: Rc<Cell<Duration>>,
+    }
+
+    impl TestClock {
+        fn new() -> Self {
+            Self {
+                now: Rc::new(Cell::new(Instant::now())),
+                per_yield: Rc::new(Cell::new(micros(1))),
+            }
+        }
+
+        fn advance(&self, time: Duration) {
+            self.now.set(self.now.get() + time);
+        }
+    }
+
+    impl Clock for TestClock {
+        fn now(&self) -> Instant {
+            self.now.get()
+        }
+
+        fn yield_now(&self) {
+            self.advance(self.per_yield.get());
+        }
+    }
+
+    const fn micros(time: u64) -> Duration {
+        Duration::from_micros(time)
+    }
+
+    const LIMITS: SpinLimits = SpinLimits {
+        spin: WaitPolicy::SHARED,
+        extended: micros(500),
+    };
+
+    /// A reader whose peer answers after some time, and who is woken some time later where it parks.
+    struct Reader {
+        clock: TestClock,
+        spinner: Spinner<TestClock>,
+        stream: Mock<Nothing>,
+        spinning: Duration,
+        parked: u32,
+    }
+
+    impl Reader {
+        fn new() -> Self {
+            let clock = TestClock::new();
+            Self {
+                spinner: Spinner::with_clock(LIMITS, clock.clone()),
+                clock,
+                stream: Mock::new(Nothing),
+                spinning: Duration::ZERO,
+                parked: 0,
+            }
+        }
+
+        /// One wait: whether a spin found the answer.
+        fn wait(&mut self, answer: Duration, wake: Duration) -> bool {
+            let begin = self.clock.now();
+            let ready = begin + answer;
+            let clock = self.clock.clone();
+            loop {
+                let read = || match clock.now() >= ready {
+                    true => Ok(1),
+                    false => Err(io::ErrorKind::WouldBlock.into()),
+                };
+                let spun = self.spinner.spin(WaitPolicy::Adaptive, &self.stream, read);
+                match spun {
+                    Spun::Read(_) => {
+                        self.spinning += self.clock.now() - begin;
+                        return true;
+                    }
+                    Spun::Yield => {}
+                    Spun::Park => break,
+                }
+            }
+            self.spinning += self.clock.now() - begin;
+            self.parked += 1;
+            self.spinner.parks();
+            let left = ready.saturating_duration_since(self.clock.now());
+            self.clock.advance(left + wake);
+            self.spinner.has_woken();
+            false
+        }
+    }
+
+    #[test]
+    fn prompt_answers_are_found_by_spinning() {
+        let mut reader = Reader::new();
+        let found = (0..1000)
+            .filter(|_| reader.wait(micros(5), micros(40)))
+            .count();
+        assert_eq!(found, 1000);
+        assert!(reader.spinner.is_deregistered());
+    }
+
+    #[test]
+    fn spins_that_find_nothing_cost_a_small_share_of_the_time() {
+        for answer in [60, 100, 200, 400, 1_000, 10_000] {
+            let mut reader = Reader::new();
+            let begin = reader.clock.now();
+            while reader.clock.now() - begin < Duration::from_secs(20) {
+                reader.wait(micros(answer), micros(40));
+            }
+            let all = reader.clock.now() - begin;
+            let share = reader.spinning.as_secs_f64() / all.as_secs_f64();
+            assert!(share < 0.02, "{answer} µs: {share}");
+        }
+    }
+
+    #[test]
+    fn a_cpu_that_a_yield_loses_for_milliseconds_is_given_away_seldom() {
+        let mut reader = Reader::new();
+        reader.clock.per_yield.set(Duration::from_millis(4));
+        let begin = reader.clock.now();
+        while reader.clock.now() - begin < Duration::from_secs(60) {
+            reader.wait(micros(5), micros(40));
+        }
+        let share = reader.spinning.as_secs_f64() / 60.0;
+        assert!(share < 0.02, "{share}");
+    }
+
+    #[test]
+    fn a_cpu_that_yields_lose_now_and_then_is_given_away_seldom() {
+        let mut reader = Reader::new();
+        let begin = reader.clock.now();
+        for turn in 0_u32.. {
+            let is_lost = turn.is_multiple_of(50);
+            let per_yield = if is_lost { micros(4_000) } else { micros(1) };
+            reader.clock.per_yield.set(per_yield);
+            reader.wait(micros(5), micros(40));
+            if reader.clock.now() - begin > Duration::from_secs(60) {
+                break;
+            }
+        }
+        // Most of the waits are parked ones, which take 45 µs.
+        assert!(reader.parked > 500_000, "{}", reader.parked);
+    }
+
+    /// Two peers that send each other messages in turn, each 3 µs after it got one: the time until each finds the next
+    /// one by spinning. `wake`: how long a parked peer takes to wake up; `budgets`: with which they begin.
+    fn until_awake(wake: u64, budgets: [i64; 2]) -> Duration {
+        let begin = Instant::now();
+        let mut sides = budgets.map(|budget| {
+            let clock = TestClock::new();
+            clock.now.set(begin);
+            let mut side = Spinner::with_clock(LIMITS, clock.clone());
+            side.budget = budget;
+            (clock, side)
+        });
+        let stream = Mock::new(Nothing);
+        let mut found = 0;
+        let mut sent = begin;
+        let mut varied = 1_u64;
+        for turn in 0..100_000_usize {
+            // The clock of this side stands where its wait began, which is when it sent its last message.
+            let (clock, side) = &mut sides[turn % 2];
+            let read = || match clock.now() >= sent {
+                true => Ok(1),
+                false => Err(io::ErrorKind::WouldBlock.into()),
+            };
+            match side.spin(WaitPolicy::Adaptive, &stream, read) {
+                Spun::Read(_) | Spun::Yield => found += 1,
+                Spun::Park => {
+                    found = 0;
+                    side.parks();
+                    let left = sent.saturating_duration_since(clock.now());
+                    // It does not take the same time every time: a quarter more or less.
+                    varied = varied
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1);
+                    clock.advance(left + micros(wake * 3 / 4 + (varied >> 33) % (wake / 2)));
+                    side.has_woken();
+                }
+            }
+            clock.advance(micros(3));
+            sent = clock.now();
+            if found == 20 {
+                return sent - begin;
+            }
+        }
+        Duration::MAX
+    }
+
+    #[test]
+    fn two_peers_that_park_find_each_other_awake() {
+        for wake in [10, 40, 80, 120, 160] {
+            for budgets in [
+                [nanos(SpinLimits::MAX_BUDGET); 2],
+                [0, 0],
+                [-500_000, 300_000],
+                [-4_000_000, -300_000],
+            ] {
+                let time = until_awake(wake, budgets);
+                assert!(
+                    time < Duration::from_secs(2),
+                    "{wake} µs, {budgets:?}: {time:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn other_tasks_have_their_turn_between_spins() {
+        let mut reader = Reader::new();
+        let mut turns = 0;
+        for _ in 0..1000 {
+            let now = reader.clock.now();
+            let clock = reader.clock.clone();
+            let read = || match clock.now() > now + micros(9) {
+                true => Ok(1),
+                false => Err(io::ErrorKind::WouldBlock.into()),
+            };
+            let spun = (reader.spinner).spin(WaitPolicy::Adaptive, &reader.stream, read);
+            turns += u32::from(matches!(spun, Spun::Yield));
+        }
+        // Each spin takes 10 µs, and a turn is over after 64 of them.
+        assert_eq!(turns, 15);
+    }
+
+    #[test]
+    fn a_thread_permit_that_was_not_given_is_not_given_back() {
+        let busy = BusyConnections::default();
+        assert!(busy.permit_thread(0).is_none());
+        let permits: Vec<_> = (0..BusyConnections::THREADS_PER_WORKER)
+            .map(|_| busy.permit_thread(1).unwrap())
+            .collect();
+        for _ in 0..3 {
+            assert!(busy.permit_thread(1).is_none());
+        }
+        drop(permits);
+        assert!(busy.permit_thread(1).is_some());
+    }
+}

@@ -1,0 +1,21 @@
+//! The synchronisation that connections are built from. The models in `models/` replace it by loom's.
+
+#[cfg(not(zorb_model))]
+mod real {
+    pub(crate) use atomic_waker::AtomicWaker;
+    pub(crate) use core::sync::atomic::{
+        AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    };
+    pub(crate) use std::sync::{Mutex, MutexGuard};
+    pub(crate) use std::{thread, thread_local};
+    pub(crate) use tokio::time;
+}
+
+#[cfg(not(zorb_model))]
+pub(crate) use real::*;
+
+#[cfg(zorb_model)]
+pub(crate) use crate::loom_sync::{
+    AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, AtomicWaker, Mutex, MutexGuard,
+    Ordering, fence, thread, thread_local, time,
+};

@@ -1,0 +1,207 @@
+//! Messages in fragments, of which the last one has not come yet.
+
+use super::Reader;
+use crate::buffers::{self, Receive};
+use crate::error::ProtocolError;
+use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
+use bytes::{Buf, BytesMut};
+use std::sync::Arc;
+use zorb_cdr::{ByteOrder, Decoder, Endian, Frame, WireFormat};
+
+/// Octets of a Fragment's own headers in GIOP 1.2: message header and request id.
+const FRAGMENT_1_2_PREFIX: usize = HEADER_LEN + 4;
+
+/// A message of which the last fragment has not come yet.
+#[derive(Debug)]
+pub(super) struct Partial {
+    /// The request id in GIOP 1.2; in 1.1 there is at most one partial message and no id.
+    id: Option<u32>,
+    /// What a CancelRequest may name, if it is a request and its first piece says so.
+    cancelled_by: Option<u32>,
+    header: MessageHeader,
+    /// What has come of it, from the front of a buffer.
+    octets: BytesMut,
+    /// GIOP 1.1: where the data of later fragments begins, since alignment restarts there.
+    starts: Vec<usize>,
+}
+
+impl Reader {
+    /// A 1.1 Fragment carries no id, so nothing that could be fragmented may come in between.
+    pub(super) fn check_uninterrupted(&self, header: MessageHeader) -> Result<(), ProtocolError> {
+        let kind = header.kind;
+        if matches!(kind, MessageKind::Request | MessageKind::Reply)
+            && header.version == Version::V1_1
+            && self.partial.iter().any(|p| p.id.is_none())
+        {
+            return Err(ProtocolError::FragmentsInterrupted { kind });
+        }
+        Ok(())
+    }
+
+    pub(super) fn begin_partial(
+        &mut self,
+        header: MessageHeader,
+        octets: BytesMut,
+    ) -> Result<(), ProtocolError> {
+        let MessageHeader { kind, version, .. } = header;
+        if !kind.is_fragmentable(version) {
+            return Err(ProtocolError::NotFragmentable { kind, version });
+        }
+        self.check_uninterrupted(header)?;
+        let id = if version >= Version::V1_2 {
+            // The first piece must hold at least the request id, which comes first in 1.2.
+            let id = id_at(&octets, header.endian).ok_or(ProtocolError::UnexpectedFragment)?;
+            if self.partial.iter().any(|p| p.id == Some(id)) {
+                return Err(ProtocolError::FragmentsInterrupted { kind });
+            }
+            Some(id)
+        } else {
+            None
+        };
+        if self.partial.len() >= self.limits.max_partial_messages {
+            return Err(ProtocolError::TooManyPartialMessages {
+                limit: self.limits.max_partial_messages,
+            });
+        }
+        self.check_partial_octets(octets.len())?;
+        // A copy, so that a message whose fragments dawdle does not hold on to the receive buffer.
+        let mut whole = buffers::take_receive_of(octets.len(), usize::MAX).octets;
+        whole.extend_from_slice(&octets);
+        self.partial.push(Partial {
+            id,
+            cancelled_by: match (kind, id) {
+                (MessageKind::Request, None) => {
+                    by_order!(header.endian, O => id_of_1_1::<O>(&octets))
+                }
+                (MessageKind::Request | MessageKind::LocateRequest, id) => id,
+                _ => None,
+            },
+            header,
+            octets: whole,
+            starts: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn check_partial_octets(&self, more: usize) -> Result<(), ProtocolError> {
+        let held = self
+            .partial
+            .iter()
+            .fold(more, |sum, p| sum.saturating_add(p.held()));
+        if held > self.limits.max_partial_octets {
+            return Err(ProtocolError::TooManyPartialOctets {
+                limit: self.limits.max_partial_octets,
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) fn continue_partial(
+        &mut self,
+        header: MessageHeader,
+        mut octets: BytesMut,
+    ) -> Result<Option<Message>, ProtocolError> {
+        let (id, prefix) = if header.version >= Version::V1_2 {
+            let id = id_at(&octets, header.endian).ok_or(ProtocolError::UnexpectedFragment)?;
+            (Some(id), FRAGMENT_1_2_PREFIX)
+        } else {
+            (None, HEADER_LEN)
+        };
+        let index = self
+            .partial
+            .iter()
+            .position(|p| p.id == id && p.header.version == header.version)
+            .ok_or(ProtocolError::UnexpectedFragment)?;
+        octets.advance(prefix);
+        let limit = self.limits.max_message_octets;
+        let begun = self.partial.get(index).map_or(0, |p| p.octets.len());
+        let whole = begun.saturating_add(octets.len());
+        if whole > limit {
+            return Err(ProtocolError::MessageTooLarge {
+                octets: whole,
+                limit,
+            });
+        }
+        self.check_partial_octets(octets.len())?;
+        let partial = self
+            .partial
+            .get_mut(index)
+            .ok_or(ProtocolError::UnexpectedFragment)?;
+        // All fragments of one message have the same byte order.
+        if partial.header.endian != header.endian {
+            return Err(ProtocolError::UnexpectedFragment);
+        }
+        if id.is_none() && !octets.is_empty() {
+            partial.starts.push(partial.octets.len());
+        }
+        partial.octets.extend_from_slice(&octets);
+        if header.more_fragments {
+            return Ok(None);
+        }
+        let done = self.partial.swap_remove(index);
+        Ok(Some(done.into_message()))
+    }
+
+    /// A client may give up a request whose fragments are still coming; no more of them follow.
+    pub(super) fn drop_cancelled(&mut self, header: MessageHeader, octets: &[u8]) {
+        let id = id_at(octets, header.endian);
+        if id.is_some() {
+            self.partial.retain(|p| p.cancelled_by != id);
+        }
+    }
+}
+
+impl Partial {
+    /// Octets of memory that it takes, the places of tiny fragments included.
+    fn held(&self) -> usize {
+        let starts = self.starts.len().saturating_mul(size_of::<usize>());
+        self.octets.len().saturating_add(starts)
+    }
+
+    fn into_message(mut self) -> Message {
+        let whole = self.octets.capacity();
+        let octets = self.octets.split().freeze();
+        buffers::give_receive(Receive {
+            octets: self.octets,
+            whole,
+        });
+        let size = octets.len().saturating_sub(HEADER_LEN);
+        Message {
+            header: MessageHeader {
+                more_fragments: false,
+                size: u32::try_from(size).unwrap_or(u32::MAX),
+                ..self.header
+            },
+            frame: if self.starts.is_empty() {
+                Frame::new(octets)
+            } else {
+                Frame::with_fragment_starts(octets, Arc::from(self.starts))
+            },
+        }
+    }
+}
+
+/// The unsigned long right behind the message header.
+fn id_at(octets: &[u8], endian: Endian) -> Option<u32> {
+    let id = octets.get(HEADER_LEN..)?.first_chunk::<4>()?;
+    Some(match endian {
+        Endian::Big => u32::from_be_bytes(*id),
+        Endian::Little => u32::from_le_bytes(*id),
+    })
+}
+
+/// The id of a Request of GIOP 1.1: behind the service contexts.
+fn id_of_1_1<O: ByteOrder>(octets: &[u8]) -> Option<u32> {
+    let format = WireFormat {
+        minor: 1,
+        ..WireFormat::default()
+    };
+    let mut d = Decoder::<O>::from_slice(octets, format);
+    d.take(HEADER_LEN).ok()?;
+    // A context is an id and the length of its data at least.
+    for _ in 0..d.read_count(8).ok()? {
+        d.read_u32().ok()?;
+        d.read_octets().ok()?;
+    }
+    d.read_u32().ok()
+}

@@ -1,0 +1,376 @@
+//! Messages that are read where they lie in the receive buffer.
+
+use super::{Reader, total};
+use crate::buffers;
+use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
+use bytes::Buf;
+use zorb_cdr::{Endian, Frame};
+
+/// The last message header apart from its size. A header that begins with the same octets needs no parsing.
+#[derive(Debug)]
+pub(super) struct LastHeader {
+    /// The octets before the size.
+    octets: u64,
+    header: MessageHeader,
+}
+
+/// Octets of a message header before the size.
+const BEFORE_SIZE: usize = 8;
+
+impl LastHeader {
+    /// Stands for no header: that of a MessageError of GIOP 1.0, which is read as what it is if a peer sends it.
+    pub(super) const NONE: Self = Self {
+        octets: u64::from_ne_bytes(*b"GIOP\x01\x00\x00\x06"),
+        header: MessageHeader {
+            version: Version::V1_0,
+            endian: Endian::Big,
+            more_fragments: false,
+            kind: MessageKind::MessageError,
+            size: 0,
+        },
+    };
+
+    /// Remembers a header and the octets that it was parsed from.
+    pub(super) fn of(octets: &[u8; HEADER_LEN], header: MessageHeader) -> Self {
+        let [a, b, c, d, e, f, g, h, ..] = *octets;
+        Self {
+            octets: u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
+            header,
+        }
+    }
+
+    /// The header in `octets`, if it differs from the last one in its size only.
+    #[inline]
+    pub(super) fn read(&self, octets: &[u8; HEADER_LEN]) -> Option<MessageHeader> {
+        let (before, size) = octets.split_first_chunk::<BEFORE_SIZE>()?;
+        if u64::from_ne_bytes(*before) != self.octets {
+            return None;
+        }
+        let size = *size.first_chunk()?;
+        let size = match self.header.endian {
+            Endian::Big => u32::from_be_bytes(size),
+            Endian::Little => u32::from_le_bytes(size),
+        };
+        Some(MessageHeader {
+            size,
+            ..self.header
+        })
+    }
+}
+
+/// A whole message that a [`Reader`] has received: see [`Reader::receive`].
+#[derive(Debug)]
+pub struct Received<'a> {
+    reader: &'a mut Reader,
+    header: MessageHeader,
+    /// The message, if it does not lie at the front of the buffer any more.
+    message: Option<Message>,
+    /// Octets of a message at the front of the buffer.
+    octets: usize,
+}
+
+impl<'a> Received<'a> {
+    #[inline]
+    pub(super) const fn in_place(
+        reader: &'a mut Reader,
+        header: MessageHeader,
+        octets: usize,
+    ) -> Self {
+        Self {
+            reader,
+            header,
+            message: None,
+            octets,
+        }
+    }
+
+    pub(super) const fn whole(reader: &'a mut Reader, message: Message) -> Self {
+        Self {
+            reader,
+            header: message.header,
+            message: Some(message),
+            octets: 0,
+        }
+    }
+
+    /// The message header.
+    #[inline]
+    #[must_use]
+    pub const fn header(&self) -> &MessageHeader {
+        &self.header
+    }
+
+    /// All octets of the message, header included.
+    #[inline]
+    #[must_use]
+    pub fn octets(&self) -> &[u8] {
+        match &self.message {
+            None => self.reader.buffer.get(..self.octets).unwrap_or_default(),
+            Some(message) => message.frame.octets(),
+        }
+    }
+
+    /// Whether the octets are a whole message in one piece, so that alignment counts from its front throughout: neither
+    /// [cut short](Message::is_cut_short) nor put together from fragments of GIOP 1.1.
+    #[inline]
+    #[must_use]
+    pub fn is_contiguous(&self) -> bool {
+        match &self.message {
+            None => true,
+            Some(message) => message.frame.fragment_starts().is_empty() && !message.is_cut_short(),
+        }
+    }
+
+    /// Whether the buffer holds nothing behind the message.
+    #[inline]
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        match &self.message {
+            None => self.octets == self.reader.buffer.len(),
+            Some(_) => self.reader.buffer.is_empty(),
+        }
+    }
+
+    /// Forgets the message. A message in the buffer leaves its place to the next one.
+    #[inline]
+    pub fn discard(self) {
+        if self.message.is_none() {
+            self.reader.expected = 0;
+            match self.octets == self.reader.buffer.len() {
+                true => self.reader.buffer.clear(),
+                false => self.reader.buffer.advance(self.octets),
+            }
+        }
+    }
+
+    /// A copy of the message, for traces. Copies the octets of a message in the buffer.
+    #[must_use]
+    pub fn to_message(&self) -> Message {
+        match &self.message {
+            Some(message) => message.clone(),
+            None => Message {
+                header: self.header,
+                frame: Frame::new(self.octets().to_vec().into()),
+            },
+        }
+    }
+
+    /// Splits the message off the buffer, without copying.
+    #[inline]
+    #[must_use]
+    pub fn into_message(self) -> Message {
+        match self.message {
+            Some(message) => message,
+            None => {
+                self.reader.expected = 0;
+                Message {
+                    header: self.header,
+                    frame: Frame::new(self.reader.buffer.split_to(self.octets).freeze()),
+                }
+            }
+        }
+    }
+}
+
+impl Reader {
+    /// The header and the octets of the message at the front, if it is whole, its header differs from the last one in
+    /// its size only, and no state of the reader depends on it.
+    #[inline]
+    pub(super) fn plain(&self) -> Option<(MessageHeader, usize)> {
+        let header = self.last_header.read(self.buffer.first_chunk()?)?;
+        let octets = total(header);
+        let is_plain = octets <= self.buffer.len()
+            && octets <= Self::READ_OCTETS.min(self.limits.max_message_octets)
+            && self.skip == 0
+            && self.partial.is_empty()
+            && self.whole <= buffers::MAX_RECEIVE_CAPACITY;
+        is_plain.then_some((header, octets))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, ProtocolError};
+
+    /// The octets of a message of `size` octets behind its header, which are made of `fill`.
+    fn message(before_size: [u8; BEFORE_SIZE], size: u32, fill: u8) -> Vec<u8> {
+        let is_little = before_size[6] & 1 == 1;
+        let mut octets = before_size.to_vec();
+        octets.extend(match is_little {
+            true => size.to_le_bytes(),
+            false => size.to_be_bytes(),
+        });
+        octets.resize(octets.len() + size as usize, fill);
+        octets
+    }
+
+    /// What there is to tell apart: versions, byte orders, kinds, fragments, and what is none of them.
+    fn headers() -> Vec<[u8; BEFORE_SIZE]> {
+        let mut all = Vec::new();
+        for minor in 0..=3 {
+            for flags in 0..4 {
+                for kind in [0, 1, 2, 5, 7, 8] {
+                    all.push([b'G', b'I', b'O', b'P', 1, minor, flags, kind]);
+                }
+            }
+        }
+        all.push([0; BEFORE_SIZE]);
+        all
+    }
+
+    type Seen = (MessageHeader, Vec<u8>);
+
+    fn seen(message: Message) -> Seen {
+        (message.header, message.frame.octets().to_vec())
+    }
+
+    /// All that comes of `octets`, of which `step` are received at a time: as it is read by comparison, or with every
+    /// header read by itself.
+    fn read(octets: &[u8], step: usize, how: How) -> (Vec<Seen>, Option<ProtocolError>) {
+        let limits = Limits {
+            max_message_octets: 100,
+            ..Limits::default()
+        };
+        let (mut reader, mut all) = (Reader::new(limits).skip_too_large(), Vec::new());
+        for received in octets.chunks(step) {
+            if let Err(error) = reader.reserve() {
+                return (all, Some(error));
+            }
+            reader.buffer().extend_from_slice(received);
+            loop {
+                if let How::Anew = how {
+                    reader.last_header = LastHeader::NONE;
+                }
+                match reader.receive(|_, _| {}) {
+                    Ok(Some(received)) => match how {
+                        How::InPlace => {
+                            all.push((*received.header(), received.octets().to_vec()));
+                            received.discard();
+                        }
+                        How::Anew | How::Compared => all.push(seen(received.into_message())),
+                    },
+                    Ok(None) => break,
+                    Err(error) => return (all, Some(error)),
+                }
+            }
+        }
+        (all, None)
+    }
+
+    #[derive(Clone, Copy)]
+    enum How {
+        Anew,
+        Compared,
+        InPlace,
+    }
+
+    #[test]
+    fn whatever_comes_behind_a_message_is_read_as_if_it_came_first() {
+        let headers = headers();
+        for first in &headers {
+            for second in &headers {
+                for size in [4, 88, 89, 5000] {
+                    let mut octets = message(*first, 8, 1);
+                    octets.extend(message(*first, 4, 2));
+                    octets.extend(message(*second, size, 3));
+                    octets.extend(message(*first, 0, 4));
+                    for step in [16, 20, 36, octets.len()] {
+                        let one = read(&octets, step, How::Anew);
+                        assert_eq!(one, read(&octets, step, How::Compared));
+                        assert_eq!(one, read(&octets, step, How::InPlace));
+                    }
+                }
+            }
+        }
+    }
+
+    const REPLY: [u8; BEFORE_SIZE] = [b'G', b'I', b'O', b'P', 1, 2, 1, 1];
+
+    fn in_place(reader: &mut Reader) -> Option<(Vec<u8>, bool)> {
+        let (header, octets) = reader.plain()?;
+        let received = Received::in_place(reader, header, octets);
+        Some((received.octets().to_vec(), received.is_last()))
+    }
+
+    #[test]
+    fn only_a_whole_message_behind_another_of_its_kind_is_read_in_place() {
+        let mut reader = Reader::new(Limits::default());
+        let octets = message(REPLY, 12, 7);
+        reader.buffer().extend_from_slice(&octets);
+        assert!(
+            in_place(&mut reader).is_none(),
+            "its header has not been parsed"
+        );
+        assert!(reader.next().unwrap().is_some());
+
+        reader.buffer().extend_from_slice(&octets[..20]);
+        assert!(in_place(&mut reader).is_none());
+        reader.buffer().extend_from_slice(&octets[20..]);
+        assert!(in_place(&mut reader).is_some_and(|(_, is_last)| is_last));
+        let other = message(REPLY, 8, 9);
+        reader.buffer().extend_from_slice(&other);
+        assert_eq!(in_place(&mut reader), Some((octets, false)));
+        reader.receive(|_, _| {}).unwrap().unwrap().discard();
+        assert_eq!(in_place(&mut reader), Some((other.clone(), true)));
+        assert_eq!(reader.next().unwrap().unwrap().frame.octets(), other);
+    }
+
+    #[test]
+    fn messages_that_are_discarded_leave_their_place_to_the_next() {
+        let mut reader = Reader::new(Limits::default());
+        let octets = message(REPLY, 12, 7);
+        reader.buffer().extend_from_slice(&octets);
+        assert!(reader.next().unwrap().is_some());
+        let mut before = None;
+        for _ in 0..3 {
+            reader.reserve().unwrap();
+            reader.buffer().extend_from_slice(&octets);
+            let at = reader.buffer().as_ptr();
+            assert_eq!(*before.get_or_insert(at), at, "all at the same place");
+            reader.receive(|_, _| {}).unwrap().unwrap().discard();
+            assert!(reader.is_idle() && reader.next().unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn small_messages_lie_aligned_one_behind_the_other_and_begin_at_the_front_again() {
+        let mut reader = Reader::new(Limits::default());
+        let octets = message(REPLY, 13, 7);
+        let (mut places, mut held) = (Vec::new(), None);
+        for _ in 0..2000 {
+            reader.reserve().unwrap();
+            reader.buffer().extend_from_slice(&octets);
+            let at = reader.buffer().as_ptr().addr();
+            assert_eq!(at % 8, 0);
+            places.push(at);
+            let message = reader.next().unwrap().unwrap();
+            assert_eq!(message.frame.octets(), octets);
+            // One is alive while the next one is received.
+            held = Some(message);
+        }
+        assert!(held.is_some());
+        places.sort_unstable();
+        places.dedup();
+        let (first, last) = (places[0], places[places.len() - 1]);
+        assert!(
+            last - first < 2 * Reader::READ_OCTETS,
+            "in one buffer or two"
+        );
+        drop(held);
+        // Also where nothing has to be left out for the next one to lie aligned.
+        for size in [13, 20] {
+            let octets = message(REPLY, size, 7);
+            let mut places = Vec::new();
+            for _ in 0..2000 {
+                reader.reserve().unwrap();
+                reader.buffer().extend_from_slice(&octets);
+                places.push(reader.buffer().as_ptr().addr());
+                assert!(reader.next().unwrap().is_some());
+            }
+            let last = places.split_off(100);
+            let (low, high) = (last.iter().min().unwrap(), last.iter().max().unwrap());
+            assert!(high - low <= Reader::NEAR_FRONT + 40, "nobody holds a part");
+        }
+    }
+}

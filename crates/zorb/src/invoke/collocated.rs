@@ -1,0 +1,260 @@
+//! Calls to objects of the same ORB: the steps of any call, with the servant in place of the connection.
+//!
+//! **Locate** the object, **admit** the call as its POA manager says, **arguments**: copied as values where caller and
+//! servant know the same types, else marshalled as for any server; **upcall**, **results**. A caller sees no
+//! difference but the time.
+
+use super::Invocation;
+use crate::keys::Found;
+use crate::object::{Binding, ObjectRef};
+use crate::orb::OrbInner;
+use crate::serve::{begin, caught, enter, poll, released};
+use core::any::Any;
+use core::future::poll_fn;
+use core::sync::atomic::Ordering;
+use core::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use zorb_cdr::{Encoder, WireFormat};
+use zorb_connection::CallError;
+use zorb_giop::{
+    Fault, Message, ProtocolError, ReplySlot, RequestBuilder, ResponseFlags, Version, buffers,
+};
+use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, State, Upcall};
+
+/// Where the result of a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Collocated {
+    /// In the reply.
+    Reply,
+    /// With the values of the call, or there is none.
+    Values,
+}
+
+/// How exceptions of a call by values are encoded.
+pub(super) const RECEIPT: Receipt = Receipt {
+    version: Version::HIGHEST,
+    request_id: 0,
+    response: ResponseFlags::WithTarget,
+    format: WireFormat::DEFAULT,
+};
+
+impl ObjectRef {
+    /// Calls an object of this ORB.
+    pub(super) async fn call_collocated(
+        &self,
+        binding: &Binding,
+        invocation: &mut Invocation<'_>,
+        reply: &mut ReplySlot,
+    ) -> Result<Collocated, CallError> {
+        let orb = self.orb().inner();
+        let mut found = orb.find_or_ask(&binding.key).await;
+        while let Ok(Found::Object(object)) = &found
+            && object.manager().state() == State::Holding
+        {
+            found = match released(object).await {
+                // The object may be another one by now.
+                Ok(()) => orb.find_or_ask(&binding.key).await,
+                Err(exception) => Err(exception),
+            };
+        }
+        let object = match found {
+            Ok(Found::Object(object)) => object,
+            Ok(Found::Elsewhere(target)) => {
+                return self.put_reply(RECEIPT.forward(&target, false), reply);
+            }
+            Ok(Found::Unknown(_)) => {
+                let missing = Missing::Adapter.raise();
+                return self.put_reply(RECEIPT.system_exception(&missing), reply);
+            }
+            Err(exception) => return self.put_reply(RECEIPT.system_exception(&exception), reply),
+        };
+        if let Err(exception) = object.manager().state().admit() {
+            return self.put_reply(RECEIPT.system_exception(&exception), reply);
+        }
+        invocation.sent.store(true, Ordering::Relaxed);
+        if let Some(upcall) = self.begin_values(&object, invocation)? {
+            return self.run_values(upcall, invocation, reply).await;
+        }
+        let request = self.marshal(&object, binding, invocation)?;
+        let receipt = request.receipt();
+        let outcome = match receipt.response {
+            ResponseFlags::None => {
+                run_one_way(orb, object, request, receipt);
+                return Ok(Collocated::Values);
+            }
+            _ => run(orb, &object, request, receipt).await?,
+        };
+        self.put_reply(outcome, reply)
+    }
+
+    /// Begins an upcall with the values of the call; `None` if they have to be marshalled.
+    fn begin_values(
+        &self,
+        object: &ActiveObject,
+        invocation: &Invocation<'_>,
+    ) -> Result<Option<Upcall>, CallError> {
+        let Some(values) = &invocation.values else {
+            return Ok(None);
+        };
+        // Text that is to be mislabelled is what a message makes of it.
+        if self.char_code_set().is_some() {
+            return Ok(None);
+        }
+        let begun = caught(|| values.start(object, invocation.operation, RECEIPT))
+            .unwrap_or_else(|panic| Ok(Upcall::ready(RECEIPT.system_exception(&panic))));
+        match begun {
+            Ok(upcall) => Ok(Some(upcall).filter(|upcall| !upcall.is_untyped())),
+            Err(error) => Err(CallError::Encode(Fault::Encode(error))),
+        }
+    }
+
+    /// Runs an upcall whose results are values. One that is not ready at its first poll becomes a task, which goes on
+    /// whatever becomes of its caller.
+    async fn run_values(
+        &self,
+        mut upcall: Upcall,
+        invocation: &mut Invocation<'_>,
+        reply: &mut ReplySlot,
+    ) -> Result<Collocated, CallError> {
+        let Some(values) = &mut invocation.values else {
+            return Err(runtime_gone());
+        };
+        let orb = self.orb().inner();
+        let first = {
+            let mut cx = Context::from_waker(Waker::noop());
+            poll_values(orb, &mut upcall, &mut cx, values.results())
+        };
+        let outcome = match first {
+            Poll::Ready(outcome) => outcome,
+            Poll::Pending => {
+                let mut place = values.place();
+                let (done, result) = oneshot::channel();
+                let inner = Arc::clone(orb);
+                orb.track(async move {
+                    let ended = poll_fn(|cx| poll_values(&inner, &mut upcall, cx, &mut *place));
+                    let outcome = ended.await;
+                    // The caller may be gone.
+                    let _ = done.send((outcome, place));
+                });
+                let (outcome, place) = result.await.map_err(|_| runtime_gone())?;
+                values.take(place);
+                outcome
+            }
+        };
+        match outcome {
+            Outcome::Silent => Ok(Collocated::Values),
+            outcome => self.put_reply(outcome, reply),
+        }
+    }
+
+    /// Marshals a call, as for a server elsewhere.
+    fn marshal(
+        &self,
+        object: &ActiveObject,
+        binding: &Binding,
+        invocation: &Invocation<'_>,
+    ) -> Result<Request, CallError> {
+        let format = WireFormat::default();
+        let builder = RequestBuilder {
+            version: Version::HIGHEST,
+            request_id: 0,
+            // A forward replies to one-way calls, too: the caller follows it.
+            response: match (invocation.response, object.forward()) {
+                (ResponseFlags::None, None) => ResponseFlags::None,
+                _ => ResponseFlags::WithTarget,
+            },
+            key: &binding.key,
+            operation: invocation.operation,
+            contexts: &[],
+        };
+        let message = builder
+            .encode(Encoder::with_buffer(buffers::take(), format), |e| {
+                invocation.arguments.encode(e)
+            })
+            .map_err(|error| CallError::Encode(Fault::Encode(error)))?;
+        let message = Message::from_gather(message).map_err(own)?;
+        Request::from_message(message, format, self.orb().inner().context()).map_err(own)
+    }
+
+    /// Puts the outcome of an upcall into the place of the reply.
+    fn put_reply(&self, outcome: Outcome, reply: &mut ReplySlot) -> Result<Collocated, CallError> {
+        match outcome {
+            Outcome::Silent => Ok(Collocated::Values),
+            Outcome::Reply(message) => {
+                let message = Message::from_gather(message).map_err(own)?;
+                reply.set_local(message).map_err(own)?;
+                Ok(Collocated::Reply)
+            }
+        }
+    }
+}
+
+fn poll_values(
+    orb: &OrbInner,
+    upcall: &mut Upcall,
+    cx: &mut Context<'_>,
+    results: &mut (dyn Any + Send),
+) -> Poll<Outcome> {
+    enter(orb, || upcall.poll_into(cx, results))
+        .unwrap_or_else(|panic| Poll::Ready(RECEIPT.system_exception(&panic)))
+}
+
+/// Runs an upcall. One that is not ready at its first poll becomes a task, as at a server elsewhere.
+async fn run(
+    orb: &Arc<OrbInner>,
+    object: &ActiveObject,
+    request: Request,
+    receipt: Receipt,
+) -> Result<Outcome, CallError> {
+    let (mut request, mut outcome) = (Some(request), None);
+    let Some(mut upcall) = begin(orb, object, &mut request, &mut outcome, &receipt) else {
+        return Ok(outcome.unwrap_or(Outcome::Silent));
+    };
+    let (done, result) = oneshot::channel();
+    let inner = Arc::clone(orb);
+    orb.track(async move {
+        let outcome = poll_fn(|cx| poll(&inner, &mut upcall, cx, &receipt)).await;
+        // The caller may be gone.
+        let _ = done.send(outcome);
+    });
+    result.await.map_err(|_| runtime_gone())
+}
+
+/// Runs an upcall without a reply, which its caller does not wait for: in a task, or on a thread where servants may
+/// block.
+fn run_one_way(orb: &Arc<OrbInner>, object: Arc<ActiveObject>, request: Request, receipt: Receipt) {
+    let (inner, token) = (Arc::clone(orb), orb.task());
+    let run = move || {
+        let (mut request, mut outcome) = (Some(request), None);
+        let waits = begin(&inner, &object, &mut request, &mut outcome, &receipt);
+        if let Some(mut upcall) = waits {
+            let orb = Arc::clone(&inner);
+            orb.track(async move {
+                poll_fn(|cx| poll(&inner, &mut upcall, cx, &receipt)).await;
+            });
+        }
+        drop(token);
+    };
+    match orb.settings().threads {
+        true => drop(orb.lane().handle().spawn_blocking(run)),
+        false => orb.track(async move { run() }),
+    }
+}
+
+/// A message of this ORB's that it cannot read itself.
+#[cold]
+fn own(error: ProtocolError) -> CallError {
+    CallError::Lost(Fault::Protocol {
+        endpoint: "this ORB".to_owned(),
+        error,
+    })
+}
+
+#[cold]
+fn runtime_gone() -> CallError {
+    CallError::Lost(Fault::ConnectionLost {
+        endpoint: "this ORB".to_owned(),
+        cause: "its runtime has shut down".to_owned(),
+    })
+}

@@ -1,0 +1,122 @@
+//! Replies and failures that lead elsewhere: forwards, other ways to address the object, and requests that are sent
+//! again.
+
+use super::reply::{Answer, explain_size};
+use crate::object::{BindingGuard, ObjectRef};
+use zorb_connection::CallError;
+use zorb_giop::{CompletionStatus, Fault, ReplySlot, SystemException, SystemExceptionKind};
+
+/// Forwards that one call follows. Servers that send a client in circles exist.
+const MAX_FORWARDS: usize = 10;
+/// Times that one call is sent again because the connection ended before it could start.
+const MAX_RESENDS: usize = 2;
+
+/// How often a call has gone another way than straight to its object.
+#[derive(Debug, Default)]
+pub(super) struct Detours {
+    forwards: usize,
+    resends: usize,
+    /// Times that the server wanted its object addressed in another way.
+    pub(super) readdressed: usize,
+    /// The reference itself has been asked again, after the place that a forward led to had failed.
+    fell_back: bool,
+}
+
+impl Detours {
+    /// Counts a forward.
+    ///
+    /// # Errors
+    /// TRANSIENT when there were as many as there may be.
+    pub(super) fn forward(&mut self) -> Result<(), SystemException> {
+        self.forwards += 1;
+        if self.forwards > MAX_FORWARDS {
+            let limit = MAX_FORWARDS;
+            return Err(Fault::TooManyForwards { limit }.raise(CompletionStatus::No));
+        }
+        Ok(())
+    }
+
+    /// Whether a call that failed so is sent again: it surely did not start, and not too often yet. Counts it if so.
+    pub(super) fn resend(&mut self, error: &CallError) -> bool {
+        let again = matches!(error, CallError::NotSent(_)) && self.resends < MAX_RESENDS;
+        self.resends += usize::from(again);
+        again
+    }
+}
+
+impl ObjectRef {
+    /// Where a call goes that has failed, or whose reply is no result: the binding to try next. `octets`: of the request.
+    ///
+    /// # Errors
+    /// What the call ends with, if it goes nowhere.
+    pub(super) async fn detour(
+        &self,
+        guard: BindingGuard,
+        sent: Result<(), CallError>,
+        is_two_way: bool,
+        octets: usize,
+        reply: &ReplySlot,
+        detours: &mut Detours,
+    ) -> Result<BindingGuard, SystemException> {
+        let Some(binding) = guard.get() else {
+            return Err(Fault::OrbShutDown.raise(CompletionStatus::No));
+        };
+        let failed = match sent {
+            Ok(()) => match self.read_reply(reply, binding)? {
+                Answer::Forward(ior) => {
+                    detours.forward()?;
+                    return match self.bind_forward(&ior).await {
+                        Ok(forwarded) => {
+                            detours.readdressed = 0;
+                            Ok(forwarded.into())
+                        }
+                        // The server that forwarded may know better by now.
+                        Err(dead_end)
+                            if !detours.fell_back
+                                && is_two_way
+                                && is_worth_asking_anew(&dead_end) =>
+                        {
+                            detours.fell_back = true;
+                            self.unbind(binding);
+                            self.binding().await
+                        }
+                        Err(dead_end) => Err(dead_end),
+                    };
+                }
+                Answer::Readdress(wanted) => {
+                    let readdressed = self.readdress(binding, wanted, &mut detours.readdressed);
+                    return match readdressed {
+                        Ok(binding) => Ok(binding.into()),
+                        Err(error) => Err(self.broken(error, CompletionStatus::No)),
+                    };
+                }
+                Answer::Exception(exception) => explain_size(exception, octets),
+            },
+            Err(error) => {
+                self.unbind(binding);
+                if detours.resend(&error) {
+                    // A forwarded location that is gone is asked for anew where the forward came from.
+                    return self.binding().await;
+                }
+                error.raise()
+            }
+        };
+        // The place that a forward led to has failed before anything was done: ask once more where the reference itself
+        // says.
+        if binding.forwarded && is_two_way && !detours.fell_back && is_worth_asking_anew(&failed) {
+            detours.fell_back = true;
+            self.unbind(binding);
+            return self.binding().await;
+        }
+        Err(failed)
+    }
+}
+
+fn is_worth_asking_anew(exception: &SystemException) -> bool {
+    use SystemExceptionKind as Kind;
+    exception.completed == CompletionStatus::No
+        && matches!(
+            exception.kind,
+            Kind::Transient | Kind::CommFailure | Kind::ObjectNotExist
+        )
+}

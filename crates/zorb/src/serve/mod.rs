@@ -1,0 +1,437 @@
+//! Serving requests: what the ORB does with those that its connections have received.
+//!
+//! The steps behind receiving and parsing ([`zorb_connection::server`]): **locate** the target, **admit** the request
+//! (state of the POA manager, limits), **dispatch** it to the servant, **reply**. A request that waits, for its servant,
+//! its manager or a key resolver, is [pending](zorb_connection::PendingRequest) and goes on with the step that it waits
+//! before.
+
+mod upcall;
+
+pub(crate) use upcall::{begin, caught, enter, poll, released};
+
+use crate::keys::Found;
+use crate::orb::OrbInner;
+use bytes::Bytes;
+use core::future::poll_fn;
+use std::sync::{Arc, Weak};
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use zorb_cdr::{Context, Gather};
+use zorb_connection::server::{Behind, Located};
+use zorb_connection::{
+    BusyConnections, Owner, PendingRequest, ServerConnection, ServerRequest, Settings,
+};
+use zorb_executor::{Dispatch, Lane, Priority};
+use zorb_giop::{
+    CompletionStatus, Fault, Ior, LocateReply, RequestHeader, ResponseFlags, SystemException,
+    SystemExceptionKind, TargetAddress,
+};
+use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, State, Upcall, is_reserved};
+
+type Connection = Arc<ServerConnection<OrbInner>>;
+type Pending = PendingRequest<OrbInner>;
+
+/// What a request is for.
+#[derive(Debug)]
+pub(crate) enum Target {
+    Object {
+        object: Arc<ActiveObject>,
+        /// The number of the operation in the servant's table, if it has one.
+        number: Option<u32>,
+        /// The count of changes of the adapters before the object was looked up, if the same key leads to the same
+        /// object until there are more.
+        changes: Option<u64>,
+    },
+    /// Another ORB has the object.
+    Elsewhere(Arc<Ior>),
+    /// The key resolver has to be asked.
+    Unknown(Bytes),
+    Refused(SystemException),
+}
+
+/// A target of an adapter's, as the request header cache keeps it. It keeps no servant alive.
+#[derive(Debug)]
+pub(crate) struct CachedTarget {
+    object: Weak<ActiveObject>,
+    number: u32,
+    changes: u64,
+}
+
+impl From<Result<Found, SystemException>> for Target {
+    fn from(found: Result<Found, SystemException>) -> Self {
+        match found {
+            Ok(Found::Object(object)) => Self::Object {
+                object,
+                number: None,
+                changes: None,
+            },
+            Ok(Found::Elsewhere(target)) => Self::Elsewhere(target),
+            Ok(Found::Unknown(key)) => Self::Unknown(key),
+            Err(exception) => Self::Refused(exception),
+        }
+    }
+}
+
+impl Owner for OrbInner {
+    type Target = Target;
+    type Cached = CachedTarget;
+
+    fn settings(&self) -> &Settings {
+        self.connection_settings()
+    }
+
+    fn lane(&self) -> &Lane {
+        Self::lane(self)
+    }
+
+    fn busy(&self) -> &BusyConnections {
+        Self::busy(self)
+    }
+
+    fn is_stopping(&self) -> bool {
+        Self::is_stopping(self)
+    }
+
+    fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
+        Self::track(self, task);
+    }
+
+    fn track_thread(&self) -> TaskTrackerToken {
+        self.task()
+    }
+
+    fn locate(&self, header: &RequestHeader<'_>) -> Target {
+        // Counted before anything is looked up.
+        let changes = self.adapters().changes();
+        let (found, is_adapters) = match &header.target {
+            // What is behind a plain key is not the adapters' alone to say.
+            TargetAddress::Key(key) => (self.find_for_peer(key), is_reserved(key)),
+            other => match other.object_key() {
+                Some(key) => (self.find_for_peer(&key), false),
+                None => (Err(Missing::Adapter.raise()), false),
+            },
+        };
+        match found {
+            Ok(Found::Object(object)) => Target::Object {
+                number: object.number_of(header.operation),
+                changes: (is_adapters && !object.is_asleep()).then_some(changes),
+                object,
+            },
+            found => found.into(),
+        }
+    }
+
+    fn refuse(&self, exception: SystemException) -> Target {
+        Target::Refused(exception)
+    }
+
+    fn cache(&self, target: &Target) -> Option<CachedTarget> {
+        match target {
+            Target::Object {
+                object,
+                number: Some(number),
+                changes: Some(changes),
+            } => Some(CachedTarget {
+                object: Arc::downgrade(object),
+                number: *number,
+                changes: *changes,
+            }),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn recall(&self, cached: &CachedTarget) -> Option<Target> {
+        if cached.changes != self.adapters().changes() {
+            return None;
+        }
+        let object = cached.object.upgrade()?;
+        // A request that is held needs its header, to be located again.
+        if object.manager().state() != State::Active {
+            return None;
+        }
+        Some(Target::Object {
+            object,
+            number: Some(cached.number),
+            changes: None,
+        })
+    }
+
+    #[inline]
+    fn serve(connection: &Connection, request: ServerRequest<Self>) {
+        let number = match &request.target {
+            Target::Object { number, .. } => *number,
+            _ => None,
+        };
+        let context = Arc::clone(connection.owner()) as Arc<dyn Context>;
+        let ServerRequest {
+            octets,
+            offsets,
+            version,
+            format,
+            ..
+        } = request;
+        let served = Request::new(octets, offsets, version, format, context).with_number(number);
+        serve(connection, request.target, served, None, request.behind);
+    }
+
+    fn locate_request(&self, target: &TargetAddress<'_>) -> Located {
+        let found = match target.object_key() {
+            Some(key) => self.find_for_peer(&key),
+            None => Err(Missing::Adapter.raise()),
+        };
+        Located::Reply(match found {
+            // It may yet be here, and its requests learn that they are early.
+            Err(early) if early.kind == SystemExceptionKind::Transient => LocateReply::ObjectHere,
+            Ok(Found::Unknown(key)) => return Located::Ask(key),
+            found => locate_reply(self, found),
+        })
+    }
+
+    async fn ask(self: Arc<Self>, key: Bytes) -> LocateReply {
+        let found = Self::ask(&self, key).await;
+        locate_reply(&self, found)
+    }
+}
+
+/// Where an object is, for a LocateRequest. A POA manager holds no answer: the object is here, and its requests are held.
+pub(crate) fn locate_reply(orb: &OrbInner, found: Result<Found, SystemException>) -> LocateReply {
+    let object = match found {
+        Ok(Found::Object(object)) => object,
+        Ok(Found::Elsewhere(target)) => return LocateReply::ObjectForward(Ior::clone(&target)),
+        Ok(Found::Unknown(_)) => return LocateReply::UnknownObject,
+        Err(exception) if exception.kind == SystemExceptionKind::ObjectNotExist => {
+            return LocateReply::UnknownObject;
+        }
+        Err(exception) => return LocateReply::SystemException(exception),
+    };
+    let Some(forward) = (object.forward()).filter(|_| object.manager().state() == State::Active)
+    else {
+        return LocateReply::ObjectHere;
+    };
+    match enter(orb, || (forward.target)()).flatten() {
+        Ok(target) if forward.permanent => LocateReply::ObjectForwardPerm(target),
+        Ok(target) => LocateReply::ObjectForward(target),
+        Err(exception) => LocateReply::SystemException(exception),
+    }
+}
+
+/// Serves a request whose target has been located. `pending`: its place among the pending requests, if it has waited.
+#[inline]
+fn serve(
+    connection: &Connection,
+    target: Target,
+    request: Request,
+    pending: Option<Pending>,
+    behind: Behind,
+) {
+    match target {
+        Target::Object { object, .. } => admit(connection, object, request, pending, behind),
+        Target::Unknown(key) => ask(connection, key, request, pending),
+        Target::Elsewhere(target) => {
+            let outcome = request.receipt().forward(&target, false);
+            answer(connection, pending, outcome);
+        }
+        Target::Refused(exception) => refuse(connection, pending, &request, &exception),
+    }
+}
+
+/// Admits a request to its object: at once, later, or not at all.
+#[inline]
+fn admit(
+    connection: &Connection,
+    object: Arc<ActiveObject>,
+    request: Request,
+    pending: Option<Pending>,
+    behind: Behind,
+) {
+    let state = object.manager().state();
+    let admitted = match state {
+        State::Active => Ok(()),
+        other => other.admit(),
+    };
+    let admitted = match &pending {
+        // A request that has waited has its place.
+        Some(_) => admitted,
+        None => admitted.and_then(|()| connection.check_pending(request.octets())),
+    };
+    if let Err(exception) = admitted {
+        return refuse(connection, pending, &request, &exception);
+    }
+    if request.receipt().response == ResponseFlags::WithServer {
+        let acknowledged = pending.as_ref().is_some_and(Pending::is_acknowledged);
+        match (object.forward().is_some(), acknowledged) {
+            // A client that is forwarded has not arrived yet.
+            (true, false) | (false, true) => {}
+            (false, false) => {
+                let acknowledgement = request.receipt().acknowledgement();
+                connection.queue_reply(acknowledgement.and_then(into_reply));
+            }
+            // A client that has its acknowledgement gets nothing else.
+            (true, true) => return answer(connection, pending, Outcome::Silent),
+        }
+    }
+    match state {
+        State::Holding => hold(connection, object, request, pending),
+        _ => dispatch(connection, object, request, pending, behind),
+    }
+}
+
+/// Dispatches an admitted request to its servant.
+#[inline]
+fn dispatch(
+    connection: &Connection,
+    object: Arc<ActiveObject>,
+    request: Request,
+    pending: Option<Pending>,
+    behind: Behind,
+) {
+    let orb = connection.owner();
+    let (receipt, octets) = (request.receipt(), request.octets());
+    let is_pending = |pending: Option<Pending>| {
+        pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, octets))
+    };
+    // Where they stay until the upcall takes the one and gives the other.
+    let (mut request, mut outcome) = (Some(request), None);
+    let mut first = || begin(orb, &object, &mut request, &mut outcome, &receipt);
+    let waits = match orb.lane().dispatch() {
+        Dispatch::InPlace => first(),
+        Dispatch::BlockInPlace => tokio::task::block_in_place(first),
+        Dispatch::Pool(pool) => {
+            let pending = is_pending(pending);
+            let job = async move {
+                let orb = Arc::clone(pending.connection().owner());
+                let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt);
+                let outcome = match waits {
+                    Some(upcall) => to_end(&orb, upcall, receipt).await,
+                    None => outcome.unwrap_or(Outcome::Silent),
+                };
+                finish(pending, outcome, &receipt);
+            };
+            if pool.try_submit(Priority::default(), Box::pin(job)).is_err() {
+                let overload = Fault::Overload("the worker pool's queue is full".to_owned());
+                let exception = overload.raise(CompletionStatus::No);
+                connection.queue_reply(into_reply(receipt.system_exception(&exception)));
+            }
+            return;
+        }
+        // A dispatch that this version does not know runs in place.
+        _ => first(),
+    };
+    if let Some(upcall) = waits {
+        // The connection goes on reading meanwhile.
+        let pending = is_pending(pending);
+        orb.track(async move {
+            let orb = Arc::clone(pending.connection().owner());
+            let outcome = to_end(&orb, upcall, receipt).await;
+            finish(pending, outcome, &receipt);
+        });
+        return;
+    }
+    match (pending, outcome) {
+        (None, Some(Outcome::Reply(mut reply))) => connection.reply(&mut reply, behind),
+        (None, _) => {}
+        (Some(pending), outcome) => {
+            finish(pending, outcome.unwrap_or(Outcome::Silent), &receipt);
+        }
+    }
+}
+
+/// Polls an upcall to its end.
+async fn to_end(orb: &OrbInner, mut upcall: Upcall, receipt: Receipt) -> Outcome {
+    poll_fn(|cx| poll(orb, &mut upcall, cx, &receipt)).await
+}
+
+fn into_reply(outcome: Outcome) -> Option<Gather> {
+    match outcome {
+        Outcome::Reply(reply) => Some(reply),
+        Outcome::Silent => None,
+    }
+}
+
+/// Replies to a pending request with the outcome of its upcall.
+fn finish(pending: Pending, outcome: Outcome, receipt: &Receipt) {
+    pending.finish(into_reply(outcome), |octets| {
+        // The servant has done its work.
+        let unread = Fault::UnreadReplies { octets };
+        into_reply(receipt.system_exception(&unread.raise(CompletionStatus::Yes)))
+    });
+}
+
+/// Replies to a request whose servant has not been called.
+#[cold]
+fn answer(connection: &Connection, pending: Option<Pending>, outcome: Outcome) {
+    match pending {
+        None => connection.queue_reply(into_reply(outcome)),
+        Some(pending) if pending.is_acknowledged() => pending.answer(None),
+        Some(pending) => pending.answer(into_reply(outcome)),
+    }
+}
+
+#[cold]
+fn refuse(
+    connection: &Connection,
+    pending: Option<Pending>,
+    request: &Request,
+    exception: &SystemException,
+) {
+    let receipt = request.receipt();
+    let request_id = receipt.request_id;
+    tracing::debug!(request_id, %exception, "request refused");
+    answer(connection, pending, receipt.refusal(exception));
+}
+
+/// Goes on with a pending request whose target has been located, unless its client has cancelled it.
+fn go_on(pending: Pending, target: Target, request: Request) {
+    pending.go_on(move |pending| {
+        if pending.is_cancelled() {
+            tracing::debug!(
+                request_id = request.receipt().request_id,
+                "request cancelled"
+            );
+            return pending.answer(None);
+        }
+        let connection = Arc::clone(pending.connection());
+        serve(&connection, target, request, Some(pending), Behind::More);
+    });
+}
+
+/// Asks the key resolver for the object of a request, while the connection goes on.
+#[cold]
+fn ask(connection: &Connection, key: Bytes, request: Request, pending: Option<Pending>) {
+    let pending = match (pending, connection.check_pending(request.octets())) {
+        (Some(pending), _) => pending,
+        (None, Ok(())) => Pending::new(connection, request.receipt().request_id, request.octets()),
+        (None, Err(overload)) => return refuse(connection, None, &request, &overload),
+    };
+    connection.owner().track(async move {
+        let orb = Arc::clone(pending.connection().owner());
+        let found = OrbInner::ask(&orb, key).await;
+        go_on(pending, found.into(), request);
+    });
+}
+
+/// Holds a request until the manager leaves HOLDING; then its key is looked up again.
+#[cold]
+fn hold(
+    connection: &Connection,
+    object: Arc<ActiveObject>,
+    request: Request,
+    pending: Option<Pending>,
+) {
+    let receipt = request.receipt();
+    let mut pending =
+        pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));
+    if object.forward().is_none() && receipt.response == ResponseFlags::WithServer {
+        pending.set_acknowledged();
+    }
+    connection.owner().track(async move {
+        let released = released(&object).await;
+        // The object may have been deactivated meanwhile. Only a request whose manager was active when its header was
+        // matched has none any more.
+        let found = released.and_then(|()| match request.object_key() {
+            Some(key) => pending.connection().owner().find_for_peer(&key),
+            None => Ok(Found::Object(object)),
+        });
+        go_on(pending, found.into(), request);
+    });
+}

@@ -1,0 +1,100 @@
+//! Running what is the application's: servants, forwards, key resolvers. For connections that are served
+//! and for collocated calls alike.
+
+use crate::current;
+use crate::orb::OrbInner;
+use core::any::Any;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use zorb_giop::{CompletionStatus, Fault, SystemException};
+use zorb_poa::{ActiveObject, Outcome, Receipt, Request, Upcall};
+
+/// Runs what is the application's as an upcall of this ORB. A panic in it is caught here, and raised as UNKNOWN.
+#[inline]
+pub(crate) fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, SystemException> {
+    let _current = current::enter(orb);
+    let _held = orb.lane().hold();
+    caught(run)
+}
+
+/// Runs what may panic, and raises a panic as UNKNOWN.
+#[inline]
+pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, SystemException> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(done) => Ok(done),
+        Err(panic) => Err(panicked(&*panic)),
+    }
+}
+
+#[cold]
+fn panicked(panic: &(dyn Any + Send)) -> SystemException {
+    let message = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("(no message)");
+    tracing::error!(
+        panic = message,
+        "a servant, forward or key locator panicked"
+    );
+    // Inside the servant: how far it got is not known.
+    Fault::Panicked.raise(CompletionStatus::Maybe)
+}
+
+/// Begins the upcall of a request and polls it once, without a waker, where the request was read. Its outcome is in
+/// `outcome` then, unless the upcall has to be polled again.
+#[inline]
+pub(crate) fn begin(
+    orb: &OrbInner,
+    object: &ActiveObject,
+    request: &mut Option<Request>,
+    outcome: &mut Option<Outcome>,
+    receipt: &Receipt,
+) -> Option<Upcall> {
+    let mut waits = None;
+    let entered = enter(orb, || {
+        let mut upcall = object.start(request, outcome);
+        if outcome.is_some() {
+            return;
+        }
+        if !upcall.has_been_polled()
+            && let Poll::Ready(ready) =
+                Pin::new(&mut upcall).poll(&mut Context::from_waker(Waker::noop()))
+        {
+            *outcome = Some(ready);
+            return;
+        }
+        waits = Some(upcall);
+    });
+    if let Err(panic) = entered {
+        *outcome = Some(receipt.system_exception(&panic));
+        return None;
+    }
+    waits
+}
+
+/// Polls an upcall that has begun.
+pub(crate) fn poll(
+    orb: &OrbInner,
+    upcall: &mut Upcall,
+    cx: &mut Context<'_>,
+    receipt: &Receipt,
+) -> Poll<Outcome> {
+    enter(orb, || Pin::new(upcall).poll(cx))
+        .unwrap_or_else(|panic| Poll::Ready(receipt.system_exception(&panic)))
+}
+
+/// Waits while the object's manager holds requests.
+///
+/// # Errors
+/// See [`ActiveObject::released`].
+pub(crate) async fn released(object: &ActiveObject) -> Result<(), SystemException> {
+    if object.manager().looks_forgotten() {
+        tracing::warn!(
+            "a request waits since its POA manager is HOLDING, and nobody has activated that yet: \
+             poa.the_poa_manager().activate()"
+        );
+    }
+    object.released().await
+}
