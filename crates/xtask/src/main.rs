@@ -64,10 +64,13 @@ enum Chore {
         #[command(flatten)]
         options: claims::Options,
     },
-    /// Times our calls beside those of omniORB and of no ORB at all, and prints ratios
+    /// Times our calls beside those of omniORB and of no ORB at all, or of another revision of ours, and prints ratios
     Compare {
         #[command(flatten)]
         options: compare::Options,
+        /// Beside the programs of this revision, which are built in a worktree, and fails when a row takes longer
+        #[arg(long, value_name = "REV")]
+        against: Option<String>,
         /// Rows whose names contain one of these: noparams, octet, struct, long, echostring, oneway, ×4
         rows: Vec<String>,
     },
@@ -95,7 +98,11 @@ fn main() -> ExitCode {
         Chore::Soak { soak_args } => soak::run(&soak_args),
         Chore::Cells => cells::show(),
         Chore::Claims { options } => claims::run(&options),
-        Chore::Compare { options, rows } => compare::run(&options, &rows),
+        Chore::Compare {
+            options,
+            against,
+            rows,
+        } => compare::run(&options, against.as_deref(), &rows),
         Chore::Figures { options } => figures::run(&options),
         Chore::Instructions { rows, record } => speed::recorded::run(&rows, record),
     };

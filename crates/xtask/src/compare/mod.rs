@@ -1,5 +1,6 @@
 //! `cargo xtask compare`: calls of ours, of omniORB and of no ORB at all, beside each other.
 
+mod against;
 mod cell;
 mod matrix;
 mod results;
@@ -45,7 +46,10 @@ impl Options {
 ///
 /// # Errors
 /// Something does not build, run or end, or a server was sent something else than its clients sent.
-pub(crate) fn run(options: &Options, rows: &[String]) -> Done {
+pub(crate) fn run(options: &Options, against: Option<&str>, rows: &[String]) -> Done {
+    if let Some(revision) = against {
+        return against::run(revision, options, rows);
+    }
     programs::ready()?;
     let abilities = Abilities::ask()?;
     let cells = matrix::cells(rows);

@@ -5,7 +5,7 @@ use crate::compare::cell::{Cell, Stat};
 use crate::measure::awake::Awake;
 use crate::measure::machine::{self, Machine};
 use crate::measure::place::{Cpus, Placement};
-use crate::measure::programs::Abilities;
+use crate::measure::programs::{self, Abilities};
 use crate::measure::quiet;
 use crate::measure::run::{Sample, Server, Work};
 use crate::measure::statistics::{median, median_ratio};
@@ -94,7 +94,7 @@ pub(crate) fn measure(
         fastrand::shuffle(&mut order);
         for n in order {
             if let Some(asked) = results.all.get_mut(n).filter(|one| one.lacks.is_empty()) {
-                let sample = once(&asked.cell, share, cpus)?;
+                let sample = once(&programs::folder(), &asked.cell, share, cpus)?;
                 asked.samples.push(sample);
             }
         }
@@ -105,13 +105,15 @@ pub(crate) fn measure(
     Ok(results)
 }
 
-fn once(cell: &Cell, share: usize, cpus: Cpus) -> Result<Sample, String> {
+/// A measurement with a server of its own, by the programs of ours in that folder, of one part in `share` of the calls.
+pub(super) fn once(ours: &Path, cell: &Cell, share: usize, cpus: Cpus) -> Result<Sample, String> {
     let work = Work {
         iters: cell.work.iters / share,
         warmup: cell.work.warmup / share,
         ..cell.work
     };
-    let mut server = Server::start(cell.peer, cell.placement, cpus, &[], &[])?;
+    let (peer, placement) = (cell.peer, cell.placement);
+    let mut server = Server::start_from(ours.to_owned(), peer, placement, cpus, &[], &[])?;
     let sample = server.measure(&work, &[], &[])?;
     server.end()?;
     Ok(sample)

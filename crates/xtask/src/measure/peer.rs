@@ -1,6 +1,7 @@
 //! The pairs of a server and a client that are compared.
 
-use crate::measure::programs::{omniorb, ours};
+use crate::measure::programs::omniorb;
+use std::path::Path;
 
 /// One way to make a call: who serves, who calls, how each waits.
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +26,13 @@ enum Program {
 }
 
 impl Program {
-    fn words(self, which: &str) -> Vec<String> {
+    /// Its command line, with programs of ours from that folder.
+    fn words(self, which: &str, ours: &Path) -> Vec<String> {
+        let ours = |program: String| ours.join(program).display().to_string();
         let (program, args) = match self {
             Self::Omni(args) => (omniorb(which), args.to_vec()),
-            Self::Floor(way) => (ours(&format!("floor-{which}")), vec!["--way", way]),
-            Self::Zorb(args) => (ours(&format!("bench-{which}")), args.to_vec()),
+            Self::Floor(way) => (ours(format!("floor-{which}")), vec!["--way", way]),
+            Self::Zorb(args) => (ours(format!("bench-{which}")), args.to_vec()),
         };
         let args = args.into_iter().map(str::to_owned);
         std::iter::once(program).chain(args).collect()
@@ -37,14 +40,14 @@ impl Program {
 }
 
 impl Peer {
-    /// The server's command line, but for `--ior` and `--unix`.
-    pub(crate) fn server(&self) -> Vec<String> {
-        self.server.words("server")
+    /// The server's command line, but for `--ior` and `--unix`, with programs of ours from that folder.
+    pub(crate) fn server(&self, ours: &Path) -> Vec<String> {
+        self.server.words("server", ours)
     }
 
     /// The client's, but for `--ior` and what is called.
-    pub(crate) fn client(&self) -> Vec<String> {
-        self.client.words("client")
+    pub(crate) fn client(&self, ours: &Path) -> Vec<String> {
+        self.client.words("client", ours)
     }
 
     pub(crate) const fn is_unix(&self) -> bool {
@@ -233,7 +236,8 @@ mod tests {
     #[test]
     fn what_a_peer_is_told_beyond_the_ordinary_it_says_that_it_needs() {
         for peer in &PEERS {
-            for word in peer.server().iter().chain(&peer.client()) {
+            let ours = Path::new("");
+            for word in peer.server(ours).iter().chain(&peer.client(ours)) {
                 let needed = match word.as_str() {
                     "adaptive" => "wait=adaptive",
                     "park" => "wait=park",

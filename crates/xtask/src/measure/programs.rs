@@ -4,7 +4,7 @@ use crate::measure::tools;
 use crate::peers;
 use crate::step::{self, Done, cargo, root, target};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -38,10 +38,14 @@ fn profile() -> Profile {
     *PROFILE.get_or_init(|| RELEASE)
 }
 
+/// Where the programs of ours are, built with the chosen profile.
+pub(crate) fn folder() -> PathBuf {
+    target().join(profile().folder)
+}
+
 /// A program of ours, by its name.
 pub(crate) fn ours(program: &str) -> String {
-    let built = target().join(profile().folder).join(program);
-    built.display().to_string()
+    folder().join(program).display().to_string()
 }
 
 /// Builds programs of ours with the chosen profile: those of `packages` that `args` select.
@@ -99,7 +103,17 @@ impl Abilities {
     /// # Errors
     /// They do not start.
     pub(crate) fn ask() -> Result<Self, String> {
-        let output = Command::new(ours("bench-client")).arg("--can").output();
+        Self::of(&folder())
+    }
+
+    /// Asks the client in that folder.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub(crate) fn of(ours: &Path) -> Result<Self, String> {
+        let output = Command::new(ours.join("bench-client"))
+            .arg("--can")
+            .output();
         let output = output.map_err(|e| format!("bench-client does not start: {e}"))?;
         Ok(Self::parse(&String::from_utf8_lossy(&output.stdout)))
     }

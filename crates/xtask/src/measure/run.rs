@@ -3,6 +3,7 @@
 use crate::measure::awake::Awake;
 use crate::measure::peer::Peer;
 use crate::measure::place::{Cpus, Placement, Side};
+use crate::measure::programs;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -34,7 +35,7 @@ impl Work {
         }
     }
 
-    fn args(&self) -> [String; 10] {
+    pub(crate) fn args(&self) -> [String; 10] {
         let word = str::to_owned;
         [
             word("--op"),
@@ -83,6 +84,8 @@ const MOST: Duration = Duration::from_secs(300);
 pub(crate) struct Server {
     child: Child,
     folder: TempDir,
+    /// Where the programs of ours are that it and its clients are of.
+    ours: PathBuf,
     peer: &'static Peer,
     placement: Placement,
     cpus: Cpus,
@@ -111,6 +114,21 @@ impl Server {
         under: &[String],
         more: &[&str],
     ) -> Result<Self, String> {
+        Self::start_from(programs::folder(), peer, placement, cpus, under, more)
+    }
+
+    /// The same, with programs of ours from another folder.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub(crate) fn start_from(
+        ours: PathBuf,
+        peer: &'static Peer,
+        placement: Placement,
+        cpus: Cpus,
+        under: &[String],
+        more: &[&str],
+    ) -> Result<Self, String> {
         let awake = match placement {
             Placement::Awake => Some(Awake::keep()?),
             _ => None,
@@ -118,7 +136,7 @@ impl Server {
         let folder = TempDir::new().map_err(|e| e.to_string())?;
         let mut all = cpus.words(placement, Side::Server);
         all.extend_from_slice(under);
-        all.extend(peer.server());
+        all.extend(peer.server(&ours));
         all.extend(more.iter().map(|&word| word.to_owned()));
         let mut command = command(&all)?;
         command.arg("--ior").arg(folder.path().join("ior"));
@@ -134,6 +152,7 @@ impl Server {
         let mut server = Self {
             child,
             folder,
+            ours,
             peer,
             placement,
             cpus,
@@ -171,7 +190,7 @@ impl Server {
         let mut all = Vec::new();
         all.extend(self.cpus.words(self.placement, Side::Client));
         all.extend_from_slice(under);
-        all.extend(peer.client());
+        all.extend(peer.client(&self.ours));
         all.extend(more.iter().map(|&word| word.to_owned()));
         let mut command = command(&all)?;
         command.arg("--ior").arg(self.reference());

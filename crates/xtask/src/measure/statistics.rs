@@ -42,6 +42,22 @@ pub(crate) fn median_ratio(of: &[Option<f64>], to: &[Option<f64>]) -> Option<f64
     median(pairs.filter_map(|(of, to)| Some((*of)? / (*to)?)))
 }
 
+/// How far two runs of the same thing are seen apart: the distance of the median of their ratios from one, or, if that is
+/// larger, the half-width of its confidence interval of 95 %, 1.57 times the interquartile range over the square root of
+/// their number (McGill, Tukey and Larsen, Variations of Box Plots, 1978).
+pub(crate) fn resolution(ratios: &[f64]) -> Option<f64> {
+    let middle = median(ratios.iter().copied())?;
+    let range = quantile(ratios, 0.75)? - quantile(ratios, 0.25)?;
+    let half = 1.57 * range / (ratios.len() as f64).sqrt();
+    Some((middle - 1.0).abs().max(half))
+}
+
+/// The geometric mean; `None` for none.
+pub(crate) fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().map(|value| value.ln()).sum();
+    (!values.is_empty()).then(|| (sum / values.len() as f64).exp())
+}
+
 /// As many digits as say something: three.
 pub(crate) fn three_digits(value: f64) -> String {
     if !value.is_finite() {
@@ -66,6 +82,26 @@ mod tests {
         assert_eq!(median([7.0]), Some(7.0));
         assert_eq!(median([]), None);
         assert_eq!(median([1.0, f64::NAN, 2.0]), None);
+    }
+
+    #[test]
+    fn what_runs_of_the_same_thing_differ_by_is_the_resolution() {
+        let close = |a: Option<f64>, b: f64| assert!((a.unwrap() - b).abs() < 1e-9, "{a:?}");
+        close(resolution(&[1.0; 5]), 0.0);
+        // All are above one by as much.
+        close(resolution(&[1.1; 5]), 0.1);
+        // The middle says nothing, the spread does: 1.57 × 0.2 / √4.
+        close(
+            resolution(&[0.8, 0.8 + 0.8 / 3.0, 1.2 - 0.8 / 3.0, 1.2]),
+            0.157,
+        );
+        assert_eq!(resolution(&[]), None);
+    }
+
+    #[test]
+    fn the_geometric_mean_of_a_half_and_two_is_one() {
+        assert!((geometric_mean(&[0.5, 2.0]).unwrap() - 1.0).abs() < 1e-9);
+        assert_eq!(geometric_mean(&[]), None);
     }
 
     #[test]
