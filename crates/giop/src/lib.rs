@@ -97,7 +97,9 @@ pub use ior::Ior;
 pub use limits::Limits;
 pub use locate::{LocateReply, LocateRequestHeader, LocateStatus, cancel_request};
 pub use reader::{Reader, Received};
-pub use reply::{ReplyBuilder, ReplyHeader, ReplySlot, ReplyStatus, read_system_exception};
+pub use reply::{
+    ReplyBuilder, ReplyHeader, ReplySlot, ReplyStatus, add_contexts, read_system_exception,
+};
 pub use request::{
     AddressingDisposition, HeaderOffsets, RequestBuilder, RequestHeader, RequestOctets,
     RequestTemplate, ResponseFlags, TargetAddress,

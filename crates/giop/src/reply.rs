@@ -1,7 +1,9 @@
 //! Reply headers of GIOP 1.0, 1.1 and 1.2, and the exceptions in their bodies.
 
+mod contexts;
 mod slot;
 
+pub use contexts::add_contexts;
 pub use slot::ReplySlot;
 
 use crate::context::{ServiceContext, ServiceContexts};

@@ -9,8 +9,8 @@ use zorb_cdr::{
 };
 use zorb_giop::{
     CompletionStatus, Fault, HeaderOffsets, Ior, Message, OperationError, ProtocolError,
-    ReplyBuilder, ReplyStatus, RequestHeader, RequestOctets, ResponseFlags, SystemException,
-    Version, buffers,
+    ReplyBuilder, ReplyStatus, RequestHeader, RequestOctets, ResponseFlags, ServiceContext,
+    SystemException, Version, buffers,
 };
 
 /// What has to be known of a request to answer it.
@@ -268,6 +268,16 @@ impl Request {
         };
         let header = RequestHeader::read(message).ok()?;
         header.target.object_key()
+    }
+
+    /// The service contexts, if the request keeps its header. Parses the header again.
+    #[must_use]
+    pub fn contexts(&self) -> Vec<ServiceContext> {
+        let RequestOctets::Message(message) = &self.octets else {
+            return Vec::new();
+        };
+        let header = RequestHeader::read(message);
+        header.map_or_else(|_| Vec::new(), |header| header.contexts.to_vec())
     }
 
     /// What a reply needs to know of the request.

@@ -3,6 +3,7 @@
 use crate::endpoints::{Listen, Publishing};
 use crate::error::Error;
 use crate::initial;
+use crate::interceptor::Interceptor;
 use crate::invoke::SyncScope;
 use crate::options::{Given, OptionError, Source};
 use crate::orb::Orb;
@@ -91,6 +92,8 @@ pub(crate) struct Settings {
     pub(crate) threads: bool,
     /// What the lane says unless this does.
     pub(crate) wait: Option<WaitPolicy>,
+    /// What sees every call.
+    pub(crate) interceptor: Option<Arc<dyn Interceptor>>,
 }
 
 impl Settings {
@@ -144,12 +147,20 @@ impl Default for Builder {
                 sync_scope: SyncScope::default(),
                 threads: false,
                 wait: None,
+                interceptor: None,
             },
         }
     }
 }
 
 impl Builder {
+    /// Has an interceptor see every call of the ORB.
+    #[cfg(test)]
+    pub(crate) fn interceptor(mut self, interceptor: Arc<dyn Interceptor>) -> Self {
+        self.settings.interceptor = Some(interceptor);
+        self
+    }
+
     /// Takes options from an argument list: pairs such as `-ORBInitRef NameService=corbaloc::host/x`
     /// (the names in any case) are taken out, everything else stays, and so does what stands behind
     /// `--`. [All options](https://github.com/zorb-rs/zorb/blob/main/docs/options.md).

@@ -1,5 +1,6 @@
 //! Untyped object references, and the way of a call from them.
 
+use crate::interceptor::Interceptor;
 use crate::interface::Interface;
 use crate::invoke::SyncScope;
 use crate::orb::Orb;
@@ -237,6 +238,12 @@ impl ObjectRef {
         self.0.char_code_set
     }
 
+    /// What sees every call, if something does.
+    #[inline]
+    pub(crate) fn interceptor(&self) -> Option<&dyn Interceptor> {
+        self.0.orb.inner().interceptor()
+    }
+
     pub(crate) fn round_trip_timeout(&self) -> Option<Duration> {
         self.0.round_trip_timeout
     }
@@ -330,22 +337,32 @@ impl ObjectRef {
     }
 
     /// The binding for a call made now: the one there is, or a new one.
-    #[inline]
     pub(crate) async fn binding(&self) -> Result<BindingGuard, SystemException> {
+        match self.bound()? {
+            Some(bound) => Ok(bound),
+            None => self.new_binding().await.map(BindingGuard::from),
+        }
+    }
+
+    /// The binding for a call made now, if there is one.
+    ///
+    /// # Errors
+    /// BAD_INV_ORDER once the ORB has shut down.
+    #[inline]
+    pub(crate) fn bound(&self) -> Result<Option<BindingGuard>, SystemException> {
         self.0.orb.inner().check_not_down()?;
         let home = match Handle::try_current() {
             Ok(current) => current.id(),
             Err(_) => self.0.orb.inner().lane().handle().id(),
         };
         let bound = self.0.binding.load();
-        match &*bound {
-            Some(found) if found.is_usable(home) => Ok(BindingGuard(bound)),
-            _ => self.new_binding().await.map(BindingGuard::from),
-        }
+        let is_usable = bound.as_ref().is_some_and(|found| found.is_usable(home));
+        Ok(is_usable.then(|| BindingGuard(bound)))
     }
 
+    /// Binds the reference.
     #[cold]
-    async fn new_binding(&self) -> Result<Arc<Binding>, SystemException> {
+    pub(crate) async fn new_binding(&self) -> Result<Arc<Binding>, SystemException> {
         let home = self.home();
         // Boxed: rare, and large beside the rest of a call.
         let binding = Box::pin(self.bind(&self.0.ior, &home, false)).await?;

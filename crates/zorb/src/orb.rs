@@ -4,6 +4,7 @@ use crate::builder::{Builder, Settings};
 use crate::current;
 use crate::endpoints::{Listen, doubt};
 use crate::error::Error;
+use crate::interceptor::Interceptor;
 use crate::interface::Interface;
 use crate::keys::Keys;
 use crate::options::{OptionError, Source};
@@ -117,6 +118,7 @@ impl Orb {
                 reference: describe_endpoints,
             },
             threads: settings.threads,
+            keep_headers: settings.interceptor.is_some(),
             unstated_code_sets: settings.unstated_code_sets(),
         };
         let inner = |handles: &Weak<Handles>, this: &Weak<OrbInner>| OrbInner {
@@ -406,6 +408,12 @@ impl OrbInner {
     }
 
     /// Servants in progress may call out while the ORB is stopping; nobody may afterwards.
+    /// What sees every call, if something does.
+    #[inline]
+    pub(crate) fn interceptor(&self) -> Option<&dyn Interceptor> {
+        self.settings.interceptor.as_deref()
+    }
+
     pub(crate) fn check_not_down(&self) -> Result<(), SystemException> {
         if self.is_down() {
             return Err(Fault::OrbShutDown.raise(CompletionStatus::No));

@@ -191,7 +191,11 @@ impl<O: Owner> ServerConnection<O> {
             zorb_giop::probe!(ServantFound);
             let arguments = received.octets().get(hit.offsets.body()..);
             // Short arguments are copied, and their buffer is free for the next message.
-            let octets = match RequestOctets::inline(arguments.unwrap_or_default(), header.endian) {
+            let inline = match self.owner.settings().keep_headers {
+                true => None,
+                false => RequestOctets::inline(arguments.unwrap_or_default(), header.endian),
+            };
+            let octets = match inline {
                 Some(octets) => {
                     received.discard();
                     octets

@@ -54,6 +54,7 @@ pub(crate) fn settings() -> Settings {
             reference: |_| String::new(),
         },
         threads: false,
+        keep_headers: false,
         unstated_code_sets: CodeSets::UNSTATED,
     }
 }

@@ -5,10 +5,13 @@
 //! difference but the time.
 
 use super::Invocation;
+use crate::interceptor::Interceptor;
 use crate::keys::Found;
 use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
-use crate::serve::{begin, caught, enter, poll, released};
+use crate::serve::{
+    Intercepted, begin, caught, enter, poll, receive_collocated, released, reply_contexts,
+};
 use core::any::Any;
 use core::future::poll_fn;
 use core::sync::atomic::Ordering;
@@ -18,7 +21,8 @@ use tokio::sync::oneshot;
 use zorb_cdr::{Encoder, WireFormat};
 use zorb_connection::CallError;
 use zorb_giop::{
-    Fault, Message, ProtocolError, ReplySlot, RequestBuilder, ResponseFlags, Version, buffers,
+    Fault, Message, ProtocolError, ReplySlot, RequestBuilder, ResponseFlags, SystemException,
+    Version, buffers,
 };
 use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, State, Upcall};
 
@@ -38,6 +42,22 @@ pub(super) const RECEIPT: Receipt = Receipt {
     response: ResponseFlags::WithTarget,
     format: WireFormat::DEFAULT,
 };
+
+impl Invocation<'_> {
+    /// Has the interceptor of the object's side see the call.
+    #[cold]
+    fn receive_request(
+        &self,
+        interceptor: &dyn Interceptor,
+    ) -> Result<Intercepted, SystemException> {
+        let receipt = Receipt {
+            response: self.response,
+            ..RECEIPT
+        };
+        let contexts = self.contexts().to_vec();
+        receive_collocated(interceptor, self.operation, &receipt, contexts)
+    }
+}
 
 impl ObjectRef {
     /// Calls an object of this ORB.
@@ -72,19 +92,32 @@ impl ObjectRef {
         if let Err(exception) = object.manager().state().admit() {
             return self.put_reply(RECEIPT.system_exception(&exception), reply);
         }
-        invocation.sent.store(true, Ordering::Relaxed);
-        if let Some(upcall) = self.begin_values(&object, invocation)? {
-            return self.run_values(upcall, invocation, reply).await;
-        }
-        let request = self.marshal(&object, binding, invocation)?;
-        let receipt = request.receipt();
-        let outcome = match receipt.response {
-            ResponseFlags::None => {
-                run_one_way(orb, object, request, receipt);
-                return Ok(Collocated::Values);
-            }
-            _ => run(orb, &object, request, receipt).await?,
+        let intercepted = match orb.interceptor() {
+            None => None,
+            Some(interceptor) => match invocation.receive_request(interceptor) {
+                Ok(intercepted) => intercepted,
+                Err(exception) => {
+                    return self.put_reply(RECEIPT.system_exception(&exception), reply);
+                }
+            },
         };
+        invocation.sent.store(true, Ordering::Relaxed);
+        let outcome = match self.begin_values(&object, invocation)? {
+            Some(upcall) => self.run_values(upcall, invocation).await?,
+            None => {
+                let request = self.marshal(&object, binding, invocation)?;
+                let receipt = request.receipt();
+                if receipt.response == ResponseFlags::None {
+                    run_one_way(orb, object, request, receipt, intercepted);
+                    return Ok(Collocated::Values);
+                }
+                run(orb, &object, request, receipt).await?
+            }
+        };
+        if intercepted.is_some() {
+            let contexts = reply_contexts(orb.interceptor(), intercepted, &outcome);
+            invocation.contexts.get_or_insert_default().reply = contexts;
+        }
         self.put_reply(outcome, reply)
     }
 
@@ -115,8 +148,7 @@ impl ObjectRef {
         &self,
         mut upcall: Upcall,
         invocation: &mut Invocation<'_>,
-        reply: &mut ReplySlot,
-    ) -> Result<Collocated, CallError> {
+    ) -> Result<Outcome, CallError> {
         let Some(values) = &mut invocation.values else {
             return Err(runtime_gone());
         };
@@ -125,8 +157,8 @@ impl ObjectRef {
             let mut cx = Context::from_waker(Waker::noop());
             poll_values(orb, &mut upcall, &mut cx, values.results())
         };
-        let outcome = match first {
-            Poll::Ready(outcome) => outcome,
+        match first {
+            Poll::Ready(outcome) => Ok(outcome),
             Poll::Pending => {
                 let mut place = values.place();
                 let (done, result) = oneshot::channel();
@@ -139,12 +171,8 @@ impl ObjectRef {
                 });
                 let (outcome, place) = result.await.map_err(|_| runtime_gone())?;
                 values.take(place);
-                outcome
+                Ok(outcome)
             }
-        };
-        match outcome {
-            Outcome::Silent => Ok(Collocated::Values),
-            outcome => self.put_reply(outcome, reply),
         }
     }
 
@@ -223,16 +251,29 @@ async fn run(
 
 /// Runs an upcall without a reply, which its caller does not wait for: in a task, or on a thread where servants may
 /// block.
-fn run_one_way(orb: &Arc<OrbInner>, object: Arc<ActiveObject>, request: Request, receipt: Receipt) {
+fn run_one_way(
+    orb: &Arc<OrbInner>,
+    object: Arc<ActiveObject>,
+    request: Request,
+    receipt: Receipt,
+    intercepted: Intercepted,
+) {
     let (inner, token) = (Arc::clone(orb), orb.task());
     let run = move || {
         let (mut request, mut outcome) = (Some(request), None);
         let waits = begin(&inner, &object, &mut request, &mut outcome, &receipt);
-        if let Some(mut upcall) = waits {
-            let orb = Arc::clone(&inner);
-            orb.track(async move {
-                poll_fn(|cx| poll(&inner, &mut upcall, cx, &receipt)).await;
-            });
+        match waits {
+            Some(mut upcall) => {
+                let orb = Arc::clone(&inner);
+                orb.track(async move {
+                    let outcome = poll_fn(|cx| poll(&inner, &mut upcall, cx, &receipt)).await;
+                    reply_contexts(inner.interceptor(), intercepted, &outcome);
+                });
+            }
+            None => {
+                let outcome = outcome.unwrap_or(Outcome::Silent);
+                reply_contexts(inner.interceptor(), intercepted, &outcome);
+            }
         }
         drop(token);
     };

@@ -10,10 +10,12 @@
 //! - `reply`: the result in a reply;
 //! - `collocated`: calls to objects of the same ORB;
 //! - `values`: arguments and results of such calls that are not marshalled;
-//! - `locate`: LocateRequest.
+//! - `locate`: LocateRequest;
+//! - `intercept`: what an interceptor sees of a call.
 
 mod collocated;
 mod detour;
+mod intercept;
 mod locate;
 mod reply;
 mod scope;
@@ -23,15 +25,19 @@ pub(crate) use locate::locate;
 
 pub use scope::SyncScope;
 
-use crate::object::{Binding, BindingGuard, ObjectRef, Target};
+use crate::object::{Binding, ObjectRef, Remote, Target};
 use crate::signature::{GiveAll, Parameters, Results, Returned};
 use collocated::Collocated;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::time::Duration;
 use detour::Detours;
+use intercept::Contexts;
 use scope::supported;
+use std::time::Instant;
 use values::{ByValues, Values};
 use zorb_cdr::{Encode, EncodeError, Encoder, NativeEndian, WireFormat};
-use zorb_connection::{CallError, ClientRequest, EncodeArguments, blocking};
+use zorb_connection::{ClientRequest, EncodeArguments, blocking};
+use zorb_executor::WaitPolicy;
 use zorb_giop::{
     CompletionStatus, Fault, OperationError, ReplySlot, ResponseFlags, SystemException,
 };
@@ -69,6 +75,10 @@ pub(crate) struct Invocation<'a> {
     response: ResponseFlags,
     /// A one-way request may leave together with others (SYNC_NONE).
     batched: bool,
+    /// When the call runs out of time.
+    deadline: Option<Instant>,
+    /// What [interceptors](crate::interceptor) have added to this attempt, if there are any.
+    contexts: Option<Box<Contexts>>,
     /// Set while the request is on its way to the servant, whatever becomes of the call.
     sent: &'a AtomicBool,
     /// Octets of the request.
@@ -84,8 +94,25 @@ impl<'a> Invocation<'a> {
             values: None,
             response: ResponseFlags::WithTarget,
             batched: false,
+            deadline: None,
+            contexts: None,
             sent,
             octets: AtomicUsize::new(0),
+        }
+    }
+
+    /// The request on a connection to its object.
+    #[inline]
+    fn request<'r>(&'r self, remote: &'r Remote, wait: Option<WaitPolicy>) -> ClientRequest<'r> {
+        ClientRequest {
+            template: &remote.requests,
+            operation: self.operation,
+            arguments: self.arguments,
+            contexts: self.contexts(),
+            response: supported(self.response, remote.requests.version()),
+            wait,
+            sent: self.sent,
+            octets: &self.octets,
         }
     }
 }
@@ -221,8 +248,8 @@ impl ObjectRef {
         }
     }
 
-    /// Makes a call: binds, sends, waits, and follows where the reply leads. The reply is in its slot afterwards: a result
-    /// or an exception of the operation's own.
+    /// Makes a call, within its time limit. The reply is in its slot afterwards: a result or an exception of the operation's
+    /// own.
     #[inline]
     async fn request(
         &self,
@@ -231,30 +258,60 @@ impl ObjectRef {
     ) -> Result<Outcome, SystemException> {
         match self.round_trip_timeout() {
             None => self.request_until_done(invocation, reply).await,
-            Some(_) => {
+            Some(limit) => {
                 let sent = invocation.sent;
+                let deadline = Instant::now().checked_add(limit);
+                invocation.deadline = deadline;
                 let calling = self.request_until_done(invocation, reply);
-                Box::pin(self.within_limit(sent, calling)).await
+                Box::pin(self.within(limit, deadline, sent, calling)).await
             }
         }
     }
 
+    /// Binds, sends, waits, and follows where the reply leads.
     async fn request_until_done(
         &self,
         invocation: &mut Invocation<'_>,
         reply: &mut ReplySlot,
     ) -> Result<Outcome, SystemException> {
-        let mut binding = self.binding().await?;
+        let mut guard = match self.bound()? {
+            Some(bound) => bound,
+            None => self.new_binding().await?.into(),
+        };
         let mut detours = Detours::default();
         loop {
             zorb_giop::probe!(Bound);
-            let sent = match self.send(&binding, invocation, reply).await {
+            let Some(binding) = guard.get() else {
+                return Err(Fault::OrbShutDown.raise(CompletionStatus::No));
+            };
+            if let Some(interceptor) = self.interceptor() {
+                invocation.send_request(interceptor, binding)?;
+            }
+            let sent = match &binding.target {
+                Target::Remote(remote) => {
+                    let request = invocation.request(remote, self.wait_policy());
+                    let connection = &remote.connection;
+                    match invocation.response {
+                        ResponseFlags::None => {
+                            let batched = invocation.batched;
+                            let sent = connection.send_one_way(&request, batched).await;
+                            sent.map(|()| Collocated::Values)
+                        }
+                        _ => {
+                            let received = connection.call(&request, reply).await;
+                            received.map(|()| Collocated::Reply)
+                        }
+                    }
+                }
+                Target::Local => self.call_collocated(binding, invocation, reply).await,
+            };
+            if let Some(interceptor) = self.interceptor() {
+                invocation.receive_reply(interceptor, binding, &sent, reply);
+            }
+            let sent = match sent {
                 Ok(Collocated::Values) => return Ok(Outcome::Values),
                 Ok(Collocated::Reply) if reply.is_final() => {
-                    let format = binding
-                        .get()
-                        .map_or(WireFormat::DEFAULT, |b| self.format(b));
-                    return Ok(Outcome::Reply(format));
+                    return Ok(Outcome::Reply(self.format(binding)));
                 }
                 Ok(Collocated::Reply) => Ok(()),
                 Err(error) => Err(error),
@@ -263,42 +320,9 @@ impl ObjectRef {
             invocation.sent.store(false, Ordering::Relaxed);
             let is_two_way = invocation.response != ResponseFlags::None;
             let octets = invocation.octets.load(Ordering::Relaxed);
-            let detour = self.detour(binding, sent, is_two_way, octets, reply, &mut detours);
-            binding = Box::pin(detour).await?;
+            let detour = self.detour(guard, sent, is_two_way, octets, reply, &mut detours);
+            guard = Box::pin(detour).await?;
         }
-    }
-
-    /// Sends a request to its object, and waits as long as its caller wants.
-    #[inline]
-    async fn send(
-        &self,
-        binding: &BindingGuard,
-        invocation: &mut Invocation<'_>,
-        reply: &mut ReplySlot,
-    ) -> Result<Collocated, CallError> {
-        let Some(binding) = binding.get() else {
-            return Err(CallError::Lost(Fault::OrbShutDown));
-        };
-        let Target::Remote(remote) = &binding.target else {
-            return self.call_collocated(binding, invocation, reply).await;
-        };
-        let request = ClientRequest {
-            template: &remote.requests,
-            operation: invocation.operation,
-            arguments: invocation.arguments,
-            contexts: &[],
-            response: supported(invocation.response, binding.version),
-            wait: self.wait_policy(),
-            sent: invocation.sent,
-            octets: &invocation.octets,
-        };
-        if invocation.response == ResponseFlags::None {
-            let batched = invocation.batched;
-            remote.connection.send_one_way(&request, batched).await?;
-            return Ok(Collocated::Values);
-        }
-        remote.connection.call(&request, reply).await?;
-        Ok(Collocated::Reply)
     }
 
     /// How the text of replies is to be read.
@@ -312,8 +336,7 @@ impl ObjectRef {
     }
 
     /// Holds everything that a call does to its time limit: resolving, connecting, waiting for room, forwards, and
-    /// sending again. `sent`: whether a request is on its way to the servant, which decides what the exception says of
-    /// its completion.
+    /// sending again. Without a limit it does nothing.
     async fn within_limit<T>(
         &self,
         sent: &AtomicBool,
@@ -322,6 +345,19 @@ impl ObjectRef {
         let Some(limit) = self.round_trip_timeout() else {
             return calling.await;
         };
+        let deadline = Instant::now().checked_add(limit);
+        self.within(limit, deadline, sent, calling).await
+    }
+
+    /// The same with a limit. `sent`: whether a request is on its way to the servant, which decides what the exception says
+    /// of its completion.
+    async fn within<T>(
+        &self,
+        limit: Duration,
+        deadline: Option<Instant>,
+        sent: &AtomicBool,
+        calling: impl Future<Output = Result<T, SystemException>>,
+    ) -> Result<T, SystemException> {
         let sleep = {
             // Callers may be outside any runtime; the ORB's has the clock then. It may be gone
             // too, but then the call is over at its first poll, before the clock is asked.
@@ -329,10 +365,9 @@ impl ObjectRef {
             let _runtime = home.enter();
             tokio::time::sleep(limit)
         };
-        // The timer does not wake a thread that blocks.
-        let deadline = std::time::Instant::now().checked_add(limit);
         tokio::select! {
             biased;
+            // The timer does not wake a thread that blocks.
             result = blocking::with_deadline(deadline, calling) => result,
             () = sleep => {
                 let endpoint = self.whereabouts();

@@ -5,14 +5,17 @@
 //! its manager or a key resolver, is [pending](zorb_connection::PendingRequest) and goes on with the step that it waits
 //! before.
 
+mod intercept;
 mod upcall;
 
+pub(crate) use intercept::{Intercepted, receive_collocated, reply_contexts};
 pub(crate) use upcall::{begin, caught, enter, poll, released};
 
 use crate::keys::Found;
 use crate::orb::OrbInner;
 use bytes::Bytes;
 use core::future::poll_fn;
+use intercept::{receive_request, send_reply};
 use std::sync::{Arc, Weak};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{Context, Gather};
@@ -168,10 +171,12 @@ impl Owner for OrbInner {
             offsets,
             version,
             format,
-            ..
+            target,
+            behind,
         } = request;
-        let served = Request::new(octets, offsets, version, format, context).with_number(number);
-        serve(connection, request.target, served, None, request.behind);
+        // It stays where it is until its upcall takes it: moving it costs as much as many a step.
+        let request = Request::new(octets, offsets, version, format, context).with_number(number);
+        serve(connection, target, &mut Some(request), None, behind);
     }
 
     fn locate_request(&self, target: &TargetAddress<'_>) -> Located {
@@ -220,18 +225,24 @@ pub(crate) fn locate_reply(orb: &OrbInner, found: Result<Found, SystemException>
 fn serve(
     connection: &Connection,
     target: Target,
-    request: Request,
+    request: &mut Option<Request>,
     pending: Option<Pending>,
     behind: Behind,
 ) {
+    if let Target::Object { object, .. } = target {
+        return admit(connection, object, request, pending, behind);
+    }
+    let Some(request) = request.take() else {
+        return;
+    };
     match target {
-        Target::Object { object, .. } => admit(connection, object, request, pending, behind),
+        Target::Object { .. } => {}
         Target::Unknown(key) => ask(connection, key, request, pending),
         Target::Elsewhere(target) => {
             let outcome = request.receipt().forward(&target, false);
             answer(connection, pending, outcome);
         }
-        Target::Refused(exception) => refuse(connection, pending, &request, &exception),
+        Target::Refused(exception) => refuse(connection, pending, &request.receipt(), &exception),
     }
 }
 
@@ -240,10 +251,14 @@ fn serve(
 fn admit(
     connection: &Connection,
     object: Arc<ActiveObject>,
-    request: Request,
+    request: &mut Option<Request>,
     pending: Option<Pending>,
     behind: Behind,
 ) {
+    let Some(known) = &*request else {
+        return;
+    };
+    let (receipt, octets) = (known.receipt(), known.octets());
     let state = object.manager().state();
     let admitted = match state {
         State::Active => Ok(()),
@@ -252,18 +267,18 @@ fn admit(
     let admitted = match &pending {
         // A request that has waited has its place.
         Some(_) => admitted,
-        None => admitted.and_then(|()| connection.check_pending(request.octets())),
+        None => admitted.and_then(|()| connection.check_pending(octets)),
     };
     if let Err(exception) = admitted {
-        return refuse(connection, pending, &request, &exception);
+        return refuse(connection, pending, &receipt, &exception);
     }
-    if request.receipt().response == ResponseFlags::WithServer {
+    if receipt.response == ResponseFlags::WithServer {
         let acknowledged = pending.as_ref().is_some_and(Pending::is_acknowledged);
         match (object.forward().is_some(), acknowledged) {
             // A client that is forwarded has not arrived yet.
             (true, false) | (false, true) => {}
             (false, false) => {
-                let acknowledgement = request.receipt().acknowledgement();
+                let acknowledgement = receipt.acknowledgement();
                 connection.queue_reply(acknowledgement.and_then(into_reply));
             }
             // A client that has its acknowledgement gets nothing else.
@@ -272,7 +287,7 @@ fn admit(
     }
     match state {
         State::Holding => hold(connection, object, request, pending),
-        _ => dispatch(connection, object, request, pending, behind),
+        _ => dispatch(connection, object, request, &receipt, pending, behind),
     }
 }
 
@@ -281,23 +296,34 @@ fn admit(
 fn dispatch(
     connection: &Connection,
     object: Arc<ActiveObject>,
-    request: Request,
+    request: &mut Option<Request>,
+    receipt: &Receipt,
     pending: Option<Pending>,
     behind: Behind,
 ) {
     let orb = connection.owner();
-    let (receipt, octets) = (request.receipt(), request.octets());
+    let mut outcome = None;
+    let intercepted = match receive_request(orb.interceptor(), request.as_ref()) {
+        Ok(intercepted) => intercepted,
+        Err(exception) => {
+            outcome = Some(receipt.system_exception(&exception));
+            return end(connection, pending, &mut outcome, receipt, behind);
+        }
+    };
+    let octets = request.as_ref().map_or(0, Request::octets);
     let is_pending = |pending: Option<Pending>| {
         pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, octets))
     };
-    // Where they stay until the upcall takes the one and gives the other.
-    let (mut request, mut outcome) = (Some(request), None);
-    let mut first = || begin(orb, &object, &mut request, &mut outcome, &receipt);
+    let mut first = || begin(orb, &object, request, &mut outcome, receipt);
     let waits = match orb.lane().dispatch() {
         Dispatch::InPlace => first(),
         Dispatch::BlockInPlace => tokio::task::block_in_place(first),
         Dispatch::Pool(pool) => {
             let pending = is_pending(pending);
+            let priority = intercepted
+                .as_ref()
+                .map_or_else(Priority::default, |info| info.priority);
+            let (mut request, receipt) = (request.take(), *receipt);
             let job = async move {
                 let orb = Arc::clone(pending.connection().owner());
                 let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt);
@@ -305,9 +331,13 @@ fn dispatch(
                     Some(upcall) => to_end(&orb, upcall, receipt).await,
                     None => outcome.unwrap_or(Outcome::Silent),
                 };
-                finish(pending, outcome, &receipt);
+                finish(
+                    pending,
+                    send_reply(orb.interceptor(), intercepted, outcome),
+                    &receipt,
+                );
             };
-            if pool.try_submit(Priority::default(), Box::pin(job)).is_err() {
+            if pool.try_submit(priority, Box::pin(job)).is_err() {
                 let overload = Fault::Overload("the worker pool's queue is full".to_owned());
                 let exception = overload.raise(CompletionStatus::No);
                 connection.queue_reply(into_reply(receipt.system_exception(&exception)));
@@ -319,19 +349,38 @@ fn dispatch(
     };
     if let Some(upcall) = waits {
         // The connection goes on reading meanwhile.
-        let pending = is_pending(pending);
+        let (pending, receipt) = (is_pending(pending), *receipt);
         orb.track(async move {
             let orb = Arc::clone(pending.connection().owner());
             let outcome = to_end(&orb, upcall, receipt).await;
-            finish(pending, outcome, &receipt);
+            finish(
+                pending,
+                send_reply(orb.interceptor(), intercepted, outcome),
+                &receipt,
+            );
         });
         return;
     }
+    if intercepted.is_some() {
+        outcome = outcome.map(|outcome| send_reply(orb.interceptor(), intercepted, outcome));
+    }
+    end(connection, pending, &mut outcome, receipt, behind);
+}
+
+/// Replies with the outcome of an upcall that has ended where its request was read.
+#[inline]
+fn end(
+    connection: &Connection,
+    pending: Option<Pending>,
+    outcome: &mut Option<Outcome>,
+    receipt: &Receipt,
+    behind: Behind,
+) {
     match (pending, outcome) {
-        (None, Some(Outcome::Reply(mut reply))) => connection.reply(&mut reply, behind),
+        (None, Some(Outcome::Reply(reply))) => connection.reply(reply, behind),
         (None, _) => {}
         (Some(pending), outcome) => {
-            finish(pending, outcome.unwrap_or(Outcome::Silent), &receipt);
+            finish(pending, outcome.take().unwrap_or(Outcome::Silent), receipt);
         }
     }
 }
@@ -371,10 +420,9 @@ fn answer(connection: &Connection, pending: Option<Pending>, outcome: Outcome) {
 fn refuse(
     connection: &Connection,
     pending: Option<Pending>,
-    request: &Request,
+    receipt: &Receipt,
     exception: &SystemException,
 ) {
-    let receipt = request.receipt();
     let request_id = receipt.request_id;
     tracing::debug!(request_id, %exception, "request refused");
     answer(connection, pending, receipt.refusal(exception));
@@ -391,7 +439,13 @@ fn go_on(pending: Pending, target: Target, request: Request) {
             return pending.answer(None);
         }
         let connection = Arc::clone(pending.connection());
-        serve(&connection, target, request, Some(pending), Behind::More);
+        serve(
+            &connection,
+            target,
+            &mut Some(request),
+            Some(pending),
+            Behind::More,
+        );
     });
 }
 
@@ -401,7 +455,7 @@ fn ask(connection: &Connection, key: Bytes, request: Request, pending: Option<Pe
     let pending = match (pending, connection.check_pending(request.octets())) {
         (Some(pending), _) => pending,
         (None, Ok(())) => Pending::new(connection, request.receipt().request_id, request.octets()),
-        (None, Err(overload)) => return refuse(connection, None, &request, &overload),
+        (None, Err(overload)) => return refuse(connection, None, &request.receipt(), &overload),
     };
     connection.owner().track(async move {
         let orb = Arc::clone(pending.connection().owner());
@@ -415,9 +469,12 @@ fn ask(connection: &Connection, key: Bytes, request: Request, pending: Option<Pe
 fn hold(
     connection: &Connection,
     object: Arc<ActiveObject>,
-    request: Request,
+    request: &mut Option<Request>,
     pending: Option<Pending>,
 ) {
+    let Some(request) = request.take() else {
+        return;
+    };
     let receipt = request.receipt();
     let mut pending =
         pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));

@@ -1,0 +1,133 @@
+//! Service contexts of a reply that is made already.
+
+use super::{ReplyBuilder, ReplyHeader, ReplySlot, ReplyStatus};
+use crate::context::ServiceContext;
+use crate::error::ProtocolError;
+use crate::header::Message;
+use crate::request::BODY_ALIGNMENT;
+use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, Gather, NativeEndian, WireFormat};
+
+/// What contexts may be longer by at most, so that the body behind them stays aligned: before GIOP 1.2 nothing else does
+/// that.
+const PADDING: [u8; 4] = [0; 4];
+
+impl ReplyStatus {
+    /// The status of an encoded reply.
+    ///
+    /// # Errors
+    /// When it is no reply.
+    pub fn of(reply: &Gather) -> Result<Self, ProtocolError> {
+        let header = reply.chunks().next().and_then(<[u8]>::first_chunk);
+        let header = header.copied().unwrap_or([0; super::HEADER_OCTETS]);
+        let mut message = Gather::default();
+        message.push(bytes::Bytes::copy_from_slice(&header));
+        let message = Message::from_gather(message)?;
+        Ok(ReplyHeader::head(&message)?.1)
+    }
+}
+
+/// Adds service contexts to a reply that was encoded without any, in the byte order of this machine. Copies the reply.
+///
+/// Before GIOP 1.2 the contexts stand in front of all else, and the body follows without padding. It stays aligned as four
+/// octets behind the last context's data, which is an encapsulation, make up for what is missing.
+///
+/// # Errors
+/// When it is no such reply, or would be longer than 4 GiB.
+pub fn add_contexts(reply: Gather, contexts: &[ServiceContext]) -> Result<Gather, EncodeError> {
+    let no_reply = |_| EncodeError::from(EncodeErrorKind::Expected("a reply"));
+    let message = Message::from_gather(reply).map_err(no_reply)?;
+    let (request_id, status, body) = ReplyHeader::head(&message).map_err(no_reply)?;
+    let octets = message.frame.octets().get(body..).unwrap_or_default();
+    let mut contexts = contexts.to_vec();
+    let encode = |contexts: &[ServiceContext]| {
+        let mut begins = body;
+        let builder = ReplyBuilder {
+            version: message.header.version,
+            request_id,
+            status,
+            contexts,
+        };
+        let e = Encoder::<NativeEndian>::new(WireFormat::DEFAULT);
+        let encoded = builder.encode(e, |e| {
+            begins = e.position();
+            e.append(octets);
+            Ok(())
+        });
+        encoded.map(|encoded| (encoded, begins))
+    };
+    let (encoded, begins) = encode(&contexts)?;
+    let is_aligned = begins % BODY_ALIGNMENT == body % BODY_ALIGNMENT;
+    match contexts.last_mut() {
+        Some(last) if !is_aligned => {
+            last.data = [&*last.data, &PADDING].concat().into();
+            Ok(encode(&contexts)?.0)
+        }
+        _ => Ok(encoded),
+    }
+}
+
+impl ReplySlot {
+    /// The service contexts of the reply. Copies them.
+    #[must_use]
+    pub fn contexts(&self) -> Vec<ServiceContext> {
+        // A reply that was copied has none.
+        let header = self.message().map(ReplyHeader::read);
+        header
+            .and_then(Result::ok)
+            .map_or_else(Vec::new, |header| header.contexts.to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::ServiceContextId;
+    use crate::header::Version;
+    use proptest::prelude::*;
+    use zorb_cdr::Decoder;
+
+    proptest! {
+        #[test]
+        fn contexts_are_added_and_the_body_stays_where_it_can_be_read(
+            minor in 0_u8..=2,
+            data in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..40), 1..4),
+            first in any::<u32>(),
+            second in any::<u64>(),
+            is_empty in any::<bool>(),
+        ) {
+            let version = Version { major: 1, minor };
+            let builder = ReplyBuilder { version, request_id: 7, status: ReplyStatus::UserException, contexts: &[] };
+            let e = Encoder::<NativeEndian>::new(WireFormat::DEFAULT);
+            let reply = builder.encode(e, |e| {
+                if !is_empty {
+                    e.write_u32(first);
+                    e.write_u64(second);
+                }
+                Ok(())
+            }).unwrap();
+            prop_assert_eq!(ReplyStatus::of(&reply).unwrap(), ReplyStatus::UserException);
+            let contexts: Vec<_> = (0_u32..).zip(&data).map(|(n, data)| ServiceContext {
+                id: ServiceContextId(100 + n),
+                data: data.clone().into(),
+            }).collect();
+            let message = Message::from_gather(add_contexts(reply, &contexts).unwrap()).unwrap();
+            let header = ReplyHeader::read(&message).unwrap();
+            prop_assert_eq!((header.request_id, header.status), (7, ReplyStatus::UserException));
+            let read = header.contexts.to_vec();
+            prop_assert_eq!(read.len(), contexts.len());
+            for (read, sent) in read.iter().zip(&contexts) {
+                prop_assert_eq!(read.id, sent.id);
+                prop_assert!(read.data.starts_with(&sent.data) && read.data.len() <= sent.data.len() + PADDING.len());
+            }
+            let mut d = Decoder::<NativeEndian>::at(&message.frame, header.body, WireFormat::DEFAULT).unwrap();
+            if !is_empty {
+                prop_assert_eq!((d.read_u32().unwrap(), d.read_u64().unwrap()), (first, second));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_reply_has_no_status() {
+        assert!(ReplyStatus::of(&Gather::default()).is_err());
+    }
+}

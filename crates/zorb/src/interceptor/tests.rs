@@ -1,0 +1,358 @@
+#![allow(
+    unreachable_pub,
+    reason = "what is generated does not know that nobody sees this module"
+)]
+
+use super::*;
+use crate::blocking::Wait as _;
+use crate::{Forward, Interface as _, Orb, SyncScope, SystemExceptionKind};
+use bytes::Bytes;
+use core::time::Duration;
+use std::sync::{Arc, Mutex};
+use zorb_giop::{CompletionStatus, ServiceContextId};
+
+crate::idl! {
+    module Shop {
+        exception Broke { long left; };
+        struct Person { string name; };
+        interface Till {
+            long pay(in long amount) raises (Broke);
+            long later(in long amount);
+            string greet(in Person who);
+            oneway void ring(in long times);
+        };
+    };
+}
+
+use shop::till::PayError;
+use shop::{Broke, Person, Till, TillRef, TillServant};
+
+#[derive(Debug, Default)]
+struct Clerk;
+
+impl Till for Clerk {
+    async fn pay(&self, amount: i32) -> Result<i32, PayError> {
+        match amount {
+            0 => Err(Broke { left: 7 }.into()),
+            amount => Ok(amount),
+        }
+    }
+
+    async fn later(&self, amount: i32) -> Result<i32, SystemException> {
+        tokio::task::yield_now().await;
+        Ok(amount)
+    }
+
+    async fn greet(&self, who: &Person) -> Result<String, SystemException> {
+        Ok(who.name.clone())
+    }
+
+    async fn ring(&self, _: i32) -> Result<(), SystemException> {
+        Ok(())
+    }
+}
+
+const MARK: ServiceContextId = ServiceContextId(0x5a4f_0001);
+const REFUSED: &str = "later";
+
+/// Writes down what it sees; marks requests and replies.
+#[derive(Debug, Default)]
+struct Recorder {
+    seen: Mutex<Vec<String>>,
+    /// Refuses [`REFUSED`], on this side.
+    refuses: Mutex<Option<&'static str>>,
+}
+
+fn marks(contexts: &[ServiceContext]) -> String {
+    let marks = contexts.iter().filter(|context| context.id == MARK);
+    let marks: Vec<_> = marks
+        .map(|context| String::from_utf8_lossy(&context.data))
+        .collect();
+    marks.join(",")
+}
+
+const fn place(is_collocated: bool) -> &'static str {
+    if is_collocated { "here" } else { "there" }
+}
+
+impl Recorder {
+    fn note(&self, what: String) {
+        self.seen.lock().unwrap().push(what);
+    }
+
+    fn check(&self, side: &str, operation: &str) -> Result<(), SystemException> {
+        let refuses = *self.refuses.lock().unwrap() == Some(side) && operation == REFUSED;
+        match refuses {
+            true => Err(SystemException::new(
+                SystemExceptionKind::NoPermission,
+                0,
+                CompletionStatus::No,
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// What was seen, once that many notes are there.
+    async fn seen(&self, notes: usize) -> Vec<String> {
+        while self.seen.lock().unwrap().len() < notes {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        std::mem::take(&mut *self.seen.lock().unwrap())
+    }
+}
+
+impl Interceptor for Recorder {
+    fn send_request(&self, request: &mut ClientRequestInfo<'_>) -> Result<(), SystemException> {
+        let ClientRequestInfo {
+            operation,
+            response,
+            is_collocated,
+            ..
+        } = request;
+        let limit = if request.deadline.is_some() {
+            " in time"
+        } else {
+            ""
+        };
+        self.note(format!(
+            "send {operation} {response:?} {}{limit}",
+            place(*is_collocated)
+        ));
+        request.contexts.push(ServiceContext {
+            id: MARK,
+            data: Bytes::from_static(b"asked"),
+        });
+        self.check("client", request.operation)
+    }
+
+    fn receive_reply(&self, request: &ClientRequestInfo<'_>, reply: ReplyInfo<'_>) {
+        let how = match reply {
+            ReplyInfo::Reply(status, contexts) => format!("{status:?} {}", marks(&contexts)),
+            ReplyInfo::Sent => "sent".to_owned(),
+            ReplyInfo::Failed(error) => format!("failed {error:?}"),
+        };
+        self.note(format!("{} ended: {how}", request.operation));
+    }
+
+    fn receive_request(&self, request: &mut ServerRequestInfo) -> Result<(), SystemException> {
+        let ServerRequestInfo {
+            operation,
+            is_collocated,
+            contexts,
+            ..
+        } = request;
+        self.note(format!(
+            "serve {operation} {} {}",
+            place(*is_collocated),
+            marks(contexts)
+        ));
+        request.reply_contexts.push(ServiceContext {
+            id: MARK,
+            data: Bytes::from_static(b"answered"),
+        });
+        self.check("server", &request.operation)
+    }
+
+    fn send_reply(&self, request: &mut ServerRequestInfo, status: ReplyStatus) {
+        self.note(format!(
+            "reply {} {:?} {status:?}",
+            request.operation, request.response
+        ));
+    }
+}
+
+/// Two ORBs that each have a recorder, an object in the first one, and the references of both to it.
+struct Two {
+    server: Arc<Recorder>,
+    client: Arc<Recorder>,
+    orbs: [Orb; 2],
+    here: TillRef,
+    there: TillRef,
+}
+
+impl Two {
+    async fn start() -> Self {
+        let (server, client): (Arc<Recorder>, Arc<Recorder>) = Default::default();
+        let orb = Orb::builder()
+            .interceptor(Arc::clone(&server) as _)
+            .listen("iiop://127.0.0.1:0");
+        let orb = orb.build().await.unwrap();
+        let here = orb.root_poa().activate(TillServant::new(Clerk)).unwrap();
+        orb.root_poa().the_poa_manager().activate().unwrap();
+        let other = Orb::builder()
+            .interceptor(Arc::clone(&client) as _)
+            .build()
+            .await
+            .unwrap();
+        let there = other
+            .string_to_object(&orb.object_to_string(&here))
+            .await
+            .unwrap();
+        Self {
+            server,
+            client,
+            here,
+            there: TillRef::unchecked_narrow(there),
+            orbs: [orb, other],
+        }
+    }
+
+    async fn seen(&self, of_client: usize, of_server: usize) -> [Vec<String>; 2] {
+        [
+            self.client.seen(of_client).await,
+            self.server.seen(of_server).await,
+        ]
+    }
+
+    async fn end(self) {
+        for orb in self.orbs.iter().rev() {
+            orb.shutdown(true).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn calls_through_a_connection_are_seen_on_both_sides_with_their_contexts() {
+    let two = Two::start().await;
+    // The second and third request have a header that the server remembers.
+    for _ in 0..3 {
+        assert_eq!(two.there.pay(3).await.unwrap(), 3);
+        let [client, server] = two.seen(2, 2).await;
+        assert_eq!(
+            client,
+            [
+                "send pay WithTarget there",
+                "pay ended: NoException answered"
+            ]
+        );
+        assert_eq!(
+            server,
+            ["serve pay there asked", "reply pay WithTarget NoException"]
+        );
+    }
+    assert!(two.there.pay(0).await.is_err());
+    let [client, server] = two.seen(2, 2).await;
+    assert_eq!(client[1], "pay ended: UserException answered");
+    assert_eq!(server[1], "reply pay WithTarget UserException");
+
+    // An upcall that waits, a call with a time limit, a thread that blocks.
+    let limited = two.there.with_round_trip_timeout(Duration::from_secs(60));
+    assert_eq!(limited.later(4).await.unwrap(), 4);
+    let [client, server] = two.seen(2, 2).await;
+    assert_eq!(
+        client,
+        [
+            "send later WithTarget there in time",
+            "later ended: NoException answered"
+        ]
+    );
+    assert_eq!(server[1], "reply later WithTarget NoException");
+    let there = two.there.clone();
+    tokio::task::spawn_blocking(move || there.pay(5).wait())
+        .await
+        .unwrap()
+        .unwrap();
+    let [client, server] = two.seen(2, 2).await;
+    assert_eq!((client.len(), server.len()), (2, 2));
+    two.end().await;
+}
+
+#[tokio::test]
+async fn one_way_calls_are_seen_in_every_scope() {
+    let two = Two::start().await;
+    for (scope, response) in [
+        (SyncScope::None, "None"),
+        (SyncScope::WithTransport, "None"),
+        (SyncScope::WithServer, "WithServer"),
+        (SyncScope::WithTarget, "WithTarget"),
+    ] {
+        two.there.with_sync_scope(scope).ring(1).await.unwrap();
+        let [client, server] = two.seen(2, 2).await;
+        assert_eq!(client[0], format!("send ring {response} there"));
+        let is_answered = response != "None";
+        assert_eq!(client[1].contains("NoException"), is_answered, "{client:?}");
+        assert_eq!(server[0], "serve ring there asked");
+        assert_eq!(server[1], format!("reply ring {response} NoException"));
+    }
+    two.here.ring(1).await.unwrap();
+    let seen = two.server.seen(4).await;
+    assert_eq!(seen[0], "send ring None here");
+    for what in [
+        "ring ended: sent",
+        "serve ring here asked",
+        "reply ring None NoException",
+    ] {
+        assert!(seen.iter().any(|seen| seen == what), "{what}: {seen:?}");
+    }
+    two.end().await;
+}
+
+#[tokio::test]
+async fn collocated_calls_are_seen_on_both_sides_whether_they_are_marshalled_or_not() {
+    let two = Two::start().await;
+    let person = Person {
+        name: "Ann".to_owned(),
+    };
+    assert_eq!(two.here.pay(3).await.unwrap(), 3);
+    let by_values = two.server.seen(4).await;
+    assert_eq!(by_values[0], "send pay WithTarget here");
+    assert_eq!(by_values[1], "serve pay here asked");
+    assert_eq!(by_values[2], "reply pay WithTarget NoException");
+    assert_eq!(by_values[3], "pay ended: NoException answered");
+    // Text inside of a struct is marshalled.
+    assert_eq!(two.here.greet(&person).await.unwrap(), "Ann");
+    let marshalled = two.server.seen(4).await;
+    let renamed: Vec<_> = by_values
+        .iter()
+        .map(|seen| seen.replace("pay", "greet"))
+        .collect();
+    assert_eq!(marshalled, renamed);
+    assert!(two.here.pay(0).await.is_err());
+    assert_eq!(
+        two.server.seen(4).await[3],
+        "pay ended: UserException answered"
+    );
+    assert_eq!(two.here.later(1).await.unwrap(), 1);
+    assert_eq!(
+        two.server.seen(4).await[3],
+        "later ended: NoException answered"
+    );
+    two.end().await;
+}
+
+#[tokio::test]
+async fn an_interceptor_may_refuse_a_request_on_either_side() {
+    let two = Two::start().await;
+    for (side, recorder) in [("client", &two.client), ("server", &two.server)] {
+        *recorder.refuses.lock().unwrap() = Some(side);
+        let refused = two.there.later(1).await.unwrap_err();
+        assert_eq!(refused.kind, SystemExceptionKind::NoPermission, "{side}");
+        assert!(two.there.pay(1).await.is_ok());
+        *recorder.refuses.lock().unwrap() = None;
+    }
+    for side in ["client", "server"] {
+        *two.server.refuses.lock().unwrap() = Some(side);
+        let refused = two.here.later(1).await.unwrap_err();
+        assert_eq!(refused.kind, SystemExceptionKind::NoPermission, "{side}");
+        *two.server.refuses.lock().unwrap() = None;
+        assert!(two.here.later(1).await.is_ok());
+    }
+    two.end().await;
+}
+
+#[tokio::test]
+async fn each_attempt_of_a_forwarded_call_is_seen() {
+    let two = Two::start().await;
+    let orb = &two.orbs[0];
+    let forward = Forward::to(&two.here);
+    let forwarded = orb.root_poa().create_forward::<TillRef>(forward).unwrap();
+    let text = orb.object_to_string(&forwarded);
+    let there = two.orbs[1].string_to_object(&text).await.unwrap();
+    assert_eq!(TillRef::unchecked_narrow(there).pay(3).await.unwrap(), 3);
+    let [client, server] = two.seen(4, 4).await;
+    assert_eq!(client[1], "pay ended: LocationForward answered");
+    assert_eq!(client[3], "pay ended: NoException answered");
+    assert_eq!(server[1], "reply pay WithTarget LocationForward");
+    assert_eq!(server[3], "reply pay WithTarget NoException");
+    two.end().await;
+}

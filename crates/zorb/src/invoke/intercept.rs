@@ -1,0 +1,72 @@
+//! What an interceptor sees of a call on the client's side.
+
+use super::Invocation;
+use super::collocated::Collocated;
+use crate::interceptor::{ClientRequestInfo, Interceptor, ReplyInfo};
+use crate::object::{Binding, Target};
+use zorb_connection::CallError;
+use zorb_giop::{ReplySlot, ReplyStatus, ResponseFlags, ServiceContext, SystemException};
+
+/// The service contexts of interceptors.
+#[derive(Debug, Default)]
+pub(super) struct Contexts {
+    /// Of the request.
+    request: Vec<ServiceContext>,
+    /// Of the reply of a collocated object.
+    pub(super) reply: Vec<ServiceContext>,
+}
+
+impl Invocation<'_> {
+    /// What the request is sent with.
+    #[inline]
+    pub(super) fn contexts(&self) -> &[ServiceContext] {
+        self.contexts
+            .as_ref()
+            .map_or(&[], |contexts| &contexts.request)
+    }
+
+    /// What is known of the request, with the contexts of this attempt.
+    fn info(&mut self, binding: &Binding) -> ClientRequestInfo<'_> {
+        ClientRequestInfo {
+            operation: self.operation,
+            response: self.response,
+            is_collocated: matches!(binding.target, Target::Local),
+            deadline: self.deadline,
+            contexts: &mut self.contexts.get_or_insert_default().request,
+        }
+    }
+
+    #[cold]
+    pub(super) fn send_request(
+        &mut self,
+        interceptor: &dyn Interceptor,
+        binding: &Binding,
+    ) -> Result<(), SystemException> {
+        self.contexts = None;
+        interceptor.send_request(&mut self.info(binding))
+    }
+
+    #[cold]
+    pub(super) fn receive_reply(
+        &mut self,
+        interceptor: &dyn Interceptor,
+        binding: &Binding,
+        sent: &Result<Collocated, CallError>,
+        reply: &ReplySlot,
+    ) {
+        let contexts = self.contexts.as_mut();
+        let contexts = contexts
+            .map(|contexts| core::mem::take(&mut contexts.reply))
+            .unwrap_or_default();
+        let info = match sent {
+            Err(error) => ReplyInfo::Failed(error),
+            Ok(Collocated::Values) if self.response == ResponseFlags::None => ReplyInfo::Sent,
+            Ok(Collocated::Values) => ReplyInfo::Reply(ReplyStatus::NoException, contexts),
+            Ok(Collocated::Reply) if matches!(binding.target, Target::Local) => {
+                ReplyInfo::Reply(reply.status(), contexts)
+            }
+            Ok(Collocated::Reply) => ReplyInfo::Reply(reply.status(), reply.contexts()),
+        };
+        interceptor.receive_reply(&self.info(binding), info);
+    }
+}

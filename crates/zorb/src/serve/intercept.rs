@@ -1,0 +1,121 @@
+//! What an interceptor sees of a request on the server's side.
+
+use crate::interceptor::{Interceptor, ServerRequestInfo};
+use zorb_executor::Priority;
+use zorb_giop::{ReplyStatus, ServiceContext, SystemException, add_contexts};
+use zorb_poa::{Outcome, Receipt, Request};
+
+/// A request that an interceptor has seen, until its reply.
+pub(crate) type Intercepted = Option<Box<ServerRequestInfo>>;
+
+/// Has the interceptor, if there is one, see a request that is about to be dispatched.
+///
+/// # Errors
+/// What the interceptor raises: the servant is not called.
+#[inline]
+pub(super) fn receive_request(
+    interceptor: Option<&dyn Interceptor>,
+    request: Option<&Request>,
+) -> Result<Intercepted, SystemException> {
+    match (interceptor, request) {
+        (Some(interceptor), Some(request)) => receive_with(interceptor, request),
+        _ => Ok(None),
+    }
+}
+
+#[cold]
+fn receive_with(
+    interceptor: &dyn Interceptor,
+    request: &Request,
+) -> Result<Intercepted, SystemException> {
+    let operation = String::from_utf8_lossy(request.operation()).into_owned();
+    receive(
+        interceptor,
+        operation,
+        &request.receipt(),
+        request.contexts(),
+        false,
+    )
+}
+
+/// Has the interceptor see a collocated call.
+///
+/// # Errors
+/// What the interceptor raises: the servant is not called.
+#[cold]
+pub(crate) fn receive_collocated(
+    interceptor: &dyn Interceptor,
+    operation: &str,
+    receipt: &Receipt,
+    contexts: Vec<ServiceContext>,
+) -> Result<Intercepted, SystemException> {
+    receive(interceptor, operation.to_owned(), receipt, contexts, true)
+}
+
+fn receive(
+    interceptor: &dyn Interceptor,
+    operation: String,
+    receipt: &Receipt,
+    contexts: Vec<ServiceContext>,
+    is_collocated: bool,
+) -> Result<Intercepted, SystemException> {
+    let mut info = Box::new(ServerRequestInfo {
+        operation,
+        response: receipt.response,
+        is_collocated,
+        contexts,
+        priority: Priority::default(),
+        reply_contexts: Vec::new(),
+    });
+    interceptor.receive_request(&mut info)?;
+    Ok(Some(info))
+}
+
+/// The outcome of a request whose servant has done its work, once the interceptor has seen it.
+#[inline]
+pub(super) fn send_reply(
+    interceptor: Option<&dyn Interceptor>,
+    intercepted: Intercepted,
+    outcome: Outcome,
+) -> Outcome {
+    match intercepted {
+        None => outcome,
+        Some(info) => send_with(interceptor, info, outcome),
+    }
+}
+
+#[cold]
+fn send_with(
+    interceptor: Option<&dyn Interceptor>,
+    info: Box<ServerRequestInfo>,
+    outcome: Outcome,
+) -> Outcome {
+    let contexts = reply_contexts(interceptor, Some(info), &outcome);
+    match outcome {
+        Outcome::Reply(reply) if !contexts.is_empty() => match add_contexts(reply, &contexts) {
+            Ok(reply) => Outcome::Reply(reply),
+            Err(error) => {
+                tracing::error!(%error, "the service contexts of a reply cannot be sent, nor the reply");
+                Outcome::Silent
+            }
+        },
+        outcome => outcome,
+    }
+}
+
+/// Has the interceptor see an outcome, and gives the contexts that it sends with the reply.
+pub(crate) fn reply_contexts(
+    interceptor: Option<&dyn Interceptor>,
+    intercepted: Intercepted,
+    outcome: &Outcome,
+) -> Vec<ServiceContext> {
+    let (Some(interceptor), Some(mut info)) = (interceptor, intercepted) else {
+        return Vec::new();
+    };
+    let status = match outcome {
+        Outcome::Silent => ReplyStatus::NoException,
+        Outcome::Reply(reply) => ReplyStatus::of(reply).unwrap_or(ReplyStatus::SystemException),
+    };
+    interceptor.send_reply(&mut info, status);
+    info.reply_contexts
+}
