@@ -1,7 +1,7 @@
 //! What we say of ourselves, measured: `cargo xtask claims AREA`.
 
 use crate::step::Done;
-use crate::{cells, compare, figures, idl, speed};
+use crate::{cells, compare, figures, idl, speed, waiting};
 use clap::Args;
 
 /// A group of claims that is measured together.
@@ -18,7 +18,7 @@ struct Area {
 pub(crate) struct Options {
     /// One of the areas that `claims` without an area lists
     area: Option<String>,
-    /// Of `figures` and `speed`: rows whose names contain one of these
+    /// Of `figures`, `speed` and `waiting`: rows whose names contain one of these
     rows: Vec<String>,
     /// Of `speed`: name the rows, and measure nothing
     #[arg(long)]
@@ -28,7 +28,7 @@ pub(crate) struct Options {
 }
 
 /// Every area there is.
-const AREAS: [Area; 4] = [
+const AREAS: [Area; 5] = [
     Area {
         name: "first-call",
         about: "interop cells that passed in the last `cargo xtask test`",
@@ -43,6 +43,11 @@ const AREAS: [Area; 4] = [
         name: "figures",
         about: "what the last `cargo xtask figures` saw of what the papers claim, from its data in docs/figures",
         rows: |options| figures::rows(&options.rows),
+    },
+    Area {
+        name: "waiting",
+        about: "the default wait policy beside parking, on a quiet machine and beside processes that compute",
+        rows: |options| waiting::rows(&options.compare, &options.rows),
     },
     Area {
         name: "speed",

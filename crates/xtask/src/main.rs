@@ -19,6 +19,7 @@ mod sources;
 mod speed;
 mod step;
 mod testing;
+mod waiting;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

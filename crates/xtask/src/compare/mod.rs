@@ -8,7 +8,7 @@ mod table;
 
 pub(crate) use cell::{Cell, Stat};
 pub(crate) use matrix::{four_threads, work};
-pub(crate) use results::{Asked, Results, measure as measure_cells};
+pub(crate) use results::{Asked, Results, measure as measure_cells, once};
 
 use crate::markers;
 use crate::measure::programs::{self, Abilities};

@@ -106,7 +106,7 @@ pub(crate) fn measure(
 }
 
 /// A measurement with a server of its own, by the programs of ours in that folder, of one part in `share` of the calls.
-pub(super) fn once(ours: &Path, cell: &Cell, share: usize, cpus: Cpus) -> Result<Sample, String> {
+pub(crate) fn once(ours: &Path, cell: &Cell, share: usize, cpus: Cpus) -> Result<Sample, String> {
     let work = Work {
         iters: cell.work.iters / share,
         warmup: cell.work.warmup / share,

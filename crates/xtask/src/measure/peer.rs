@@ -129,7 +129,7 @@ const SPIN: Peer = zorb(
 const BLOCKING: &[&str] = &["--runtime", "blocking", "--wait", "park"];
 
 /// Every peer there is.
-pub(crate) const PEERS: [Peer; 28] = [
+pub(crate) const PEERS: [Peer; 29] = [
     OMNI,
     OMNI.over_unix("omni-unix"),
     FLOOR,
@@ -141,6 +141,12 @@ pub(crate) const PEERS: [Peer; 28] = [
     floor("tokio-multi", "tokio-multi", "tokio-multi"),
     floor("tokio-main", "tokio-multi", "tokio-main"),
     zorb("zorb-default", &[], &["--runtime", "default"], &[]),
+    zorb(
+        "zorb-park",
+        &["--wait", "park"],
+        &["--runtime", "default", "--wait", "park"],
+        &["wait=park"],
+    ),
     zorb(
         "zorb-default-main",
         &[],
