@@ -127,7 +127,7 @@ impl Adapter {
         manager: Arc<PoaManager>,
         changes: Arc<Changes>,
     ) -> Self {
-        let is_indexed = policies == Policies::default();
+        let is_indexed = policies.are_indexed();
         Self {
             path,
             name,

@@ -17,8 +17,6 @@
 use crate::table::Index;
 use bytes::{BufMut, Bytes, BytesMut};
 use core::fmt;
-use std::hash::{BuildHasher, Hasher, RandomState};
-
 const MAGIC: [u8; 3] = *b"ZRB";
 /// Dies with the ORB instance that made it; both parts are indexes.
 const KIND_INDEXED: u8 = 1;
@@ -37,21 +35,6 @@ const INDEXED_LEN: usize = 28;
 /// earlier life is OBJECT_NOT_EXIST and never somebody else's object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InstanceId(pub u64);
-
-impl InstanceId {
-    /// 64 random bits from the operating system's seed, mixed with the process and the time.
-    #[must_use]
-    pub fn random() -> Self {
-        // `RandomState` is seeded by the operating system once a thread and counts up from
-        // there; process and time keep forked processes apart.
-        let mut hasher = RandomState::new().build_hasher();
-        hasher.write_u32(std::process::id());
-        if let Ok(now) = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH) {
-            hasher.write_u128(now.as_nanos());
-        }
-        Self(hasher.finish())
-    }
-}
 
 impl fmt::Debug for InstanceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -401,10 +384,5 @@ mod tests {
         for reserved in [&b"ZRB\0"[..], b"ZRB\x01", b"ZRB\x02\0\0\0\x01", b"ZRB\x1f"] {
             assert_eq!(ObjectKey::parse(reserved), None);
         }
-    }
-
-    #[test]
-    fn two_lives_have_different_ids() {
-        assert_ne!(InstanceId::random(), InstanceId::random());
     }
 }

@@ -66,6 +66,15 @@ impl Policies {
         id_assignment: IdAssignment::User,
     };
 
+    /// Whether keys consist of indexes, which depends on nothing but lifespan and ids: a policy of another kind must not
+    /// change the keys of an adapter.
+    pub(crate) const fn are_indexed(self) -> bool {
+        matches!(
+            (self.lifespan, self.id_assignment),
+            (Lifespan::Transient, IdAssignment::System)
+        )
+    }
+
     /// The same with another lifespan.
     #[must_use]
     #[doc(alias = "create_lifespan_policy")]

@@ -15,6 +15,7 @@ mod endpoints;
 mod error;
 mod forward;
 mod initial;
+mod instance;
 mod interceptor;
 mod interface;
 mod invoke;

@@ -4,6 +4,7 @@ use crate::builder::{Builder, Settings};
 use crate::current;
 use crate::endpoints::{Listen, doubt};
 use crate::error::Error;
+use crate::instance::random_instance;
 use crate::interceptor::Interceptor;
 use crate::interface::Interface;
 use crate::keys::Keys;
@@ -33,7 +34,7 @@ use zorb_connection::{
 use zorb_executor::Lane;
 use zorb_giop::ior::TaggedProfile;
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
-use zorb_poa::{InstanceId, ObjectAdapter, Whose};
+use zorb_poa::{ObjectAdapter, Whose};
 use zorb_transport::{Endpoint, Listener, Registry, TransportError};
 
 /// An object request broker: the way to objects elsewhere, and the home of objects here.
@@ -125,7 +126,7 @@ impl Orb {
             this: Weak::clone(this),
             handles: Weak::clone(handles),
             lane,
-            adapters: ObjectAdapter::new(InstanceId::random(), &settings.server_id),
+            adapters: ObjectAdapter::new(random_instance(), &settings.server_id),
             keys: Keys::default(),
             published,
             listening,

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use zorb_cdr::{
-    ByteOrder, CharSet, DecodeError, Decoder, EncapsulationVisitor, EncodeError, Encoder,
-    NativeEndian, WireFormat,
+    ByteOrder, CharSet, DecodeError, Decoder, EncapsulationVisitor, EncodeError, EncodeErrorKind,
+    Encoder, NativeEndian, WireFormat,
 };
 use zorb_connection::PeerOrb;
 use zorb_giop::codeset::{CodeSetInfo, CodeSets};
@@ -330,8 +330,12 @@ pub(crate) fn make_ior(
                 profiles.push(body(address, version, key, &components).to_tagged()?);
                 sockets.push(path);
             }
-            // No transport of ours has another kind of endpoint yet.
-            _ => {}
+            // No transport of ours has another kind of endpoint yet; one that is left out would be missed by clients only.
+            _ => {
+                return Err(
+                    EncodeErrorKind::Expected("an endpoint of TCP or of UNIX sockets").into(),
+                );
+            }
         }
     }
     if let (false, Some(host)) = (sockets.is_empty(), host_name()) {

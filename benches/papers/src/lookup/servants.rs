@@ -67,7 +67,7 @@ impl Hierarchy {
     /// So many. What outlives the process has its adapters' names in its keys, and ids of the application's; of others
     /// there are indexes.
     pub fn new(count: usize, tree: Tree, lifespan: Lifespan) -> Self {
-        let adapters = ObjectAdapter::new(InstanceId::random(), "papers");
+        let adapters = ObjectAdapter::new(InstanceId(1), "papers");
         let policies = match lifespan {
             Lifespan::Persistent => Policies::PERSISTENT,
             Lifespan::Transient => Policies::default(),
@@ -112,7 +112,7 @@ pub struct Activated {
 impl Activated {
     /// So many, whose ids the adapter has chosen (indexes), or the application (names).
     pub fn new(count: usize, by_application: bool) -> Self {
-        let adapters = ObjectAdapter::new(InstanceId::random(), "");
+        let adapters = ObjectAdapter::new(InstanceId(1), "");
         let policies = Policies::default().with_id_assignment(if by_application {
             IdAssignment::User
         } else {

@@ -5,6 +5,7 @@ use crate::policy::IdAssignment;
 use crate::request::Outcome;
 use crate::skeleton::{Skeleton, Upcall};
 use crate::table::TableFull;
+use core::sync::atomic::AtomicU64;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -33,8 +34,14 @@ const KEPT: Policies = Policies {
     id_assignment: IdAssignment::System,
 };
 
+/// The id of another life each time.
+fn life() -> InstanceId {
+    static LIVES: AtomicU64 = AtomicU64::new(1);
+    InstanceId(LIVES.fetch_add(1, Ordering::Relaxed))
+}
+
 fn server() -> ObjectAdapter {
-    ObjectAdapter::new(InstanceId::random(), "")
+    ObjectAdapter::new(life(), "")
 }
 
 fn nobody() -> Arc<dyn Skeleton> {
@@ -80,7 +87,7 @@ fn a_transient_reference_of_an_earlier_life_finds_nobody() {
 #[test]
 fn a_persistent_reference_works_again_in_a_later_life_octet_by_octet() {
     let live = |server_id, path: &[&str]| {
-        let server = ObjectAdapter::new(InstanceId::random(), server_id);
+        let server = ObjectAdapter::new(life(), server_id);
         let mut adapter = Arc::clone(server.root());
         for name in path {
             adapter = server

@@ -1,0 +1,27 @@
+//! The id of one life of a server.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::time::{SystemTime, UNIX_EPOCH};
+use zorb_poa::InstanceId;
+
+/// An id for this life of a server, from the seed of the operating system, the process and the time.
+pub(crate) fn random_instance() -> InstanceId {
+    // `RandomState` is seeded by the operating system once a thread and counts up from there; process and time keep forked
+    // processes apart.
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    if let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) {
+        hasher.write_u128(now.as_nanos());
+    }
+    InstanceId(hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_lives_have_different_ids() {
+        assert_ne!(random_instance(), random_instance());
+    }
+}
