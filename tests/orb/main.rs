@@ -24,6 +24,7 @@ mod lives;
 mod one_ways;
 mod persistent;
 mod trace;
+mod urls;
 mod values;
 mod waiting;
 mod wire;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use zorb_cdr::CharSet;
 use zorb_executor::{Dispatch, Lane, WaitPolicy};
 use zorb_giop::codeset::CodeSets;
+use zorb_giop::url::UrlScheme;
 use zorb_giop::{Limits, Version};
 use zorb_transport::{Registry, Transport};
 
@@ -76,6 +77,8 @@ pub(crate) struct Settings {
     pub(crate) transports: Registry,
     pub(crate) initial_references: BTreeMap<String, String>,
     pub(crate) default_initial_reference: Option<String>,
+    /// What `string_to_object` takes; `None` for everything.
+    pub(crate) url_schemes: Option<Vec<UrlScheme>>,
     pub(crate) round_trip_timeout: Option<Duration>,
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Option<Duration>,
@@ -132,6 +135,7 @@ impl Default for Builder {
                 transports: Registry::default(),
                 initial_references: BTreeMap::new(),
                 default_initial_reference: None,
+                url_schemes: None,
                 round_trip_timeout: None,
                 connect_timeout: CONNECT_TIMEOUT,
                 idle_timeout: None,
@@ -266,6 +270,25 @@ impl Builder {
     pub fn default_initial_reference(mut self, prefix: impl Into<String>) -> Self {
         let text = self.text("default_initial_reference", prefix);
         self.default_initial_reference = Some(text);
+        self
+    }
+
+    /// Which object URLs [`string_to_object`](Orb::string_to_object) takes: those of all schemes unless set. For a
+    /// server that is given such text from outside, where a `file:` would have it read files of its host.
+    ///
+    /// It holds for files that lead to other URLs too. Initial references that the program or the operator named
+    /// may have any scheme, also when a permitted `corbaloc:rir:` leads to them.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), zorb::Error> {
+    /// use zorb::UrlScheme;
+    ///
+    /// let orb = zorb::Orb::builder().permitted_url_schemes([UrlScheme::Ior]).build().await?;
+    /// assert!(orb.string_to_object("file:///etc/passwd").await.is_err());
+    /// # Ok(()) }
+    /// ```
+    pub fn permitted_url_schemes(mut self, schemes: impl IntoIterator<Item = UrlScheme>) -> Self {
+        self.settings.url_schemes = Some(schemes.into_iter().collect());
         self
     }
 

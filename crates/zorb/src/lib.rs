@@ -55,7 +55,7 @@ pub use zorb_cdr::{
 };
 pub use zorb_executor as executor;
 pub use zorb_executor::WaitPolicy;
-pub use zorb_giop::url::UrlError;
+pub use zorb_giop::url::{UrlError, UrlScheme};
 pub use zorb_giop::{
     CompletionStatus, Ior, OperationError, Origin, SystemException, SystemExceptionKind,
     UserException, Version, minor,
