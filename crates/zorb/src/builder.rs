@@ -94,6 +94,11 @@ pub(crate) struct Settings {
     pub(crate) threads: bool,
     /// What the lane says unless this does.
     pub(crate) wait: Option<WaitPolicy>,
+    /// Outgoing connections: in all, and to one host.
+    pub(crate) max_outgoing: Option<usize>,
+    pub(crate) max_to_host: Option<usize>,
+    /// Whether UNIX sockets that a peer names are connected to.
+    pub(crate) unix_sockets_of_peers: bool,
 }
 
 impl Settings {
@@ -148,6 +153,9 @@ impl Default for Builder {
                 sync_scope: SyncScope::default(),
                 threads: false,
                 wait: None,
+                max_outgoing: None,
+                max_to_host: None,
+                unix_sockets_of_peers: false,
             },
         }
     }
@@ -388,8 +396,9 @@ impl Builder {
     /// argument does not delay the small calls on its connection, and may be overtaken by calls
     /// that were begun later without waiting for it. A message of GIOP 1.1 is cut only inside long
     /// sequences of octets, of numbers of at most 4 octets, and strings, into pieces of at most 8 KiB
-    /// (omniORB 4.2 takes no longer ones in 1.1); a piece without such a place is longer. GIOP 1.0
-    /// knows no fragments.
+    /// (omniORB 4.2 takes no longer ones in 1.1); a piece without such a place is longer. ORBs of GlassFish's
+    /// family get no fragments of 1.1 whatever is set, since they take the numbers in them for big-endian ones. GIOP
+    /// 1.0 knows no fragments.
     #[doc(alias = "ORBFragmentSize")]
     pub fn max_fragment_octets(mut self, octets: usize) -> Self {
         self.settings.max_fragment_octets = Some(octets.max(zorb_giop::Fragments::MIN_OCTETS));
@@ -400,6 +409,43 @@ impl Builder {
     /// ([`build_blocking`](Self::build_blocking)). Further ones are closed as they come.
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.settings.connections = Some(connections.min(tokio::sync::Semaphore::MAX_PERMITS));
+        self
+    }
+
+    /// Connections to other ORBs at a time; unless set, half as many as the process may have descriptors, and 10,000 at
+    /// most. Those that are being made count, and those that are being closed. A quarter of them is for the endpoints
+    /// that the program or its operator named: references that peers pass lead to no more than the other three.
+    ///
+    /// A call that would need another one is TRANSIENT, COMPLETED_NO, and
+    /// [counted](Orb::outgoing_connections_refused). Connections are closed when their peer closes them, or by
+    /// [`idle_timeout`](Self::idle_timeout).
+    #[doc(alias = "-ORBConnectionCacheMax")]
+    pub fn max_outgoing_connections(mut self, connections: usize) -> Self {
+        self.settings.max_outgoing = Some(connections);
+        self
+    }
+
+    /// Connections to one host at a time, whatever the port; 256 unless set. All UNIX sockets count as one host, and
+    /// two names of a host as two. A connection serves all callers of a runtime.
+    ///
+    /// A call that would need another one is TRANSIENT, COMPLETED_NO, and
+    /// [counted](Orb::outgoing_connections_refused).
+    #[doc(alias = "maxGIOPConnectionPerServer")]
+    pub fn max_connections_to_host(mut self, connections: usize) -> Self {
+        self.settings.max_to_host = Some(connections);
+        self
+    }
+
+    /// Whether a UNIX socket that a peer names is connected to; `false` unless set. A peer names one by a reference in
+    /// an argument, a result or a forward: that of a naming service, too. With `true`, it can have this process
+    /// connect to any socket of its host that this process may connect to.
+    ///
+    /// Without it such a reference is used by its other endpoints; a call is IMP_LIMIT where there is none.
+    /// Sockets that the application has named itself ([`Orb::string_to_object`], [`Orb::object`], initial references)
+    /// are connected to, whoever names them again: a server that is found by its UNIX socket may return references
+    /// to its other objects.
+    pub fn unix_sockets_of_peers(mut self, permitted: bool) -> Self {
+        self.settings.unix_sockets_of_peers = permitted;
         self
     }
 

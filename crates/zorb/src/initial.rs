@@ -209,6 +209,7 @@ impl Orb {
     /// A reference made from its parts. Nil leads nowhere: calls on it are INV_OBJREF.
     #[must_use]
     pub fn object(&self, ior: Ior) -> ObjectRef {
+        self.inner().named_sockets().remember(&ior);
         ObjectRef::new(self.clone(), ior)
     }
 

@@ -1,8 +1,10 @@
 //! Untyped object references, and the way of a call from them.
 
+use crate::identity::identities;
 use crate::interface::Interface;
 use crate::invoke::SyncScope;
 use crate::orb::Orb;
+use crate::outgoing::NO_SOCKETS_OF_PEERS;
 use crate::profile::{Candidate, candidates, describe_unusable};
 use crate::race::first_that_works;
 use arc_swap::{ArcSwapOption, Guard};
@@ -12,7 +14,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use tokio::runtime::{Handle, Id};
 use zorb_cdr::{CharSet, NativeEndian, WireFormat};
-use zorb_connection::ClientConnection;
+use zorb_connection::{ClientConnection, NamedBy};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     AddressingDisposition, CompletionStatus, Fault, Ior, ProtocolError, RequestTemplate,
@@ -35,6 +37,8 @@ pub struct ObjectRef(Arc<Inner>);
 struct Inner {
     orb: Orb,
     ior: Ior,
+    /// Who says that the object is there.
+    named_by: NamedBy,
     round_trip_timeout: Option<Duration>,
     /// What the server's text really is, whatever is agreed on.
     char_code_set: Option<CharSet>,
@@ -131,11 +135,22 @@ impl ObjectRef {
     pub(crate) const OCTETS: usize =
         size_of::<([usize; 2], Inner)>() + size_of::<([usize; 2], ArcSwapOption<Binding>)>();
 
+    /// A reference that the application has made.
     pub(crate) fn new(orb: Orb, ior: Ior) -> Self {
+        Self::named_by(orb, ior, NamedBy::Application)
+    }
+
+    /// A reference out of a message.
+    pub(crate) fn received(orb: Orb, ior: Ior) -> Self {
+        Self::named_by(orb, ior, NamedBy::Peer)
+    }
+
+    fn named_by(orb: Orb, ior: Ior, named_by: NamedBy) -> Self {
         let round_trip_timeout = orb.inner().round_trip_timeout();
         Self(Arc::new(Inner {
             orb,
             ior,
+            named_by,
             round_trip_timeout,
             char_code_set: None,
             wait: None,
@@ -220,6 +235,7 @@ impl ObjectRef {
             wait,
             scope,
             ior: _,
+            named_by: _,
             binding: _,
         } = &*self.0;
         Arc::ptr_eq(own.inner(), orb.inner())
@@ -227,6 +243,11 @@ impl ObjectRef {
             && char_code_set.is_none()
             && wait.is_none()
             && scope.is_none()
+    }
+
+    /// The reference as `orb` would make it of nothing but its IOR.
+    pub(crate) fn plain_in(&self, orb: &Orb) -> Self {
+        Self::named_by(orb.clone(), self.0.ior.clone(), self.0.named_by)
     }
 
     pub(crate) fn wait_policy(&self) -> Option<WaitPolicy> {
@@ -296,15 +317,25 @@ impl ObjectRef {
         }
     }
 
-    /// Whether the two references lead to the same object for certain. Nobody is asked: `false`
+    /// Whether the two references lead to the same object for certain. No server is asked: `false`
     /// proves nothing.
+    ///
+    /// What the profiles say is compared, not their octets, as ORBs that pass a reference on write it anew: host, port
+    /// and object key of IIOP profiles, path and key of UNIX sockets, in any order; for profiles without a port,
+    /// which leave that to a component, the components too; of other protocols the octets. The repository id, the
+    /// GIOP version, code sets and further addresses of a profile do not count.
+    ///
+    /// Source: CORBA 3.3 Part 1, 8.3.7.3. Costs some allocations unless the two are clones or the same octets.
     #[must_use]
     #[doc(alias = "_is_equivalent")]
     pub fn is_equivalent(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.ior.profiles == other.0.ior.profiles
+        Arc::ptr_eq(&self.0, &other.0)
+            || self.0.ior.profiles == other.0.ior.profiles
+            || identities(&self.0.ior) == identities(&other.0.ior)
     }
 
-    /// A hash that equivalent references share, between 0 and `maximum`.
+    /// A hash that [equivalent](Self::is_equivalent) references share, between 0 and `maximum`; the same in every
+    /// process. Costs some allocations.
     #[must_use]
     #[doc(alias = "_hash")]
     pub fn hash_value(&self, maximum: u32) -> u32 {
@@ -312,7 +343,7 @@ impl ObjectRef {
         // The default keys are fixed, so the value is the same in every process.
         #[expect(deprecated, reason = "the stable hasher is the point here")]
         let mut hasher = core::hash::SipHasher::new();
-        self.0.ior.profiles.hash(&mut hasher);
+        identities(&self.0.ior).hash(&mut hasher);
         let range = u64::from(maximum) + 1;
         u32::try_from(hasher.finish() % range).unwrap_or(maximum)
     }
@@ -348,14 +379,22 @@ impl ObjectRef {
     async fn new_binding(&self) -> Result<Arc<Binding>, SystemException> {
         let home = self.home();
         // Boxed: rare, and large beside the rest of a call.
-        let binding = Box::pin(self.bind(&self.0.ior, &home, false)).await?;
+        let binding = Box::pin(self.bind(&self.0.ior, &home, false, self.0.named_by)).await?;
         self.0.binding.store(Some(Arc::clone(&binding)));
         Ok(binding)
     }
 
-    /// Follows a forward: calls go there from now on.
-    pub(crate) async fn bind_forward(&self, ior: &Ior) -> Result<Arc<Binding>, SystemException> {
-        let binding = Box::pin(self.bind(ior, &self.home(), true)).await?;
+    /// Follows a forward: calls go there from now on. `from`: where the forward came from.
+    pub(crate) async fn bind_forward(
+        &self,
+        ior: &Ior,
+        from: &Binding,
+    ) -> Result<Arc<Binding>, SystemException> {
+        let named_by = match &from.target {
+            Target::Local => self.0.named_by,
+            Target::Remote(_) => NamedBy::Peer,
+        };
+        let binding = Box::pin(self.bind(ior, &self.home(), true, named_by)).await?;
         self.0.binding.store(Some(Arc::clone(&binding)));
         Ok(binding)
     }
@@ -418,6 +457,7 @@ impl ObjectRef {
         ior: &Ior,
         home: &Handle,
         forwarded: bool,
+        named_by: NamedBy,
     ) -> Result<Arc<Binding>, SystemException> {
         let orb = self.0.orb.inner();
         if ior.is_nil() {
@@ -443,6 +483,11 @@ impl ObjectRef {
             let profiles = describe_unusable(ior);
             return Err(Fault::NoUsableProfile { profiles }.raise(CompletionStatus::No));
         }
+        candidates.retain(|way| orb.may_connect(&way.endpoint, named_by));
+        if candidates.is_empty() {
+            let profiles = NO_SOCKETS_OF_PEERS.to_owned();
+            return Err(Fault::NoUsableProfile { profiles }.raise(CompletionStatus::No));
+        }
         if candidates.len() > 1 {
             // Who let us wait in vain a moment ago comes last; else in the order of the reference.
             candidates.sort_by_cached_key(|way| orb.is_silent(&way.endpoint));
@@ -450,7 +495,7 @@ impl ObjectRef {
         let connected = first_that_works(
             &candidates,
             home,
-            |way| self.connect(way, home),
+            |way| self.connect(way, home, named_by),
             // Nobody ordered the addresses of one profile; the profiles somebody did.
             |one, next| one.profile == next.profile,
         );
@@ -479,11 +524,12 @@ impl ObjectRef {
         &self,
         candidate: &Candidate,
         home: &Handle,
+        named_by: NamedBy,
     ) -> Result<Arc<ClientConnection>, String> {
         self.0
             .orb
             .inner()
-            .connection(candidate, home)
+            .connection(candidate, home, named_by)
             .await
             .map_err(|error| error.to_string())
     }
@@ -493,6 +539,16 @@ impl PartialEq for ObjectRef {
     /// [`is_equivalent`](Self::is_equivalent).
     fn eq(&self, other: &Self) -> bool {
         self.is_equivalent(other)
+    }
+}
+
+impl Eq for ObjectRef {}
+
+impl core::hash::Hash for ObjectRef {
+    /// Equivalent references have the same hash: see [`hash_value`](Self::hash_value). Nothing that changes in a
+    /// reference is in it, so it can be the key of a map, whatever clippy's `mutable_key_type` says.
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        identities(&self.0.ior).hash(state);
     }
 }
 

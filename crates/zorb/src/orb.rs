@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::interface::Interface;
 use crate::keys::Keys;
 use crate::options::{OptionError, Source};
+use crate::outgoing::{self, NamedSockets};
 use crate::poa::Poa;
 use crate::profile::{
     Candidate, Published, candidates, describe_endpoints, describe_key, make_ior,
@@ -27,7 +28,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{Context, KnownValue};
 use zorb_connection::{
     Acceptor, BusyConnections, CacheKey, ClientConnection, ConnectError, ConnectSettings,
-    ConnectionCache, Describe, Serving, SilentEndpoints, SpinLimits,
+    ConnectionCache, Describe, NamedBy, Serving, SilentEndpoints, SpinLimits,
 };
 use zorb_executor::Lane;
 use zorb_giop::ior::TaggedProfile;
@@ -69,6 +70,7 @@ pub(crate) struct OrbInner {
     published: Published,
     listening: Vec<Endpoint>,
     cache: ConnectionCache,
+    named_sockets: NamedSockets,
     silent: SilentEndpoints,
     busy: Arc<BusyConnections>,
     /// How connections behave.
@@ -127,7 +129,11 @@ impl Orb {
             keys: Keys::default(),
             published,
             listening,
-            cache: ConnectionCache::default(),
+            cache: ConnectionCache::new(outgoing::limits(
+                settings.max_outgoing,
+                settings.max_to_host,
+            )),
+            named_sockets: NamedSockets::default(),
             silent: SilentEndpoints::default(),
             busy: Arc::default(),
             connections,
@@ -439,6 +445,7 @@ impl OrbInner {
         &self,
         candidate: &Candidate,
         home: &Handle,
+        named_by: NamedBy,
     ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
         let stated = candidate.stated.then_some(candidate.code_sets);
         let key = CacheKey::new(candidate.endpoint.clone(), home, stated);
@@ -453,7 +460,27 @@ impl OrbInner {
             spin: SpinLimits::of(&self.lane, home.id()),
             busy: Arc::clone(&self.busy),
         };
-        self.cache.connection(&key, home, settings).await
+        self.cache.connection(&key, home, named_by, settings).await
+    }
+
+    /// The connections of its clients.
+    pub(crate) fn connection_cache(&self) -> &ConnectionCache {
+        &self.cache
+    }
+
+    /// The UNIX sockets that the application has named.
+    pub(crate) fn named_sockets(&self) -> &NamedSockets {
+        &self.named_sockets
+    }
+
+    /// Whether an endpoint may be connected to that was named so.
+    pub(crate) fn may_connect(&self, endpoint: &Endpoint, named_by: NamedBy) -> bool {
+        match (named_by, endpoint) {
+            (NamedBy::Peer, Endpoint::Uiop { path }) => {
+                self.settings.unix_sockets_of_peers || self.named_sockets.contains(path)
+            }
+            _ => true,
+        }
     }
 
     /// Whether the endpoint said nothing when it was last tried, which was not long ago.

@@ -241,6 +241,18 @@ fn short(key: &[u8]) -> String {
     }
 }
 
+/// Host and port of a component for another address; `None` if it is malformed.
+pub(crate) fn alternate_address(data: &[u8]) -> Option<(String, u16)> {
+    read(data, Alternate).ok()
+}
+
+/// Host and path of omniORB's component for a UNIX socket; `None` if it is malformed.
+pub(crate) fn omniorb_socket(data: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    use std::os::unix::ffi::OsStringExt;
+    let (host, path) = read(data, OmniUnix).ok()?;
+    Some((host.to_vec(), path.into_os_string().into_vec()))
+}
+
 struct Alternate;
 
 impl<'de> EncapsulationVisitor<'de> for Alternate {
