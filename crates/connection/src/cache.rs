@@ -24,19 +24,21 @@ pub struct CacheKey {
     endpoint: Endpoint,
     /// The reactor that watches the socket: no caller waits for octets on a foreign one.
     reactor: Id,
-    /// The code sets stated on the connection; `None` for servers that state none.
-    code_sets: Option<(CharSet, WCharSet)>,
+    /// The code sets of the connection, and whether its requests state them.
+    code_sets: (CharSet, WCharSet),
+    stated: bool,
 }
 
 impl CacheKey {
-    /// The key of connections to an endpoint for the callers of a runtime. `code_sets`: those of a server that states
-    /// some.
+    /// The key of connections to an endpoint for the callers of a runtime. `stated`: whether the server states code
+    /// sets, so that requests state which ones were chosen.
     #[must_use]
-    pub fn new(endpoint: Endpoint, home: &Handle, code_sets: Option<CodeSets>) -> Self {
+    pub fn new(endpoint: Endpoint, home: &Handle, code_sets: CodeSets, stated: bool) -> Self {
         Self {
             endpoint,
             reactor: home.id(),
-            code_sets: code_sets.map(|code_sets| (code_sets.char_set, code_sets.wchar_set)),
+            code_sets: (code_sets.char_set, code_sets.wchar_set),
+            stated,
         }
     }
 }
@@ -287,7 +289,7 @@ impl ConnectionCache {
             let connection = Arc::new(ClientConnection::new(
                 stream,
                 key.endpoint.clone(),
-                key.code_sets.is_some(),
+                key.stated,
                 &settings,
             ));
             trace::connected(&key.endpoint);

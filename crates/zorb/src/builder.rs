@@ -84,7 +84,8 @@ pub(crate) struct Settings {
     pub(crate) idle_timeout: Option<Duration>,
     pub(crate) limits: Limits,
     pub(crate) max_fragment_octets: Option<usize>,
-    pub(crate) native_char_set: CharSet,
+    /// As the operator named it: without that, references say UTF-8, and servers get their own native one.
+    pub(crate) native_char_set: Option<CharSet>,
     pub(crate) unstated_char_set: CharSet,
     /// See [`max_connections`](Self::max_connections).
     pub(crate) connections: Option<usize>,
@@ -146,7 +147,7 @@ impl Default for Builder {
                 idle_timeout: None,
                 limits: Limits::default(),
                 max_fragment_octets: None,
-                native_char_set: CharSet::Utf8,
+                native_char_set: None,
                 unstated_char_set: CharSet::Latin1,
                 connections: None,
                 trace_payload: 0,
@@ -353,18 +354,23 @@ impl Builder {
         self
     }
 
-    /// The code set for `char` and `string` that our references name as native, and the other one
-    /// as converted; UTF-8 unless set.
+    /// The native code set for `char` and `string`, of the ORB as a server and as a client.
     ///
-    /// Which one travels is the client's choice. Clients that follow the specification to the
-    /// letter choose the server's native one if they have it, so a server for such clients whose
-    /// `char`s are beyond ASCII wants [`CharSet::Latin1`]: a `char` has one octet, and in UTF-8
-    /// that is not enough for them. Our own clients take UTF-8 wherever the server has it, except
-    /// that they speak to JacORB's servers, which answer in their native set whatever was agreed
-    /// on, in that one.
+    /// **As a server:** references name it as native, and the other one as converted; UTF-8 unless set. Which one
+    /// travels is the client's choice, and clients choose the server's native one if they have it.
+    ///
+    /// **As a client:** text travels in this set to every server that states it. Unless set, it travels in the server's
+    /// native one, as the specification has it, and in UTF-8 to servers that name neither; ORBs of GlassFish's family get
+    /// UTF-8 too, since their strings hold more than the ISO 8859-1 that they state. JacORB's servers are spoken to in
+    /// their native set whatever is set, since they answer in that.
+    ///
+    /// ISO 8859-1 is the set for `char`s beyond ASCII: a `char` has one octet, which UTF-8 has not for `é`, so that it
+    /// is DATA_CONVERSION there. And it is the set with TAO, whose translator for UTF-8 makes other text of it in
+    /// silence. UTF-8 is the set for strings beyond ISO 8859-1, such as `€`, which are DATA_CONVERSION
+    /// otherwise. [What was seen with which ORB](https://github.com/zorb-rs/zorb/blob/main/docs/options.md#code-sets).
     #[doc(alias = "nativeCharCodeSet")]
     pub fn native_char_code_set(mut self, native: CharSet) -> Self {
-        self.settings.native_char_set = native;
+        self.settings.native_char_set = Some(native);
         self
     }
 

@@ -5,7 +5,7 @@ use crate::interface::Interface;
 use crate::invoke::SyncScope;
 use crate::orb::Orb;
 use crate::outgoing::NO_SOCKETS_OF_PEERS;
-use crate::profile::{Candidate, candidates, describe_unusable};
+use crate::profile::{Candidate, Text, candidates, candidates_for, describe_unusable};
 use crate::race::first_that_works;
 use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
@@ -40,7 +40,7 @@ struct Inner {
     /// Who says that the object is there.
     named_by: NamedBy,
     round_trip_timeout: Option<Duration>,
-    /// What the server's text really is, whatever is agreed on.
+    /// The code set that its text is to travel in.
     char_code_set: Option<CharSet>,
     /// How its calls wait, unless as all of the ORB do.
     wait: Option<WaitPolicy>,
@@ -185,14 +185,20 @@ impl ObjectRef {
         self.with(|inner| inner.round_trip_timeout = Some(limit))
     }
 
-    /// The same reference, for a server that mislabels its text: `char`s and `string`s to and from
-    /// it are in `set`, whatever its reference says and was agreed on. Servers that state UTF-8
-    /// and send ISO 8859-1 exist; without this, their text is DATA_CONVERSION. So do servers that
-    /// are found by `corbaloc`, which states nothing, and take and send UTF-8 (JacORB's, often);
-    /// without this, their text is another text.
+    /// The same reference, whose `char`s and `string`s travel in `set`, whatever its server is natively and the ORB
+    /// [wants](crate::Builder::native_char_code_set).
+    ///
+    /// If the server states that it has the set, it is agreed on, and the calls go over a connection of their own. If
+    /// it does not, or states nothing, nothing is agreed on: text travels in `set`, and wide text not at all. That is
+    /// for servers that are found by `corbaloc`, which states nothing, and take and send UTF-8 (JacORB's, often), whose
+    /// text is another text otherwise; and for servers that state UTF-8 alone and send ISO 8859-1.
     #[must_use]
     pub fn with_char_code_set(&self, set: CharSet) -> Self {
-        self.with(|inner| inner.char_code_set = Some(set))
+        self.with(|inner| {
+            inner.char_code_set = Some(set);
+            // Its connection is another one.
+            inner.binding = Arc::default();
+        })
     }
 
     /// The same reference, whose calls wait for their replies in this way, whatever the ORB's do.
@@ -478,7 +484,12 @@ impl ObjectRef {
         if let Some(key) = orb.local_key(ior) {
             return Ok(make(Target::Local, key, Version::HIGHEST, 0));
         }
-        let mut candidates = candidates(ior, orb.settings().max_giop_version);
+        let text = Text {
+            native: orb.settings().native_char_set,
+            of_reference: self.0.char_code_set,
+            unstated: orb.connection_settings().unstated_code_sets,
+        };
+        let mut candidates = candidates_for(ior, orb.settings().max_giop_version, text);
         if candidates.is_empty() {
             let profiles = describe_unusable(ior);
             return Err(Fault::NoUsableProfile { profiles }.raise(CompletionStatus::No));

@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use zorb_cdr::{Context, KnownValue};
+use zorb_cdr::{CharSet, Context, KnownValue};
 use zorb_connection::{
     Acceptor, BusyConnections, CacheKey, ClientConnection, ConnectError, ConnectSettings,
     ConnectionCache, Describe, NamedBy, Serving, SilentEndpoints, SpinLimits,
@@ -105,7 +105,7 @@ impl Orb {
             version: settings.max_giop_version,
             endpoints: (settings.publish.endpoints(&asked))
                 .map_err(|why| OptionError::bad(Source::Builder, "publish", why))?,
-            native_char_set: settings.native_char_set,
+            native_char_set: settings.native_char_set.unwrap_or(CharSet::Utf8),
         };
         warn_of_doubts(&listening, &published.endpoints).await;
         let connections = zorb_connection::Settings {
@@ -447,12 +447,12 @@ impl OrbInner {
         home: &Handle,
         named_by: NamedBy,
     ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
-        let stated = candidate.stated.then_some(candidate.code_sets);
-        let key = CacheKey::new(candidate.endpoint.clone(), home, stated);
+        let (code_sets, stated) = (candidate.code_sets, candidate.stated);
+        let key = CacheKey::new(candidate.endpoint.clone(), home, code_sets, stated);
         let settings = || ConnectSettings {
             connection: self.connections.clone(),
             silent: self.silent.clone(),
-            code_sets: stated.unwrap_or(self.connections.unstated_code_sets),
+            code_sets,
             needs_fragments: candidate.needs_fragments,
             peer: candidate.peer,
             transports: self.settings.transports.clone(),

@@ -127,7 +127,7 @@ impl World {
 }
 
 fn key() -> CacheKey {
-    CacheKey::new(endpoint(), &Handle::current(), None)
+    CacheKey::new(endpoint(), &Handle::current(), CodeSets::UNSTATED, false)
 }
 
 #[tokio::test]
@@ -212,12 +212,22 @@ async fn connections_are_shared_by_endpoint_runtime_and_code_sets() {
         ..latin1
     };
     let keys = [
-        CacheKey::new(endpoint(), &home, None),
-        CacheKey::new("uiop:///elsewhere".parse().unwrap(), &home, None),
-        CacheKey::new(endpoint(), other_runtime.handle(), None),
-        CacheKey::new(endpoint(), &home, Some(latin1)),
-        CacheKey::new(endpoint(), &home, Some(utf8)),
-        CacheKey::new(endpoint(), &home, Some(wide)),
+        CacheKey::new(endpoint(), &home, CodeSets::UNSTATED, false),
+        CacheKey::new(
+            "uiop:///elsewhere".parse().unwrap(),
+            &home,
+            CodeSets::UNSTATED,
+            false,
+        ),
+        CacheKey::new(
+            endpoint(),
+            other_runtime.handle(),
+            CodeSets::UNSTATED,
+            false,
+        ),
+        CacheKey::new(endpoint(), &home, latin1, true),
+        CacheKey::new(endpoint(), &home, utf8, true),
+        CacheKey::new(endpoint(), &home, wide, true),
     ];
     let mut connections = Vec::new();
     for key in &keys {
@@ -281,7 +291,8 @@ async fn a_closed_cache_ends_its_connections_in_order_and_makes_no_others() {
     let other = CacheKey::new(
         "uiop:///elsewhere".parse().unwrap(),
         &Handle::current(),
-        None,
+        CodeSets::UNSTATED,
+        false,
     );
     let (cache, settings) = (Arc::clone(&world.cache), world.settings.clone());
     let home = Handle::current();
@@ -309,7 +320,7 @@ async fn no_connection_is_made_in_a_runtime_that_has_shut_down() {
     let runtime = Runtime::new().unwrap();
     let home = runtime.handle().clone();
     runtime.shutdown_background();
-    let key = CacheKey::new(endpoint(), &home, None);
+    let key = CacheKey::new(endpoint(), &home, CodeSets::UNSTATED, false);
     let connection = world
         .cache
         .connection(&key, &home, NamedBy::Application, || world.settings.clone());
@@ -320,7 +331,12 @@ async fn no_connection_is_made_in_a_runtime_that_has_shut_down() {
 
 /// A key of a connection to that host and port.
 fn key_of(host: &str, port: u16) -> CacheKey {
-    CacheKey::new(Endpoint::iiop(host, port), &Handle::current(), None)
+    CacheKey::new(
+        Endpoint::iiop(host, port),
+        &Handle::current(),
+        CodeSets::UNSTATED,
+        false,
+    )
 }
 
 /// A world whose transport is that of TCP, with limits.
@@ -373,10 +389,20 @@ async fn there_are_no_more_connections_to_one_host_than_the_limit() {
     ));
     begun(&world, &key_of("other", 3), NamedBy::Application).unwrap();
     for path in ["/one", "/two"] {
-        let key = CacheKey::new(Endpoint::uiop(path), &Handle::current(), None);
+        let key = CacheKey::new(
+            Endpoint::uiop(path),
+            &Handle::current(),
+            CodeSets::UNSTATED,
+            false,
+        );
         begun(&world, &key, NamedBy::Peer).unwrap();
     }
-    let key = CacheKey::new(Endpoint::uiop("/three"), &Handle::current(), None);
+    let key = CacheKey::new(
+        Endpoint::uiop("/three"),
+        &Handle::current(),
+        CodeSets::UNSTATED,
+        false,
+    );
     begun(&world, &key, NamedBy::Peer).unwrap_err();
     assert_eq!(world.cache.refused(), 2);
 }

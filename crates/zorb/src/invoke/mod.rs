@@ -38,17 +38,12 @@ use zorb_giop::{
 
 /// How arguments are encoded into a request to an object.
 struct Encoding<'a, A> {
-    object: &'a ObjectRef,
     arguments: &'a A,
 }
 
 impl<A: Encode + Sync> EncodeArguments for Encoding<'_, A> {
     fn encode(&self, e: &mut Encoder<NativeEndian>) -> Result<(), EncodeError> {
         zorb_giop::probe!(Headed);
-        if let Some(char_set) = self.object.char_code_set() {
-            // Text as the reference says that its server really reads it.
-            e.set_char_set(char_set);
-        }
         let put = e.put_lent(self.arguments);
         zorb_giop::probe!(Marshalled);
         put
@@ -214,11 +209,8 @@ impl ObjectRef {
     }
 
     /// How arguments are encoded.
-    const fn encoding<'a, A: Encode + Sync>(&'a self, arguments: &'a A) -> Encoding<'a, A> {
-        Encoding {
-            object: self,
-            arguments,
-        }
+    const fn encoding<'a, A: Encode + Sync>(&self, arguments: &'a A) -> Encoding<'a, A> {
+        Encoding { arguments }
     }
 
     /// Makes a call: binds, sends, waits, and follows where the reply leads. The reply is in its slot afterwards: a result
@@ -304,11 +296,7 @@ impl ObjectRef {
     /// How the text of replies is to be read.
     #[inline]
     fn format(&self, binding: &Binding) -> WireFormat {
-        let format = binding.format();
-        match self.char_code_set() {
-            Some(char_set) => WireFormat { char_set, ..format },
-            None => format,
-        }
+        binding.format()
     }
 
     /// Holds everything that a call does to its time limit: resolving, connecting, waiting for room, forwards, and
