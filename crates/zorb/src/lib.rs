@@ -11,6 +11,7 @@ mod builder;
 mod context;
 pub mod corba;
 mod current;
+mod dynamic;
 mod endpoints;
 mod error;
 mod forward;
@@ -34,6 +35,7 @@ mod value;
 
 pub use builder::Builder;
 pub use context::Context;
+pub use dynamic::{Request, RequestError, Response};
 pub use error::Error;
 pub use forward::Forward;
 pub use interface::{Interface, IntoReference, ToReference};

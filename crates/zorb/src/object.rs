@@ -369,6 +369,15 @@ impl ObjectRef {
     /// The binding for a call made now: the one there is, or a new one.
     #[inline]
     pub(crate) async fn binding(&self) -> Result<BindingGuard, SystemException> {
+        match self.bound()? {
+            Some(bound) => Ok(bound),
+            None => self.new_binding().await,
+        }
+    }
+
+    /// The binding that there is for a call made now.
+    #[inline]
+    pub(crate) fn bound(&self) -> Result<Option<BindingGuard>, SystemException> {
         self.0.orb.inner().check_not_down()?;
         let home = match Handle::try_current() {
             Ok(current) => current.id(),
@@ -376,18 +385,73 @@ impl ObjectRef {
         };
         let bound = self.0.binding.load();
         match &*bound {
-            Some(found) if found.is_usable(home) => Ok(BindingGuard(bound)),
-            _ => self.new_binding().await.map(BindingGuard::from),
+            Some(found) if found.is_usable(home) => Ok(Some(BindingGuard(bound))),
+            _ => Ok(None),
         }
     }
 
+    /// A new binding, behind the requests that wait for one.
     #[cold]
-    async fn new_binding(&self) -> Result<Arc<Binding>, SystemException> {
-        let home = self.home();
+    pub(crate) async fn new_binding(&self) -> Result<BindingGuard, SystemException> {
         // Boxed: rare, and large beside the rest of a call.
-        let binding = Box::pin(self.bind(&self.0.ior, &home, false, self.0.named_by)).await?;
-        self.0.binding.store(Some(Arc::clone(&binding)));
-        Ok(binding)
+        let binding = Box::pin(async {
+            self.0.orb.inner().deferred().ended(self).await;
+            if let Some(bound) = self.bound()? {
+                return Ok(bound);
+            }
+            let binding = self.bind_apart().await?;
+            self.store_binding(&binding);
+            Ok(binding.into())
+        });
+        binding.await
+    }
+
+    /// A binding that other calls do not know of.
+    pub(crate) async fn bind_apart(&self) -> Result<Arc<Binding>, SystemException> {
+        let home = self.home();
+        Box::pin(self.bind(&self.0.ior, &home, false, self.0.named_by)).await
+    }
+
+    /// Has the calls go there from now on.
+    pub(crate) fn store_binding(&self, binding: &Arc<Binding>) {
+        self.0.binding.store(Some(Arc::clone(binding)));
+    }
+
+    /// What tells the references apart that share no binding.
+    pub(crate) fn binding_id(&self) -> usize {
+        Arc::as_ptr(&self.0.binding).addr()
+    }
+
+    /// The way that a connection is tried by first; `None` for an object of the same ORB, and where there is none.
+    pub(crate) fn first_way(&self) -> Option<Candidate> {
+        match self.0.orb.inner().local_key(&self.0.ior) {
+            Some(_) => None,
+            None => (self.ways(&self.0.ior, self.0.named_by).ok()?.into_iter()).next(),
+        }
+    }
+
+    /// The ways to the object of a reference that was named so, those that let us wait in vain a moment ago last.
+    fn ways(&self, ior: &Ior, named_by: NamedBy) -> Result<Vec<Candidate>, SystemException> {
+        let orb = self.0.orb.inner();
+        let text = Text {
+            native: orb.settings().native_char_set,
+            of_reference: self.0.char_code_set,
+            unstated: orb.connection_settings().unstated_code_sets,
+        };
+        let unusable = |profiles| Fault::NoUsableProfile { profiles }.raise(CompletionStatus::No);
+        let mut ways = candidates_for(ior, orb.settings().max_giop_version, text);
+        if ways.is_empty() {
+            return Err(unusable(describe_unusable(ior)));
+        }
+        ways.retain(|way| orb.may_connect(&way.endpoint, named_by));
+        if ways.is_empty() {
+            return Err(unusable(NO_SOCKETS_OF_PEERS.to_owned()));
+        }
+        if ways.len() > 1 {
+            // Else in the order of the reference.
+            ways.sort_by_cached_key(|way| orb.is_silent(&way.endpoint));
+        }
+        Ok(ways)
     }
 
     /// Follows a forward: calls go there from now on. `from`: where the forward came from.
@@ -484,25 +548,7 @@ impl ObjectRef {
         if let Some(key) = orb.local_key(ior) {
             return Ok(make(Target::Local, key, Version::HIGHEST, 0));
         }
-        let text = Text {
-            native: orb.settings().native_char_set,
-            of_reference: self.0.char_code_set,
-            unstated: orb.connection_settings().unstated_code_sets,
-        };
-        let mut candidates = candidates_for(ior, orb.settings().max_giop_version, text);
-        if candidates.is_empty() {
-            let profiles = describe_unusable(ior);
-            return Err(Fault::NoUsableProfile { profiles }.raise(CompletionStatus::No));
-        }
-        candidates.retain(|way| orb.may_connect(&way.endpoint, named_by));
-        if candidates.is_empty() {
-            let profiles = NO_SOCKETS_OF_PEERS.to_owned();
-            return Err(Fault::NoUsableProfile { profiles }.raise(CompletionStatus::No));
-        }
-        if candidates.len() > 1 {
-            // Who let us wait in vain a moment ago comes last; else in the order of the reference.
-            candidates.sort_by_cached_key(|way| orb.is_silent(&way.endpoint));
-        }
+        let candidates = self.ways(ior, named_by)?;
         let connected = first_that_works(
             &candidates,
             home,

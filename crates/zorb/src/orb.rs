@@ -5,6 +5,7 @@ use crate::current;
 use crate::endpoints::{Listen, doubt};
 use crate::error::Error;
 use crate::interface::Interface;
+use crate::invoke::DeferredRequests;
 use crate::keys::Keys;
 use crate::options::{OptionError, Source};
 use crate::outgoing::{self, NamedSockets};
@@ -71,6 +72,7 @@ pub(crate) struct OrbInner {
     listening: Vec<Endpoint>,
     cache: ConnectionCache,
     named_sockets: NamedSockets,
+    deferred: DeferredRequests,
     silent: SilentEndpoints,
     busy: Arc<BusyConnections>,
     /// How connections behave.
@@ -134,6 +136,7 @@ impl Orb {
                 settings.max_to_host,
             )),
             named_sockets: NamedSockets::default(),
+            deferred: DeferredRequests::default(),
             silent: SilentEndpoints::default(),
             busy: Arc::default(),
             connections,
@@ -466,6 +469,11 @@ impl OrbInner {
     /// The connections of its clients.
     pub(crate) fn connection_cache(&self) -> &ConnectionCache {
         &self.cache
+    }
+
+    /// One-way requests that wait for their connections.
+    pub(crate) fn deferred(&self) -> &DeferredRequests {
+        &self.deferred
     }
 
     /// The UNIX sockets that the application has named.

@@ -10,15 +10,18 @@
 //! - `reply`: the result in a reply;
 //! - `collocated`: calls to objects of the same ORB;
 //! - `values`: arguments and results of such calls that are not marshalled;
+//! - `deferred`: one-way requests that do not wait for their connection;
 //! - `locate`: LocateRequest.
 
 mod collocated;
+mod deferred;
 mod detour;
 mod locate;
 mod reply;
 mod scope;
 mod values;
 
+pub(crate) use deferred::DeferredRequests;
 pub(crate) use locate::locate;
 
 pub use scope::SyncScope;
@@ -110,7 +113,7 @@ impl ObjectRef {
     )]
     pub fn invoke<'a, A, R, E>(
         &'a self,
-        operation: &'static str,
+        operation: &'a str,
         arguments: A,
     ) -> impl Future<Output = Result<R::Values, E>> + Send + 'a
     where
@@ -124,7 +127,7 @@ impl ObjectRef {
             let mut invocation = Invocation::new(operation, &encoding, &sent);
             let mut reply = ReplySlot::new();
             zorb_giop::probe!(Initialised);
-            match self.request(&mut invocation, &mut reply).await {
+            match self.perform(&mut invocation, &mut reply).await {
                 Ok(Outcome::Reply(format)) => self.result::<R, E>(&reply, format),
                 Ok(Outcome::Values) => Err(reply::raised(reply::internal())),
                 Err(exception) => Err(reply::raised(exception)),
@@ -147,7 +150,7 @@ impl ObjectRef {
     )]
     pub fn call<'a, P, R, E, A>(
         &'a self,
-        operation: &'static str,
+        operation: &'a str,
         arguments: A,
     ) -> impl Future<Output = Result<R::Values, E>> + Send + 'a
     where
@@ -164,7 +167,7 @@ impl ObjectRef {
             invocation.values = Some(&mut values);
             let mut reply = ReplySlot::new();
             zorb_giop::probe!(Initialised);
-            match self.request(&mut invocation, &mut reply).await {
+            match self.perform(&mut invocation, &mut reply).await {
                 Ok(Outcome::Reply(format)) => self.result::<R, E>(&reply, format),
                 Ok(Outcome::Values) => self.settle::<R, E>(values.into_results()),
                 Err(exception) => Err(reply::raised(exception)),
@@ -186,7 +189,7 @@ impl ObjectRef {
     )]
     pub fn invoke_oneway<'a, A>(
         &'a self,
-        operation: &'static str,
+        operation: &'a str,
         arguments: A,
     ) -> impl Future<Output = Result<(), SystemException>> + Send + 'a
     where
@@ -201,10 +204,27 @@ impl ObjectRef {
             invocation.response = scope.response().unwrap_or(ResponseFlags::None);
             invocation.batched = scope == SyncScope::None;
             let mut reply = ReplySlot::new();
-            match self.request(&mut invocation, &mut reply).await {
+            match self.perform(&mut invocation, &mut reply).await {
                 Ok(_) => Ok(()),
                 Err(exception) => Err(exception.received()),
             }
+        }
+    }
+
+    /// Calls an operation whose parameters are known while the program runs only, and waits for its reply: a result or an
+    /// exception of the operation's own, with the format of its text.
+    pub(crate) async fn invoke_untyped<A: Encode + Sync>(
+        &self,
+        operation: &str,
+        arguments: &A,
+        reply: &mut ReplySlot,
+    ) -> Result<WireFormat, SystemException> {
+        let (encoding, sent) = (self.encoding(arguments), AtomicBool::new(false));
+        let mut invocation = Invocation::new(operation, &encoding, &sent);
+        match self.perform(&mut invocation, reply).await {
+            Ok(Outcome::Reply(format)) => Ok(format),
+            Ok(Outcome::Values) => Err(reply::internal().received()),
+            Err(exception) => Err(exception.received()),
         }
     }
 
@@ -216,7 +236,7 @@ impl ObjectRef {
     /// Makes a call: binds, sends, waits, and follows where the reply leads. The reply is in its slot afterwards: a result
     /// or an exception of the operation's own.
     #[inline]
-    async fn request(
+    async fn perform(
         &self,
         invocation: &mut Invocation<'_>,
         reply: &mut ReplySlot,
@@ -236,7 +256,13 @@ impl ObjectRef {
         invocation: &mut Invocation<'_>,
         reply: &mut ReplySlot,
     ) -> Result<Outcome, SystemException> {
-        let mut binding = self.binding().await?;
+        let mut binding = match self.bound()? {
+            Some(bound) => bound,
+            None => match self.deferred(invocation) {
+                Some(deferred) => return deferred.map(|()| Outcome::Values),
+                None => self.new_binding().await?,
+            },
+        };
         let mut detours = Detours::default();
         loop {
             zorb_giop::probe!(Bound);
@@ -251,6 +277,19 @@ impl ObjectRef {
                 Ok(Collocated::Reply) => Ok(()),
                 Err(error) => Err(error),
             };
+            match (&sent, binding.get()) {
+                // The caller waits neither for room nor for another connection.
+                (Err(CallError::Overload(_)), _) if invocation.batched => {
+                    return Err(self.refused_one_way());
+                }
+                (Err(CallError::NotSent(_)), Some(over)) if invocation.batched => {
+                    self.unbind(over);
+                    if let Some(deferred) = self.deferred(invocation) {
+                        return deferred.map(|()| Outcome::Values);
+                    }
+                }
+                _ => {}
+            }
             // A reply that leads elsewhere, or a failure: the servant was not reached, or what it did is known.
             invocation.sent.store(false, Ordering::Relaxed);
             let is_two_way = invocation.response != ResponseFlags::None;
@@ -258,6 +297,14 @@ impl ObjectRef {
             let detour = self.detour(binding, sent, is_two_way, octets, reply, &mut detours);
             binding = Box::pin(detour).await?;
         }
+    }
+
+    /// Takes a request whose caller does not wait for its connection, if it has to be made.
+    #[cold]
+    fn deferred(&self, invocation: &Invocation<'_>) -> Option<Result<(), SystemException>> {
+        (invocation.batched)
+            .then(|| self.defer(invocation))
+            .flatten()
     }
 
     /// Sends a request to its object, and waits as long as its caller wants.
