@@ -115,6 +115,6 @@ where
             CodeSetInfo::from_component(&component.data),
             Ok(info.clone())
         );
-        let _ = CodeSets::negotiate(Some(&info));
+        let _ = CodeSets::negotiate(Some(&info), None);
     }
 }

@@ -115,18 +115,33 @@ async fn text_of_every_kind_goes_between_orbs_of_every_native_set() {
         let stated = profile.component(ComponentTag::CODE_SETS).unwrap();
         let stated = CodeSetInfo::from_component(stated).unwrap();
         assert_eq!(stated, CodeSetInfo::native_in(native));
-        for ours in SETS {
-            let client = Orb::builder()
-                .native_char_code_set(ours)
-                .build()
-                .await
-                .unwrap();
+        for ours in [None, Some(CharSet::Utf8), Some(CharSet::Latin1)] {
+            let mut client = Orb::builder();
+            if let Some(ours) = ours {
+                client = client.native_char_code_set(ours);
+            }
+            let client = client.build().await.unwrap();
             let echo = object(&client, &profile, |_| {});
-            for text in ["", "plain", "weiß", "Ж€𝄞"] {
+            for text in ["", "plain", "weiß"] {
                 assert_eq!(echo.narrow(text).await.as_deref(), Ok(text));
-                assert_eq!(echo.wide(text).await.as_deref(), Ok(text));
                 assert_eq!(echo.widen(text).await.as_deref(), Ok(text));
             }
+            assert_eq!(echo.wide("Ж€𝄞").await.as_deref(), Ok("Ж€𝄞"));
+            // What the client's operator has named, else what the server is.
+            let (is_narrow, is_one) = match ours.unwrap_or(native) {
+                CharSet::Latin1 => (false, true),
+                _ => (true, false),
+            };
+            assert_eq!(
+                echo.narrow("Ж€𝄞").await.is_ok(),
+                is_narrow,
+                "{native:?} {ours:?}"
+            );
+            assert_eq!(
+                echo.one(Char(0xe4)).await.is_ok(),
+                is_one,
+                "{native:?} {ours:?}"
+            );
             client.shutdown(true).await.unwrap();
         }
         orb.shutdown(true).await.unwrap();
@@ -142,7 +157,7 @@ async fn what_a_server_states_decides_what_travels() {
     // What is stated for narrow text, and whether it is UTF-8 then.
     for (chars, utf8) in [
         (&[C::UTF8][..], true),
-        (&[C::LATIN1, C::UTF8], true),
+        (&[C::LATIN1, C::UTF8], false),
         (&[C::UTF8, C::LATIN1], true),
         (&[C::LATIN1], false),
         (&[ebcdic, C::LATIN1], false),
@@ -326,6 +341,38 @@ async fn text_of_a_server_that_mislabels_it_is_read_as_what_it_is() {
     assert_eq!(limited.length("weiß").await, Ok(4));
     client.shutdown(true).await.unwrap();
     orb.shutdown(true).await.unwrap();
+}
+
+/// What a connection has agreed on is what travels on it: a reference that wants another set has another connection.
+#[tokio::test]
+async fn a_reference_of_another_set_agrees_on_that() {
+    for native in SETS {
+        let (orb, profile) = server(native).await;
+        let client = Orb::builder().build().await.unwrap();
+        let echo = object(&client, &profile, |_| {});
+        for (wanted, text, not) in [(CharSet::Latin1, "é", "€"), (CharSet::Utf8, "é€", "\u{0}")]
+        {
+            let wants = echo.as_object().with_char_code_set(wanted);
+            let wants = EchoRef::unchecked_narrow(wants);
+            // The server reads what was agreed on: octets of another set would be other text, or none.
+            assert_eq!(wants.narrow(text).await.as_deref(), Ok(text));
+            assert_eq!(wants.length(text).await, Ok(text.chars().count() as u32));
+            wants.narrow(not).await.unwrap_err();
+            assert_eq!(
+                wants.one(Char(0xe9)).await.is_ok(),
+                wanted == CharSet::Latin1
+            );
+            assert_eq!(wants.wide("Ж").await.as_deref(), Ok("Ж"));
+        }
+        let expected = native == CharSet::Utf8;
+        assert_eq!(
+            echo.narrow("€").await.is_ok(),
+            expected,
+            "others keep theirs"
+        );
+        client.shutdown(true).await.unwrap();
+        orb.shutdown(true).await.unwrap();
+    }
 }
 
 fn context(chars: u32, wchars: u32) -> ServiceContext {

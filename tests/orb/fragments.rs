@@ -273,18 +273,7 @@ async fn nothing_is_cut_unless_asked_for_or_needed() {
     assert_eq!(echo.large(1 << 20).await.unwrap().len(), 1 << 20);
     assert_eq!((fragments(&up), fragments(&down)), (0, 0));
 
-    // What GlassFish's references look like: RMI's stream format, and no ORB type.
-    let (echo, [up, _]) = world
-        .echo(|profile| {
-            profile
-                .components
-                .retain(|component| component.tag != ComponentTag::ORB_TYPE);
-            profile.components.push(TaggedComponent {
-                tag: ComponentTag::RMI_CUSTOM_MAX_STREAM_FORMAT,
-                data: Bytes::from_static(&[0, 2]),
-            });
-        })
-        .await;
+    let (echo, [up, _]) = world.echo(as_of_glassfish).await;
     assert_eq!(echo.swallow(&large).await, Ok(1 << 20));
     assert!(fragments(&up) > 0);
     let longest = headers(&up).iter().map(|header| header.size).max();
@@ -292,14 +281,51 @@ async fn nothing_is_cut_unless_asked_for_or_needed() {
     world.end().await;
 }
 
+/// What GlassFish's references look like: RMI's stream format, and no ORB type.
+fn as_of_glassfish(profile: &mut IiopProfile) {
+    (profile.components).retain(|component| component.tag != ComponentTag::ORB_TYPE);
+    profile.components.push(TaggedComponent {
+        tag: ComponentTag::RMI_CUSTOM_MAX_STREAM_FORMAT,
+        data: Bytes::from_static(&[0, 2]),
+    });
+}
+
+/// It takes the numbers in a fragment of GIOP 1.1 for big-endian ones.
+#[tokio::test]
+async fn nothing_of_giop_1_1_is_cut_for_the_family_that_misreads_it() {
+    for asked_for in [None, Some(4096)] {
+        let world = World::start(|builder| match asked_for {
+            Some(octets) => builder.max_fragment_octets(octets),
+            None => builder,
+        })
+        .await;
+        let (echo, [up, _]) = world
+            .echo(|profile| {
+                as_of_glassfish(profile);
+                profile.version = Version::V1_1;
+            })
+            .await;
+        // Beside one whose references do not look so.
+        let (other, [other_up, _]) = world.echo(|profile| profile.version = Version::V1_1).await;
+        for echo in [&echo, &other] {
+            assert_eq!(echo.swallow(&vec![1; 1 << 20]).await, Ok(1 << 20));
+        }
+        assert_eq!(fragments(&up), 0, "{asked_for:?}");
+        assert_eq!(fragments(&other_up) > 0, asked_for.is_some());
+        world.end().await;
+    }
+}
+
 #[tokio::test]
 async fn a_client_that_needs_fragments_gets_them() {
     let world = World::start(|builder| builder).await;
     let key = world.profile.object_key.clone();
     let port = world.profile.address.port;
-    for (id, expected) in [
-        (ServiceContextId(0x4e45_4f00), false),
-        (ServiceContextId::RMI_CUSTOM_MAX_STREAM_FORMAT, true),
+    let rmi = ServiceContextId::RMI_CUSTOM_MAX_STREAM_FORMAT;
+    for (id, version, expected) in [
+        (ServiceContextId(0x4e45_4f00), Version::V1_2, false),
+        (rmi, Version::V1_2, true),
+        (rmi, Version::V1_1, false),
     ] {
         let context = ServiceContext {
             id,
@@ -310,7 +336,7 @@ async fn a_client_that_needs_fragments_gets_them() {
             .unwrap(),
         };
         let request = RequestBuilder {
-            version: Version::V1_2,
+            version,
             request_id: 1,
             response: ResponseFlags::WithTarget,
             key: &key,

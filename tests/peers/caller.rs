@@ -36,7 +36,7 @@ impl Caller {
         stream.set_read_timeout(Some(HANG)).expect("not zero");
         let info = profile.component(ComponentTag::CODE_SETS);
         let info = info.map(|data| CodeSetInfo::from_component(data).expect("code sets"));
-        let agreed = CodeSets::negotiate(info.as_ref());
+        let agreed = CodeSets::negotiate(info.as_ref(), None);
         let stated = info.is_some() && profile.version > Version::V1_0;
         Self {
             stream,

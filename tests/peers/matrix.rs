@@ -98,7 +98,9 @@ impl Talk {
             Over::Tcp => format!("iiop://{}:0", self.address),
             Over::Unix => format!("uiop://{}", socket.display()),
         };
-        let orb = (self.ours)(Orb::builder().listen(endpoint))
+        let builder = Orb::builder().listen(endpoint);
+        // Peers and their callbacks are reached by UNIX sockets where the row says so.
+        let orb = (self.ours)(builder.unix_sockets_of_peers(true))
             .build()
             .await
             .expect("the ORB listens");

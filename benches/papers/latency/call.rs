@@ -7,6 +7,7 @@ use zorb_papers::latency::{
     BinStruct, ControlRef, HundredRef, OneRef, TcpSequenceRef, TenRef, digest_chars,
     digest_doubles, digest_shorts, digest_structs,
 };
+use zorb_papers::place::with_room;
 use zorb_papers::with_operations;
 
 /// Which kind of servant.
@@ -234,11 +235,20 @@ impl Held {
         Ok(self.first().await?.sync().await?)
     }
 
-    /// Calls a servant.
+    /// Calls a servant, as soon as there is room for the call.
     ///
     /// # Errors
     /// The call's.
     pub(crate) async fn call(
+        &self,
+        operation: &Operation,
+        servant: usize,
+        number: usize,
+    ) -> Result<(), SystemException> {
+        with_room(|| self.call_once(operation, servant, number)).await
+    }
+
+    async fn call_once(
         &self,
         operation: &Operation,
         servant: usize,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use zorb::transport::{Tcp, TcpOptions, Unix, UnixOptions};
-use zorb::{Builder, Orb, SyncScope, SystemException, SystemExceptionKind, Version};
+use zorb::{Builder, Orb, SyncScope, SystemException, SystemExceptionKind, Version, minor};
 
 /// Runs work to its end as programs with a runtime do: from a task of the default one. Calls are made from there, and
 /// what blocks it has its thread for itself.
@@ -52,6 +52,26 @@ pub async fn take_leave(orb: &Orb) -> Result<(), SystemException> {
 
 /// How long a server may take to say that it ends.
 pub const FAREWELL: Duration = Duration::from_secs(10);
+
+/// Makes a call, and again while it is refused because there is no room for it, as a one-way call of SYNC_NONE may be. Other
+/// tasks have their turn in between.
+///
+/// # Errors
+/// The call's, but for that one.
+pub async fn with_room<F: Future<Output = Result<(), SystemException>>>(
+    mut call: impl FnMut() -> F,
+) -> Result<(), SystemException> {
+    const NO_ROOM: (SystemExceptionKind, u32) =
+        (SystemExceptionKind::Transient, minor::REQUEST_DISCARDED);
+    loop {
+        match call().await {
+            Err(refused) if (refused.kind, refused.minor) == NO_ROOM => {
+                tokio::task::yield_now().await;
+            }
+            done => return done,
+        }
+    }
+}
 
 /// What of telling a server to end was wrong: not that it was gone before its reply had left.
 ///

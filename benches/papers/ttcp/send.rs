@@ -8,7 +8,7 @@ use zorb_floor::blocking::End;
 use zorb_floor::message::{self, HEAD, folded};
 use zorb_floor::report::{Asked, Line, Measured, nanoseconds};
 use zorb_papers::dialogue::{self, Failure, word};
-use zorb_papers::place::{Client, Over, told_to_end};
+use zorb_papers::place::{Client, Over, told_to_end, with_room};
 use zorb_papers::sockets;
 
 /// The transmitter's end.
@@ -81,10 +81,10 @@ impl Sender {
             (Self::Orb { servers, .. }, Buffer::Typed(payload)) => {
                 let server = Self::first(servers)?;
                 match payload {
-                    Payload::Chars(chars) => server.send_chars(chars).await?,
-                    Payload::Octets(octets) => server.send_octets(octets).await?,
-                    Payload::Text(text) => server.send_string(text).await?,
-                    Payload::Structs(structs) => server.send_structs(structs).await?,
+                    Payload::Chars(chars) => with_room(|| server.send_chars(chars)).await?,
+                    Payload::Octets(octets) => with_room(|| server.send_octets(octets)).await?,
+                    Payload::Text(text) => with_room(|| server.send_string(text)).await?,
+                    Payload::Structs(structs) => with_room(|| server.send_structs(structs)).await?,
                 }
             }
             (Self::Transport(end), Buffer::Message(message)) => end.send(message).await?,
@@ -181,7 +181,7 @@ impl Sender {
             let at = if train { call / each } else { call };
             let server = servers.get(at % servers.len()).ok_or("no reference")?;
             if one_way {
-                server.nothing_1way().await?;
+                with_room(|| server.nothing_1way()).await?;
             } else {
                 server.nothing_2way().await?;
                 let now = Instant::now();

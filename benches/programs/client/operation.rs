@@ -2,8 +2,12 @@ use crate::client::options::{Look, Octets, Options};
 use crate::client::payload::Payload;
 use crate::common::idl::bench::TtcpRef;
 use crate::flavor::Failure;
-use zorb::{Bytes, SystemException};
+use zorb::{Bytes, SystemException, SystemExceptionKind, minor};
 use zorb_floor::{digest, report::Asked};
+
+/// What a one-way call of SYNC_NONE is refused with when there is no room for it.
+const NO_ROOM: (SystemExceptionKind, u32) =
+    (SystemExceptionKind::Transient, minor::REQUEST_DISCARDED);
 
 /// One operation with its argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,6 +101,20 @@ impl Operation {
                 }
             };
         }
+        // A one-way call of SYNC_NONE for which there is no room is refused: the flood goes on when others have run.
+        macro_rules! each_one_way {
+            ($call:expr) => {
+                for _ in 0..calls {
+                    while let Err(refused) = $call.await {
+                        if (refused.kind, refused.minor) != NO_ROOM {
+                            return Err(refused);
+                        }
+                        tokio::task::yield_now().await;
+                    }
+                    after();
+                }
+            };
+        }
         let payload = &self.payload;
         match (self.kind, &self.shared) {
             (Kind::NoParams, _) => each!(server.send_no_params_2way()),
@@ -107,10 +125,12 @@ impl Operation {
             (Kind::EchoString, _) => each!(server.echo_string(&payload.string)),
             (Kind::EchoStruct, _) => each!(server.echo_struct_seq(&payload.structs)),
             (Kind::EchoOctet, _) => each!(server.echo_octet_seq(&payload.octets)),
-            (Kind::OneWayNoParams, _) => each!(server.send_no_params_1way()),
-            (Kind::OneWayOctet, None) => each!(server.send_octet_seq_1way(&payload.octets)),
-            (Kind::OneWayOctet, Some(shared)) => each!(server.send_octet_seq_1way(shared.clone())),
-            (Kind::OneWayStruct, _) => each!(server.send_struct_seq_1way(&payload.structs)),
+            (Kind::OneWayNoParams, _) => each_one_way!(server.send_no_params_1way()),
+            (Kind::OneWayOctet, None) => each_one_way!(server.send_octet_seq_1way(&payload.octets)),
+            (Kind::OneWayOctet, Some(shared)) => {
+                each_one_way!(server.send_octet_seq_1way(shared.clone()))
+            }
+            (Kind::OneWayStruct, _) => each_one_way!(server.send_struct_seq_1way(&payload.structs)),
         }
         Ok(())
     }

@@ -77,7 +77,11 @@ fn main() -> ExitCode {
     // Before clap, which would take -ORBInitRef for a handful of short options.
     let variable = std::env::var("ORBtraceLevel").ok();
     let asks = asks_for_trace(&arguments, variable.as_deref());
-    let builder = Orb::builder().env().args(&mut arguments);
+    // A person names the naming service that is asked; its references lead where they lead.
+    let builder = Orb::builder()
+        .unix_sockets_of_peers(true)
+        .env()
+        .args(&mut arguments);
     let cli = Cli::parse_from(arguments);
     cli.color.apply();
     let paint = Paint::new();

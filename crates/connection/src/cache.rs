@@ -6,6 +6,7 @@ use super::owner::{PeerOrb, Settings};
 use super::silent::SilentEndpoints;
 use super::spin::{BusyConnections, SpinLimits};
 use super::trace;
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -23,19 +24,21 @@ pub struct CacheKey {
     endpoint: Endpoint,
     /// The reactor that watches the socket: no caller waits for octets on a foreign one.
     reactor: Id,
-    /// The code sets stated on the connection; `None` for servers that state none.
-    code_sets: Option<(CharSet, WCharSet)>,
+    /// The code sets of the connection, and whether its requests state them.
+    code_sets: (CharSet, WCharSet),
+    stated: bool,
 }
 
 impl CacheKey {
-    /// The key of connections to an endpoint for the callers of a runtime. `code_sets`: those of a server that states
-    /// some.
+    /// The key of connections to an endpoint for the callers of a runtime. `stated`: whether the server states code
+    /// sets, so that requests state which ones were chosen.
     #[must_use]
-    pub fn new(endpoint: Endpoint, home: &Handle, code_sets: Option<CodeSets>) -> Self {
+    pub fn new(endpoint: Endpoint, home: &Handle, code_sets: CodeSets, stated: bool) -> Self {
         Self {
             endpoint,
             reactor: home.id(),
-            code_sets: code_sets.map(|code_sets| (code_sets.char_set, code_sets.wchar_set)),
+            code_sets: (code_sets.char_set, code_sets.wchar_set),
+            stated,
         }
     }
 }
@@ -46,10 +49,61 @@ type Entry = watch::Receiver<Option<Connected>>;
 type Publish = watch::Sender<Option<Connected>>;
 type Entries = Mutex<HashMap<CacheKey, Entry>>;
 
+/// How many connections a cache has at most: those that are being made included, and those that are being closed.
+///
+/// A reference that a peer has passed leads wherever the peer likes. Without a limit, references to ever other
+/// addresses take every descriptor of the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a limit for each way to count")]
+pub struct ConnectionLimits {
+    /// In all. Endpoints that peers have named get [`PEERS_SHARE`](Self::PEERS_SHARE) of them.
+    pub all: usize,
+    /// To one host, whatever the port; all UNIX sockets count as one host.
+    pub by_host: usize,
+}
+
+impl ConnectionLimits {
+    /// Of every so many connections ([1]), those ([0]) that endpoints of peers may have. The others are for the
+    /// endpoints that the application has named.
+    pub const PEERS_SHARE: (usize, usize) = (3, 4);
+
+    /// In all, for an endpoint that was named so.
+    fn all_for(self, named_by: NamedBy) -> usize {
+        let (share, of) = Self::PEERS_SHARE;
+        match named_by {
+            NamedBy::Application => self.all,
+            NamedBy::Peer => self.all.saturating_sub(self.all / of * (of - share)),
+        }
+    }
+}
+
+/// No limits: for a cache whose owner has its own.
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            all: usize::MAX,
+            by_host: usize::MAX,
+        }
+    }
+}
+
+/// Who has named an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there is no third")]
+pub enum NamedBy {
+    /// The program or its operator.
+    Application,
+    /// A peer: by a reference in an argument, a result or a forward.
+    Peer,
+}
+
 /// The connections of an ORB's clients.
 #[derive(Debug, Default)]
 pub struct ConnectionCache {
     entries: Arc<Entries>,
+    limits: ConnectionLimits,
+    /// Connections that a limit did not let be made.
+    refused: AtomicU64,
     /// No connection is made any more. Changes under the lock of the entries only.
     closed: CancellationToken,
     /// The tasks that connect and drive connections.
@@ -85,6 +139,34 @@ fn lock(entries: &Entries) -> MutexGuard<'_, HashMap<CacheKey, Entry>> {
 }
 
 impl ConnectionCache {
+    /// A cache of at most so many connections.
+    #[must_use]
+    pub fn new(limits: ConnectionLimits) -> Self {
+        Self {
+            limits,
+            ..Self::default()
+        }
+    }
+
+    /// The connections that there are, those included that are being made or closed.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        // A connection leaves the entries before its driver has closed it, and enters them before it has one.
+        lock(&self.entries).len().max(self.drivers.len())
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many connections were not made since the cache was, because of its limits.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
     /// The connection for `key`: the one there is, or a new one. Callers that ask at the same
     /// time wait for the same attempt, which is a task of its own: none of them has to be polled
     /// for the others to get on.
@@ -98,12 +180,11 @@ impl ConnectionCache {
         &self,
         key: &CacheKey,
         home: &Handle,
+        named_by: NamedBy,
         settings: impl Fn() -> ConnectSettings,
     ) -> Connected {
         loop {
-            let Some((mut entry, publish)) = self.entry(key) else {
-                return Err(Arc::new(ConnectError::ShutDown));
-            };
+            let (mut entry, publish) = self.entry(key, named_by)?;
             if let Some(publish) = publish {
                 self.begin(key, home, settings(), entry.clone(), publish);
             }
@@ -126,18 +207,54 @@ impl ConnectionCache {
         }
     }
 
-    /// The entry for `key`, and for the caller that made it the sender of its result; `None` once the cache is closed.
-    fn entry(&self, key: &CacheKey) -> Option<(Entry, Option<Publish>)> {
+    /// The entry for `key`, and for the caller that made it the sender of its result.
+    ///
+    /// # Errors
+    /// Once the cache is closed, and where a limit permits no further entry.
+    fn entry(
+        &self,
+        key: &CacheKey,
+        named_by: NamedBy,
+    ) -> Result<(Entry, Option<Publish>), Arc<ConnectError>> {
         let mut entries = lock(&self.entries);
         if self.closed.is_cancelled() {
-            return None;
+            return Err(Arc::new(ConnectError::ShutDown));
         }
         if let Some(entry) = entries.get(key) {
-            return Some((entry.clone(), None));
+            return Ok((entry.clone(), None));
+        }
+        if let Err(error) = self.admit(&entries, key, named_by) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(Arc::new(error));
         }
         let (publish, entry) = watch::channel(None);
         entries.insert(key.clone(), entry.clone());
-        Some((entry, Some(publish)))
+        Ok((entry, Some(publish)))
+    }
+
+    /// Whether the limits permit another connection.
+    fn admit(
+        &self,
+        entries: &HashMap<CacheKey, Entry>,
+        key: &CacheKey,
+        named_by: NamedBy,
+    ) -> Result<(), ConnectError> {
+        let refused = |what, limit| ConnectError::TooMany {
+            endpoint: key.endpoint.clone(),
+            what,
+            limit,
+        };
+        let all = self.limits.all_for(named_by);
+        if entries.len().max(self.drivers.len()) >= all {
+            return Err(refused("in all", all));
+        }
+        let by_host = self.limits.by_host;
+        let is_there = |other: &&CacheKey| is_same_host(&other.endpoint, &key.endpoint);
+        // Counted only where a connection is made, which costs more.
+        if entries.len() >= by_host && entries.keys().filter(is_there).count() >= by_host {
+            return Err(refused("to one host", by_host));
+        }
+        Ok(())
     }
 
     /// Connects and drives the connection, in the runtime whose reactor watches it.
@@ -172,7 +289,7 @@ impl ConnectionCache {
             let connection = Arc::new(ClientConnection::new(
                 stream,
                 key.endpoint.clone(),
-                key.code_sets.is_some(),
+                key.stated,
                 &settings,
             ));
             trace::connected(&key.endpoint);
@@ -206,6 +323,16 @@ impl ConnectionCache {
     /// Safe.
     pub async fn closed(&self) {
         let _ = tokio::time::timeout(FINISHED_WITHIN, self.drivers.wait()).await;
+    }
+}
+
+/// Whether two endpoints are of one host, as far as they say. Two names of one host are two hosts.
+fn is_same_host(one: &Endpoint, other: &Endpoint) -> bool {
+    match (one, other) {
+        (Endpoint::Iiop { host: one, .. }, Endpoint::Iiop { host: other, .. }) => {
+            one.eq_ignore_ascii_case(other)
+        }
+        _ => one.scheme() == other.scheme(),
     }
 }
 
@@ -273,6 +400,18 @@ pub enum ConnectError {
     NoRuntime {
         /// Where to.
         endpoint: Endpoint,
+    },
+    /// There are as many connections as there may be.
+    #[error(
+        "cannot connect to {endpoint}: there are {limit} outgoing connections {what}, the limit"
+    )]
+    TooMany {
+        /// Where to.
+        endpoint: Endpoint,
+        /// Which limit it is.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
     },
     /// The ORB has shut down.
     #[error("the ORB has shut down")]

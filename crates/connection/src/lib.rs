@@ -55,7 +55,9 @@ mod trace;
 mod waker;
 
 pub use acceptor::Acceptor;
-pub use cache::{CacheKey, ConnectError, ConnectSettings, ConnectionCache};
+pub use cache::{
+    CacheKey, ConnectError, ConnectSettings, ConnectionCache, ConnectionLimits, NamedBy,
+};
 pub use client::{CallError, ClientConnection, ClientRequest, EncodeArguments};
 pub use owner::{Owner, PeerOrb, Settings};
 pub use server::{PendingRequest, ServerConnection, ServerRequest, Serving};

@@ -140,6 +140,24 @@ impl CodeSetInfo {
     }
 }
 
+/// What a reference says of its server that decides which code sets a client chooses.
+#[derive(Debug, Clone, Copy)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a client has to look at all of it"
+)]
+pub struct ServerText<'a> {
+    /// TAG_CODE_SETS.
+    pub stated: Option<&'a CodeSetInfo>,
+    /// TAG_ORB_TYPE: which ORB made the reference.
+    pub orb_type: Option<u32>,
+    /// Whether it states that it knows RMI's stream formats (TAG_RMI_CUSTOM_MAX_STREAM_FORMAT), as ORBs of GlassFish's
+    /// family do, which do not name themselves.
+    pub knows_rmi: bool,
+    /// The GIOP version to be spoken.
+    pub version: Version,
+}
+
 /// What client and server agreed on for one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeSets {
@@ -156,50 +174,60 @@ impl CodeSets {
         wchar_set: WCharSet::None,
     };
 
-    /// The client's choice for the server of a reference: what the reference states, which ORB
-    /// says that it made it (TAG_ORB_TYPE), and the version to be spoken. `None` when nothing is
-    /// agreed on, and no context sent: the reference states nothing, or GIOP is 1.0.
+    /// The client's choice for the server of a reference. `None` when nothing is agreed on, and no
+    /// context sent: the reference states nothing, or GIOP is 1.0.
     ///
-    /// It is what [`negotiate`](Self::negotiate) chooses, but for JacORB: its servers (3.9) read
-    /// text in whatever set was agreed on, and write it in their native one all the same. So of
-    /// what they state that one counts: ISO 8859-1 if that is it, else UTF-8. There is no right
-    /// choice for one that is natively neither (ISO 8859-15): it understands what it is told, and
-    /// its own text beyond ASCII is an error here rather than another text.
+    /// It is what [`negotiate`](Self::negotiate) chooses, but for two ORBs:
+    ///
+    /// - **JacORB**: its servers (3.9) read text in whatever set was agreed on, and write it in their native one all
+    ///   the same. So of what they state that one counts, whatever is wanted: ISO 8859-1 if that is it, else UTF-8.
+    ///   There is no right choice for one that is natively neither (ISO 8859-15): it understands what it is told, and
+    ///   its own text beyond ASCII is an error here rather than another text.
+    /// - **GlassFish's family**: it states ISO 8859-1 as native, and its strings hold all of Unicode. So it gets UTF-8,
+    ///   in which a `char` beyond ASCII does not travel, unless ISO 8859-1 is wanted.
     #[must_use]
-    pub fn for_server(
-        theirs: Option<&CodeSetInfo>,
-        made_by: Option<u32>,
-        version: Version,
-    ) -> Option<Self> {
-        let theirs = theirs.filter(|_| version >= Version::V1_1)?;
-        if made_by != Some(JACORB_ORB_TYPE) {
-            return Some(Self::negotiate(Some(theirs)));
+    pub fn for_server(server: ServerText<'_>, wanted: Option<CharSet>) -> Option<Self> {
+        let theirs = (server.stated).filter(|_| server.version >= Version::V1_1)?;
+        if server.orb_type == Some(JACORB_ORB_TYPE) {
+            let mut theirs = theirs.clone();
+            theirs.char_data.conversion.clear();
+            return Some(Self::negotiate(Some(&theirs), wanted));
         }
-        let mut theirs = theirs.clone();
-        theirs.char_data.conversion.clear();
-        Some(Self::negotiate(Some(&theirs)))
+        let is_glassfish = server.orb_type.is_none() && server.knows_rmi;
+        let wanted = wanted.or_else(|| is_glassfish.then_some(CharSet::Utf8));
+        Some(Self::negotiate(Some(theirs), wanted))
     }
 
     /// The client's choice for a server that says `theirs` of itself (`None`: says nothing), if
     /// it keeps to that: see [`for_server`](Self::for_server) for one that does not.
     ///
-    /// UTF-8 wherever the server has it, ISO 8859-1 only where it lacks it: the order of the
-    /// specification would drag a server that is natively 8859-1 but converts UTF-8 (omniORB)
-    /// down to 8859-1. A server that has neither gets UTF-8, the specification's fall-back.
+    /// What is `wanted` (the client's native set, where its operator has named one) if the server has it. Else the
+    /// server's native set, as the specification has it for clients that convert both: a server that is
+    /// natively ISO 8859-1 can keep nothing else (omniORB, TAO), and a `char` of its second half travels in no other
+    /// set. Else UTF-8, then ISO 8859-1 if the server converts it. A server that has neither gets UTF-8, the
+    /// specification's fall-back.
     ///
     /// Wide text is UTF-16 for every server that states a set for it, but for those that have
     /// UCS-2 and not UTF-16.
     #[must_use]
-    pub fn negotiate(theirs: Option<&CodeSetInfo>) -> Self {
+    pub fn negotiate(theirs: Option<&CodeSetInfo>, wanted: Option<CharSet>) -> Self {
         let Some(theirs) = theirs else {
             return Self::UNSTATED;
         };
         let chars = &theirs.char_data;
-        Self {
-            char_set: if !chars.offers(CodeSetId::UTF8) && chars.offers(CodeSetId::LATIN1) {
+        let of_server = match chars.native {
+            Some(CodeSetId::LATIN1) => CharSet::Latin1,
+            Some(CodeSetId::UTF8) => CharSet::Utf8,
+            _ if !chars.offers(CodeSetId::UTF8) && chars.offers(CodeSetId::LATIN1) => {
                 CharSet::Latin1
-            } else {
-                CharSet::Utf8
+            }
+            _ => CharSet::Utf8,
+        };
+        Self {
+            char_set: match wanted {
+                Some(CharSet::Latin1) if chars.offers(CodeSetId::LATIN1) => CharSet::Latin1,
+                Some(CharSet::Utf8) if chars.offers(CodeSetId::UTF8) => CharSet::Utf8,
+                _ => of_server,
             },
             wchar_set: if theirs.wchar_data == CodeSetComponent::default() {
                 WCharSet::None
@@ -306,24 +334,38 @@ mod tests {
     }
 
     #[test]
-    fn utf8_is_chosen_wherever_the_server_has_it() {
+    fn the_native_set_of_the_server_is_chosen_unless_another_one_is_wanted_that_it_has() {
+        use CharSet::{Latin1, Utf8};
         use CodeSetId as C;
-        for (native, conversion, expected) in [
-            (C::UTF8, vec![], CharSet::Utf8),
-            (C::LATIN1, vec![C::UTF8], CharSet::Utf8),
-            (C::LATIN1, vec![], CharSet::Latin1),
-            (CodeSetId(0x1002_0025), vec![C::LATIN1], CharSet::Latin1),
-            (CodeSetId(0x1002_0025), vec![], CharSet::Utf8),
+        let ebcdic = CodeSetId(0x1002_0025);
+        for (native, conversion, expected, utf8_wanted, latin1_wanted) in [
+            (C::UTF8, vec![], Utf8, Utf8, Utf8),
+            (C::UTF8, vec![C::LATIN1], Utf8, Utf8, Latin1),
+            (C::LATIN1, vec![C::UTF8], Latin1, Utf8, Latin1),
+            (C::LATIN1, vec![], Latin1, Latin1, Latin1),
+            (ebcdic, vec![C::LATIN1], Latin1, Latin1, Latin1),
+            (ebcdic, vec![C::LATIN1, C::UTF8], Utf8, Utf8, Latin1),
+            (ebcdic, vec![], Utf8, Utf8, Utf8),
         ] {
-            let chosen = CodeSets::negotiate(Some(&info(native, &conversion)));
-            assert_eq!(chosen.char_set, expected, "{native:?} {conversion:?}");
-            assert_eq!(chosen.wchar_set, WCharSet::None);
+            let theirs = info(native, &conversion);
+            for (wanted, expected) in [
+                (None, expected),
+                (Some(Utf8), utf8_wanted),
+                (Some(Latin1), latin1_wanted),
+            ] {
+                let chosen = CodeSets::negotiate(Some(&theirs), wanted);
+                assert_eq!(
+                    chosen.char_set, expected,
+                    "{native:?} {conversion:?} {wanted:?}"
+                );
+                assert_eq!(chosen.wchar_set, WCharSet::None);
+            }
         }
-        assert_eq!(CodeSets::negotiate(None), CodeSets::UNSTATED);
-        let with_us = CodeSets::negotiate(Some(&CodeSetInfo::ours()));
+        assert_eq!(CodeSets::negotiate(None, None), CodeSets::UNSTATED);
+        let with_us = CodeSets::negotiate(Some(&CodeSetInfo::ours()), None);
         assert_eq!(
             (with_us.char_set, with_us.wchar_set),
-            (CharSet::Utf8, WCharSet::Utf16)
+            (Utf8, WCharSet::Utf16)
         );
     }
 
@@ -337,17 +379,54 @@ mod tests {
             (latin9, CharSet::Utf8),
         ] {
             let theirs = info(native, &[C::LATIN1, latin9, C::UTF8]);
-            let choose = |made_by, version| CodeSets::for_server(Some(&theirs), made_by, version);
-            let with_jacorb = choose(Some(JACORB_ORB_TYPE), Version::V1_1);
-            assert_eq!(with_jacorb.unwrap().char_set, expected, "{native:?}");
+            let choose = |orb_type, version, wanted| {
+                let server = ServerText {
+                    stated: Some(&theirs),
+                    orb_type,
+                    knows_rmi: false,
+                    version,
+                };
+                CodeSets::for_server(server, wanted)
+            };
+            for wanted in [None, Some(CharSet::Utf8), Some(CharSet::Latin1)] {
+                let with_jacorb = choose(Some(JACORB_ORB_TYPE), Version::V1_1, wanted);
+                assert_eq!(with_jacorb.unwrap().char_set, expected, "{native:?}");
+            }
             for other in [None, Some(crate::ior::ORB_TYPE)] {
-                let chosen = choose(other, Version::V1_2).unwrap();
+                let chosen = choose(other, Version::V1_2, Some(CharSet::Utf8)).unwrap();
                 assert_eq!(chosen.char_set, CharSet::Utf8, "{native:?}");
             }
-            assert_eq!(choose(Some(JACORB_ORB_TYPE), Version::V1_0), None);
+            assert_eq!(choose(Some(JACORB_ORB_TYPE), Version::V1_0, None), None);
         }
-        let stated_nothing = CodeSets::for_server(None, None, Version::V1_2);
-        assert_eq!(stated_nothing, None);
+        let nothing = ServerText {
+            stated: None,
+            orb_type: None,
+            knows_rmi: false,
+            version: Version::V1_2,
+        };
+        assert_eq!(CodeSets::for_server(nothing, None), None);
+    }
+
+    #[test]
+    fn glassfish_gets_utf8_unless_iso_8859_1_is_wanted() {
+        use CodeSetId as C;
+        let theirs = info(C::LATIN1, &[C::UTF8, C::ASCII]);
+        for (knows_rmi, orb_type, wanted, expected) in [
+            (true, None, None, CharSet::Utf8),
+            (true, None, Some(CharSet::Latin1), CharSet::Latin1),
+            // Others that keep no more than they are natively: omniORB, TAO.
+            (false, None, None, CharSet::Latin1),
+            (true, Some(0x5441_4f00), None, CharSet::Latin1),
+        ] {
+            let server = ServerText {
+                stated: Some(&theirs),
+                orb_type,
+                knows_rmi,
+                version: Version::V1_2,
+            };
+            let chosen = CodeSets::for_server(server, wanted).unwrap();
+            assert_eq!(chosen.char_set, expected, "{server:?}");
+        }
     }
 
     #[test]
@@ -365,7 +444,7 @@ mod tests {
         ] {
             let mut theirs = info(C::UTF8, &[]);
             theirs.wchar_data = CodeSetComponent { native, conversion };
-            let chosen = CodeSets::negotiate(Some(&theirs));
+            let chosen = CodeSets::negotiate(Some(&theirs), None);
             assert_eq!(chosen.wchar_set, expected, "{theirs:?}");
             let context = chosen.to_context().unwrap();
             assert_eq!(CodeSets::from_context(&context.data), Ok(Some(chosen)));
@@ -373,11 +452,15 @@ mod tests {
     }
 
     #[test]
-    fn every_pair_of_native_sets_agrees_on_utf8() {
+    fn orbs_of_ours_agree_on_what_the_client_wants_else_on_what_the_server_is() {
         for native in [CharSet::Utf8, CharSet::Latin1] {
             let theirs = CodeSetInfo::native_in(native);
-            let chosen = CodeSets::negotiate(Some(&theirs));
-            assert_eq!(chosen.char_set, CharSet::Utf8);
+            let chosen = CodeSets::negotiate(Some(&theirs), None);
+            assert_eq!(chosen.char_set, native);
+            for wanted in [CharSet::Utf8, CharSet::Latin1] {
+                let chosen = CodeSets::negotiate(Some(&theirs), Some(wanted));
+                assert_eq!(chosen.char_set, wanted);
+            }
         }
     }
 
@@ -409,7 +492,7 @@ mod tests {
             CodeSetInfo::from_component(&component.data),
             Ok(ours.clone())
         );
-        let chosen = CodeSets::negotiate(Some(&ours));
+        let chosen = CodeSets::negotiate(Some(&ours), None);
         let context = chosen.to_context().unwrap();
         assert_eq!(CodeSets::from_context(&context.data), Ok(Some(chosen)));
         // An EBCDIC client is told that we cannot.

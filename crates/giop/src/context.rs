@@ -70,9 +70,9 @@ const NAMES: [(u32, &str); 29] = [
 /// Octets of an explanation that is read: a stack trace of a Java server is some kilobytes.
 pub const MAX_EXCEPTION_DETAIL_OCTETS: usize = 1 << 16;
 
-/// The text of an [`EXCEPTION_DETAIL_MESSAGE`](ServiceContextId::EXCEPTION_DETAIL_MESSAGE) context, on
-/// one line: control characters are spaces in it, since the peer chose them and they may end up in a
-/// terminal. `None` when it is malformed, empty, or longer than [`MAX_EXCEPTION_DETAIL_OCTETS`].
+/// The text of an [`EXCEPTION_DETAIL_MESSAGE`](ServiceContextId::EXCEPTION_DETAIL_MESSAGE) context, all of
+/// its lines: a peer has chosen it, control characters and all. `None` when it is malformed, empty, or longer than
+/// [`MAX_EXCEPTION_DETAIL_OCTETS`].
 #[must_use]
 #[cold]
 pub fn exception_detail(data: &[u8]) -> Option<String> {
@@ -87,7 +87,6 @@ pub fn exception_detail(data: &[u8]) -> Option<String> {
         return None;
     }
     let text = in_encapsulation(data, Text).ok()?;
-    let text = text.replace(char::is_control, " ");
     (!text.trim().is_empty()).then_some(text)
 }
 
@@ -241,9 +240,16 @@ mod tests {
     }
 
     #[test]
-    fn an_explanation_commands_no_terminal() {
-        let text = exception_detail(&from_jacorb("one\n\tat two\x1b[2J")).unwrap();
-        assert_eq!(text, "one  at two [2J");
+    fn an_explanation_keeps_its_lines_and_commands_no_terminal_where_it_is_shown() {
+        use crate::{SystemException, SystemExceptionKind};
+        let said = "one\x1b[2J\n\tat two\n";
+        let text = exception_detail(&from_jacorb(said)).unwrap();
+        assert_eq!(text, said);
+        let shown = SystemException::from(SystemExceptionKind::Unknown).with_detail(text);
+        assert_eq!(
+            shown.to_string(),
+            "UNKNOWN (minor 0x0, COMPLETED_NO): one\\u{1b}[2J …"
+        );
     }
 
     #[test]

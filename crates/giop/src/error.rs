@@ -9,8 +9,9 @@ use zorb_cdr::DecodeError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// The message does not begin with `GIOP`.
-    #[error("expected the magic \"GIOP\", found {found:02x?}")]
+    /// The message does not begin with `GIOP`. What was found instead is in the trace; the text does not repeat what some
+    /// other service says.
+    #[error("expected the magic \"GIOP\", found something else")]
     BadMagic {
         /// The four octets in its place.
         found: [u8; 4],

@@ -333,16 +333,32 @@ impl SystemException {
     ///
     /// One that was raised on purpose goes out as it is. One that the servant received from a
     /// call of its own must not tell the client that the servant itself vanished or that a retry
-    /// is safe: it goes out COMPLETED_MAYBE, and OBJECT_NOT_EXIST or TRANSIENT as UNKNOWN.
+    /// is safe: it goes out COMPLETED_MAYBE, and OBJECT_NOT_EXIST or TRANSIENT as UNKNOWN. Nor does it
+    /// tell what is there: a client that has passed a reference to any address could learn from the difference between
+    /// TRANSIENT, COMM_FAILURE and TIMEOUT whether a port is open. So these are UNKNOWN too, and the detail, which names
+    /// endpoints and repeats what a service said, is left out.
+    ///
+    /// The detail never travels in a system exception. A program that puts the text of one into a message of its own,
+    /// such as a member of a user exception, takes that of `for_caller()`:
+    ///
+    /// ```
+    /// use zorb_giop::{CompletionStatus, SystemException, SystemExceptionKind};
+    ///
+    /// let refused = SystemException::new(SystemExceptionKind::Transient, 0, CompletionStatus::No)
+    ///     .with_detail("cannot connect to iiop://10.0.0.7:22: Connection refused")
+    ///     .received();
+    /// assert_eq!(refused.for_caller().to_string(), "UNKNOWN (minor 0x0, COMPLETED_MAYBE)");
+    /// ```
     #[must_use]
     pub fn for_caller(&self) -> Self {
         if self.origin == Origin::Raised {
             return self.clone();
         }
         let (kind, minor) = match self.kind {
-            SystemExceptionKind::ObjectNotExist | SystemExceptionKind::Transient => {
-                (SystemExceptionKind::Unknown, 0)
-            }
+            SystemExceptionKind::ObjectNotExist
+            | SystemExceptionKind::Transient
+            | SystemExceptionKind::CommFailure
+            | SystemExceptionKind::Timeout => (SystemExceptionKind::Unknown, 0),
             kind => (kind, self.minor),
         };
         Self {
@@ -350,7 +366,7 @@ impl SystemException {
             minor,
             completed: CompletionStatus::Maybe,
             origin: Origin::Raised,
-            detail: self.detail.clone(),
+            detail: None,
         }
     }
 }
@@ -363,6 +379,9 @@ impl PartialEq for SystemException {
 
 impl Eq for SystemException {}
 
+/// Characters of its detail that `Display` of a system exception shows.
+const MAX_SHOWN_CHARACTERS: usize = 400;
+
 impl fmt::Display for SystemException {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (minor {:#x}", self.kind, self.minor)?;
@@ -370,16 +389,37 @@ impl fmt::Display for SystemException {
             write!(f, " {vendor}")?;
         }
         write!(f, ", {})", self.completed)?;
-        // Java ORBs send a stack trace, of which the first line says what happened.
         let Some(detail) = self.detail() else {
             return Ok(());
         };
-        let mut lines = detail.lines().filter(|line| !line.trim().is_empty());
-        match (lines.next(), lines.next()) {
-            (None, _) => Ok(()),
-            (Some(line), None) => write!(f, ": {}", Printable(line.trim())),
-            (Some(line), Some(_)) => write!(f, ": {} …", Printable(line.trim())),
+        // Java ORBs send a stack trace, of which the first line says what happened: GlassFish's is behind a rule.
+        let mut shown = String::new();
+        let mut lines = (detail.split('\n').map(str::trim)).filter(|line| !line.is_empty());
+        for line in lines.by_ref() {
+            let (before, is_rule) = match line.find("-----") {
+                Some(at) => (line.get(..at).unwrap_or_default().trim_end(), true),
+                None => (line, false),
+            };
+            if !shown.is_empty() && !before.is_empty() {
+                shown.push(' ');
+            }
+            shown.push_str(before);
+            if !is_rule {
+                break;
+            }
         }
+        if shown.is_empty() {
+            return Ok(());
+        }
+        let rest = match shown.char_indices().nth(MAX_SHOWN_CHARACTERS) {
+            Some((at, _)) => {
+                shown.truncate(at);
+                true
+            }
+            None => lines.next().is_some(),
+        };
+        let rest = if rest { " …" } else { "" };
+        write!(f, ": {}{rest}", Printable(&shown))
     }
 }
 
@@ -503,6 +543,14 @@ mod tests {
             "UNKNOWN (minor 0x0, COMPLETED_NO): java.lang.NullPointerException: no row …"
         );
         assert_eq!(shown.detail(), Some(trace));
+        let glassfish = "the server says: ----------BEGIN server-side stack trace----------\n\
+            org.omg.CORBA.UNKNOWN: no row\n\tat a.B.c(B.java:1)\n";
+        assert_eq!(
+            kind.clone().with_detail(glassfish).to_string(),
+            "UNKNOWN (minor 0x0, COMPLETED_NO): the server says: org.omg.CORBA.UNKNOWN: no row …"
+        );
+        let long = kind.clone().with_detail("x".repeat(100_000)).to_string();
+        assert!(long.len() < 500 && long.ends_with("x …"), "{long}");
         let one = kind.clone().with_detail("one line\n");
         assert_eq!(
             one.to_string(),
@@ -535,6 +583,21 @@ mod tests {
         assert_eq!(passed_on.kind, SystemExceptionKind::Unknown);
         assert_eq!(passed_on.completed, CompletionStatus::Maybe);
         assert_eq!(gone.clone().received().raise().for_caller(), gone);
+        for kind in [
+            SystemExceptionKind::CommFailure,
+            SystemExceptionKind::Timeout,
+            SystemExceptionKind::Transient,
+        ] {
+            let lost = SystemException::new(kind, 7, CompletionStatus::Maybe);
+            let passed_on = lost
+                .with_detail("iiop://h:22: SSH-2.0")
+                .received()
+                .for_caller();
+            assert_eq!(
+                passed_on.to_string(),
+                "UNKNOWN (minor 0x0, COMPLETED_MAYBE)"
+            );
+        }
         let full = SystemException::new(SystemExceptionKind::NoResources, 7, CompletionStatus::No);
         let passed_on = full.received().for_caller();
         assert_eq!(passed_on.kind, SystemExceptionKind::NoResources);

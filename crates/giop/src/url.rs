@@ -34,6 +34,44 @@ pub enum ObjectUrl {
     File(String),
 }
 
+/// What an object URL begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UrlScheme {
+    /// `IOR:`.
+    Ior,
+    /// `corbaloc:`.
+    Corbaloc,
+    /// `corbaname:`.
+    Corbaname,
+    /// `file:`.
+    File,
+}
+
+impl fmt::Display for UrlScheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ior => "IOR:",
+            Self::Corbaloc => "corbaloc:",
+            Self::Corbaname => "corbaname:",
+            Self::File => "file:",
+        })
+    }
+}
+
+impl ObjectUrl {
+    /// What it begins with.
+    #[must_use]
+    pub const fn scheme(&self) -> UrlScheme {
+        match self {
+            Self::Ior(_) => UrlScheme::Ior,
+            Self::Corbaloc(_) => UrlScheme::Corbaloc,
+            Self::Corbaname { .. } => UrlScheme::Corbaname,
+            Self::File(_) => UrlScheme::File,
+        }
+    }
+}
+
 /// Addresses and the one object key behind all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Corbaloc {
@@ -74,6 +112,9 @@ pub enum UrlError {
     /// None of the schemes.
     #[error("expected IOR:, corbaloc:, corbaname: or file:, found {0:?}")]
     BadScheme(String),
+    /// A scheme that the settings of the ORB do not permit here.
+    #[error("object urls that begin with {0} are not permitted here")]
+    SchemeNotPermitted(UrlScheme),
     /// A protocol, host, port or version that is none.
     #[error("bad address {address:?}: {why}")]
     BadAddress {
@@ -93,7 +134,7 @@ pub enum UrlError {
 impl From<UrlError> for SystemException {
     fn from(error: UrlError) -> Self {
         let minor = match &error {
-            UrlError::BadScheme(_) => minor::BAD_SCHEME,
+            UrlError::BadScheme(_) | UrlError::SchemeNotPermitted(_) => minor::BAD_SCHEME,
             UrlError::BadAddress { .. } => minor::BAD_ADDRESS,
             UrlError::BadSchemeSpecificPart(_) => minor::BAD_SCHEME_SPECIFIC_PART,
             UrlError::BadIor(_) => minor::BAD_URL,

@@ -312,7 +312,7 @@ fn first_error(octets: &[u8], limits: Limits) -> ProtocolError {
 fn a_stream_that_is_not_giop_is_told_at_its_first_octet() {
     assert_eq!(
         first_error(b"HTTP", Limits::default()).to_string(),
-        "expected the magic \"GIOP\", found [48, 54, 54, 50]"
+        "expected the magic \"GIOP\", found something else"
     );
     assert!(matches!(
         first_error(b"G E", Limits::default()),

@@ -1,6 +1,6 @@
 use std::{
     fs, io,
-    os::unix::fs::{FileTypeExt, MetadataExt},
+    os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, lchown},
     path::{Path, PathBuf},
     sync::Arc,
     task::{Context, Poll},
@@ -20,9 +20,12 @@ use crate::{
 ///
 /// A listener that finds a socket at its path asks whether anybody listens there: if so it fails with `AddrInUse`,
 /// else it takes the stale socket's place (holding a lock on the directory for that moment, so that two who start
-/// together do not remove each other's). It never removes what is not a socket. When it is dropped it removes its
-/// own socket, and only its own. Who may connect is decided by the permissions of the socket and of the directories
-/// above it.
+/// together do not remove each other's). Any process that may read a directory may lock it, so a lock that another
+/// one keeps delays a listener by two seconds, and no longer. It never removes what is not a socket. When it is
+/// dropped it removes its own socket, and only its own.
+///
+/// Who may connect is decided by the permissions of the socket ([`UnixOptions::mode`]) and of the directories above it.
+/// A directory that others may write to is no place for a socket: they may put their own there first.
 #[derive(Clone, Debug, Default)]
 pub struct Unix {
     options: UnixOptions,
@@ -40,15 +43,60 @@ impl Unix {
 #[derive(Clone, Debug, Default)]
 pub struct UnixOptions {
     send_buffer: Option<usize>,
+    mode: Option<u32>,
+    owner: Option<u32>,
+    group: Option<u32>,
 }
 
 impl UnixOptions {
+    /// The permissions of a listener's socket, such as `0o660`: who may write to it may connect. Unless set, what the
+    /// umask of the process leaves of `0o777`. They hold before the first client can connect.
+    #[must_use]
+    pub const fn mode(self, mode: u32) -> Self {
+        Self {
+            mode: Some(mode),
+            ..self
+        }
+    }
+
+    /// The user that a listener's socket belongs to; that of the process unless set. To give it to another one takes
+    /// a privilege (`CAP_CHOWN`), without which listening fails.
+    #[must_use]
+    pub const fn owner(self, user: u32) -> Self {
+        Self {
+            owner: Some(user),
+            ..self
+        }
+    }
+
+    /// The group that a listener's socket belongs to; unless set, that of the process or of the directory, as the
+    /// system has it. Without a privilege it is one that the process is in.
+    #[must_use]
+    pub const fn group(self, group: u32) -> Self {
+        Self {
+            group: Some(group),
+            ..self
+        }
+    }
+
+    /// Gives a socket that was bound and does not listen yet its owner and its permissions.
+    fn protect(&self, path: &Path) -> io::Result<()> {
+        if self.owner.is_some() || self.group.is_some() {
+            lchown(path, self.owner, self.group)?;
+        }
+        match self.mode {
+            Some(mode) => fs::set_permissions(path, fs::Permissions::from_mode(mode & MODE_BITS)),
+            None => Ok(()),
+        }
+    }
+
     /// The kernel's buffer for octets that the peer has not read yet (`SO_SNDBUF`, in octets; Linux doubles it).
     /// There is no other: what is sent is queued at the receiver on the sender's account.
     #[must_use]
     pub const fn send_buffer(self, octets: usize) -> Self {
         Self {
             send_buffer: Some(octets),
+            ..self
         }
     }
 
@@ -99,7 +147,8 @@ impl Transport for Unix {
             let listener = async {
                 // An absolute path means the same after a change of the current directory.
                 let path = std::path::absolute(path(endpoint)?)?;
-                let (socket, file) = unblocked(move || bind(&path)).await?;
+                let options = self.options.clone();
+                let (socket, file) = unblocked(move || bind(&path, &options)).await?;
                 io::Result::Ok(UnixListener {
                     acceptor: Acceptor::new(socket)?,
                     endpoint: Endpoint::uiop(&file.path),
@@ -195,9 +244,9 @@ fn is_would_block(result: &io::Result<()>) -> bool {
 ///
 /// Between the question whether a socket is stale and its removal somebody else could bind, and between somebody
 /// else's bind and listen a socket looks stale; so whoever listens does all of it under a lock on the directory.
-fn bind(path: &Path) -> io::Result<(Socket, SocketFile)> {
+fn bind(path: &Path, options: &UnixOptions) -> io::Result<(Socket, SocketFile)> {
     let address = SockAddr::unix(path)?;
-    let _lock = lock_directory(path)?;
+    let _lock = lock_directory(path);
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     match socket.bind(&address) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse && is_stale(path, &address)? => {
@@ -210,6 +259,8 @@ fn bind(path: &Path) -> io::Result<(Socket, SocketFile)> {
         path: path.into(),
         identity: identity(path)?,
     };
+    // Nobody can connect before the socket listens.
+    options.protect(path)?;
     socket.listen(BACKLOG)?;
     Ok((socket, file))
 }
@@ -227,23 +278,21 @@ fn is_stale(path: &Path, address: &SockAddr) -> io::Result<bool> {
         .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused))
 }
 
-/// Locks the directory of `path` against others who bind there. A directory that cannot be locked at all (no
-/// permission to read it, a file system without locks) is no reason not to listen.
-fn lock_directory(path: &Path) -> io::Result<Option<fs::File>> {
-    let Some(Ok(directory)) = path.parent().map(fs::File::open) else {
-        return Ok(None);
-    };
+/// Locks the directory of `path` against others who bind there.
+///
+/// A directory that cannot be locked is no reason not to listen: one that may not be read, a file system without locks,
+/// and a lock that is not released. Whoever may read the directory could keep a server from starting by such a lock.
+/// What is lost without it is that of two servers that take a stale socket's place at the same moment one is refused.
+fn lock_directory(path: &Path) -> Option<fs::File> {
+    let directory = fs::File::open(path.parent()?).ok()?;
     for _ in 0..LOCK_TRIES {
         match directory.try_lock() {
-            Ok(()) => return Ok(Some(directory)),
+            Ok(()) => return Some(directory),
             Err(fs::TryLockError::WouldBlock) => thread::sleep(LOCK_TURN),
-            Err(fs::TryLockError::Error(_)) => return Ok(None),
+            Err(fs::TryLockError::Error(_)) => return None,
         }
     }
-    Err(io::Error::new(
-        io::ErrorKind::TimedOut,
-        "another process keeps the directory locked",
-    ))
+    None
 }
 
 /// Runs what may block for a short time on tokio's blocking pool.
@@ -267,6 +316,9 @@ fn path(endpoint: &Endpoint) -> io::Result<&Path> {
 
 /// How long one blocking connect lasts at most: as long as a dropped attempt may keep a thread.
 const QUEUE_TURN: Duration = Duration::from_millis(250);
+
+/// The bits of a file's mode that are permissions.
+const MODE_BITS: u32 = 0o7777;
 
 /// The lock is held for a few system calls; two seconds of trying are for a very busy machine.
 const LOCK_TRIES: u32 = 200;

@@ -3,7 +3,10 @@ use std::{
     fs,
     future::poll_fn,
     io::{ErrorKind, IoSlice},
-    os::unix::net::{UnixDatagram, UnixListener},
+    os::unix::{
+        fs::MetadataExt,
+        net::{UnixDatagram, UnixListener},
+    },
     path::PathBuf,
     sync::{
         Arc, Barrier, Mutex,
@@ -203,6 +206,46 @@ async fn a_connection_and_its_listener_know_their_path() {
         format!("uiop://{}", place.path.display())
     );
     assert_eq!(server.peer().to_string(), "uiop://(unnamed)");
+}
+
+#[tokio::test]
+async fn another_user_s_lock_on_the_directory_keeps_nobody_from_listening() {
+    let place = place();
+    let directory = fs::File::open(place.path.parent().unwrap()).unwrap();
+    directory.lock().unwrap();
+    let _listener = listen(&place).await.unwrap();
+    Unix::default().connect(&place.endpoint()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_socket_has_the_mode_and_the_owner_that_the_options_say() {
+    let place = place();
+    let listener = listen(&place).await.unwrap();
+    let (user, group) = {
+        let socket = fs::symlink_metadata(&place.path).unwrap();
+        (socket.uid(), socket.gid())
+    };
+    drop(listener);
+    for mode in [0o600, 0o660, 0o666, 0o777] {
+        let options = UnixOptions::default().mode(mode).owner(user).group(group);
+        let listener = Unix::new(options).listen(&place.endpoint()).await.unwrap();
+        let socket = fs::symlink_metadata(&place.path).unwrap();
+        assert_eq!(socket.mode() & 0o7777, mode);
+        assert_eq!((socket.uid(), socket.gid()), (user, group));
+        drop(listener);
+    }
+    // Another owner takes a privilege; without it nothing listens, and nothing stays behind.
+    let options = UnixOptions::default().owner(user + 1).group(group + 1);
+    match Unix::new(options).listen(&place.endpoint()).await {
+        Ok(_listener) => {
+            let socket = fs::symlink_metadata(&place.path).unwrap();
+            assert_eq!((socket.uid(), socket.gid()), (user + 1, group + 1));
+        }
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+            assert!(!place.path.exists());
+        }
+    }
 }
 
 struct Place {

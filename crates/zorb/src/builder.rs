@@ -13,6 +13,7 @@ use std::sync::Arc;
 use zorb_cdr::CharSet;
 use zorb_executor::{Dispatch, Lane, WaitPolicy};
 use zorb_giop::codeset::CodeSets;
+use zorb_giop::url::UrlScheme;
 use zorb_giop::{Limits, Version};
 use zorb_transport::{Registry, Transport};
 
@@ -77,12 +78,15 @@ pub(crate) struct Settings {
     pub(crate) transports: Registry,
     pub(crate) initial_references: BTreeMap<String, String>,
     pub(crate) default_initial_reference: Option<String>,
+    /// What `string_to_object` takes; `None` for everything.
+    pub(crate) url_schemes: Option<Vec<UrlScheme>>,
     pub(crate) round_trip_timeout: Option<Duration>,
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Option<Duration>,
     pub(crate) limits: Limits,
     pub(crate) max_fragment_octets: Option<usize>,
-    pub(crate) native_char_set: CharSet,
+    /// As the operator named it: without that, references say UTF-8, and servers get their own native one.
+    pub(crate) native_char_set: Option<CharSet>,
     pub(crate) unstated_char_set: CharSet,
     /// See [`max_connections`](Self::max_connections).
     pub(crate) connections: Option<usize>,
@@ -94,6 +98,11 @@ pub(crate) struct Settings {
     pub(crate) wait: Option<WaitPolicy>,
     /// What sees every call.
     pub(crate) interceptor: Option<Arc<dyn Interceptor>>,
+    /// Outgoing connections: in all, and to one host.
+    pub(crate) max_outgoing: Option<usize>,
+    pub(crate) max_to_host: Option<usize>,
+    /// Whether UNIX sockets that a peer names are connected to.
+    pub(crate) unix_sockets_of_peers: bool,
 }
 
 impl Settings {
@@ -135,12 +144,13 @@ impl Default for Builder {
                 transports: Registry::default(),
                 initial_references: BTreeMap::new(),
                 default_initial_reference: None,
+                url_schemes: None,
                 round_trip_timeout: None,
                 connect_timeout: CONNECT_TIMEOUT,
                 idle_timeout: None,
                 limits: Limits::default(),
                 max_fragment_octets: None,
-                native_char_set: CharSet::Utf8,
+                native_char_set: None,
                 unstated_char_set: CharSet::Latin1,
                 connections: None,
                 trace_payload: 0,
@@ -148,6 +158,9 @@ impl Default for Builder {
                 threads: false,
                 wait: None,
                 interceptor: None,
+                max_outgoing: None,
+                max_to_host: None,
+                unix_sockets_of_peers: false,
             },
         }
     }
@@ -280,6 +293,25 @@ impl Builder {
         self
     }
 
+    /// Which object URLs [`string_to_object`](Orb::string_to_object) takes: those of all schemes unless set. For a
+    /// server that is given such text from outside, where a `file:` would have it read files of its host.
+    ///
+    /// It holds for files that lead to other URLs too. Initial references that the program or the operator named
+    /// may have any scheme, also when a permitted `corbaloc:rir:` leads to them.
+    ///
+    /// ```
+    /// # async fn example() -> Result<(), zorb::Error> {
+    /// use zorb::UrlScheme;
+    ///
+    /// let orb = zorb::Orb::builder().permitted_url_schemes([UrlScheme::Ior]).build().await?;
+    /// assert!(orb.string_to_object("file:///etc/passwd").await.is_err());
+    /// # Ok(()) }
+    /// ```
+    pub fn permitted_url_schemes(mut self, schemes: impl IntoIterator<Item = UrlScheme>) -> Self {
+        self.settings.url_schemes = Some(schemes.into_iter().collect());
+        self
+    }
+
     /// The highest GIOP version to speak as a client and to state in references; 1.2 unless set.
     /// Requests of a higher one are served all the same. References of version 1.0 name one address
     /// only, and no code sets.
@@ -333,18 +365,23 @@ impl Builder {
         self
     }
 
-    /// The code set for `char` and `string` that our references name as native, and the other one
-    /// as converted; UTF-8 unless set.
+    /// The native code set for `char` and `string`, of the ORB as a server and as a client.
     ///
-    /// Which one travels is the client's choice. Clients that follow the specification to the
-    /// letter choose the server's native one if they have it, so a server for such clients whose
-    /// `char`s are beyond ASCII wants [`CharSet::Latin1`]: a `char` has one octet, and in UTF-8
-    /// that is not enough for them. Our own clients take UTF-8 wherever the server has it, except
-    /// that they speak to JacORB's servers, which answer in their native set whatever was agreed
-    /// on, in that one.
+    /// **As a server:** references name it as native, and the other one as converted; UTF-8 unless set. Which one
+    /// travels is the client's choice, and clients choose the server's native one if they have it.
+    ///
+    /// **As a client:** text travels in this set to every server that states it. Unless set, it travels in the server's
+    /// native one, as the specification has it, and in UTF-8 to servers that name neither; ORBs of GlassFish's family get
+    /// UTF-8 too, since their strings hold more than the ISO 8859-1 that they state. JacORB's servers are spoken to in
+    /// their native set whatever is set, since they answer in that.
+    ///
+    /// ISO 8859-1 is the set for `char`s beyond ASCII: a `char` has one octet, which UTF-8 has not for `é`, so that it
+    /// is DATA_CONVERSION there. And it is the set with TAO, whose translator for UTF-8 makes other text of it in
+    /// silence. UTF-8 is the set for strings beyond ISO 8859-1, such as `€`, which are DATA_CONVERSION
+    /// otherwise. [What was seen with which ORB](https://github.com/zorb-rs/zorb/blob/main/docs/options.md#code-sets).
     #[doc(alias = "nativeCharCodeSet")]
     pub fn native_char_code_set(mut self, native: CharSet) -> Self {
-        self.settings.native_char_set = native;
+        self.settings.native_char_set = Some(native);
         self
     }
 
@@ -376,8 +413,9 @@ impl Builder {
     /// argument does not delay the small calls on its connection, and may be overtaken by calls
     /// that were begun later without waiting for it. A message of GIOP 1.1 is cut only inside long
     /// sequences of octets, of numbers of at most 4 octets, and strings, into pieces of at most 8 KiB
-    /// (omniORB 4.2 takes no longer ones in 1.1); a piece without such a place is longer. GIOP 1.0
-    /// knows no fragments.
+    /// (omniORB 4.2 takes no longer ones in 1.1); a piece without such a place is longer. ORBs of GlassFish's
+    /// family get no fragments of 1.1 whatever is set, since they take the numbers in them for big-endian ones. GIOP
+    /// 1.0 knows no fragments.
     #[doc(alias = "ORBFragmentSize")]
     pub fn max_fragment_octets(mut self, octets: usize) -> Self {
         self.settings.max_fragment_octets = Some(octets.max(zorb_giop::Fragments::MIN_OCTETS));
@@ -388,6 +426,43 @@ impl Builder {
     /// ([`build_blocking`](Self::build_blocking)). Further ones are closed as they come.
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.settings.connections = Some(connections.min(tokio::sync::Semaphore::MAX_PERMITS));
+        self
+    }
+
+    /// Connections to other ORBs at a time; unless set, half as many as the process may have descriptors, and 10,000 at
+    /// most. Those that are being made count, and those that are being closed. A quarter of them is for the endpoints
+    /// that the program or its operator named: references that peers pass lead to no more than the other three.
+    ///
+    /// A call that would need another one is TRANSIENT, COMPLETED_NO, and
+    /// [counted](Orb::outgoing_connections_refused). Connections are closed when their peer closes them, or by
+    /// [`idle_timeout`](Self::idle_timeout).
+    #[doc(alias = "-ORBConnectionCacheMax")]
+    pub fn max_outgoing_connections(mut self, connections: usize) -> Self {
+        self.settings.max_outgoing = Some(connections);
+        self
+    }
+
+    /// Connections to one host at a time, whatever the port; 256 unless set. All UNIX sockets count as one host, and
+    /// two names of a host as two. A connection serves all callers of a runtime.
+    ///
+    /// A call that would need another one is TRANSIENT, COMPLETED_NO, and
+    /// [counted](Orb::outgoing_connections_refused).
+    #[doc(alias = "maxGIOPConnectionPerServer")]
+    pub fn max_connections_to_host(mut self, connections: usize) -> Self {
+        self.settings.max_to_host = Some(connections);
+        self
+    }
+
+    /// Whether a UNIX socket that a peer names is connected to; `false` unless set. A peer names one by a reference in
+    /// an argument, a result or a forward: that of a naming service, too. With `true`, it can have this process
+    /// connect to any socket of its host that this process may connect to.
+    ///
+    /// Without it such a reference is used by its other endpoints; a call is IMP_LIMIT where there is none.
+    /// Sockets that the application has named itself ([`Orb::string_to_object`], [`Orb::object`], initial references)
+    /// are connected to, whoever names them again: a server that is found by its UNIX socket may return references
+    /// to its other objects.
+    pub fn unix_sockets_of_peers(mut self, permitted: bool) -> Self {
+        self.settings.unix_sockets_of_peers = permitted;
         self
     }
 

@@ -1,5 +1,7 @@
 //! From text to references: object URLs and initial references.
 
+mod file;
+
 use crate::error::Error;
 use crate::interface::Interface;
 use crate::naming;
@@ -7,23 +9,25 @@ use crate::object::ObjectRef;
 use crate::orb::Orb;
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
-use std::io;
+use std::path::PathBuf;
 use zorb_giop::ior::{IiopAddress, ProfileBody, UiopAddress};
-use zorb_giop::url::{Corbaloc, CorbalocAddress, ObjectUrl, UrlError, escape};
+use zorb_giop::url::{Corbaloc, CorbalocAddress, ObjectUrl, UrlError, UrlScheme, escape};
 use zorb_giop::{
     CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, Version, minor,
 };
 
 /// References that lead to references (a file with a `corbaloc:rir:` in it, and so on) end here.
 const MAX_INDIRECTIONS: usize = 8;
-/// A file with a reference in it is no longer than this.
-const MAX_FILE_OCTETS: u64 = 1 << 20;
 
 impl Orb {
     /// Reads an object URL: `IOR:…`, `corbaloc:…`, `corbaname:…` or `file:///…`.
     ///
     /// Only `corbaname:` with a name contacts anybody: the naming service is asked. A `file:` has
-    /// to be a regular one, and no pipe.
+    /// to be a regular one of at most 1 MiB; no error shows what it holds.
+    ///
+    /// **Text from outside:** whoever gives the text chooses which file is read and which address is
+    /// called. [`permitted_url_schemes`](crate::Builder::permitted_url_schemes) says what such text may
+    /// begin with; [`UrlError::SchemeNotPermitted`] is the answer to all other.
     ///
     /// A `corbaloc:` with several addresses (`corbaloc:iiop:1.2@one:2809,iiop:1.2@two:2809/Bank`)
     /// leads to the first that can be connected to, whenever a connection is needed. The default
@@ -43,7 +47,12 @@ impl Orb {
     /// # Cancel safety
     /// Safe: nothing has an effect.
     pub async fn string_to_object(&self, text: &str) -> Result<ObjectRef, Error> {
-        self.read_url(text.to_owned(), 0).await
+        self.read_url(
+            text.to_owned(),
+            0,
+            self.inner().settings().url_schemes.as_deref(),
+        )
+        .await
     }
 
     /// The initial reference of that name. Looked for, in this order, among those that were
@@ -63,7 +72,7 @@ impl Orb {
     pub async fn resolve_initial_references(&self, name: &str) -> Result<ObjectRef, Error> {
         match self.initial(name)? {
             Location::Ior(ior) => self.not_nil(ior),
-            Location::Url(url) => self.read_url(url, 0).await,
+            Location::Url(url) => self.read_url(url, 0, None).await,
         }
     }
 
@@ -138,9 +147,16 @@ impl Orb {
         }
     }
 
-    async fn read_url(&self, mut text: String, mut depth: usize) -> Result<ObjectRef, Error> {
-        // The file that `text` was read from.
-        let mut file = None;
+    /// Follows object URLs to a reference. `permitted`: the schemes that `text`, and what files lead to, may have;
+    /// `None` for all. What the builder or the operator has named as an initial reference may have any.
+    async fn read_url(
+        &self,
+        mut text: String,
+        mut depth: usize,
+        mut permitted: Option<&[UrlScheme]>,
+    ) -> Result<ObjectRef, Error> {
+        // The file that `text` was read from; the first, if files lead to files.
+        let mut file: Option<String> = None;
         loop {
             depth += 1;
             if depth > MAX_INDIRECTIONS {
@@ -149,11 +165,19 @@ impl Orb {
                 )
                 .into());
             }
-            let url = match (text.parse::<ObjectUrl>(), file.take()) {
+            let url = text.parse::<ObjectUrl>().and_then(|url| {
+                let scheme = url.scheme();
+                match permitted.is_none_or(|permitted| permitted.contains(&scheme)) {
+                    true => Ok(url),
+                    false => Err(UrlError::SchemeNotPermitted(scheme)),
+                }
+            });
+            let url = match (url, &file) {
                 (Ok(url), _) => url,
                 (Err(error), None) => return Err(error.into()),
                 (Err(error), Some(path)) => {
-                    let cause = io::Error::new(io::ErrorKind::InvalidData, error);
+                    let path = path.clone();
+                    let cause = file::not_a_reference(describe_without_contents(&error));
                     return Err(Error::File { path, cause });
                 }
             };
@@ -161,12 +185,12 @@ impl Orb {
                 ObjectUrl::Ior(ior) => return self.not_nil(ior),
                 ObjectUrl::Corbaloc(corbaloc) => match self.corbaloc(&corbaloc)? {
                     Location::Ior(ior) => return self.not_nil(ior),
-                    Location::Url(url) => text = url,
+                    Location::Url(url) => (text, permitted) = (url, None),
                 },
                 ObjectUrl::Corbaname { context, name } => {
                     let context = match self.corbaloc(&context)? {
                         Location::Ior(ior) => self.not_nil(ior)?,
-                        Location::Url(url) => Box::pin(self.read_url(url, depth)).await?,
+                        Location::Url(url) => Box::pin(self.read_url(url, depth, None)).await?,
                     };
                     if name.is_empty() {
                         return Ok(context);
@@ -174,8 +198,8 @@ impl Orb {
                     return naming::resolve_url(&context, &name).await;
                 }
                 ObjectUrl::File(path) => {
-                    text = self.read_file(&path).await?;
-                    file = Some(path);
+                    let shown = file.get_or_insert_with(|| path.clone());
+                    text = self.read_file(&path, shown).await?;
                 }
                 _ => return Err(UrlError::BadScheme(text.chars().take(40).collect()).into()),
             }
@@ -185,6 +209,7 @@ impl Orb {
     /// A reference made from its parts. Nil leads nowhere: calls on it are INV_OBJREF.
     #[must_use]
     pub fn object(&self, ior: Ior) -> ObjectRef {
+        self.inner().named_sockets().remember(&ior);
         ObjectRef::new(self.clone(), ior)
     }
 
@@ -195,30 +220,15 @@ impl Orb {
         Ok(self.object(ior))
     }
 
-    async fn read_file(&self, path: &str) -> Result<String, Error> {
-        let asked = path.to_owned();
+    /// Reads a file. `shown`: the path that an error names.
+    async fn read_file(&self, path: &str, shown: &str) -> Result<String, Error> {
+        let asked = PathBuf::from(path);
         // The caller may have no runtime; the ORB has.
-        let read = self.inner().lane().handle().spawn_blocking(move || {
-            use std::io::Read;
-            if !std::fs::metadata(&asked)?.is_file() {
-                // To open a pipe is to wait until somebody writes to it, perhaps for ever.
-                let why = "expected a regular file";
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-            }
-            let mut text = String::new();
-            let read = std::fs::File::open(&asked)?
-                .take(MAX_FILE_OCTETS + 1)
-                .read_to_string(&mut text)?;
-            if u64::try_from(read).is_ok_and(|read| read > MAX_FILE_OCTETS) {
-                let why = format!("expected a reference, found more than {MAX_FILE_OCTETS} octets");
-                return Err(io::Error::new(io::ErrorKind::InvalidData, why));
-            }
-            Ok(text)
-        });
+        let read = (self.inner().lane().handle()).spawn_blocking(move || file::read(&asked));
         read.await
-            .unwrap_or_else(|panic| Err(io::Error::other(panic)))
+            .unwrap_or_else(|panic| Err(std::io::Error::other(panic)))
             .map_err(|cause| Error::File {
-                path: path.to_owned(),
+                path: shown.to_owned(),
                 cause,
             })
     }
@@ -261,6 +271,19 @@ impl Orb {
             type_id: String::new(),
             profiles,
         }))
+    }
+}
+
+/// What is wrong with a file's text, without any part of it: the path may have come from outside, and the error may go
+/// back there.
+fn describe_without_contents(error: &UrlError) -> &'static str {
+    match error {
+        UrlError::BadScheme(_) => "expected IOR:, corbaloc:, corbaname: or file: in it",
+        UrlError::BadAddress { why, .. } => why,
+        UrlError::BadSchemeSpecificPart(why) => why,
+        UrlError::BadIor(_) => "malformed reference",
+        UrlError::SchemeNotPermitted(_) => "holds a url of a scheme that is not permitted",
+        _ => "malformed url",
     }
 }
 

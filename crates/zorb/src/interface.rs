@@ -222,6 +222,6 @@ impl<T: Interface> Codec for RefCodec<T> {
                 ))
             })?;
         d.charge_memory(ObjectRef::OCTETS)?;
-        Ok(Some(T::unchecked_narrow(ObjectRef::new(orb, ior))))
+        Ok(Some(T::unchecked_narrow(ObjectRef::received(orb, ior))))
     }
 }

@@ -11,9 +11,11 @@ mod builder;
 mod context;
 pub mod corba;
 mod current;
+mod dynamic;
 mod endpoints;
 mod error;
 mod forward;
+mod identity;
 mod initial;
 mod instance;
 mod interceptor;
@@ -25,6 +27,7 @@ pub mod naming;
 mod object;
 mod options;
 mod orb;
+mod outgoing;
 mod poa;
 mod profile;
 mod race;
@@ -34,6 +37,7 @@ mod value;
 
 pub use builder::Builder;
 pub use context::Context;
+pub use dynamic::{Request, RequestError, Response};
 pub use error::Error;
 pub use forward::Forward;
 pub use interface::{Interface, IntoReference, ToReference};
@@ -57,7 +61,7 @@ pub use zorb_cdr::{
 };
 pub use zorb_executor as executor;
 pub use zorb_executor::WaitPolicy;
-pub use zorb_giop::url::UrlError;
+pub use zorb_giop::url::{UrlError, UrlScheme};
 pub use zorb_giop::{
     CompletionStatus, Ior, OperationError, Origin, SystemException, SystemExceptionKind,
     UserException, Version, minor,

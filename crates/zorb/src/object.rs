@@ -1,10 +1,12 @@
 //! Untyped object references, and the way of a call from them.
 
+use crate::identity::identities;
 use crate::interceptor::Interceptor;
 use crate::interface::Interface;
 use crate::invoke::SyncScope;
 use crate::orb::Orb;
-use crate::profile::{Candidate, candidates, describe_unusable};
+use crate::outgoing::NO_SOCKETS_OF_PEERS;
+use crate::profile::{Candidate, Text, candidates, candidates_for, describe_unusable};
 use crate::race::first_that_works;
 use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
@@ -13,7 +15,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use tokio::runtime::{Handle, Id};
 use zorb_cdr::{CharSet, NativeEndian, WireFormat};
-use zorb_connection::ClientConnection;
+use zorb_connection::{ClientConnection, NamedBy};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     AddressingDisposition, CompletionStatus, Fault, Ior, ProtocolError, RequestTemplate,
@@ -36,8 +38,10 @@ pub struct ObjectRef(Arc<Inner>);
 struct Inner {
     orb: Orb,
     ior: Ior,
+    /// Who says that the object is there.
+    named_by: NamedBy,
     round_trip_timeout: Option<Duration>,
-    /// What the server's text really is, whatever is agreed on.
+    /// The code set that its text is to travel in.
     char_code_set: Option<CharSet>,
     /// How its calls wait, unless as all of the ORB do.
     wait: Option<WaitPolicy>,
@@ -132,11 +136,22 @@ impl ObjectRef {
     pub(crate) const OCTETS: usize =
         size_of::<([usize; 2], Inner)>() + size_of::<([usize; 2], ArcSwapOption<Binding>)>();
 
+    /// A reference that the application has made.
     pub(crate) fn new(orb: Orb, ior: Ior) -> Self {
+        Self::named_by(orb, ior, NamedBy::Application)
+    }
+
+    /// A reference out of a message.
+    pub(crate) fn received(orb: Orb, ior: Ior) -> Self {
+        Self::named_by(orb, ior, NamedBy::Peer)
+    }
+
+    fn named_by(orb: Orb, ior: Ior, named_by: NamedBy) -> Self {
         let round_trip_timeout = orb.inner().round_trip_timeout();
         Self(Arc::new(Inner {
             orb,
             ior,
+            named_by,
             round_trip_timeout,
             char_code_set: None,
             wait: None,
@@ -171,14 +186,20 @@ impl ObjectRef {
         self.with(|inner| inner.round_trip_timeout = Some(limit))
     }
 
-    /// The same reference, for a server that mislabels its text: `char`s and `string`s to and from
-    /// it are in `set`, whatever its reference says and was agreed on. Servers that state UTF-8
-    /// and send ISO 8859-1 exist; without this, their text is DATA_CONVERSION. So do servers that
-    /// are found by `corbaloc`, which states nothing, and take and send UTF-8 (JacORB's, often);
-    /// without this, their text is another text.
+    /// The same reference, whose `char`s and `string`s travel in `set`, whatever its server is natively and the ORB
+    /// [wants](crate::Builder::native_char_code_set).
+    ///
+    /// If the server states that it has the set, it is agreed on, and the calls go over a connection of their own. If
+    /// it does not, or states nothing, nothing is agreed on: text travels in `set`, and wide text not at all. That is
+    /// for servers that are found by `corbaloc`, which states nothing, and take and send UTF-8 (JacORB's, often), whose
+    /// text is another text otherwise; and for servers that state UTF-8 alone and send ISO 8859-1.
     #[must_use]
     pub fn with_char_code_set(&self, set: CharSet) -> Self {
-        self.with(|inner| inner.char_code_set = Some(set))
+        self.with(|inner| {
+            inner.char_code_set = Some(set);
+            // Its connection is another one.
+            inner.binding = Arc::default();
+        })
     }
 
     /// The same reference, whose calls wait for their replies in this way, whatever the ORB's do.
@@ -221,6 +242,7 @@ impl ObjectRef {
             wait,
             scope,
             ior: _,
+            named_by: _,
             binding: _,
         } = &*self.0;
         Arc::ptr_eq(own.inner(), orb.inner())
@@ -228,6 +250,11 @@ impl ObjectRef {
             && char_code_set.is_none()
             && wait.is_none()
             && scope.is_none()
+    }
+
+    /// The reference as `orb` would make it of nothing but its IOR.
+    pub(crate) fn plain_in(&self, orb: &Orb) -> Self {
+        Self::named_by(orb.clone(), self.0.ior.clone(), self.0.named_by)
     }
 
     pub(crate) fn wait_policy(&self) -> Option<WaitPolicy> {
@@ -303,15 +330,25 @@ impl ObjectRef {
         }
     }
 
-    /// Whether the two references lead to the same object for certain. Nobody is asked: `false`
+    /// Whether the two references lead to the same object for certain. No server is asked: `false`
     /// proves nothing.
+    ///
+    /// What the profiles say is compared, not their octets, as ORBs that pass a reference on write it anew: host, port
+    /// and object key of IIOP profiles, path and key of UNIX sockets, in any order; for profiles without a port,
+    /// which leave that to a component, the components too; of other protocols the octets. The repository id, the
+    /// GIOP version, code sets and further addresses of a profile do not count.
+    ///
+    /// Source: CORBA 3.3 Part 1, 8.3.7.3. Costs some allocations unless the two are clones or the same octets.
     #[must_use]
     #[doc(alias = "_is_equivalent")]
     pub fn is_equivalent(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.ior.profiles == other.0.ior.profiles
+        Arc::ptr_eq(&self.0, &other.0)
+            || self.0.ior.profiles == other.0.ior.profiles
+            || identities(&self.0.ior) == identities(&other.0.ior)
     }
 
-    /// A hash that equivalent references share, between 0 and `maximum`.
+    /// A hash that [equivalent](Self::is_equivalent) references share, between 0 and `maximum`; the same in every
+    /// process. Costs some allocations.
     #[must_use]
     #[doc(alias = "_hash")]
     pub fn hash_value(&self, maximum: u32) -> u32 {
@@ -319,7 +356,7 @@ impl ObjectRef {
         // The default keys are fixed, so the value is the same in every process.
         #[expect(deprecated, reason = "the stable hasher is the point here")]
         let mut hasher = core::hash::SipHasher::new();
-        self.0.ior.profiles.hash(&mut hasher);
+        identities(&self.0.ior).hash(&mut hasher);
         let range = u64::from(maximum) + 1;
         u32::try_from(hasher.finish() % range).unwrap_or(maximum)
     }
@@ -340,7 +377,7 @@ impl ObjectRef {
     pub(crate) async fn binding(&self) -> Result<BindingGuard, SystemException> {
         match self.bound()? {
             Some(bound) => Ok(bound),
-            None => self.new_binding().await.map(BindingGuard::from),
+            None => self.new_binding().await,
         }
     }
 
@@ -360,19 +397,81 @@ impl ObjectRef {
         Ok(is_usable.then(|| BindingGuard(bound)))
     }
 
-    /// Binds the reference.
+    /// A new binding, behind the requests that wait for one.
     #[cold]
-    pub(crate) async fn new_binding(&self) -> Result<Arc<Binding>, SystemException> {
-        let home = self.home();
+    pub(crate) async fn new_binding(&self) -> Result<BindingGuard, SystemException> {
         // Boxed: rare, and large beside the rest of a call.
-        let binding = Box::pin(self.bind(&self.0.ior, &home, false)).await?;
-        self.0.binding.store(Some(Arc::clone(&binding)));
-        Ok(binding)
+        let binding = Box::pin(async {
+            self.0.orb.inner().deferred().ended(self).await;
+            if let Some(bound) = self.bound()? {
+                return Ok(bound);
+            }
+            let binding = self.bind_apart().await?;
+            self.store_binding(&binding);
+            Ok(binding.into())
+        });
+        binding.await
     }
 
-    /// Follows a forward: calls go there from now on.
-    pub(crate) async fn bind_forward(&self, ior: &Ior) -> Result<Arc<Binding>, SystemException> {
-        let binding = Box::pin(self.bind(ior, &self.home(), true)).await?;
+    /// A binding that other calls do not know of.
+    pub(crate) async fn bind_apart(&self) -> Result<Arc<Binding>, SystemException> {
+        let home = self.home();
+        Box::pin(self.bind(&self.0.ior, &home, false, self.0.named_by)).await
+    }
+
+    /// Has the calls go there from now on.
+    pub(crate) fn store_binding(&self, binding: &Arc<Binding>) {
+        self.0.binding.store(Some(Arc::clone(binding)));
+    }
+
+    /// What tells the references apart that share no binding.
+    pub(crate) fn binding_id(&self) -> usize {
+        Arc::as_ptr(&self.0.binding).addr()
+    }
+
+    /// The way that a connection is tried by first; `None` for an object of the same ORB, and where there is none.
+    pub(crate) fn first_way(&self) -> Option<Candidate> {
+        match self.0.orb.inner().local_key(&self.0.ior) {
+            Some(_) => None,
+            None => (self.ways(&self.0.ior, self.0.named_by).ok()?.into_iter()).next(),
+        }
+    }
+
+    /// The ways to the object of a reference that was named so, those that let us wait in vain a moment ago last.
+    fn ways(&self, ior: &Ior, named_by: NamedBy) -> Result<Vec<Candidate>, SystemException> {
+        let orb = self.0.orb.inner();
+        let text = Text {
+            native: orb.settings().native_char_set,
+            of_reference: self.0.char_code_set,
+            unstated: orb.connection_settings().unstated_code_sets,
+        };
+        let unusable = |profiles| Fault::NoUsableProfile { profiles }.raise(CompletionStatus::No);
+        let mut ways = candidates_for(ior, orb.settings().max_giop_version, text);
+        if ways.is_empty() {
+            return Err(unusable(describe_unusable(ior)));
+        }
+        ways.retain(|way| orb.may_connect(&way.endpoint, named_by));
+        if ways.is_empty() {
+            return Err(unusable(NO_SOCKETS_OF_PEERS.to_owned()));
+        }
+        if ways.len() > 1 {
+            // Else in the order of the reference.
+            ways.sort_by_cached_key(|way| orb.is_silent(&way.endpoint));
+        }
+        Ok(ways)
+    }
+
+    /// Follows a forward: calls go there from now on. `from`: where the forward came from.
+    pub(crate) async fn bind_forward(
+        &self,
+        ior: &Ior,
+        from: &Binding,
+    ) -> Result<Arc<Binding>, SystemException> {
+        let named_by = match &from.target {
+            Target::Local => self.0.named_by,
+            Target::Remote(_) => NamedBy::Peer,
+        };
+        let binding = Box::pin(self.bind(ior, &self.home(), true, named_by)).await?;
         self.0.binding.store(Some(Arc::clone(&binding)));
         Ok(binding)
     }
@@ -435,6 +534,7 @@ impl ObjectRef {
         ior: &Ior,
         home: &Handle,
         forwarded: bool,
+        named_by: NamedBy,
     ) -> Result<Arc<Binding>, SystemException> {
         let orb = self.0.orb.inner();
         if ior.is_nil() {
@@ -455,19 +555,11 @@ impl ObjectRef {
         if let Some(key) = orb.local_key(ior) {
             return Ok(make(Target::Local, key, Version::HIGHEST, 0));
         }
-        let mut candidates = candidates(ior, orb.settings().max_giop_version);
-        if candidates.is_empty() {
-            let profiles = describe_unusable(ior);
-            return Err(Fault::NoUsableProfile { profiles }.raise(CompletionStatus::No));
-        }
-        if candidates.len() > 1 {
-            // Who let us wait in vain a moment ago comes last; else in the order of the reference.
-            candidates.sort_by_cached_key(|way| orb.is_silent(&way.endpoint));
-        }
+        let candidates = self.ways(ior, named_by)?;
         let connected = first_that_works(
             &candidates,
             home,
-            |way| self.connect(way, home),
+            |way| self.connect(way, home, named_by),
             // Nobody ordered the addresses of one profile; the profiles somebody did.
             |one, next| one.profile == next.profile,
         );
@@ -496,11 +588,12 @@ impl ObjectRef {
         &self,
         candidate: &Candidate,
         home: &Handle,
+        named_by: NamedBy,
     ) -> Result<Arc<ClientConnection>, String> {
         self.0
             .orb
             .inner()
-            .connection(candidate, home)
+            .connection(candidate, home, named_by)
             .await
             .map_err(|error| error.to_string())
     }
@@ -510,6 +603,16 @@ impl PartialEq for ObjectRef {
     /// [`is_equivalent`](Self::is_equivalent).
     fn eq(&self, other: &Self) -> bool {
         self.is_equivalent(other)
+    }
+}
+
+impl Eq for ObjectRef {}
+
+impl core::hash::Hash for ObjectRef {
+    /// Equivalent references have the same hash: see [`hash_value`](Self::hash_value). Nothing that changes in a
+    /// reference is in it, so it can be the key of a map, whatever clippy's `mutable_key_type` says.
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        identities(&self.0.ior).hash(state);
     }
 }
 

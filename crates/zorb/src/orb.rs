@@ -7,8 +7,10 @@ use crate::error::Error;
 use crate::instance::random_instance;
 use crate::interceptor::Interceptor;
 use crate::interface::Interface;
+use crate::invoke::DeferredRequests;
 use crate::keys::Keys;
 use crate::options::{OptionError, Source};
+use crate::outgoing::{self, NamedSockets};
 use crate::poa::Poa;
 use crate::profile::{
     Candidate, Published, candidates, describe_endpoints, describe_key, make_ior,
@@ -26,10 +28,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use zorb_cdr::{Context, KnownValue};
+use zorb_cdr::{CharSet, Context, KnownValue};
 use zorb_connection::{
     Acceptor, BusyConnections, CacheKey, ClientConnection, ConnectError, ConnectSettings,
-    ConnectionCache, Describe, Serving, SilentEndpoints, SpinLimits,
+    ConnectionCache, Describe, NamedBy, Serving, SilentEndpoints, SpinLimits,
 };
 use zorb_executor::Lane;
 use zorb_giop::ior::TaggedProfile;
@@ -71,6 +73,8 @@ pub(crate) struct OrbInner {
     published: Published,
     listening: Vec<Endpoint>,
     cache: ConnectionCache,
+    named_sockets: NamedSockets,
+    deferred: DeferredRequests,
     silent: SilentEndpoints,
     busy: Arc<BusyConnections>,
     /// How connections behave.
@@ -105,7 +109,7 @@ impl Orb {
             version: settings.max_giop_version,
             endpoints: (settings.publish.endpoints(&asked))
                 .map_err(|why| OptionError::bad(Source::Builder, "publish", why))?,
-            native_char_set: settings.native_char_set,
+            native_char_set: settings.native_char_set.unwrap_or(CharSet::Utf8),
         };
         warn_of_doubts(&listening, &published.endpoints).await;
         let connections = zorb_connection::Settings {
@@ -130,7 +134,12 @@ impl Orb {
             keys: Keys::default(),
             published,
             listening,
-            cache: ConnectionCache::default(),
+            cache: ConnectionCache::new(outgoing::limits(
+                settings.max_outgoing,
+                settings.max_to_host,
+            )),
+            named_sockets: NamedSockets::default(),
+            deferred: DeferredRequests::default(),
             silent: SilentEndpoints::default(),
             busy: Arc::default(),
             connections,
@@ -448,13 +457,14 @@ impl OrbInner {
         &self,
         candidate: &Candidate,
         home: &Handle,
+        named_by: NamedBy,
     ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
-        let stated = candidate.stated.then_some(candidate.code_sets);
-        let key = CacheKey::new(candidate.endpoint.clone(), home, stated);
+        let (code_sets, stated) = (candidate.code_sets, candidate.stated);
+        let key = CacheKey::new(candidate.endpoint.clone(), home, code_sets, stated);
         let settings = || ConnectSettings {
             connection: self.connections.clone(),
             silent: self.silent.clone(),
-            code_sets: stated.unwrap_or(self.connections.unstated_code_sets),
+            code_sets,
             needs_fragments: candidate.needs_fragments,
             peer: candidate.peer,
             transports: self.settings.transports.clone(),
@@ -462,7 +472,32 @@ impl OrbInner {
             spin: SpinLimits::of(&self.lane, home.id()),
             busy: Arc::clone(&self.busy),
         };
-        self.cache.connection(&key, home, settings).await
+        self.cache.connection(&key, home, named_by, settings).await
+    }
+
+    /// The connections of its clients.
+    pub(crate) fn connection_cache(&self) -> &ConnectionCache {
+        &self.cache
+    }
+
+    /// One-way requests that wait for their connections.
+    pub(crate) fn deferred(&self) -> &DeferredRequests {
+        &self.deferred
+    }
+
+    /// The UNIX sockets that the application has named.
+    pub(crate) fn named_sockets(&self) -> &NamedSockets {
+        &self.named_sockets
+    }
+
+    /// Whether an endpoint may be connected to that was named so.
+    pub(crate) fn may_connect(&self, endpoint: &Endpoint, named_by: NamedBy) -> bool {
+        match (named_by, endpoint) {
+            (NamedBy::Peer, Endpoint::Uiop { path }) => {
+                self.settings.unix_sockets_of_peers || self.named_sockets.contains(path)
+            }
+            _ => true,
+        }
     }
 
     /// Whether the endpoint said nothing when it was last tried, which was not long ago.

@@ -239,6 +239,14 @@ macro_rules! __interface_ref {
             }
         }
 
+        impl ::core::cmp::Eq for $name {}
+
+        impl ::core::hash::Hash for $name {
+            fn hash<H: ::core::hash::Hasher>(&self, state: &mut H) {
+                ::core::hash::Hash::hash(&self.object, state);
+            }
+        }
+
         impl ::core::convert::AsRef<$crate::ObjectRef> for $name {
             fn as_ref(&self) -> &$crate::ObjectRef {
                 &self.object

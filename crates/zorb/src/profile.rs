@@ -9,7 +9,7 @@ use zorb_cdr::{
     Encoder, NativeEndian, WireFormat,
 };
 use zorb_connection::PeerOrb;
-use zorb_giop::codeset::{CodeSetInfo, CodeSets};
+use zorb_giop::codeset::{CodeSetInfo, CodeSets, ServerText};
 use zorb_giop::ior::{
     ComponentTag, IiopAddress, IiopProfile, ORB_TYPE, ProfileBody, ProfileTag, TaggedComponent,
     TaggedProfile, UiopAddress, UiopProfile, decode_encapsulation, encapsulate,
@@ -34,8 +34,9 @@ pub(crate) struct Candidate {
     pub(crate) profile: usize,
     /// The version to use: the lower of the profile's and ours.
     pub(crate) version: Version,
+    /// How text travels.
     pub(crate) code_sets: CodeSets,
-    /// Whether the server stated code sets.
+    /// Whether that is agreed on: the server stated code sets, and requests state the choice.
     pub(crate) stated: bool,
     pub(crate) peer: PeerOrb,
     /// Whether long messages reach it in fragments only: ORBs of GlassFish's family. They do not
@@ -52,27 +53,66 @@ fn peer_orb(orb_type: Option<u32>) -> PeerOrb {
     }
 }
 
+/// In which code sets text is to travel, as far as that is not the server's to say.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Text {
+    /// The native set that the operator named.
+    pub(crate) native: Option<CharSet>,
+    /// The set of one reference, whatever its server states.
+    pub(crate) of_reference: Option<CharSet>,
+    /// With servers that state none.
+    pub(crate) unstated: CodeSets,
+}
+
+impl Text {
+    const DEFAULT: Self = Self {
+        native: None,
+        of_reference: None,
+        unstated: CodeSets::UNSTATED,
+    };
+
+    /// The code sets of a connection to a server, and whether its requests state them.
+    fn choose(self, server: ServerText<'_>) -> (CodeSets, bool) {
+        let chosen = CodeSets::for_server(server, self.of_reference.or(self.native));
+        match (chosen, self.of_reference) {
+            (Some(chosen), None) => (chosen, true),
+            (Some(chosen), Some(set)) if chosen.char_set == set => (chosen, true),
+            // A set that the server does not state cannot be agreed on.
+            (_, Some(char_set)) => {
+                let unstated = CodeSets {
+                    char_set,
+                    ..self.unstated
+                };
+                (unstated, false)
+            }
+            (None, None) => (self.unstated, false),
+        }
+    }
+}
+
 /// Every way to reach the object that a transport of ours may know, in the order of the
 /// reference. Malformed profiles lead nowhere.
 ///
 /// `highest` is the highest GIOP version to use.
 pub(crate) fn candidates(ior: &Ior, highest: Version) -> Vec<Candidate> {
+    candidates_for(ior, highest, Text::DEFAULT)
+}
+
+/// The same, with the code sets that text is to travel in.
+pub(crate) fn candidates_for(ior: &Ior, highest: Version, text: Text) -> Vec<Candidate> {
     let mut found = Vec::new();
     for (index, profile) in ior.profiles.iter().enumerate() {
         let before = found.len();
         match profile.tag {
             ProfileTag::INTERNET_IOP => {
                 if let Ok(body) = IiopProfile::from_tagged(profile) {
-                    iiop_candidates(&body, highest, &mut found);
+                    iiop_candidates(&body, highest, text, &mut found);
                 }
             }
             ProfileTag::UIOP => {
                 if let Ok(body) = UiopProfile::from_tagged(profile) {
-                    found.push(candidate(
-                        &body,
-                        highest,
-                        Endpoint::uiop(&body.address.path),
-                    ));
+                    let endpoint = Endpoint::uiop(&body.address.path);
+                    found.push(candidate(&body, highest, text, endpoint));
                 }
             }
             _ => {}
@@ -116,7 +156,7 @@ pub(crate) fn describe_unusable(ior: &Ior) -> String {
     why.join(", ")
 }
 
-fn iiop_candidates(body: &IiopProfile, highest: Version, found: &mut Vec<Candidate>) {
+fn iiop_candidates(body: &IiopProfile, highest: Version, text: Text, found: &mut Vec<Candidate>) {
     // omniORB's UNIX socket: on the same host only, and then better than TCP. Our own references
     // name their sockets in profiles, in the order that the server wants.
     let ours = orb_type(body) == Some(ORB_TYPE);
@@ -126,13 +166,13 @@ fn iiop_candidates(body: &IiopProfile, highest: Version, found: &mut Vec<Candida
             && let Ok((host, path)) = read(&component.data, OmniUnix)
             && host_name().is_some_and(|ours| ours.as_bytes() == host)
         {
-            found.push(candidate(body, highest, Endpoint::uiop(path)));
+            found.push(candidate(body, highest, text, Endpoint::uiop(path)));
         }
     }
     let mut lead_to = |host: &str, port: u16| {
         // An empty host is illegal, and port 0 says that there is no plain port.
         if !host.is_empty() && port != 0 {
-            found.push(candidate(body, highest, Endpoint::iiop(host, port)));
+            found.push(candidate(body, highest, text, Endpoint::iiop(host, port)));
         }
     };
     lead_to(&body.address.host, body.address.port);
@@ -158,25 +198,31 @@ fn iiop_candidates(body: &IiopProfile, highest: Version, found: &mut Vec<Candida
 fn candidate<A: zorb_giop::ior::ProfileAddress>(
     body: &ProfileBody<A>,
     highest: Version,
+    text: Text,
     endpoint: Endpoint,
 ) -> Candidate {
     let version = body.version.min(highest);
     let info = body
         .component(ComponentTag::CODE_SETS)
         .and_then(|data| CodeSetInfo::from_component(data).ok());
-    let chosen = CodeSets::for_server(info.as_ref(), orb_type(body), version);
+    let knows_rmi = body
+        .component(ComponentTag::RMI_CUSTOM_MAX_STREAM_FORMAT)
+        .is_some();
+    let (code_sets, stated) = text.choose(ServerText {
+        stated: info.as_ref(),
+        orb_type: orb_type(body),
+        knows_rmi,
+        version,
+    });
     Candidate {
         endpoint,
         key: body.object_key.clone(),
         profile: 0,
         version,
-        code_sets: chosen.unwrap_or(CodeSets::UNSTATED),
-        stated: chosen.is_some(),
+        code_sets,
+        stated,
         peer: peer_orb(orb_type(body)),
-        needs_fragments: orb_type(body).is_none()
-            && body
-                .component(ComponentTag::RMI_CUSTOM_MAX_STREAM_FORMAT)
-                .is_some(),
+        needs_fragments: orb_type(body).is_none() && knows_rmi,
     }
 }
 
@@ -239,6 +285,18 @@ fn short(key: &[u8]) -> String {
         }
         _ => key.escape_ascii().to_string(),
     }
+}
+
+/// Host and port of a component for another address; `None` if it is malformed.
+pub(crate) fn alternate_address(data: &[u8]) -> Option<(String, u16)> {
+    read(data, Alternate).ok()
+}
+
+/// Host and path of omniORB's component for a UNIX socket; `None` if it is malformed.
+pub(crate) fn omniorb_socket(data: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+    use std::os::unix::ffi::OsStringExt;
+    let (host, path) = read(data, OmniUnix).ok()?;
+    Some((host.to_vec(), path.into_os_string().into_vec()))
 }
 
 struct Alternate;
@@ -525,7 +583,8 @@ mod tests {
                 };
                 component(ComponentTag::ORB_TYPE, write).unwrap()
             }));
-            candidate(&body, Version::HIGHEST, Endpoint::iiop("h", 1))
+            let endpoint = Endpoint::iiop("h", 1);
+            candidate(&body, Version::HIGHEST, Text::DEFAULT, endpoint)
                 .peer
                 .takes_cancels()
         };

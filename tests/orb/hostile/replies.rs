@@ -476,7 +476,7 @@ async fn what_a_server_says_of_its_exception_is_shown() {
     for (data, shown) in [
         (
             &b"\0\0\0\0\0\0\0\x08\0n\0o\0\x1b\0!"[..],
-            "NO_PERMISSION (minor 0x7, COMPLETED_NO): the server says: no !",
+            "NO_PERMISSION (minor 0x7, COMPLETED_NO): the server says: no\\u{1b}!",
         ),
         (
             b"\0\0\0\0\xff\xff\xff\xff\0n",

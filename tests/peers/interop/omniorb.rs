@@ -89,14 +89,22 @@ mod our_client_passes_every_cell {
         our_client(&OMNIORB, talk, ALL).await;
     }
 
+    /// Text travels in the server's native set, which is ISO 8859-1.
+    const fn natively(over: Over) -> Talk {
+        Talk {
+            utf8: false,
+            ..Talk::new("1.2", over)
+        }
+    }
+
     #[tokio::test(flavor = "multi_thread")]
     async fn on_omniorb_over_giop_1_2_and_tcp() {
-        our_client(&OMNIORB, Talk::new("1.2", Over::Tcp), ALL_1_2).await;
+        our_client(&OMNIORB, natively(Over::Tcp), ALL_1_2).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn on_omniorb_over_giop_1_2_and_a_unix_socket() {
-        our_client(&OMNIORB, Talk::new("1.2", Over::Unix), ALL_1_2).await;
+        our_client(&OMNIORB, natively(Over::Unix), ALL_1_2).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -113,29 +121,33 @@ mod our_client_passes_every_cell {
     async fn on_omniorb_with_iso_8859_1() {
         let talk = Talk {
             setting: "utf8-latin1",
+            ours: |builder| builder.native_char_code_set(CharSet::Utf8),
             ..Talk::new("1.2", Over::Tcp)
         };
         our_client(&OMNIORB, talk, &[LATIN1, LATIN1_CHAR, WIDE_LATIN1]).await;
     }
 
-    /// Whatever is native to us, UTF-8 travels wherever the server has it.
+    /// What our operator has named travels, if the server has it.
     #[tokio::test(flavor = "multi_thread")]
     async fn on_omniorb_with_iso_8859_1_here() {
-        for (setting, args, groups) in [
+        for (setting, args, utf8, groups) in [
             (
                 "latin1-latin1",
                 &[][..],
+                false,
                 &[LATIN1, LATIN1_CHAR, WIDE_LATIN1][..],
             ),
             (
                 "latin1-utf8",
                 &["-ORBnativeCharCodeSet", "UTF-8"],
+                true,
                 &[UNICODE, WIDE_UNICODE],
             ),
         ] {
             let talk = Talk {
                 setting,
                 args,
+                utf8,
                 ours: |builder| builder.native_char_code_set(CharSet::Latin1),
                 ..Talk::new("1.2", Over::Tcp)
             };
@@ -186,7 +198,7 @@ mod our_client_passes_every_cell {
         for giop in ["1.0", "1.1", "1.2"] {
             let talk = Talk {
                 setting: "tapped",
-                utf8: giop == "1.2",
+                utf8: false,
                 heard: Some(|prefix, recording| heard(prefix, recording, Side::Server)),
                 ..Talk::new(giop, Over::Tcp)
             };
@@ -204,7 +216,7 @@ mod our_client_passes_every_cell {
             let talk = Talk {
                 setting: "fragments",
                 ours: |builder| builder.max_fragment_octets(1000),
-                utf8: giop == "1.2",
+                utf8: false,
                 heard: Some(|prefix, recording| heard_ours(prefix, recording, Side::Server)),
                 ..Talk::new(giop, Over::Tcp)
             };

@@ -2,6 +2,7 @@
 //!
 //! - here: the type, going in and coming out;
 //! - `typed`: which Rust types may;
+//! - `untyped`: as arguments and results, without their types;
 //! - `walk`: reading and writing by TypeCode alone;
 //! - `values`: value types among them;
 //! - `held`: what values need besides their octets;
@@ -12,6 +13,7 @@ mod held;
 mod parts;
 mod show;
 mod typed;
+mod untyped;
 mod values;
 mod walk;
 

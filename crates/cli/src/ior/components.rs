@@ -5,7 +5,7 @@ use super::tables;
 use super::tree::{Item, escaped, hex};
 use zorb_cdr::{ByteOrder, DecodeError, Decoder};
 use zorb_giop::Version;
-use zorb_giop::codeset::{CodeSetInfo, CodeSets};
+use zorb_giop::codeset::{CodeSetInfo, CodeSets, ServerText};
 
 /// Components within components (a secure transport in a list of mechanisms) end here.
 const MAX_DEPTH: usize = 4;
@@ -17,6 +17,8 @@ pub(crate) struct Of {
     pub(crate) version: Version,
     /// The number of the ORB that made the reference.
     pub(crate) orb_type: Option<u32>,
+    /// Whether the profile has a component of RMI's stream formats.
+    pub(crate) knows_rmi: bool,
 }
 
 /// One component; `base` is where its data begins in the reference.
@@ -159,7 +161,15 @@ fn code_sets(item: &mut Item, data: &[u8], base: usize, of: Of) {
         item.push(part);
     }
     if let Ok(info) = CodeSetInfo::from_component(data)
-        && let Some(chosen) = CodeSets::for_server(Some(&info), of.orb_type, of.version)
+        && let Some(chosen) = CodeSets::for_server(
+            ServerText {
+                stated: Some(&info),
+                orb_type: of.orb_type,
+                knows_rmi: of.knows_rmi,
+                version: of.version,
+            },
+            None,
+        )
     {
         let narrow = match chosen.char_set {
             zorb_cdr::CharSet::Latin1 => "ISO 8859-1",

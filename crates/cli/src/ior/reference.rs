@@ -279,6 +279,9 @@ fn read_components<O: ByteOrder>(
     all
 }
 
+/// TAG_RMI_CUSTOM_MAX_STREAM_FORMAT.
+const RMI_STREAM_FORMAT: u32 = 38;
+
 /// The number of the ORB that made the reference, if it says so.
 fn orb_type(all: &Components) -> Option<u32> {
     let (_, data, _) = all.iter().find(|(tag, ..)| *tag == 0)?;
@@ -289,6 +292,7 @@ fn explain_components(item: &mut Item, all: &Components, version: Version) {
     let of = components::Of {
         version: version.min(Version::HIGHEST),
         orb_type: orb_type(all),
+        knows_rmi: all.iter().any(|(tag, ..)| *tag == RMI_STREAM_FORMAT),
     };
     for (tag, data, base) in all {
         item.push(components::explain(*tag, data, *base, of));

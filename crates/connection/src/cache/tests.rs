@@ -91,7 +91,11 @@ impl World {
 
     async fn connection_of(&self, key: &CacheKey) -> Connected {
         let home = Handle::current();
-        in_time(self.cache.connection(key, &home, || self.settings.clone())).await
+        in_time(
+            self.cache
+                .connection(key, &home, NamedBy::Application, || self.settings.clone()),
+        )
+        .await
     }
 
     async fn connection(&self) -> Connected {
@@ -102,7 +106,11 @@ impl World {
     fn spawn(&self) -> tokio::task::JoinHandle<Connected> {
         let (cache, settings) = (Arc::clone(&self.cache), self.settings.clone());
         let home = Handle::current();
-        tokio::spawn(async move { cache.connection(&key(), &home, || settings.clone()).await })
+        tokio::spawn(async move {
+            cache
+                .connection(&key(), &home, NamedBy::Application, || settings.clone())
+                .await
+        })
     }
 
     fn connects(&self) -> usize {
@@ -119,7 +127,7 @@ impl World {
 }
 
 fn key() -> CacheKey {
-    CacheKey::new(endpoint(), &Handle::current(), None)
+    CacheKey::new(endpoint(), &Handle::current(), CodeSets::UNSTATED, false)
 }
 
 #[tokio::test]
@@ -204,12 +212,22 @@ async fn connections_are_shared_by_endpoint_runtime_and_code_sets() {
         ..latin1
     };
     let keys = [
-        CacheKey::new(endpoint(), &home, None),
-        CacheKey::new("uiop:///elsewhere".parse().unwrap(), &home, None),
-        CacheKey::new(endpoint(), other_runtime.handle(), None),
-        CacheKey::new(endpoint(), &home, Some(latin1)),
-        CacheKey::new(endpoint(), &home, Some(utf8)),
-        CacheKey::new(endpoint(), &home, Some(wide)),
+        CacheKey::new(endpoint(), &home, CodeSets::UNSTATED, false),
+        CacheKey::new(
+            "uiop:///elsewhere".parse().unwrap(),
+            &home,
+            CodeSets::UNSTATED,
+            false,
+        ),
+        CacheKey::new(
+            endpoint(),
+            other_runtime.handle(),
+            CodeSets::UNSTATED,
+            false,
+        ),
+        CacheKey::new(endpoint(), &home, latin1, true),
+        CacheKey::new(endpoint(), &home, utf8, true),
+        CacheKey::new(endpoint(), &home, wide, true),
     ];
     let mut connections = Vec::new();
     for key in &keys {
@@ -273,12 +291,16 @@ async fn a_closed_cache_ends_its_connections_in_order_and_makes_no_others() {
     let other = CacheKey::new(
         "uiop:///elsewhere".parse().unwrap(),
         &Handle::current(),
-        None,
+        CodeSets::UNSTATED,
+        false,
     );
     let (cache, settings) = (Arc::clone(&world.cache), world.settings.clone());
     let home = Handle::current();
-    let waiting =
-        tokio::spawn(async move { cache.connection(&other, &home, || settings.clone()).await });
+    let waiting = tokio::spawn(async move {
+        cache
+            .connection(&other, &home, NamedBy::Application, || settings.clone())
+            .await
+    });
     let_all_run().await;
     world.cache.close();
     let error = in_time(waiting).await.unwrap().unwrap_err();
@@ -298,11 +320,109 @@ async fn no_connection_is_made_in_a_runtime_that_has_shut_down() {
     let runtime = Runtime::new().unwrap();
     let home = runtime.handle().clone();
     runtime.shutdown_background();
-    let key = CacheKey::new(endpoint(), &home, None);
+    let key = CacheKey::new(endpoint(), &home, CodeSets::UNSTATED, false);
     let connection = world
         .cache
-        .connection(&key, &home, || world.settings.clone());
+        .connection(&key, &home, NamedBy::Application, || world.settings.clone());
     let error = in_time(connection).await.unwrap_err();
     assert!(matches!(&*error, ConnectError::NoRuntime { .. }));
     assert_eq!((world.connects(), world.len()), (0, 0));
+}
+
+/// A key of a connection to that host and port.
+fn key_of(host: &str, port: u16) -> CacheKey {
+    CacheKey::new(
+        Endpoint::iiop(host, port),
+        &Handle::current(),
+        CodeSets::UNSTATED,
+        false,
+    )
+}
+
+/// A world whose transport is that of TCP, with limits.
+fn limited(all: usize, by_host: usize) -> World {
+    let mut world = World::new(0);
+    world.cache = Arc::new(ConnectionCache::new(ConnectionLimits { all, by_host }));
+    world
+}
+
+/// Begins to connect, and gives the error if that is refused at once.
+fn begun(world: &World, key: &CacheKey, named_by: NamedBy) -> Result<(), Arc<ConnectError>> {
+    world.cache.entry(key, named_by).map(drop)
+}
+
+#[tokio::test]
+async fn there_are_no_more_connections_in_all_than_the_limit_and_some_are_for_the_application() {
+    let world = limited(8, 100);
+    for number in 0..6 {
+        begun(&world, &key_of(&format!("host{number}"), 1), NamedBy::Peer).unwrap();
+    }
+    let another = key_of("another", 1);
+    let refused = begun(&world, &another, NamedBy::Peer).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "cannot connect to iiop://another:1: there are 6 outgoing connections in all, the limit"
+    );
+    // One that there is may be shared.
+    begun(&world, &key_of("host0", 1), NamedBy::Peer).unwrap();
+    begun(&world, &another, NamedBy::Application).unwrap();
+    begun(&world, &key_of("last", 1), NamedBy::Application).unwrap();
+    let refused = begun(&world, &key_of("more", 1), NamedBy::Application).unwrap_err();
+    assert!(matches!(&*refused, ConnectError::TooMany { limit: 8, .. }));
+    assert_eq!((world.cache.len(), world.cache.refused()), (8, 2));
+}
+
+#[tokio::test]
+async fn there_are_no_more_connections_to_one_host_than_the_limit() {
+    let world = limited(100, 2);
+    for port in [1, 2] {
+        begun(&world, &key_of("host", port), NamedBy::Application).unwrap();
+    }
+    let refused = begun(&world, &key_of("HOST", 3), NamedBy::Application).unwrap_err();
+    assert!(matches!(
+        &*refused,
+        ConnectError::TooMany {
+            limit: 2,
+            what: "to one host",
+            ..
+        }
+    ));
+    begun(&world, &key_of("other", 3), NamedBy::Application).unwrap();
+    for path in ["/one", "/two"] {
+        let key = CacheKey::new(
+            Endpoint::uiop(path),
+            &Handle::current(),
+            CodeSets::UNSTATED,
+            false,
+        );
+        begun(&world, &key, NamedBy::Peer).unwrap();
+    }
+    let key = CacheKey::new(
+        Endpoint::uiop("/three"),
+        &Handle::current(),
+        CodeSets::UNSTATED,
+        false,
+    );
+    begun(&world, &key, NamedBy::Peer).unwrap_err();
+    assert_eq!(world.cache.refused(), 2);
+}
+
+#[tokio::test]
+async fn a_connection_counts_until_its_driver_has_ended() {
+    let mut world = World::new(10);
+    world.cache = Arc::new(ConnectionCache::new(ConnectionLimits {
+        all: 1,
+        by_host: 1,
+    }));
+    let connection = world.connection().await.unwrap();
+    assert_eq!(world.cache.len(), 1);
+    let refused = world.connection_of(&key_of("other", 1)).await.unwrap_err();
+    assert!(matches!(&*refused, ConnectError::TooMany { limit: 1, .. }));
+    connection.shut_down();
+    drop(world.peer());
+    while !world.cache.is_empty() {
+        let_all_run().await;
+    }
+    world.connection().await.unwrap();
+    assert_eq!(world.cache.refused(), 1);
 }

@@ -146,6 +146,9 @@ impl ClientConnection {
         };
         let max_fragment = (settings.connection).max_fragment(settings.needs_fragments);
         let link = Link::new(stream, endpoint, max_fragment, shown);
+        if settings.needs_fragments {
+            link.outbound.keep_1_1_whole();
+        }
         let driver = Arc::clone(&link.outbound.driver);
         let waiters = Arc::new(ReplyWaiters::new(MAX_IN_FLIGHT, Arc::clone(&driver)));
         let reading = Reading {

@@ -19,11 +19,11 @@ impl Drop for InUse<'_> {
 }
 
 impl ClientConnection {
-    /// Sends a one-way request. Ready when all of it is handed to the transport (SYNC_WITH_TRANSPORT), or when it is
-    /// queued, to leave together with others (`batched`, SYNC_NONE).
+    /// Sends a one-way request. Ready when all of it is handed to the transport (SYNC_WITH_TRANSPORT), or at once, when
+    /// it is queued, to leave together with others (`batched`, SYNC_NONE).
     ///
     /// # Errors
-    /// See [`CallError`].
+    /// See [`CallError`]. [`CallError::Overload`] for a `batched` one for which there is no room.
     ///
     /// # Cancel safety
     /// Safe for the connection: a request that has begun is sent to its end.
@@ -37,6 +37,10 @@ impl ClientConnection {
             let ticket = match sent {
                 Some(ticket) => ticket,
                 None => {
+                    if batched && !self.link.outbound.has_room() && !self.is_over() {
+                        let full = "as many octets as may wait to be sent".to_owned();
+                        return Poll::Ready(Err(CallError::Overload(Fault::Overload(full))));
+                    }
                     ready!(self.poll_room(cx));
                     let ticket = match batched {
                         true => self.batch_one_way(request).map(|()| None),

@@ -38,6 +38,8 @@ const MAX_CHUNKS: usize = 64;
 /// Octets of fragments that are made at a time, before messages queued meanwhile get their turn: about what a socket
 /// takes at once.
 pub(super) const FRAGMENTS_PER_TURN: usize = 64 << 10;
+/// Where a message header has the minor version of GIOP.
+const MINOR_VERSION_AT: usize = 5;
 /// Parked wakers that are compared before another one is added.
 const COMPARED_WAKERS: usize = 16;
 
@@ -142,6 +144,8 @@ pub(crate) struct Outbound {
     written_octets: AtomicU64,
     /// Messages of more octets are fragmented; 0: none is.
     max_fragment: AtomicUsize,
+    /// Messages of GIOP 1.1 are not fragmented, whatever their octets.
+    whole_1_1: AtomicBool,
     /// Tickets given out.
     submitted: AtomicU64,
     pub(crate) driver: Arc<DriverWaker>,
@@ -155,6 +159,17 @@ impl Outbound {
     /// From now on, messages of more octets are fragmented.
     pub(crate) fn set_max_fragment(&self, octets: usize) {
         self.max_fragment.store(octets, Ordering::Relaxed);
+    }
+
+    /// From now on, messages of GIOP 1.1 are sent whole: the peer misreads their fragments.
+    pub(crate) fn keep_1_1_whole(&self) {
+        self.whole_1_1.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the peer reads fragments of such a message.
+    fn may_cut(&self, message: &Gather) -> bool {
+        let minor = || message.chunks().next()?.get(MINOR_VERSION_AT).copied();
+        !self.whole_1_1.load(Ordering::Relaxed) || minor().is_some_and(|minor| minor > 1)
     }
 
     /// The number of octets above which messages are fragmented, if any is.
@@ -189,8 +204,8 @@ impl Outbound {
     pub(crate) fn submit(&self, message: Gather) -> Ticket {
         let octets = message.len();
         let fragmented = match self.max_fragment() {
-            Some(most) => Fragments::new(message, most),
-            None => Err(message),
+            Some(most) if self.may_cut(&message) => Fragments::new(message, most),
+            _ => Err(message),
         };
         let mut queue = self.queue();
         let queued = self.issue(octets);

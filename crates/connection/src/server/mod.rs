@@ -225,9 +225,10 @@ impl<O: Owner> ServerConnection<O> {
         let header =
             RequestHeader::read(&message).map_err(|error| self.unreadable(&message, error))?;
         zorb_giop::probe!(HeaderRead);
-        if self.link.outbound.max_fragment().is_none()
-            && let Some(octets) = (self.owner.settings()).max_fragment(needs_fragments(&header))
+        if needs_fragments(&header)
+            && let Some(octets) = self.owner.settings().max_fragment(true)
         {
+            self.link.outbound.keep_1_1_whole();
             self.link.outbound.set_max_fragment(octets);
         }
         let code_sets = self.negotiate(cache, &header);
@@ -414,7 +415,7 @@ impl<O: Owner> fmt::Debug for ServerConnection<O> {
 }
 
 /// Whether a client takes long messages in fragments only: ORBs of GlassFish's family. They do not name themselves, but
-/// state that they know RMI's stream formats.
+/// state that they know RMI's stream formats. Of GIOP 1.1 they misread fragments.
 fn needs_fragments(header: &RequestHeader<'_>) -> bool {
     let format = ServiceContextId::RMI_CUSTOM_MAX_STREAM_FORMAT;
     header.contexts.get(format).is_some()

@@ -65,7 +65,7 @@ impl ObjectRef {
             Ok(()) => match self.read_reply(reply, binding)? {
                 Answer::Forward(ior) => {
                     detours.forward()?;
-                    return match self.bind_forward(&ior).await {
+                    return match self.bind_forward(&ior, binding).await {
                         Ok(forwarded) => {
                             detours.readdressed = 0;
                             Ok(forwarded.into())

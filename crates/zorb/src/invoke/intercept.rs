@@ -3,7 +3,6 @@
 use super::Invocation;
 use super::collocated::Collocated;
 use crate::interceptor::{ClientRequestInfo, Interceptor, ReplyInfo};
-use crate::object::{Binding, Target};
 use zorb_connection::CallError;
 use zorb_giop::{ReplySlot, ReplyStatus, ResponseFlags, ServiceContext, SystemException};
 
@@ -26,11 +25,11 @@ impl Invocation<'_> {
     }
 
     /// What is known of the request, with the contexts of this attempt.
-    fn info(&mut self, binding: &Binding) -> ClientRequestInfo<'_> {
+    fn info(&mut self, is_collocated: bool) -> ClientRequestInfo<'_> {
         ClientRequestInfo {
             operation: self.operation,
             response: self.response,
-            is_collocated: matches!(binding.target, Target::Local),
+            is_collocated,
             deadline: self.deadline,
             contexts: &mut self.contexts.get_or_insert_default().request,
         }
@@ -40,17 +39,23 @@ impl Invocation<'_> {
     pub(super) fn send_request(
         &mut self,
         interceptor: &dyn Interceptor,
-        binding: &Binding,
+        is_collocated: bool,
     ) -> Result<(), SystemException> {
         self.contexts = None;
-        interceptor.send_request(&mut self.info(binding))
+        interceptor.send_request(&mut self.info(is_collocated))
+    }
+
+    /// A one-way request has been sent, as far as its caller is concerned.
+    #[cold]
+    pub(super) fn has_sent(&mut self, interceptor: &dyn Interceptor) {
+        interceptor.receive_reply(&self.info(false), ReplyInfo::Sent);
     }
 
     #[cold]
     pub(super) fn receive_reply(
         &mut self,
         interceptor: &dyn Interceptor,
-        binding: &Binding,
+        is_collocated: bool,
         sent: &Result<Collocated, CallError>,
         reply: &ReplySlot,
     ) {
@@ -62,11 +67,9 @@ impl Invocation<'_> {
             Err(error) => ReplyInfo::Failed(error),
             Ok(Collocated::Values) if self.response == ResponseFlags::None => ReplyInfo::Sent,
             Ok(Collocated::Values) => ReplyInfo::Reply(ReplyStatus::NoException, contexts),
-            Ok(Collocated::Reply) if matches!(binding.target, Target::Local) => {
-                ReplyInfo::Reply(reply.status(), contexts)
-            }
+            Ok(Collocated::Reply) if is_collocated => ReplyInfo::Reply(reply.status(), contexts),
             Ok(Collocated::Reply) => ReplyInfo::Reply(reply.status(), reply.contexts()),
         };
-        interceptor.receive_reply(&self.info(binding), info);
+        interceptor.receive_reply(&self.info(is_collocated), info);
     }
 }

@@ -53,7 +53,7 @@ async fn locate_until_done(object: &ObjectRef) -> Result<bool, SystemException> 
             LocateReply::ObjectHere => return Ok(true),
             LocateReply::ObjectForward(ior) | LocateReply::ObjectForwardPerm(ior) => {
                 detours.forward()?;
-                guard = object.bind_forward(&ior).await?.into();
+                guard = object.bind_forward(&ior, binding).await?.into();
             }
             // JacORB says UNKNOWN_OBJECT so.
             LocateReply::SystemException(exception)

@@ -10,10 +10,12 @@
 //! - `reply`: the result in a reply;
 //! - `collocated`: calls to objects of the same ORB;
 //! - `values`: arguments and results of such calls that are not marshalled;
+//! - `deferred`: one-way requests that do not wait for their connection;
 //! - `locate`: LocateRequest;
 //! - `intercept`: what an interceptor sees of a call.
 
 mod collocated;
+mod deferred;
 mod detour;
 mod intercept;
 mod locate;
@@ -21,6 +23,7 @@ mod reply;
 mod scope;
 mod values;
 
+pub(crate) use deferred::DeferredRequests;
 pub(crate) use locate::locate;
 
 pub use scope::SyncScope;
@@ -36,7 +39,7 @@ use scope::supported;
 use std::time::Instant;
 use values::{ByValues, Values};
 use zorb_cdr::{Encode, EncodeError, Encoder, NativeEndian, WireFormat};
-use zorb_connection::{ClientRequest, EncodeArguments, blocking};
+use zorb_connection::{CallError, ClientRequest, EncodeArguments, blocking};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     CompletionStatus, Fault, OperationError, ReplySlot, ResponseFlags, SystemException,
@@ -44,17 +47,12 @@ use zorb_giop::{
 
 /// How arguments are encoded into a request to an object.
 struct Encoding<'a, A> {
-    object: &'a ObjectRef,
     arguments: &'a A,
 }
 
 impl<A: Encode + Sync> EncodeArguments for Encoding<'_, A> {
     fn encode(&self, e: &mut Encoder<NativeEndian>) -> Result<(), EncodeError> {
         zorb_giop::probe!(Headed);
-        if let Some(char_set) = self.object.char_code_set() {
-            // Text as the reference says that its server really reads it.
-            e.set_char_set(char_set);
-        }
         let put = e.put_lent(self.arguments);
         zorb_giop::probe!(Marshalled);
         put
@@ -142,7 +140,7 @@ impl ObjectRef {
     )]
     pub fn invoke<'a, A, R, E>(
         &'a self,
-        operation: &'static str,
+        operation: &'a str,
         arguments: A,
     ) -> impl Future<Output = Result<R::Values, E>> + Send + 'a
     where
@@ -156,7 +154,7 @@ impl ObjectRef {
             let mut invocation = Invocation::new(operation, &encoding, &sent);
             let mut reply = ReplySlot::new();
             zorb_giop::probe!(Initialised);
-            match self.request(&mut invocation, &mut reply).await {
+            match self.perform(&mut invocation, &mut reply).await {
                 Ok(Outcome::Reply(format)) => self.result::<R, E>(&reply, format),
                 Ok(Outcome::Values) => Err(reply::raised(reply::internal())),
                 Err(exception) => Err(reply::raised(exception)),
@@ -179,7 +177,7 @@ impl ObjectRef {
     )]
     pub fn call<'a, P, R, E, A>(
         &'a self,
-        operation: &'static str,
+        operation: &'a str,
         arguments: A,
     ) -> impl Future<Output = Result<R::Values, E>> + Send + 'a
     where
@@ -196,7 +194,7 @@ impl ObjectRef {
             invocation.values = Some(&mut values);
             let mut reply = ReplySlot::new();
             zorb_giop::probe!(Initialised);
-            match self.request(&mut invocation, &mut reply).await {
+            match self.perform(&mut invocation, &mut reply).await {
                 Ok(Outcome::Reply(format)) => self.result::<R, E>(&reply, format),
                 Ok(Outcome::Values) => self.settle::<R, E>(values.into_results()),
                 Err(exception) => Err(reply::raised(exception)),
@@ -218,7 +216,7 @@ impl ObjectRef {
     )]
     pub fn invoke_oneway<'a, A>(
         &'a self,
-        operation: &'static str,
+        operation: &'a str,
         arguments: A,
     ) -> impl Future<Output = Result<(), SystemException>> + Send + 'a
     where
@@ -233,25 +231,39 @@ impl ObjectRef {
             invocation.response = scope.response().unwrap_or(ResponseFlags::None);
             invocation.batched = scope == SyncScope::None;
             let mut reply = ReplySlot::new();
-            match self.request(&mut invocation, &mut reply).await {
+            match self.perform(&mut invocation, &mut reply).await {
                 Ok(_) => Ok(()),
                 Err(exception) => Err(exception.received()),
             }
         }
     }
 
-    /// How arguments are encoded.
-    const fn encoding<'a, A: Encode + Sync>(&'a self, arguments: &'a A) -> Encoding<'a, A> {
-        Encoding {
-            object: self,
-            arguments,
+    /// Calls an operation whose parameters are known while the program runs only, and waits for its reply: a result or an
+    /// exception of the operation's own, with the format of its text.
+    pub(crate) async fn invoke_untyped<A: Encode + Sync>(
+        &self,
+        operation: &str,
+        arguments: &A,
+        reply: &mut ReplySlot,
+    ) -> Result<WireFormat, SystemException> {
+        let (encoding, sent) = (self.encoding(arguments), AtomicBool::new(false));
+        let mut invocation = Invocation::new(operation, &encoding, &sent);
+        match self.perform(&mut invocation, reply).await {
+            Ok(Outcome::Reply(format)) => Ok(format),
+            Ok(Outcome::Values) => Err(reply::internal().received()),
+            Err(exception) => Err(exception.received()),
         }
+    }
+
+    /// How arguments are encoded.
+    const fn encoding<'a, A: Encode + Sync>(&self, arguments: &'a A) -> Encoding<'a, A> {
+        Encoding { arguments }
     }
 
     /// Makes a call, within its time limit. The reply is in its slot afterwards: a result or an exception of the operation's
     /// own.
     #[inline]
-    async fn request(
+    async fn perform(
         &self,
         invocation: &mut Invocation<'_>,
         reply: &mut ReplySlot,
@@ -276,7 +288,10 @@ impl ObjectRef {
     ) -> Result<Outcome, SystemException> {
         let mut guard = match self.bound()? {
             Some(bound) => bound,
-            None => self.new_binding().await?.into(),
+            None => match self.deferred(invocation) {
+                Some(deferred) => return deferred.map(|()| Outcome::Values),
+                None => self.new_binding().await?,
+            },
         };
         let mut detours = Detours::default();
         loop {
@@ -285,7 +300,8 @@ impl ObjectRef {
                 return Err(Fault::OrbShutDown.raise(CompletionStatus::No));
             };
             if let Some(interceptor) = self.interceptor() {
-                invocation.send_request(interceptor, binding)?;
+                let is_collocated = matches!(binding.target, Target::Local);
+                invocation.send_request(interceptor, is_collocated)?;
             }
             let sent = match &binding.target {
                 Target::Remote(remote) => {
@@ -306,7 +322,8 @@ impl ObjectRef {
                 Target::Local => self.call_collocated(binding, invocation, reply).await,
             };
             if let Some(interceptor) = self.interceptor() {
-                invocation.receive_reply(interceptor, binding, &sent, reply);
+                let is_collocated = matches!(binding.target, Target::Local);
+                invocation.receive_reply(interceptor, is_collocated, &sent, reply);
             }
             let sent = match sent {
                 Ok(Collocated::Values) => return Ok(Outcome::Values),
@@ -316,6 +333,19 @@ impl ObjectRef {
                 Ok(Collocated::Reply) => Ok(()),
                 Err(error) => Err(error),
             };
+            match &sent {
+                // The caller waits neither for room nor for another connection.
+                Err(CallError::Overload(_)) if invocation.batched => {
+                    return Err(self.refused_one_way());
+                }
+                Err(CallError::NotSent(_)) if invocation.batched => {
+                    self.unbind(binding);
+                    if let Some(deferred) = self.deferred(invocation) {
+                        return deferred.map(|()| Outcome::Values);
+                    }
+                }
+                _ => {}
+            }
             // A reply that leads elsewhere, or a failure: the servant was not reached, or what it did is known.
             invocation.sent.store(false, Ordering::Relaxed);
             let is_two_way = invocation.response != ResponseFlags::None;
@@ -325,14 +355,18 @@ impl ObjectRef {
         }
     }
 
+    /// Takes a request whose caller does not wait for its connection, if it has to be made.
+    #[cold]
+    fn deferred(&self, invocation: &mut Invocation<'_>) -> Option<Result<(), SystemException>> {
+        (invocation.batched)
+            .then(|| self.defer(invocation))
+            .flatten()
+    }
+
     /// How the text of replies is to be read.
     #[inline]
     fn format(&self, binding: &Binding) -> WireFormat {
-        let format = binding.format();
-        match self.char_code_set() {
-            Some(char_set) => WireFormat { char_set, ..format },
-            None => format,
-        }
+        binding.format()
     }
 
     /// Holds everything that a call does to its time limit: resolving, connecting, waiting for room, forwards, and

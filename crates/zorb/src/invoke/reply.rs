@@ -136,7 +136,10 @@ impl ObjectRef {
             ReplyStatus::SystemException => {
                 let raised = decode::<SystemException>(reply, format).map_err(malformed)?;
                 Answer::Exception(match explained {
-                    Some(text) => raised.with_detail(format_args!("the server says: {text}")),
+                    Some(text) => {
+                        let text = text.trim();
+                        raised.with_detail(format_args!("the server says: {text}"))
+                    }
                     None => raised,
                 })
             }

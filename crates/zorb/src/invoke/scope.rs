@@ -10,10 +10,16 @@ use zorb_giop::{ResponseFlags, Version};
 #[doc(alias = "SyncScopePolicy")]
 #[non_exhaustive]
 pub enum SyncScope {
-    /// When it is queued (SYNC_NONE). Small ones are joined, so that many of them leave by one system call: when
-    /// 16 KiB wait, or with the next call of another scope, or after a millisecond or two. At most 1 MiB
-    /// waits; then the caller does. Nobody is told of those that are lost with the connection, and those that still wait
-    /// when the program ends without [`Orb::shutdown`](crate::Orb::shutdown) are lost too.
+    /// At once, when it is queued (SYNC_NONE): its caller waits neither for the connection nor for room. Small ones are
+    /// joined, so that many of them leave by one system call: when 16 KiB wait, or with the next call of another scope,
+    /// or after a millisecond or two.
+    ///
+    /// At most 1 MiB waits on a connection, and as much for all connections of an ORB that are still to be made. One for
+    /// which there is no room is TRANSIENT, COMPLETED_NO, and
+    /// [counted](crate::Orb::one_ways_refused): a sender that is faster than its receiver goes on after a pause, or has
+    /// another scope. Those that are lost with the connection are not reported, those whose connection cannot be made
+    /// are counted, and those that still wait when the program ends without
+    /// [`Orb::shutdown`](crate::Orb::shutdown) are lost too.
     None,
     /// When it is handed to the operating system (SYNC_WITH_TRANSPORT): one system call for a lone one.
     #[default]

@@ -80,7 +80,7 @@ fn every_option_reaches_its_setting() {
         ],
     )
     .unwrap();
-    assert_eq!(settings.native_char_set, CharSet::Latin1);
+    assert_eq!(settings.native_char_set, Some(CharSet::Latin1));
     assert_eq!(settings.unstated_char_set, CharSet::Utf8);
     let references: Vec<_> = settings.initial_references.iter().collect();
     assert_eq!(

@@ -12,7 +12,6 @@ use super::parameters::{
 use super::results::Results;
 use super::{Held, HeldOctets};
 use crate::interface::{Interface, RefCodec};
-use crate::object::ObjectRef;
 use crate::orb::Orb;
 use core::any::Any;
 use zorb_cdr::{
@@ -110,7 +109,7 @@ fn settled<R: Interface>(reference: &R, orb: &Orb) -> Option<R> {
     if object.is_plain_in(orb) {
         return Some(reference.clone());
     }
-    let object = ObjectRef::new(orb.clone(), object.ior().clone());
+    let object = object.plain_in(orb);
     Some(R::unchecked_narrow(object))
 }
 

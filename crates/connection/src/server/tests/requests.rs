@@ -220,7 +220,7 @@ fn chosen(char_set: CodeSetId) -> ServiceContext {
         char_data: component(char_set),
         wchar_data: component(CodeSetId::UTF16),
     };
-    CodeSets::negotiate(Some(&info)).to_context().unwrap()
+    CodeSets::negotiate(Some(&info), None).to_context().unwrap()
 }
 
 #[tokio::test]

@@ -1,0 +1,40 @@
+//! Values of anys as arguments and results: without their types, which both sides know.
+
+use super::Any;
+use crate::{ByteOrder, DecodeError, Decoder, EncodeError, Encoder, TypeCode};
+
+impl Any {
+    /// Writes the value without its type, as an argument or a result of that type is written.
+    ///
+    /// ```
+    /// use zorb_cdr::{Any, Decoder, Encoder, NativeEndian, TypeCode, WireFormat};
+    ///
+    /// let mut e = Encoder::<NativeEndian>::new(WireFormat::default());
+    /// Any::new(&7_i32)?.encode_value(&mut e)?;
+    /// let octets = e.finish().to_vec();
+    /// assert_eq!(octets, 7_i32.to_ne_bytes());
+    ///
+    /// let mut d = Decoder::<NativeEndian>::from_slice(&octets, WireFormat::default());
+    /// let read = Any::decode_value(&TypeCode::of::<i32>(), &mut d)?;
+    /// assert_eq!(read.extract::<i32>()?, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What cannot be said in the format of the encoder: text that is not in its code set, for instance.
+    pub fn encode_value<O: ByteOrder>(&self, e: &mut Encoder<O>) -> Result<(), EncodeError> {
+        self.write(self.ty.view(), e)
+    }
+
+    /// Reads a value of this type, as an argument or a result of that type is written. Allocates, within the memory
+    /// that the message may be decoded to.
+    ///
+    /// # Errors
+    /// Octets that are no such value.
+    pub fn decode_value<O: ByteOrder>(
+        ty: &TypeCode,
+        d: &mut Decoder<'_, O>,
+    ) -> Result<Self, DecodeError> {
+        d.nested(|d| Self::read(ty.clone(), d))
+    }
+}

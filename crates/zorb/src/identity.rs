@@ -1,0 +1,237 @@
+//! Whether two references lead to the same object, by what their profiles say.
+//!
+//! ORBs write a reference anew when they pass it on: in the other byte order, with other octets in the padding of
+//! encapsulations, with another order of profiles or components. So octets are not compared, but what was meant: for
+//! IIOP the host, the port and the object key, for UNIX sockets the path and the key. A profile with port 0 leads where
+//! its components say (to a port for TLS, or a UNIX socket), so those count there. A profile of another protocol is its
+//! octets.
+//!
+//! What does not tell objects apart is left out: the repository id, the GIOP version, code sets, the ORB's type, further
+//! addresses of a profile.
+
+use crate::profile::{alternate_address, omniorb_socket};
+use bytes::Bytes;
+use zorb_giop::Ior;
+use zorb_giop::ior::{ComponentTag, IiopProfile, ProfileTag, TaggedComponent, UiopProfile};
+
+/// What a profile says of where the object is, and which one it is.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Identity {
+    Iiop {
+        /// In lower case, as host names are compared.
+        host: String,
+        port: u16,
+        key: Bytes,
+        /// Where else it leads, if it has no port.
+        elsewhere: Vec<Elsewhere>,
+    },
+    Uiop {
+        path: String,
+        key: Bytes,
+    },
+    /// A protocol that is not known here, or a malformed profile.
+    Other(u32, Bytes),
+}
+
+/// Where a component of a profile without a port leads.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Elsewhere {
+    Address(String, u16),
+    Socket(Vec<u8>, Vec<u8>),
+    Other(u32, Bytes),
+}
+
+/// What all profiles of a reference say, in an order of its own, each once.
+///
+/// Costs some allocations for each profile.
+pub(crate) fn identities(ior: &Ior) -> Vec<Identity> {
+    let mut found: Vec<Identity> = (ior.profiles.iter())
+        .map(|profile| {
+            let other = || Identity::Other(profile.tag.0, profile.data.clone());
+            match profile.tag {
+                ProfileTag::INTERNET_IOP => {
+                    IiopProfile::from_tagged(profile).map_or_else(|_| other(), iiop)
+                }
+                ProfileTag::UIOP => UiopProfile::from_tagged(profile).map_or_else(
+                    |_| other(),
+                    |body| Identity::Uiop {
+                        path: body.address.path,
+                        key: body.object_key,
+                    },
+                ),
+                _ => other(),
+            }
+        })
+        .collect();
+    // Components that profiles share are not an object by themselves.
+    let shared = |identity: &Identity| matches!(identity, Identity::Other(tag, _) if *tag == ProfileTag::MULTIPLE_COMPONENTS.0);
+    if !found.iter().all(shared) {
+        found.retain(|identity| !shared(identity));
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn iiop(body: IiopProfile) -> Identity {
+    let mut elsewhere: Vec<Elsewhere> = match body.address.port {
+        0 => body.components.iter().filter_map(leads_elsewhere).collect(),
+        _ => Vec::new(),
+    };
+    elsewhere.sort_unstable();
+    elsewhere.dedup();
+    Identity::Iiop {
+        host: body.address.host.to_ascii_lowercase(),
+        port: body.address.port,
+        key: body.object_key,
+        elsewhere,
+    }
+}
+
+fn leads_elsewhere(component: &TaggedComponent) -> Option<Elsewhere> {
+    let other = || Elsewhere::Other(component.tag.0, component.data.clone());
+    Some(match component.tag {
+        ComponentTag::ORB_TYPE
+        | ComponentTag::CODE_SETS
+        | ComponentTag::RMI_CUSTOM_MAX_STREAM_FORMAT => return None,
+        ComponentTag::ALTERNATE_IIOP_ADDRESS => match alternate_address(&component.data) {
+            Some((host, port)) => Elsewhere::Address(host.to_ascii_lowercase(), port),
+            None => other(),
+        },
+        ComponentTag::OMNIORB_UNIX => match omniorb_socket(&component.data) {
+            Some((host, path)) => Elsewhere::Socket(host, path),
+            None => other(),
+        },
+        _ => other(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zorb_cdr::{BigEndian, ByteOrder, Encoder, LittleEndian, WireFormat};
+    use zorb_giop::ior::TaggedProfile;
+
+    /// A reference as different ORBs may write it: one IIOP profile with a component of 6 octets and padding.
+    fn iiop_in<O: ByteOrder>(host: &str, port: u16, key: &[u8], garbage: u8) -> TaggedProfile {
+        let component = |e: &mut Encoder<O>| {
+            // Byte order, padding, an unsigned long: the ORB's type.
+            let order = u8::from(O::ENDIAN == zorb_cdr::Endian::Little);
+            let orb_type = 0x5441_4f00_u32;
+            let value = match order {
+                1 => orb_type.to_le_bytes(),
+                _ => orb_type.to_be_bytes(),
+            };
+            let mut data = vec![order, garbage, garbage, garbage];
+            data.extend(value);
+            e.write_u32(0);
+            e.write_octets(&data)
+        };
+        let mut e = Encoder::<O>::new(WireFormat::default());
+        e.write_u8(u8::from(O::ENDIAN == zorb_cdr::Endian::Little));
+        e.write_u8(1);
+        e.write_u8(2);
+        e.write_raw_string(host.as_bytes()).unwrap();
+        e.write_u16(port);
+        e.write_octets(key).unwrap();
+        e.write_u32(1);
+        component(&mut e).unwrap();
+        TaggedProfile {
+            tag: ProfileTag::INTERNET_IOP,
+            data: Bytes::from(e.finish().to_vec()),
+        }
+    }
+
+    fn of(profiles: Vec<TaggedProfile>) -> Ior {
+        Ior {
+            type_id: String::new(),
+            profiles,
+        }
+    }
+
+    #[test]
+    fn a_reference_that_was_written_anew_is_the_same() {
+        let one = of(vec![
+            iiop_in::<LittleEndian>("Host", 1, b"key", 0),
+            iiop_in::<LittleEndian>("host", 2, b"key", 0),
+        ]);
+        let anew = of(vec![
+            iiop_in::<BigEndian>("host", 2, b"key", 0xdd),
+            iiop_in::<BigEndian>("host", 1, b"key", 0xee),
+        ]);
+        assert_ne!(one.profiles, anew.profiles);
+        assert_eq!(identities(&one), identities(&anew));
+    }
+
+    #[test]
+    fn host_port_and_key_tell_objects_apart() {
+        let one = of(vec![iiop_in::<LittleEndian>("host", 1, b"key", 0)]);
+        for other in [
+            iiop_in::<LittleEndian>("other", 1, b"key", 0),
+            iiop_in::<LittleEndian>("host", 2, b"key", 0),
+            iiop_in::<LittleEndian>("host", 1, b"kez", 0),
+        ] {
+            assert_ne!(identities(&one), identities(&of(vec![other])));
+        }
+    }
+
+    #[test]
+    fn a_profile_without_a_port_is_told_by_its_components() {
+        let with = |tag, octets: &'static [u8]| {
+            let body = IiopProfile {
+                version: zorb_giop::Version::V1_2,
+                address: zorb_giop::ior::IiopAddress {
+                    host: "h".to_owned(),
+                    port: 0,
+                },
+                object_key: Bytes::from_static(b"key"),
+                components: vec![TaggedComponent {
+                    tag,
+                    data: Bytes::from_static(octets),
+                }],
+            };
+            identities(&of(vec![body.to_tagged().unwrap()]))
+        };
+        let socket = |garbage: u8, name: u8| {
+            // Byte order, padding, host "h", padding, path.
+            let mut data = vec![
+                1, garbage, garbage, garbage, 2, 0, 0, 0, b'h', 0, garbage, garbage,
+            ];
+            data.extend([2, 0, 0, 0, name, 0]);
+            with(ComponentTag::OMNIORB_UNIX, data.leak())
+        };
+        assert_eq!(socket(0, b'a'), socket(7, b'a'));
+        assert_ne!(socket(0, b'a'), socket(0, b'b'));
+        // TLS: the port is in the component.
+        let tls = |octets| with(ComponentTag(20), octets);
+        assert_ne!(tls(&[0, 1]), tls(&[0, 2]));
+        // What the server converts is no place.
+        let sets = |octets| with(ComponentTag::CODE_SETS, octets);
+        assert_eq!(sets(&[0, 1]), sets(&[0, 2]));
+    }
+
+    #[test]
+    fn unknown_and_malformed_profiles_are_their_octets() {
+        let unknown = |octets: &'static [u8]| {
+            let data = Bytes::from_static(octets);
+            of(vec![TaggedProfile {
+                tag: ProfileTag(99),
+                data,
+            }])
+        };
+        assert_eq!(identities(&unknown(b"a")), identities(&unknown(b"a")));
+        assert_ne!(identities(&unknown(b"a")), identities(&unknown(b"b")));
+        let malformed = of(vec![TaggedProfile {
+            tag: ProfileTag::INTERNET_IOP,
+            data: Bytes::from_static(&[1, 1]),
+        }]);
+        assert_eq!(identities(&malformed).len(), 1);
+        // Components that profiles share add nothing.
+        let mut with_shared = unknown(b"a");
+        with_shared.profiles.push(TaggedProfile {
+            tag: ProfileTag::MULTIPLE_COMPONENTS,
+            data: Bytes::from_static(b"x"),
+        });
+        assert_eq!(identities(&with_shared), identities(&unknown(b"a")));
+    }
+}

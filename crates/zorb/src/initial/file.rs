@@ -1,0 +1,56 @@
+//! Files with a reference in them (`file:///path`).
+
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// A file with a reference in it is no longer than this.
+const MAX_FILE_OCTETS: u64 = 1 << 20;
+
+/// Reads the text of a file: a regular one, of a known size that is within the limit.
+///
+/// The path may come from outside. So the file is opened without blocking (a FIFO, a device or a terminal would wait
+/// there), and is looked at once it is open, when another one can no longer take its place. Files of procfs are
+/// regular ones by their type; they have the size 0 and may block in `read` for ever, so a file without octets is not
+/// read.
+///
+/// # Errors
+/// The system's, and `InvalidInput` or `InvalidData` for a file that is not read. No error has a part of what the file
+/// holds.
+pub(super) fn read(path: &Path) -> io::Result<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = open(path, flags, Mode::empty())?;
+    let stat = fstat(&file)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        let why = "expected a regular file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+    if size == 0 {
+        let why = "expected a reference, found an empty file";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    if size > MAX_FILE_OCTETS {
+        return Err(too_long());
+    }
+    let mut octets = Vec::new();
+    // It may have grown meanwhile.
+    let read = File::from(file)
+        .take(MAX_FILE_OCTETS + 1)
+        .read_to_end(&mut octets)?;
+    if u64::try_from(read).map_or(true, |read| read > MAX_FILE_OCTETS) {
+        return Err(too_long());
+    }
+    String::from_utf8(octets).map_err(|_| not_a_reference("expected text in UTF-8"))
+}
+
+fn too_long() -> io::Error {
+    let why = format!("expected a reference, found more than {MAX_FILE_OCTETS} octets");
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// A file that holds something else than an object URL. `why`: without any part of it.
+pub(super) fn not_a_reference(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}

@@ -1,0 +1,78 @@
+//! Where connections to other ORBs may lead, and how many there may be.
+
+use crate::orb::Orb;
+use crate::profile::candidates;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use zorb_connection::ConnectionLimits;
+use zorb_giop::{Ior, Version};
+use zorb_transport::Endpoint;
+
+/// Outgoing connections at most, unless the builder says otherwise and the process may have more than twice as many
+/// descriptors.
+const MAX_OUTGOING: usize = 10_000;
+/// Outgoing connections to one host at most, unless the builder says otherwise.
+const MAX_TO_HOST: usize = 256;
+/// UNIX sockets that an ORB remembers to have been named by its application.
+const MAX_NAMED_SOCKETS: usize = 1_024;
+
+/// How many outgoing connections there may be. `all`, `to_host`: what the builder says.
+///
+/// Half of the descriptors stay for clients, files and the program: an ORB that serves goes on to accept when
+/// references of peers have led it to as many addresses as they could.
+pub(crate) fn limits(all: Option<usize>, to_host: Option<usize>) -> ConnectionLimits {
+    let of_process = || {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+        let descriptors = (limit.current).and_then(|octets| usize::try_from(octets).ok());
+        descriptors.map_or(MAX_OUTGOING, |all| (all / 2).clamp(1, MAX_OUTGOING))
+    };
+    ConnectionLimits {
+        all: all.unwrap_or_else(of_process),
+        by_host: to_host.unwrap_or(MAX_TO_HOST),
+    }
+}
+
+/// Why a reference leads nowhere whose endpoints are all UNIX sockets.
+pub(crate) const NO_SOCKETS_OF_PEERS: &str =
+    "UNIX sockets that a peer names are not connected to (Builder::unix_sockets_of_peers)";
+
+/// UNIX sockets that the application has named itself: by text, by a configured reference, or by a reference made of
+/// its parts.
+#[derive(Debug, Default)]
+pub(crate) struct NamedSockets(Mutex<HashSet<PathBuf>>);
+
+impl NamedSockets {
+    /// Remembers the UNIX sockets of a reference that the application has named.
+    pub(crate) fn remember(&self, ior: &Ior) {
+        for way in candidates(ior, Version::HIGHEST) {
+            if let Endpoint::Uiop { path } = way.endpoint {
+                let mut named = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                if named.len() < MAX_NAMED_SOCKETS {
+                    named.insert(path);
+                }
+            }
+        }
+    }
+
+    /// Whether the application has named this one.
+    pub(crate) fn contains(&self, path: &Path) -> bool {
+        let named = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        named.contains(path)
+    }
+}
+
+impl Orb {
+    /// Connections to other ORBs that there are now, those included that are being made or closed.
+    #[must_use]
+    pub fn outgoing_connections(&self) -> usize {
+        self.inner().connection_cache().len()
+    }
+
+    /// How many connections to other ORBs were not made so far, because there were as many as there
+    /// [may be](crate::Builder::max_outgoing_connections).
+    #[must_use]
+    pub fn outgoing_connections_refused(&self) -> u64 {
+        self.inner().connection_cache().refused()
+    }
+}

@@ -1,0 +1,80 @@
+//! References that come back: other ORBs write them anew, in another byte order and another order of profiles.
+
+use std::collections::HashMap;
+use zorb::{Bytes, Interface, Ior, ObjectRef, Orb, Version};
+use zorb_giop::ior::{IiopAddress, ProfileBody, ProfileTag, TaggedProfile};
+
+/// One IIOP profile of GIOP 1.1 without components, in big-endian order.
+fn big_endian(host: &str, port: u16, key: &[u8]) -> TaggedProfile {
+    let mut data = vec![0, 1, 1, 0];
+    let text = [host.as_bytes(), b"\0"].concat();
+    data.extend(u32::try_from(text.len()).unwrap().to_be_bytes());
+    data.extend(text);
+    data.resize(data.len().next_multiple_of(2), 0xaa);
+    data.extend(port.to_be_bytes());
+    data.resize(data.len().next_multiple_of(4), 0xaa);
+    data.extend(u32::try_from(key.len()).unwrap().to_be_bytes());
+    data.extend(key);
+    data.resize(data.len().next_multiple_of(4), 0xaa);
+    data.extend([0; 4]);
+    TaggedProfile {
+        tag: ProfileTag::INTERNET_IOP,
+        data: Bytes::from(data),
+    }
+}
+
+/// The same profile as zorb writes it.
+fn ours(host: &str, port: u16, key: &[u8]) -> TaggedProfile {
+    let body = ProfileBody {
+        version: Version::V1_1,
+        address: IiopAddress {
+            host: host.to_owned(),
+            port,
+        },
+        object_key: Bytes::copy_from_slice(key),
+        components: Vec::new(),
+    };
+    body.to_tagged().unwrap()
+}
+
+#[expect(
+    clippy::mutable_key_type,
+    reason = "nothing that changes in a reference is in its hash"
+)]
+#[tokio::test]
+async fn a_reference_that_another_orb_wrote_anew_is_found_again() {
+    let orb = Orb::builder().build().await.unwrap();
+    let object = |type_id: &str, profiles: Vec<TaggedProfile>| {
+        orb.object(Ior {
+            type_id: type_id.to_owned(),
+            profiles,
+        })
+    };
+    let kept = object(
+        "IDL:X:1.0",
+        vec![ours("one", 1, b"key"), ours("two", 2, b"key")],
+    );
+    let back = object(
+        "",
+        vec![big_endian("Two", 2, b"key"), big_endian("one", 1, b"key")],
+    );
+    let other = object(
+        "",
+        vec![big_endian("one", 1, b"kex"), big_endian("two", 2, b"kex")],
+    );
+    assert!(kept.is_equivalent(&back) && back.is_equivalent(&kept));
+    assert!(kept == back && kept != other);
+    for maximum in [0, 1, 1000, u32::MAX] {
+        assert_eq!(kept.hash_value(maximum), back.hash_value(maximum));
+        assert!(kept.hash_value(maximum) <= maximum);
+    }
+    assert_ne!(kept.hash_value(u32::MAX), other.hash_value(u32::MAX));
+    let mut found: HashMap<ObjectRef, &str> = HashMap::from([(kept.clone(), "kept")]);
+    assert_eq!(found.get(&back), Some(&"kept"));
+    assert_eq!(found.insert(other, "other"), None);
+    // Typed references are keys as well.
+    let typed = |object: &ObjectRef| object.unchecked_narrow::<crate::savings::AccountRef>();
+    let accounts = HashMap::from([(typed(&kept), 1)]);
+    assert_eq!(accounts.get(&typed(&back)), Some(&1));
+    assert_eq!(typed(&back).as_object(), &kept);
+}
