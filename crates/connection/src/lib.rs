@@ -58,7 +58,9 @@ pub use acceptor::Acceptor;
 pub use cache::{CacheKey, ConnectError, ConnectSettings, ConnectionCache};
 pub use client::{CallError, ClientConnection, ClientRequest, EncodeArguments};
 pub use owner::{Owner, PeerOrb, Settings};
-pub use server::{PendingRequest, ServerConnection, ServerRequest, Serving};
+pub use server::{
+    Overload, PendingRequest, ServerConnection, ServerLimits, ServerRequest, Serving,
+};
 pub use silent::SilentEndpoints;
 pub use spin::{BusyConnections, SpinLimits};
 pub use trace::Describe;

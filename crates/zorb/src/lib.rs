@@ -8,6 +8,7 @@ extern crate self as zorb;
 pub mod __private;
 pub mod blocking;
 mod builder;
+mod builder_limits;
 mod context;
 pub mod corba;
 mod current;
@@ -53,6 +54,7 @@ pub use zorb_cdr::{
     IdlType, IdlValue, LongDouble, NotALongDouble, Octets, OctetsRef, Principal, TcKind, TypeCode,
     WChar,
 };
+pub use zorb_connection::Overload;
 pub use zorb_executor as executor;
 pub use zorb_executor::WaitPolicy;
 pub use zorb_giop::url::UrlError;

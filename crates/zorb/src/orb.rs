@@ -136,7 +136,7 @@ impl Orb {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             down: watch::Sender::new(false),
-            serving: Arc::new(Serving::new(settings.max_connections())),
+            serving: Arc::new(Serving::new(settings.server_limits())),
             initial_references: Mutex::default(),
             values: Values::default(),
             settings,
@@ -147,8 +147,7 @@ impl Orb {
         for acceptor in acceptors {
             let inner = orb.inner();
             let serving = Arc::clone(&inner.serving);
-            let limit = inner.settings.max_connections();
-            inner.track(acceptor.run(Arc::downgrade(inner), serving, limit, inner.stop.clone()));
+            inner.track(acceptor.run(Arc::downgrade(inner), serving, inner.stop.clone()));
         }
         Ok(orb)
     }
@@ -217,6 +216,13 @@ impl Orb {
         self.inner().serving.len()
     }
 
+    /// Upcalls of clients that are pending now, those included whose client is gone: see
+    /// [`Builder::max_upcalls`](crate::Builder::max_upcalls).
+    #[must_use]
+    pub fn pending_upcalls(&self) -> usize {
+        self.inner().serving.pending_upcalls()
+    }
+
     /// Has this ORB read values of type `T`.
     ///
     /// Needed for types with operations or custom marshalling, whose values are MARSHAL (minor code 1) otherwise, and
@@ -247,7 +253,9 @@ impl Orb {
     }
 
     /// Ends the ORB: no new connections and requests; upcalls in progress finish and their
-    /// replies are sent; every peer is told CloseConnection; servants are let go. Calls of ours
+    /// replies are sent; every peer is told CloseConnection; servants are let go. Requests that have
+    /// not begun, held ones among them, are left unanswered: by CloseConnection their clients know
+    /// that they may send them again, elsewhere. Calls of ours
     /// that still wait for a reply then, and those made afterwards, are BAD_INV_ORDER. Calling it
     /// again does nothing more.
     ///
@@ -470,7 +478,7 @@ impl OrbInner {
             return;
         }
         self.stop.cancel();
-        // Held requests have not begun: they are refused.
+        // Requests that are held, and those that are being read, are left unanswered: CloseConnection says so.
         self.adapters.deactivate_managers();
         self.serving.wake_all();
         self.tasks.close();

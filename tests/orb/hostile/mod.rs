@@ -18,10 +18,12 @@
 //! - [`nowhere`]: references that lead nowhere;
 //! - [`liars`]: messages that are not what they say;
 //! - [`idle`]: connections on which nothing happens;
+//! - [`crowd`]: clients that are many, or leave what they asked for behind;
 //! - [`share`]: clients that want more memory than their share;
 //! - [`values`]: values in cycles that are looked at before they are there.
 
 mod addressing;
+mod crowd;
 mod drops;
 mod endings;
 mod forwards;

@@ -27,6 +27,8 @@ zorb::idl! {
             /// Returns when the test says so.
             void wait();
             oneway void forget(in long n);
+            /// `wait`, one way.
+            oneway void forget_later();
         };
     };
 }
@@ -115,6 +117,12 @@ impl Target for Servant {
     }
 
     async fn forget(&self, _: i32) -> Result<(), SystemException> {
+        Ok(())
+    }
+
+    async fn forget_later(&self) -> Result<(), SystemException> {
+        self.0.entered.send(()).expect("the test listens");
+        self.0.gate.acquire().await.expect("never closed").forget();
         Ok(())
     }
 

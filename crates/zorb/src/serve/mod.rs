@@ -249,13 +249,11 @@ fn admit(
         State::Active => Ok(()),
         other => other.admit(),
     };
-    let admitted = match &pending {
-        // A request that has waited has its place.
-        Some(_) => admitted,
-        None => admitted.and_then(|()| connection.check_pending(request.octets())),
-    };
     if let Err(exception) = admitted {
-        return refuse(connection, pending, &request, &exception);
+        return match is_shut_down(connection.owner(), state) {
+            true => leave_unanswered(&request, pending),
+            false => refuse(connection, pending, &request, &exception),
+        };
     }
     if request.receipt().response == ResponseFlags::WithServer {
         let acknowledged = pending.as_ref().is_some_and(Pending::is_acknowledged);
@@ -274,6 +272,23 @@ fn admit(
         State::Holding => hold(connection, object, request, pending),
         _ => dispatch(connection, object, request, pending, behind),
     }
+}
+
+/// Whether a manager refuses requests because the ORB is shutting down.
+fn is_shut_down(orb: &OrbInner, state: State) -> bool {
+    state == State::Inactive && orb.is_stopping()
+}
+
+/// Leaves a request without an answer, as those that have not been read: CloseConnection follows, which tells the client
+/// that it may send the request again, elsewhere.
+#[cold]
+fn leave_unanswered(request: &Request, pending: Option<Pending>) {
+    let request_id = request.receipt().request_id;
+    tracing::debug!(
+        request_id,
+        "request left unanswered: the ORB is shutting down"
+    );
+    drop(pending);
 }
 
 /// Dispatches an admitted request to its servant.
@@ -299,7 +314,7 @@ fn dispatch(
         Dispatch::Pool(pool) => {
             let pending = is_pending(pending);
             let job = async move {
-                let orb = Arc::clone(pending.connection().owner());
+                let orb = Arc::clone(pending.owner());
                 let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt);
                 let outcome = match waits {
                     Some(upcall) => to_end(&orb, upcall, receipt).await,
@@ -321,7 +336,7 @@ fn dispatch(
         // The connection goes on reading meanwhile.
         let pending = is_pending(pending);
         orb.track(async move {
-            let orb = Arc::clone(pending.connection().owner());
+            let orb = Arc::clone(pending.owner());
             let outcome = to_end(&orb, upcall, receipt).await;
             finish(pending, outcome, &receipt);
         });
@@ -390,7 +405,7 @@ fn go_on(pending: Pending, target: Target, request: Request) {
             );
             return pending.answer(None);
         }
-        let connection = Arc::clone(pending.connection());
+        let connection = pending.connection();
         serve(&connection, target, request, Some(pending), Behind::More);
     });
 }
@@ -398,14 +413,11 @@ fn go_on(pending: Pending, target: Target, request: Request) {
 /// Asks the key resolver for the object of a request, while the connection goes on.
 #[cold]
 fn ask(connection: &Connection, key: Bytes, request: Request, pending: Option<Pending>) {
-    let pending = match (pending, connection.check_pending(request.octets())) {
-        (Some(pending), _) => pending,
-        (None, Ok(())) => Pending::new(connection, request.receipt().request_id, request.octets()),
-        (None, Err(overload)) => return refuse(connection, None, &request, &overload),
-    };
+    let receipt = request.receipt();
+    let pending =
+        pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));
     connection.owner().track(async move {
-        let orb = Arc::clone(pending.connection().owner());
-        let found = OrbInner::ask(&orb, key).await;
+        let found = OrbInner::ask(pending.owner(), key).await;
         go_on(pending, found.into(), request);
     });
 }
@@ -426,10 +438,13 @@ fn hold(
     }
     connection.owner().track(async move {
         let released = released(&object).await;
+        if released.is_err() && is_shut_down(pending.owner(), object.manager().state()) {
+            return leave_unanswered(&request, Some(pending));
+        }
         // The object may have been deactivated meanwhile. Only a request whose manager was active when its header was
         // matched has none any more.
         let found = released.and_then(|()| match request.object_key() {
-            Some(key) => pending.connection().owner().find_for_peer(&key),
+            Some(key) => pending.owner().find_for_peer(&key),
             None => Ok(Found::Object(object)),
         });
         go_on(pending, found.into(), request);
