@@ -59,7 +59,8 @@ pub use cache::{CacheKey, ConnectError, ConnectSettings, ConnectionCache};
 pub use client::{CallError, ClientConnection, ClientRequest, EncodeArguments};
 pub use owner::{Owner, PeerOrb, Settings};
 pub use server::{
-    Overload, PendingRequest, ServerConnection, ServerLimits, ServerRequest, Serving,
+    OrderKey, Overload, PendingRequest, ServerConnection, ServerLimits, ServerRequest, Serving,
+    Turn,
 };
 pub use silent::SilentEndpoints;
 pub use spin::{BusyConnections, SpinLimits};

@@ -19,6 +19,7 @@
 //! - [`liars`]: messages that are not what they say;
 //! - [`idle`]: connections on which nothing happens;
 //! - [`crowd`]: clients that are many, or leave what they asked for behind;
+//! - [`order`]: the order of requests that wait;
 //! - [`share`]: clients that want more memory than their share;
 //! - [`values`]: values in cycles that are looked at before they are there.
 
@@ -33,6 +34,7 @@ mod idle;
 mod liars;
 mod limits;
 mod nowhere;
+mod order;
 mod pace;
 mod raw;
 mod replies;

@@ -17,6 +17,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_executor::{Lane, WaitPolicy};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{Limits, LocateReply, RequestHeader, SystemException, TargetAddress};
+use zorb_transport::Connection;
 
 /// An owner whose tasks are threads of loom. It serves nothing.
 #[derive(Debug)]

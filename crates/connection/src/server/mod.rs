@@ -18,6 +18,7 @@ mod hosts;
 #[cfg(zorb_model)]
 #[path = "../../models/tests/server.rs"]
 mod models;
+mod order;
 mod overload;
 mod pending;
 mod promote;
@@ -29,6 +30,7 @@ mod thread;
 mod write_wait;
 
 pub use hosts::{Overload, ServerLimits};
+pub use order::{OrderKey, Turn};
 pub use pending::PendingRequest;
 pub use serving::Serving;
 
@@ -36,6 +38,7 @@ pub(crate) use hosts::NotAdmitted;
 
 use backlog::Backlog;
 use hosts::Admitted;
+use order::Orders;
 use pending::Turns;
 
 use super::end::End;
@@ -100,6 +103,7 @@ pub struct ServerConnection<O: Owner> {
     turns: Arc<Turns>,
     /// Requests that wait until they may be pending.
     backlog: Backlog,
+    orders: Orders,
     admitted: Admitted,
 }
 
@@ -132,6 +136,7 @@ impl<O: Owner> ServerConnection<O> {
             write_wait: WriteWait::default(),
             turns: Arc::default(),
             backlog: Backlog::default(),
+            orders: Orders::default(),
             admitted,
         }
     }

@@ -4,6 +4,7 @@ use super::super::owner::Owner;
 use super::super::sync::Ordering;
 use super::ServerConnection;
 use super::hosts::{Admitted, UpcallPlace};
+use super::order::Turn;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -29,6 +30,8 @@ pub struct PendingRequest<O: Owner> {
     acknowledged: bool,
     /// The client may use the id for another request.
     answered: bool,
+    /// The next request in the same order begins when this one has ended.
+    turn: Option<Turn>,
 }
 
 impl<O: Owner> PendingRequest<O> {
@@ -53,6 +56,7 @@ impl<O: Owner> PendingRequest<O> {
             octets: 0,
             acknowledged: false,
             answered: false,
+            turn: None,
         }
     }
 
@@ -81,6 +85,17 @@ impl<O: Owner> PendingRequest<O> {
     /// Notes that the client has its acknowledgement.
     pub fn set_acknowledged(&mut self) {
         self.acknowledged = true;
+    }
+
+    /// Whether the request has a turn that ends with it.
+    #[must_use]
+    pub fn has_turn(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// Gives the request a turn, which ends with it.
+    pub fn keep_turn(&mut self, turn: Turn) {
+        self.turn = Some(turn);
     }
 
     /// Whether the client has cancelled the request.

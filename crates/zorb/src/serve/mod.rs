@@ -18,7 +18,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{Context, Gather};
 use zorb_connection::server::{Behind, Located};
 use zorb_connection::{
-    BusyConnections, Owner, PendingRequest, ServerConnection, ServerRequest, Settings,
+    BusyConnections, OrderKey, Owner, PendingRequest, ServerConnection, ServerRequest, Settings,
+    Turn,
 };
 use zorb_executor::{Dispatch, Lane, Priority};
 use zorb_giop::{
@@ -270,6 +271,10 @@ fn admit(
     }
     match state {
         State::Holding => hold(connection, object, request, pending),
+        // Behind those of its connection that were held, and have not all begun yet.
+        _ if pending.is_none() && connection.has_turns(held_by(&object)) => {
+            hold(connection, object, request, pending);
+        }
         _ => dispatch(connection, object, request, pending, behind),
     }
 }
@@ -395,9 +400,11 @@ fn refuse(
     answer(connection, pending, receipt.refusal(exception));
 }
 
-/// Goes on with a pending request whose target has been located, unless its client has cancelled it.
-fn go_on(pending: Pending, target: Target, request: Request) {
+/// Goes on with a pending request whose target has been located, unless its client has cancelled it. Its turn ends when it
+/// has begun.
+fn go_on(pending: Pending, target: Target, request: Request, turn: Option<Turn>) {
     pending.go_on(move |pending| {
+        let _turn = turn;
         if pending.is_cancelled() {
             tracing::debug!(
                 request_id = request.receipt().request_id,
@@ -418,11 +425,17 @@ fn ask(connection: &Connection, key: Bytes, request: Request, pending: Option<Pe
         pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));
     connection.owner().track(async move {
         let found = OrbInner::ask(pending.owner(), key).await;
-        go_on(pending, found.into(), request);
+        go_on(pending, found.into(), request, None);
     });
 }
 
-/// Holds a request until the manager leaves HOLDING; then its key is looked up again.
+/// The order of the requests of a connection that the manager of an object has held.
+#[inline]
+fn held_by(object: &ActiveObject) -> OrderKey {
+    OrderKey::Manager(Arc::as_ptr(object.manager()).addr())
+}
+
+/// Holds a request until the manager leaves HOLDING, and those before it have begun; then its key is looked up again.
 #[cold]
 fn hold(
     connection: &Connection,
@@ -433,6 +446,7 @@ fn hold(
     let receipt = request.receipt();
     let mut pending =
         pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));
+    let mut turn = connection.turn(held_by(&object));
     if object.forward().is_none() && receipt.response == ResponseFlags::WithServer {
         pending.set_acknowledged();
     }
@@ -441,12 +455,13 @@ fn hold(
         if released.is_err() && is_shut_down(pending.owner(), object.manager().state()) {
             return leave_unanswered(&request, Some(pending));
         }
+        turn.comes().await;
         // The object may have been deactivated meanwhile. Only a request whose manager was active when its header was
         // matched has none any more.
         let found = released.and_then(|()| match request.object_key() {
             Some(key) => pending.owner().find_for_peer(&key),
             None => Ok(Found::Object(object)),
         });
-        go_on(pending, found.into(), request);
+        go_on(pending, found.into(), request, Some(turn));
     });
 }
