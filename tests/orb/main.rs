@@ -23,6 +23,7 @@ mod known;
 mod lives;
 mod one_ways;
 mod persistent;
+mod servants;
 mod trace;
 mod values;
 mod waiting;

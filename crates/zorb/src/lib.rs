@@ -7,6 +7,7 @@ extern crate self as zorb;
 #[path = "private.rs"]
 pub mod __private;
 pub mod blocking;
+mod blocking_servant;
 mod builder;
 mod builder_limits;
 mod context;
@@ -31,6 +32,7 @@ mod serve;
 mod signature;
 mod value;
 
+pub use blocking_servant::Blocking;
 pub use builder::Builder;
 pub use context::Context;
 pub use error::Error;
@@ -64,7 +66,8 @@ pub use zorb_giop::{
 };
 pub use zorb_idl_macros::idl_file;
 pub use zorb_poa::{
-    AdapterError, AdapterInactive, IdAssignment, Lifespan, ObjectId, PoaManager, Policies, State,
+    AdapterError, AdapterInactive, IdAssignment, Lifespan, ObjectId, OneWayOrder, PoaManager,
+    Policies, State,
 };
 pub use zorb_transport as transport;
 

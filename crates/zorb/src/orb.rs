@@ -17,7 +17,7 @@ use core::any::Any;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -29,10 +29,10 @@ use zorb_connection::{
     Acceptor, BusyConnections, CacheKey, ClientConnection, ConnectError, ConnectSettings,
     ConnectionCache, Describe, Serving, SilentEndpoints, SpinLimits,
 };
-use zorb_executor::Lane;
+use zorb_executor::{Dispatch, Lane};
 use zorb_giop::ior::TaggedProfile;
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
-use zorb_poa::{InstanceId, ObjectAdapter, Whose};
+use zorb_poa::{ActiveObject, InstanceId, ObjectAdapter, Whose};
 use zorb_transport::{Endpoint, Listener, Registry, TransportError};
 
 /// An object request broker: the way to objects elsewhere, and the home of objects here.
@@ -83,6 +83,8 @@ pub(crate) struct OrbInner {
     /// Registered at run time. As they travel: a reference of ours would keep the ORB alive.
     initial_references: Mutex<BTreeMap<String, Ior>>,
     values: Values,
+    /// Interfaces whose servants have been reported for holding a worker for long.
+    reported_blocking: Mutex<BTreeSet<String>>,
 }
 
 impl Orb {
@@ -139,6 +141,7 @@ impl Orb {
             serving: Arc::new(Serving::new(settings.server_limits())),
             initial_references: Mutex::default(),
             values: Values::default(),
+            reported_blocking: Mutex::default(),
             settings,
         };
         let orb = Self(Arc::new_cyclic(|handles| {
@@ -397,6 +400,25 @@ impl OrbInner {
 
     pub(crate) fn round_trip_timeout(&self) -> Option<Duration> {
         self.settings.round_trip_timeout
+    }
+
+    /// Reports, once for each interface, a servant that has held its worker for long, where others have had to wait for
+    /// that: upcalls run in place, and connections have no threads.
+    #[cold]
+    pub(crate) fn report_blocking(&self, object: &ActiveObject) {
+        if self.settings.threads || !matches!(self.lane.dispatch(), Dispatch::InPlace) {
+            return;
+        }
+        let mut reported = (self.reported_blocking.lock()).unwrap_or_else(PoisonError::into_inner);
+        let servant = object.type_id();
+        if reported.insert(servant.to_owned()) {
+            tracing::warn!(
+                servant,
+                "a servant has held a worker of the runtime for more than {:?} without awaiting, \
+                 and other connections may have had to wait: activate it as zorb::Blocking(…)",
+                zorb_executor::Held::LONG,
+            );
+        }
     }
 
     /// Runs a task that the shutdown waits for.

@@ -74,7 +74,7 @@ impl ObjectRef {
         }
         invocation.sent.store(true, Ordering::Relaxed);
         if let Some(upcall) = self.begin_values(&object, invocation)? {
-            return self.run_values(upcall, invocation, reply).await;
+            return self.run_values(object, upcall, invocation, reply).await;
         }
         let request = self.marshal(&object, binding, invocation)?;
         let receipt = request.receipt();
@@ -83,7 +83,7 @@ impl ObjectRef {
                 run_one_way(orb, object, request, receipt);
                 return Ok(Collocated::Values);
             }
-            _ => run(orb, &object, request, receipt).await?,
+            _ => run(orb, object, request, receipt).await?,
         };
         self.put_reply(outcome, reply)
     }
@@ -113,6 +113,7 @@ impl ObjectRef {
     /// whatever becomes of its caller.
     async fn run_values(
         &self,
+        object: Arc<ActiveObject>,
         mut upcall: Upcall,
         invocation: &mut Invocation<'_>,
         reply: &mut ReplySlot,
@@ -134,6 +135,8 @@ impl ObjectRef {
                 orb.track(async move {
                     let ended = poll_fn(|cx| poll_values(&inner, &mut upcall, cx, &mut *place));
                     let outcome = ended.await;
+                    // Its id is free from now on, if it has been deactivated.
+                    drop(object);
                     // The caller may be gone.
                     let _ = done.send((outcome, place));
                 });
@@ -203,18 +206,19 @@ fn poll_values(
 /// Runs an upcall. One that is not ready at its first poll becomes a task, as at a server elsewhere.
 async fn run(
     orb: &Arc<OrbInner>,
-    object: &ActiveObject,
+    object: Arc<ActiveObject>,
     request: Request,
     receipt: Receipt,
 ) -> Result<Outcome, CallError> {
     let (mut request, mut outcome) = (Some(request), None);
-    let Some(mut upcall) = begin(orb, object, &mut request, &mut outcome, &receipt) else {
+    let Some(mut upcall) = begin(orb, &object, &mut request, &mut outcome, &receipt) else {
         return Ok(outcome.unwrap_or(Outcome::Silent));
     };
     let (done, result) = oneshot::channel();
     let inner = Arc::clone(orb);
     orb.track(async move {
-        let outcome = poll_fn(|cx| poll(&inner, &mut upcall, cx, &receipt)).await;
+        let outcome = poll_fn(|cx| poll(&inner, &object, &mut upcall, cx, &receipt)).await;
+        drop(object);
         // The caller may be gone.
         let _ = done.send(outcome);
     });
@@ -225,18 +229,19 @@ async fn run(
 /// block.
 fn run_one_way(orb: &Arc<OrbInner>, object: Arc<ActiveObject>, request: Request, receipt: Receipt) {
     let (inner, token) = (Arc::clone(orb), orb.task());
+    let may_block = orb.settings().threads || object.blocks();
     let run = move || {
         let (mut request, mut outcome) = (Some(request), None);
         let waits = begin(&inner, &object, &mut request, &mut outcome, &receipt);
         if let Some(mut upcall) = waits {
             let orb = Arc::clone(&inner);
             orb.track(async move {
-                poll_fn(|cx| poll(&inner, &mut upcall, cx, &receipt)).await;
+                poll_fn(|cx| poll(&inner, &object, &mut upcall, cx, &receipt)).await;
             });
         }
         drop(token);
     };
-    match orb.settings().threads {
+    match may_block {
         true => drop(orb.lane().handle().spawn_blocking(run)),
         false => orb.track(async move { run() }),
     }

@@ -14,6 +14,7 @@ use crate::orb::OrbInner;
 use bytes::Bytes;
 use core::future::poll_fn;
 use std::sync::{Arc, Weak};
+use tokio::runtime::Handle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{Context, Gather};
 use zorb_connection::server::{Behind, Located};
@@ -275,6 +276,12 @@ fn admit(
         _ if pending.is_none() && connection.has_turns(held_by(&object)) => {
             hold(connection, object, request, pending);
         }
+        _ if request.receipt().response == ResponseFlags::None
+            && object.orders_one_ways()
+            && !pending.as_ref().is_some_and(Pending::has_turn) =>
+        {
+            serve_in_order(connection, object, request, pending, behind);
+        }
         _ => dispatch(connection, object, request, pending, behind),
     }
 }
@@ -296,6 +303,45 @@ fn leave_unanswered(request: &Request, pending: Option<Pending>) {
     drop(pending);
 }
 
+/// Dispatches a one-way request when the one before it, of its connection, has ended.
+#[cold]
+fn serve_in_order(
+    connection: &Connection,
+    object: Arc<ActiveObject>,
+    request: Request,
+    pending: Option<Pending>,
+    behind: Behind,
+) {
+    let receipt = request.receipt();
+    let mut pending =
+        pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));
+    let mut turn = connection.turn(OrderKey::OneWays);
+    if turn.has_come() {
+        pending.keep_turn(turn);
+        return dispatch(connection, object, request, Some(pending), behind);
+    }
+    let object = Arc::downgrade(&object);
+    connection.owner().track(async move {
+        turn.comes().await;
+        pending.keep_turn(turn);
+        let found = find_again(pending.owner(), &request, &object);
+        go_on(pending, found.into(), request, None);
+    });
+}
+
+/// The object of a request that has waited, which may have been deactivated meanwhile. A request whose header was cached is
+/// for the object that it was found for.
+fn find_again(
+    orb: &OrbInner,
+    request: &Request,
+    object: &Weak<ActiveObject>,
+) -> Result<Found, SystemException> {
+    match request.object_key() {
+        Some(key) => orb.find_for_peer(&key),
+        None => (object.upgrade().map(Found::Object)).ok_or_else(|| Missing::Object.raise()),
+    }
+}
+
 /// Dispatches an admitted request to its servant.
 #[inline]
 fn dispatch(
@@ -310,6 +356,9 @@ fn dispatch(
     let is_pending = |pending: Option<Pending>| {
         pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, octets))
     };
+    if object.blocks() && !orb.settings().threads {
+        return dispatch_blocking(object, request, is_pending(pending));
+    }
     // Where they stay until the upcall takes the one and gives the other.
     let (mut request, mut outcome) = (Some(request), None);
     let mut first = || begin(orb, &object, &mut request, &mut outcome, &receipt);
@@ -322,7 +371,7 @@ fn dispatch(
                 let orb = Arc::clone(pending.owner());
                 let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt);
                 let outcome = match waits {
-                    Some(upcall) => to_end(&orb, upcall, receipt).await,
+                    Some(upcall) => to_end(&orb, &object, upcall, receipt).await,
                     None => outcome.unwrap_or(Outcome::Silent),
                 };
                 finish(pending, outcome, &receipt);
@@ -342,7 +391,7 @@ fn dispatch(
         let pending = is_pending(pending);
         orb.track(async move {
             let orb = Arc::clone(pending.owner());
-            let outcome = to_end(&orb, upcall, receipt).await;
+            let outcome = to_end(&orb, &object, upcall, receipt).await;
             finish(pending, outcome, &receipt);
         });
         return;
@@ -357,8 +406,33 @@ fn dispatch(
 }
 
 /// Polls an upcall to its end.
-async fn to_end(orb: &OrbInner, mut upcall: Upcall, receipt: Receipt) -> Outcome {
-    poll_fn(|cx| poll(orb, &mut upcall, cx, &receipt)).await
+async fn to_end(
+    orb: &OrbInner,
+    object: &ActiveObject,
+    mut upcall: Upcall,
+    receipt: Receipt,
+) -> Outcome {
+    poll_fn(|cx| poll(orb, object, &mut upcall, cx, &receipt)).await
+}
+
+/// Runs an upcall from its beginning to its end on a thread that may block.
+#[cold]
+fn dispatch_blocking(object: Arc<ActiveObject>, request: Request, pending: Pending) {
+    let (orb, receipt) = (Arc::clone(pending.owner()), request.receipt());
+    let (lane, token) = (orb.lane().handle().clone(), orb.task());
+    let run = move || {
+        let (mut request, mut outcome) = (Some(request), None);
+        let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt);
+        let outcome = match waits {
+            Some(upcall) => Handle::current().block_on(to_end(&orb, &object, upcall, receipt)),
+            None => outcome.unwrap_or(Outcome::Silent),
+        };
+        drop(object);
+        finish(pending, outcome, &receipt);
+        // A shutdown waits for it.
+        drop(token);
+    };
+    drop(lane.spawn_blocking(run));
 }
 
 fn into_reply(outcome: Outcome) -> Option<Gather> {
@@ -450,18 +524,16 @@ fn hold(
     if object.forward().is_none() && receipt.response == ResponseFlags::WithServer {
         pending.set_acknowledged();
     }
+    let (released, manager) = (released(&object), Arc::clone(object.manager()));
+    // What waits here is no upcall: the object may be deactivated, and its id used again.
+    let object = Arc::downgrade(&object);
     connection.owner().track(async move {
-        let released = released(&object).await;
-        if released.is_err() && is_shut_down(pending.owner(), object.manager().state()) {
+        let released = released.await;
+        if released.is_err() && is_shut_down(pending.owner(), manager.state()) {
             return leave_unanswered(&request, Some(pending));
         }
         turn.comes().await;
-        // The object may have been deactivated meanwhile. Only a request whose manager was active when its header was
-        // matched has none any more.
-        let found = released.and_then(|()| match request.object_key() {
-            Some(key) => pending.owner().find_for_peer(&key),
-            None => Ok(Found::Object(object)),
-        });
+        let found = released.and_then(|()| find_again(pending.owner(), &request, &object));
         go_on(pending, found.into(), request, Some(turn));
     });
 }
