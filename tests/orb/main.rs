@@ -26,6 +26,7 @@ mod one_ways;
 mod outgoing;
 mod persistent;
 mod references;
+mod servants;
 mod sync_none;
 mod trace;
 mod urls;

@@ -1,17 +1,22 @@
 //! Accepts connections at one endpoint.
 
+use super::end::send_close;
 use super::owner::Owner;
-use super::server::{ServerConnection, Serving};
+use super::server::{NotAdmitted, ServerConnection, Serving};
 use super::trace;
 use core::future::poll_fn;
+use core::task::Poll;
 use core::time::Duration;
 use std::sync::{Arc, Weak};
 use tokio_util::sync::CancellationToken;
-use zorb_transport::{Endpoint, Listener};
+use zorb_transport::{Connection, Endpoint, Listener};
 
 /// How long to wait after an accept failed (out of descriptors, mostly): the listener would report the same at once and
 /// for ever.
 const BACK_OFF: Duration = Duration::from_millis(50);
+
+/// Connections that are taken out of the queue of a listener before it is closed: as many as queues mostly hold.
+const MAX_QUEUED: usize = 4096;
 
 /// A listener whose connections are served.
 #[derive(Debug)]
@@ -33,8 +38,7 @@ impl Acceptor {
         self.listener.endpoint()
     }
 
-    /// Accepts and serves connections until `stop`, or until the owner is gone. `limit` is reported where connections are
-    /// refused.
+    /// Accepts and serves connections until `stop`, or until the owner is gone.
     ///
     /// # Cancel safety
     /// Safe: connections that were accepted are served on.
@@ -42,35 +46,27 @@ impl Acceptor {
         self,
         owner: Weak<O>,
         serving: Arc<Serving<O>>,
-        limit: usize,
         stop: CancellationToken,
     ) {
         loop {
             let accepted = tokio::select! {
-                () = stop.cancelled() => return,
+                () = stop.cancelled() => break,
                 accepted = poll_fn(|cx| self.listener.poll_accept(cx)) => accepted,
             };
             let Some(owner) = owner.upgrade() else { return };
             match accepted {
-                Ok(stream) => match serving.admit() {
-                    Some(permit) => {
+                Ok(stream) => match serving.admit(stream.peer()) {
+                    Ok(admitted) => {
                         trace::accepted(&*stream);
                         let endpoint = self.listener.endpoint().clone();
-                        let connection = ServerConnection::new(stream, endpoint, &owner, permit);
+                        let connection = ServerConnection::new(stream, endpoint, &owner, admitted);
                         let connection = Arc::new(connection);
                         match owner.settings().threads {
                             true => connection.serve_on_thread(&serving),
                             false => owner.track(connection.drive(&serving)),
                         }
                     }
-                    None => {
-                        tracing::warn!(
-                            peer = %stream.peer(),
-                            limit,
-                            "connection refused: max_connections reached"
-                        );
-                        stream.close();
-                    }
+                    Err(reason) => refuse(&owner, &serving, stream, reason),
                 },
                 Err(error) => {
                     tracing::warn!(endpoint = %self.endpoint(), %error, "cannot accept");
@@ -79,5 +75,53 @@ impl Acceptor {
                 }
             }
         }
+        if let Some(owner) = owner.upgrade() {
+            self.close_queue(&owner, &serving).await;
+        }
+    }
+
+    /// Closes the connections that wait to be accepted, behind a CloseConnection: their clients may send their requests
+    /// elsewhere.
+    async fn close_queue<O: Owner>(&self, owner: &Arc<O>, serving: &Serving<O>) {
+        let next = || {
+            poll_fn(|cx| match self.listener.poll_accept(cx) {
+                Poll::Ready(accepted) => Poll::Ready(accepted.ok()),
+                Poll::Pending => Poll::Ready(None),
+            })
+        };
+        for _ in 0..MAX_QUEUED {
+            let Some(stream) = next().await else { return };
+            close(owner, serving, stream);
+        }
+    }
+}
+
+/// Closes a connection beyond the limits, behind a CloseConnection: its client may send its requests elsewhere, as none of
+/// them has been read. A client that does not read it in time, or comes while many others have yet to read theirs, is
+/// closed without.
+#[cold]
+fn refuse<O: Owner>(
+    owner: &Arc<O>,
+    serving: &Serving<O>,
+    stream: Box<dyn Connection>,
+    reason: NotAdmitted,
+) {
+    let limits = serving.limits();
+    let (limit, name) = match reason {
+        NotAdmitted::Full => (limits.max_connections, "max_connections"),
+        NotAdmitted::HostFull => (limits.max_connections_per_host, "max_connections_per_host"),
+    };
+    tracing::warn!(peer = %stream.peer(), limit, "connection refused: {name} reached");
+    close(owner, serving, stream);
+}
+
+/// Sends CloseConnection and closes.
+fn close<O: Owner>(owner: &Arc<O>, serving: &Serving<O>, stream: Box<dyn Connection>) {
+    match serving.refusal() {
+        Some(permit) => owner.track(async move {
+            send_close(stream).await;
+            drop(permit);
+        }),
+        None => stream.close(),
     }
 }

@@ -6,7 +6,9 @@ use core::fmt;
 use core::future::poll_fn;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use zorb_giop::{MessageKind, ProtocolError, Reader, Version};
+use std::io::IoSlice;
+use zorb_giop::{MessageKind, ProtocolError, Reader, Version, empty_message};
+use zorb_transport::Connection;
 
 /// How long a peer has to read why the connection is closed.
 const LINGER: Duration = Duration::from_secs(2);
@@ -16,6 +18,9 @@ const MAX_LINGERS: u32 = 5;
 pub(crate) const FINISHED_WITHIN: Duration = LINGER.saturating_mul(MAX_LINGERS + 1);
 /// Octets discarded at a time meanwhile. Few: a peer that broke the protocol gets no large buffer.
 const DISCARDED_OCTETS: usize = 4 << 10;
+
+/// Octets of a refused connection that are discarded. The requests that a client sends at once are far fewer.
+const MAX_UNREAD_OCTETS: usize = 1 << 20;
 
 /// Why a connection has ended.
 #[derive(Debug, Clone)]
@@ -162,6 +167,34 @@ impl Link {
     }
 }
 
+/// Sends CloseConnection on a stream that nothing has been read from or written to, waits a bounded time until the peer has
+/// read it, and closes.
+pub(crate) async fn send_close(stream: Box<dyn Connection>) {
+    let message = empty_message(MessageKind::CloseConnection, Version::V1_0);
+    // A new socket has room for it.
+    if (stream.try_write(&[IoSlice::new(&message)])).is_ok_and(|written| written == message.len())
+        && stream.shutdown_write().is_ok()
+    {
+        let mut discarded = BytesMut::with_capacity(DISCARDED_OCTETS);
+        let mut octets = 0;
+        let discard = poll_fn(|cx| {
+            loop {
+                discarded.clear();
+                match stream.poll_read(cx, &mut discarded) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(()),
+                    Poll::Ready(Ok(read)) => octets += read,
+                }
+                if octets > MAX_UNREAD_OCTETS {
+                    return Poll::Ready(());
+                }
+            }
+        });
+        let _ = tokio::time::timeout(LINGER, discard).await;
+    }
+    stream.close();
+}
+
 #[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
@@ -169,10 +202,9 @@ mod tests {
     use crate::mock::{Acts, Mock};
     use core::pin::Pin;
     use core::sync::atomic::{AtomicUsize, Ordering};
-    use std::io::{self, IoSlice};
+    use std::io;
     use std::sync::{Arc, Mutex};
     use tokio::time::{Instant, Sleep};
-    use zorb_giop::empty_message;
 
     /// Octets that it takes at a time.
     const TAKES: usize = 1000;

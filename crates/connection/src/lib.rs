@@ -60,7 +60,10 @@ pub use cache::{
 };
 pub use client::{CallError, ClientConnection, ClientRequest, EncodeArguments};
 pub use owner::{Owner, PeerOrb, Settings};
-pub use server::{PendingRequest, ServerConnection, ServerRequest, Serving};
+pub use server::{
+    OrderKey, Overload, PendingRequest, ServerConnection, ServerLimits, ServerRequest, Serving,
+    Turn,
+};
 pub use silent::SilentEndpoints;
 pub use spin::{BusyConnections, SpinLimits};
 pub use trace::Describe;

@@ -2,6 +2,7 @@
 
 use super::testing::*;
 use super::{CallError, ClientConnection, ServerConnection, Serving};
+use crate::ServerLimits;
 use crate::blocking::block_on;
 use std::sync::Arc;
 use std::thread;
@@ -27,7 +28,7 @@ impl Together {
             settings.threads = threads;
             settings.max_fragment = max_fragment;
         });
-        let serving = Arc::new(Serving::new(1));
+        let serving = Arc::new(Serving::new(ServerLimits::new(1)));
         let server = owner.connection_over(Box::new(theirs), &serving);
         match threads {
             true => server.serve_on_thread(&serving),

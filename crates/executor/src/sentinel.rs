@@ -16,6 +16,8 @@ use tokio::runtime::Handle;
 
 /// How often a held worker is looked for: twice this at most is what a blocking task costs everybody else, once.
 const TICK: Duration = Duration::from_millis(5);
+/// Looks during which a worker that is held is held for long: 100 ms, which clients notice.
+const LONG_LOOKS: u32 = 20;
 /// Ticks without a held worker after which the thread sleeps until it is woken. Waking it is a
 /// system call, so this keeps that to one a second.
 const TICKS_BEFORE_SLEEP: u32 = 200;
@@ -44,6 +46,8 @@ pub(crate) struct Sentinel {
     held: AtomicUsize,
     /// In which half those are counted that begin. Told by the thread.
     age: AtomicUsize,
+    /// Looks of the thread so far.
+    looks: AtomicUsize,
     /// Whether the thread looks.
     awake: AtomicBool,
     thread: OnceLock<Option<Thread>>,
@@ -52,11 +56,26 @@ pub(crate) struct Sentinel {
 /// Code that may block is running, until this is dropped. See [`Lane::hold`](crate::Lane::hold).
 #[derive(Debug)]
 #[must_use = "the worker counts as held until this is dropped"]
-pub struct Held<'a>(Option<(&'a Sentinel, usize)>);
+pub struct Held<'a>(Option<(&'a Sentinel, usize, usize)>);
 
 impl Held<'_> {
     /// Of who need not be counted.
     pub(crate) const NOT: Self = Self(None);
+
+    /// The time after which a worker has been held for long.
+    pub const LONG: Duration = TICK.saturating_mul(LONG_LOOKS);
+
+    /// Whether the worker has been held for [`LONG`](Self::LONG), as far as it is known: not on current-thread runtimes.
+    /// Costs one relaxed load.
+    #[inline]
+    #[must_use]
+    pub fn is_long(&self) -> bool {
+        self.0.is_some_and(|(sentinel, _, since)| {
+            let looks = sentinel.looks.load(Ordering::Relaxed).wrapping_sub(since);
+            // The first one may have come at once.
+            looks > LONG_LOOKS as usize
+        })
+    }
 }
 
 impl Sentinel {
@@ -65,6 +84,7 @@ impl Sentinel {
             handle,
             held: AtomicUsize::new(0),
             age: AtomicUsize::new(0),
+            looks: AtomicUsize::new(0),
             awake: AtomicBool::new(false),
             thread: OnceLock::new(),
         })
@@ -79,7 +99,7 @@ impl Sentinel {
         if !self.awake.load(Ordering::SeqCst) {
             self.wake();
         }
-        Held(Some((self, one)))
+        Held(Some((self, one, self.looks.load(Ordering::Relaxed))))
     }
 
     #[cold]
@@ -129,6 +149,8 @@ fn watch(sentinel: &Weak<Sentinel>) {
             let Some(sentinel) = sentinel.upgrade() else {
                 return;
             };
+            let looks = sentinel.looks.load(Ordering::Relaxed);
+            (sentinel.looks).store(looks.wrapping_add(1), Ordering::Relaxed);
             if sentinel.is_stuck() {
                 drop(sentinel.handle.spawn(async {}));
             }
@@ -150,7 +172,7 @@ fn watch(sentinel: &Weak<Sentinel>) {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        if let Some((sentinel, one)) = self.0 {
+        if let Some((sentinel, one, _)) = self.0 {
             sentinel.held.fetch_sub(one, Ordering::Release);
         }
     }
@@ -175,6 +197,7 @@ mod tests {
             handle: Handle::current(),
             held: AtomicUsize::new(0),
             age: AtomicUsize::new(0),
+            looks: AtomicUsize::new(0),
             awake: AtomicBool::new(true),
             thread: OnceLock::new(),
         });

@@ -2,6 +2,7 @@
 
 use crate::asleep::{Activator, Asleep, Turns};
 use crate::key::{InstanceId, ObjectId, ObjectKey, is_reserved};
+use crate::leaving::Leaving;
 use crate::manager::{AdapterInactive, PoaManager};
 use crate::names::Names;
 use crate::object::{ActiveObject, Forward};
@@ -28,6 +29,9 @@ pub enum AdapterError {
     /// Another servant, or a forward, has that id.
     #[error("an object with the id \"{0}\" is active already")]
     ObjectAlreadyActive(ObjectId),
+    /// An object with that id was deactivated, and an upcall on it has not ended.
+    #[error("the object with the id \"{0}\" was deactivated, and an upcall on it has not ended")]
+    BeingDeactivated(ObjectId),
     /// The reference was made by another adapter, or another ORB.
     #[error("the reference was not made by this adapter")]
     WrongAdapter,
@@ -88,6 +92,7 @@ pub struct Adapter {
     changes: Arc<Changes>,
     activator: ArcSwapOption<WhoActivates>,
     pub(crate) turns: Turns,
+    leaving: Arc<Leaving>,
 }
 
 /// Counts what ends what a key leads to: deactivations, forwards in the place of objects, adapters that go. Who
@@ -127,7 +132,7 @@ impl Adapter {
         manager: Arc<PoaManager>,
         changes: Arc<Changes>,
     ) -> Self {
-        let is_indexed = policies.are_indexed();
+        let is_indexed = policies.is_indexed();
         Self {
             path,
             name,
@@ -145,6 +150,7 @@ impl Adapter {
             changes,
             activator: ArcSwapOption::empty(),
             turns: Turns::default(),
+            leaving: Arc::default(),
         }
     }
 
@@ -303,7 +309,8 @@ impl Adapter {
     }
 
     fn servant(&self, skeleton: Arc<dyn Skeleton>) -> Arc<ActiveObject> {
-        ActiveObject::servant(skeleton, &self.manager, &self.destroyed)
+        let order = self.policies.one_way_order;
+        ActiveObject::servant(skeleton, &self.manager, &self.destroyed, order)
     }
 
     fn forwarding(&self, forward: Forward) -> Arc<ActiveObject> {
@@ -335,14 +342,17 @@ impl Adapter {
     /// Activates a servant under this object id and gives the object's key.
     ///
     /// # Errors
-    /// [`AdapterError::ObjectAlreadyActive`] when the id is taken, [`AdapterError::UnknownId`]
-    /// when the adapter assigns ids and not this one.
+    /// [`AdapterError::ObjectAlreadyActive`] when the id is taken, [`AdapterError::BeingDeactivated`] when an upcall on an
+    /// earlier object of that id has not ended, [`AdapterError::UnknownId`] when the adapter assigns ids and not this one.
     pub fn activate_with_id(
         &self,
         id: &[u8],
         skeleton: Arc<dyn Skeleton>,
     ) -> Result<Bytes, AdapterError> {
         self.check_id(id)?;
+        if self.leaving.contains(id) {
+            return Err(AdapterError::BeingDeactivated(id.into()));
+        }
         let object = self.servant(skeleton);
         let added = match &self.objects {
             Objects::Indexed(table) => {
@@ -421,8 +431,8 @@ impl Adapter {
     }
 
     /// Takes an object out of the table. Upcalls on it run on and keep their servant until they
-    /// are done; later requests get OBJECT_NOT_EXIST. The same id may be used again, unless it
-    /// is one of an adapter that assigns ids and is transient.
+    /// are done; later requests get OBJECT_NOT_EXIST. The same id may be used again
+    /// [then](Self::deactivation_ended), unless it is one of an adapter that assigns ids and is transient.
     ///
     /// # Errors
     /// When the object is not active.
@@ -435,12 +445,27 @@ impl Adapter {
                 removed.then(count).is_some()
             }
             // Before another thread can activate another object in the place of this one.
-            Objects::Named(names) => names.remove_and(id, count).is_some(),
+            Objects::Named(names) => {
+                let depart = |object: &Arc<ActiveObject>| object.depart(&self.leaving, id);
+                names.find(id).iter().for_each(depart);
+                let removed = names.remove_and(id, count);
+                // Mostly the one that was found.
+                removed.iter().for_each(depart);
+                removed.is_some()
+            }
         };
         match removed {
             true => Ok(()),
             false => Err(AdapterError::ObjectNotActive),
         }
+    }
+
+    /// Waits until the upcalls on deactivated objects with this id have ended, so that it may be used again.
+    ///
+    /// # Cancel safety
+    /// Safe.
+    pub async fn deactivation_ended(&self, id: &[u8]) {
+        self.leaving.ended(&id.into()).await;
     }
 
     /// Makes an object that is somewhere else, under a new id, and gives its key.
@@ -464,7 +489,8 @@ impl Adapter {
                 Index::from_id(id).is_some_and(|index| table.replace(index, object))
             }
             Objects::Named(names) => {
-                names.replace(id, object);
+                let before = names.replace(id, object);
+                (before.iter()).for_each(|before| before.depart(&self.leaving, id));
                 true
             }
         };

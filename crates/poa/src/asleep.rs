@@ -46,6 +46,8 @@ impl Asleep {
     /// What the activator fails with; OBJECT_NOT_EXIST when it does nothing.
     pub(crate) async fn wake(&self) -> Result<Arc<ActiveObject>, SystemException> {
         let _turn = self.adapter.turns.turn(&self.id).await;
+        // An object that has been deactivated executes its requests to the end first.
+        self.adapter.deactivation_ended(self.id.as_ref()).await;
         // Whoever had the turn before may have done it.
         let mut failed = None;
         if self.adapter.find(self.id.as_ref()).is_none() {

@@ -161,8 +161,8 @@ impl PoaManager {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Serves requests, held ones too. In which order is not said: a request that comes now may
-    /// overtake one that was held.
+    /// Serves requests, held ones too: those of one connection begin in the order in which they came,
+    /// before requests that come on it from now on.
     ///
     /// # Errors
     /// When the manager is INACTIVE.

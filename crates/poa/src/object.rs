@@ -2,13 +2,15 @@
 
 use crate::asleep::Asleep;
 use crate::incoming::{Incoming, IncomingRequest, Typed};
+use crate::leaving::{Departure, Leaving};
 use crate::manager::{Held, PoaManager, State};
+use crate::policy::OneWayOrder;
 use crate::request::{Outcome, Request};
 use crate::skeleton::{Skeleton, Upcall};
 use core::fmt;
 use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use zorb_giop::ior::OBJECT_REPOSITORY_ID;
 use zorb_giop::{
     CompletionStatus, Fault, Ior, ResponseFlags, SystemException, SystemExceptionKind, minor,
@@ -19,6 +21,11 @@ pub struct ActiveObject {
     behind: Behind,
     manager: Arc<PoaManager>,
     adapter_destroyed: Arc<AtomicBool>,
+    /// See [`Skeleton::blocks`].
+    blocks: bool,
+    orders_one_ways: bool,
+    /// Its id is free when it has been deactivated and its last upcall has ended.
+    departure: OnceLock<Departure>,
 }
 
 enum Behind {
@@ -49,15 +56,29 @@ impl fmt::Debug for Forward {
 }
 
 impl ActiveObject {
+    fn new(behind: Behind, manager: &Arc<PoaManager>, adapter_destroyed: &Arc<AtomicBool>) -> Self {
+        Self {
+            behind,
+            manager: Arc::clone(manager),
+            adapter_destroyed: Arc::clone(adapter_destroyed),
+            blocks: false,
+            orders_one_ways: false,
+            departure: OnceLock::new(),
+        }
+    }
+
     pub(crate) fn servant(
         skeleton: Arc<dyn Skeleton>,
         manager: &Arc<PoaManager>,
         adapter_destroyed: &Arc<AtomicBool>,
+        one_way_order: OneWayOrder,
     ) -> Arc<Self> {
+        let blocks = skeleton.blocks();
         Arc::new(Self {
-            behind: Behind::Servant(skeleton),
-            manager: Arc::clone(manager),
-            adapter_destroyed: Arc::clone(adapter_destroyed),
+            blocks,
+            // Several threads would not keep it.
+            orders_one_ways: blocks || one_way_order == OneWayOrder::Ended,
+            ..Self::new(Behind::Servant(skeleton), manager, adapter_destroyed)
         })
     }
 
@@ -66,11 +87,8 @@ impl ActiveObject {
         manager: &Arc<PoaManager>,
         adapter_destroyed: &Arc<AtomicBool>,
     ) -> Arc<Self> {
-        Arc::new(Self {
-            behind: Behind::Forward(forward),
-            manager: Arc::clone(manager),
-            adapter_destroyed: Arc::clone(adapter_destroyed),
-        })
+        let behind = Behind::Forward(forward);
+        Arc::new(Self::new(behind, manager, adapter_destroyed))
     }
 
     pub(crate) fn asleep(
@@ -78,11 +96,27 @@ impl ActiveObject {
         manager: &Arc<PoaManager>,
         adapter_destroyed: &Arc<AtomicBool>,
     ) -> Arc<Self> {
-        Arc::new(Self {
-            behind: Behind::Asleep(Arc::new(asleep)),
-            manager: Arc::clone(manager),
-            adapter_destroyed: Arc::clone(adapter_destroyed),
-        })
+        let behind = Behind::Asleep(Arc::new(asleep));
+        Arc::new(Self::new(behind, manager, adapter_destroyed))
+    }
+
+    /// Notes that the object is being deactivated: its id is taken until its last upcall has ended.
+    pub(crate) fn depart(&self, leaving: &Arc<Leaving>, id: &[u8]) {
+        let _ = self.departure.get_or_init(|| leaving.begin(id));
+    }
+
+    /// Whether its upcalls block their thread, so that they get one that nothing else waits for.
+    #[must_use]
+    #[inline]
+    pub fn blocks(&self) -> bool {
+        self.blocks
+    }
+
+    /// Whether a one-way request begins when the one before it, of its connection, has ended.
+    #[must_use]
+    #[inline]
+    pub fn orders_one_ways(&self) -> bool {
+        self.orders_one_ways
     }
 
     /// Where requests are sent on to, when there is no servant.
@@ -119,26 +153,30 @@ impl ActiveObject {
         &self.manager
     }
 
-    /// Waits while the manager holds requests.
+    /// Waits while the manager holds requests. The future keeps neither the object nor its servant.
     ///
     /// # Errors
     /// TRANSIENT when as many wait as may, or when they are discarded; OBJ_ADAPTER when the
     /// manager is inactive; OBJECT_NOT_EXIST when the adapter is destroyed meanwhile.
-    pub async fn released(&self) -> Result<(), SystemException> {
-        let raise = |fault: Fault| fault.raise(CompletionStatus::No);
-        let mut held = self.manager.hold();
-        loop {
-            if self.adapter_destroyed.load(Ordering::Acquire) {
-                return Err(raise(Fault::NoAdapter));
-            }
-            match poll_fn(|cx| held.poll_changed(cx.waker())).await {
-                Held::Full => {
-                    return Err(raise(Fault::Overload(
-                        "too many requests are held".to_owned(),
-                    )));
+    pub fn released(&self) -> impl Future<Output = Result<(), SystemException>> + Send + use<> {
+        let manager = Arc::clone(&self.manager);
+        let adapter_destroyed = Arc::clone(&self.adapter_destroyed);
+        async move {
+            let raise = |fault: Fault| fault.raise(CompletionStatus::No);
+            let mut held = manager.hold();
+            loop {
+                if adapter_destroyed.load(Ordering::Acquire) {
+                    return Err(raise(Fault::NoAdapter));
                 }
-                Held::Changed(State::Holding) => {}
-                Held::Changed(state) => return state.admit(),
+                match poll_fn(|cx| held.poll_changed(cx.waker())).await {
+                    Held::Full => {
+                        return Err(raise(Fault::Overload(
+                            "too many requests are held".to_owned(),
+                        )));
+                    }
+                    Held::Changed(State::Holding) => {}
+                    Held::Changed(state) => return state.admit(),
+                }
             }
         }
     }

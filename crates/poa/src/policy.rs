@@ -38,6 +38,19 @@ pub enum IdAssignment {
     User,
 }
 
+/// When a one-way request begins, beside earlier ones of the same connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum OneWayOrder {
+    /// When it has come, behind the beginnings of the earlier ones. Those whose servants await something may end in another
+    /// order.
+    #[default]
+    Started,
+    /// When the earlier one-way requests of the connection to adapters of this policy have ended. Requests with a reply do
+    /// not wait for them, so that what a one-way request awaits can come on its connection.
+    Ended,
+}
+
 /// The policies of an adapter. The default is the root POA's: transient, ids by the system.
 ///
 /// ```
@@ -56,6 +69,8 @@ pub struct Policies {
     pub lifespan: Lifespan,
     /// Who chooses the ids of objects.
     pub id_assignment: IdAssignment,
+    /// When one-way requests begin. A policy of zorb's own.
+    pub one_way_order: OneWayOrder,
 }
 
 impl Policies {
@@ -64,11 +79,12 @@ impl Policies {
     pub const PERSISTENT: Self = Self {
         lifespan: Lifespan::Persistent,
         id_assignment: IdAssignment::User,
+        one_way_order: OneWayOrder::Started,
     };
 
     /// Whether keys consist of indexes, which depends on nothing but lifespan and ids: a policy of another kind must not
     /// change the keys of an adapter.
-    pub(crate) const fn are_indexed(self) -> bool {
+    pub(crate) const fn is_indexed(self) -> bool {
         matches!(
             (self.lifespan, self.id_assignment),
             (Lifespan::Transient, IdAssignment::System)
@@ -88,6 +104,13 @@ impl Policies {
     #[doc(alias = "create_id_assignment_policy")]
     pub fn with_id_assignment(mut self, id_assignment: IdAssignment) -> Self {
         self.id_assignment = id_assignment;
+        self
+    }
+
+    /// The same with another order of one-way requests.
+    #[must_use]
+    pub fn with_one_way_order(mut self, order: OneWayOrder) -> Self {
+        self.one_way_order = order;
         self
     }
 }

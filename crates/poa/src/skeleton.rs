@@ -29,6 +29,11 @@ pub trait Skeleton: Send + Sync + 'static {
         static NONE: Operations = Operations::NONE;
         &NONE
     }
+
+    /// Whether upcalls block their thread, so that they get one that nothing else waits for.
+    fn blocks(&self) -> bool {
+        false
+    }
 }
 
 /// One operation on its way through a servant: a future of what goes back to the client.

@@ -11,6 +11,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use zorb_cdr::CharSet;
+use zorb_connection::{Overload, ServerLimits};
 use zorb_executor::{Dispatch, Lane, WaitPolicy};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::url::UrlScheme;
@@ -19,9 +20,9 @@ use zorb_transport::{Registry, Transport};
 
 /// How long connecting may take by default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Connections served at a time by default: each costs a descriptor, a task and, while a message
-/// is half there, a buffer.
-const MAX_CONNECTIONS: usize = 10_000;
+/// Connections served at a time by default, ten thousand of them from one host: each costs a descriptor, a task and, while a
+/// message is half there, a buffer.
+const MAX_CONNECTIONS: usize = 12_000;
 /// The same where each has a thread: a system allows a process some thousands of them.
 const MAX_THREADS: usize = 1_000;
 
@@ -88,8 +89,10 @@ pub(crate) struct Settings {
     /// As the operator named it: without that, references say UTF-8, and servers get their own native one.
     pub(crate) native_char_set: Option<CharSet>,
     pub(crate) unstated_char_set: CharSet,
-    /// See [`max_connections`](Self::max_connections).
+    /// Connections served at a time; `None` for the default.
     pub(crate) connections: Option<usize>,
+    /// Limits on what peers have it serve, where they are not the defaults.
+    pub(crate) serving: ServingSettings,
     pub(crate) trace_payload: usize,
     pub(crate) sync_scope: SyncScope,
     /// Whether every connection that is served has a thread.
@@ -105,14 +108,38 @@ pub(crate) struct Settings {
     pub(crate) unix_sockets_of_peers: bool,
 }
 
+/// Limits on what peers have an ORB serve; `None` for the defaults.
+#[derive(Debug, Default)]
+pub(crate) struct ServingSettings {
+    pub(crate) connections_per_host: Option<usize>,
+    pub(crate) upcalls: Option<usize>,
+    pub(crate) upcalls_per_host: Option<usize>,
+    pub(crate) upcalls_per_connection: Option<usize>,
+    pub(crate) overload: Overload,
+}
+
 impl Settings {
-    /// Connections served at a time.
-    pub(crate) fn max_connections(&self) -> usize {
+    /// Limits on what peers have it serve at a time.
+    pub(crate) fn server_limits(&self) -> ServerLimits {
         let usual = match self.threads {
             true => MAX_THREADS,
             false => MAX_CONNECTIONS,
         };
-        self.connections.unwrap_or(usual)
+        let mut limits = ServerLimits::new(self.connections.unwrap_or(usual));
+        let set = &self.serving;
+        let change = |limit: &mut usize, set: Option<usize>| *limit = set.unwrap_or(*limit);
+        change(
+            &mut limits.max_connections_per_host,
+            set.connections_per_host,
+        );
+        change(&mut limits.max_upcalls, set.upcalls);
+        change(&mut limits.max_upcalls_per_host, set.upcalls_per_host);
+        change(
+            &mut limits.max_upcalls_per_connection,
+            set.upcalls_per_connection,
+        );
+        limits.overload = set.overload;
+        limits
     }
 
     /// What holds with a peer that says nothing of code sets.
@@ -153,6 +180,7 @@ impl Default for Builder {
                 native_char_set: None,
                 unstated_char_set: CharSet::Latin1,
                 connections: None,
+                serving: ServingSettings::default(),
                 trace_payload: 0,
                 sync_scope: SyncScope::default(),
                 threads: false,
@@ -419,13 +447,6 @@ impl Builder {
     #[doc(alias = "ORBFragmentSize")]
     pub fn max_fragment_octets(mut self, octets: usize) -> Self {
         self.settings.max_fragment_octets = Some(octets.max(zorb_giop::Fragments::MIN_OCTETS));
-        self
-    }
-
-    /// Connections served at a time; 10,000 unless set, or 1,000 where each has a thread
-    /// ([`build_blocking`](Self::build_blocking)). Further ones are closed as they come.
-    pub fn max_connections(mut self, connections: usize) -> Self {
-        self.settings.connections = Some(connections.min(tokio::sync::Semaphore::MAX_PERMITS));
         self
     }
 

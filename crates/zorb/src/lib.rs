@@ -7,7 +7,9 @@ extern crate self as zorb;
 #[path = "private.rs"]
 pub mod __private;
 pub mod blocking;
+mod blocking_servant;
 mod builder;
+mod builder_limits;
 mod context;
 pub mod corba;
 mod current;
@@ -35,6 +37,7 @@ mod serve;
 mod signature;
 mod value;
 
+pub use blocking_servant::Blocking;
 pub use builder::Builder;
 pub use context::Context;
 pub use dynamic::{Request, RequestError, Response};
@@ -59,6 +62,7 @@ pub use zorb_cdr::{
     IdlType, IdlValue, LongDouble, NotALongDouble, Octets, OctetsRef, Principal, TcKind, TypeCode,
     WChar,
 };
+pub use zorb_connection::Overload;
 pub use zorb_executor as executor;
 pub use zorb_executor::WaitPolicy;
 pub use zorb_giop::url::{UrlError, UrlScheme};
@@ -68,7 +72,8 @@ pub use zorb_giop::{
 };
 pub use zorb_idl_macros::idl_file;
 pub use zorb_poa::{
-    AdapterError, AdapterInactive, IdAssignment, Lifespan, ObjectId, PoaManager, Policies, State,
+    AdapterError, AdapterInactive, IdAssignment, Lifespan, ObjectId, OneWayOrder, PoaManager,
+    Policies, State,
 };
 pub use zorb_transport as transport;
 

@@ -21,7 +21,7 @@ use core::any::Any;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -33,10 +33,10 @@ use zorb_connection::{
     Acceptor, BusyConnections, CacheKey, ClientConnection, ConnectError, ConnectSettings,
     ConnectionCache, Describe, NamedBy, Serving, SilentEndpoints, SpinLimits,
 };
-use zorb_executor::Lane;
+use zorb_executor::{Dispatch, Lane};
 use zorb_giop::ior::TaggedProfile;
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
-use zorb_poa::{ObjectAdapter, Whose};
+use zorb_poa::{ActiveObject, ObjectAdapter, Whose};
 use zorb_transport::{Endpoint, Listener, Registry, TransportError};
 
 /// An object request broker: the way to objects elsewhere, and the home of objects here.
@@ -89,6 +89,8 @@ pub(crate) struct OrbInner {
     /// Registered at run time. As they travel: a reference of ours would keep the ORB alive.
     initial_references: Mutex<BTreeMap<String, Ior>>,
     values: Values,
+    /// Interfaces whose servants have been reported for holding a worker for long.
+    reported_blocking: Mutex<BTreeSet<String>>,
 }
 
 impl Orb {
@@ -148,9 +150,10 @@ impl Orb {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             down: watch::Sender::new(false),
-            serving: Arc::new(Serving::new(settings.max_connections())),
+            serving: Arc::new(Serving::new(settings.server_limits())),
             initial_references: Mutex::default(),
             values: Values::default(),
+            reported_blocking: Mutex::default(),
             settings,
         };
         let orb = Self(Arc::new_cyclic(|handles| {
@@ -159,8 +162,7 @@ impl Orb {
         for acceptor in acceptors {
             let inner = orb.inner();
             let serving = Arc::clone(&inner.serving);
-            let limit = inner.settings.max_connections();
-            inner.track(acceptor.run(Arc::downgrade(inner), serving, limit, inner.stop.clone()));
+            inner.track(acceptor.run(Arc::downgrade(inner), serving, inner.stop.clone()));
         }
         Ok(orb)
     }
@@ -229,6 +231,13 @@ impl Orb {
         self.inner().serving.len()
     }
 
+    /// Upcalls of clients that are pending now, those included whose client is gone: see
+    /// [`Builder::max_upcalls`](crate::Builder::max_upcalls).
+    #[must_use]
+    pub fn pending_upcalls(&self) -> usize {
+        self.inner().serving.pending_upcalls()
+    }
+
     /// Has this ORB read values of type `T`.
     ///
     /// Needed for types with operations or custom marshalling, whose values are MARSHAL (minor code 1) otherwise, and
@@ -259,7 +268,9 @@ impl Orb {
     }
 
     /// Ends the ORB: no new connections and requests; upcalls in progress finish and their
-    /// replies are sent; every peer is told CloseConnection; servants are let go. Calls of ours
+    /// replies are sent; every peer is told CloseConnection; servants are let go. Requests that have
+    /// not begun, held ones among them, are left unanswered: by CloseConnection their clients know
+    /// that they may send them again, elsewhere. Calls of ours
     /// that still wait for a reply then, and those made afterwards, are BAD_INV_ORDER. Calling it
     /// again does nothing more.
     ///
@@ -403,6 +414,25 @@ impl OrbInner {
         self.settings.round_trip_timeout
     }
 
+    /// Reports, once for each interface, a servant that has held its worker for long, where others have had to wait for
+    /// that: upcalls run in place, and connections have no threads.
+    #[cold]
+    pub(crate) fn report_blocking(&self, object: &ActiveObject) {
+        if self.settings.threads || !matches!(self.lane.dispatch(), Dispatch::InPlace) {
+            return;
+        }
+        let mut reported = (self.reported_blocking.lock()).unwrap_or_else(PoisonError::into_inner);
+        let servant = object.type_id();
+        if reported.insert(servant.to_owned()) {
+            tracing::warn!(
+                servant,
+                "a servant has held a worker of the runtime for more than {:?} without awaiting, \
+                 and other connections may have had to wait: activate it as zorb::Blocking(…)",
+                zorb_executor::Held::LONG,
+            );
+        }
+    }
+
     /// Runs a task that the shutdown waits for.
     pub(crate) fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn_on(task, self.lane.handle());
@@ -514,7 +544,7 @@ impl OrbInner {
             return;
         }
         self.stop.cancel();
-        // Held requests have not begun: they are refused.
+        // Requests that are held, and those that are being read, are left unanswered: CloseConnection says so.
         self.adapters.deactivate_managers();
         self.serving.wake_all();
         self.tasks.close();

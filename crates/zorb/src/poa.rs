@@ -150,6 +150,8 @@ impl Poa {
     ///
     /// # Errors
     /// [`AdapterError::ObjectAlreadyActive`] when another servant or a forward has the id,
+    /// [`AdapterError::BeingDeactivated`] when an upcall on an earlier object of that id has not
+    /// [ended](Self::deactivation_ended),
     /// [`AdapterError::UnknownId`] when the POA assigns ids and not this one,
     /// [`Error::NoEndpoint`] when the ORB listens nowhere.
     pub fn activate_object_with_id<S: InterfaceSkeleton>(
@@ -215,8 +217,8 @@ impl Poa {
     }
 
     /// Takes the object out: later requests get OBJECT_NOT_EXIST, upcalls in progress go on and
-    /// keep the servant until they are done. Its id may be used again, unless the POA is
-    /// transient and assigns ids by itself.
+    /// keep the servant until they are done. Its id may be used again
+    /// [when they have ended](Self::deactivation_ended), unless the POA is transient and assigns ids by itself.
     ///
     /// # Errors
     /// [`AdapterError::WrongAdapter`] for references made elsewhere,
@@ -231,6 +233,15 @@ impl Poa {
     /// [`AdapterError::ObjectNotActive`] when there is none of that id.
     pub fn deactivate_object_with_id(&self, id: impl AsRef<[u8]>) -> Result<(), Error> {
         Ok(self.adapter.deactivate(id.as_ref())?)
+    }
+
+    /// Waits until the upcalls on an object that was deactivated, with this id, have ended: from then on the id may be used
+    /// again. Returns at once if there are none. Inside such an upcall it would wait for itself.
+    ///
+    /// # Cancel safety
+    /// Safe.
+    pub async fn deactivation_ended(&self, id: impl AsRef<[u8]>) {
+        self.adapter.deactivation_ended(id.as_ref()).await;
     }
 
     /// Makes a reference, under a new object id, whose requests are sent on to somewhere else.

@@ -13,7 +13,7 @@ async fn cancel(peer: &mut Raw, id: u8) {
 }
 
 /// The server has read all that was sent before.
-async fn is_read(peer: &mut Raw) {
+pub(super) async fn is_read(peer: &mut Raw) {
     let body = [&[200, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0][..], b"ZRB\0"].concat();
     peer.send(&message(Version::V1_2, MessageKind::LocateRequest, &body))
         .await;

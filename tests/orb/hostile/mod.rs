@@ -18,10 +18,13 @@
 //! - [`nowhere`]: references that lead nowhere;
 //! - [`liars`]: messages that are not what they say;
 //! - [`idle`]: connections on which nothing happens;
+//! - [`crowd`]: clients that are many, or leave what they asked for behind;
+//! - [`order`]: the order of requests that wait;
 //! - [`share`]: clients that want more memory than their share;
 //! - [`values`]: values in cycles that are looked at before they are there.
 
 mod addressing;
+mod crowd;
 mod drops;
 mod endings;
 mod forwards;
@@ -31,6 +34,7 @@ mod idle;
 mod liars;
 mod limits;
 mod nowhere;
+mod order;
 mod pace;
 mod raw;
 mod replies;

@@ -2,7 +2,10 @@
 
 use crate::hostile::raw::{Call, Raw, decode};
 use crate::hostile::world::World;
-use zorb::{CompletionStatus as Completed, SystemException, SystemExceptionKind as Kind, minor};
+use zorb::{
+    Builder, CompletionStatus as Completed, Overload, SystemException, SystemExceptionKind as Kind,
+    minor,
+};
 use zorb_giop::{ReplyHeader, ReplyStatus};
 
 const LIMIT: usize = 1 << 20;
@@ -11,7 +14,8 @@ const KERNEL: usize = 16 << 20;
 
 #[tokio::test]
 async fn requests_that_wait_are_bounded_in_octets_and_others_get_through() {
-    let mut world = World::start_with(|builder| builder.max_message_octets(LIMIT)).await;
+    let limits = |builder: Builder| builder.max_message_octets(LIMIT).overload(Overload::Refuse);
+    let mut world = World::start_with(limits).await;
     let key = world.key();
     let mut raw = Raw::connect(&world).await;
     // What follows the arguments is ignored, and takes its room.

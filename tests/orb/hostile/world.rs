@@ -1,7 +1,7 @@
 //! A server with one servant, and a client that behaves.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
 use zorb::{Builder, Bytes, Interface, OctetsRef, Orb, SystemException};
@@ -27,6 +27,8 @@ zorb::idl! {
             /// Returns when the test says so.
             void wait();
             oneway void forget(in long n);
+            /// `wait`, one way.
+            oneway void forget_later();
         };
     };
 }
@@ -48,6 +50,8 @@ pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
 pub(crate) struct Subject {
     /// Calls of `large` so far.
     pub(crate) large: AtomicUsize,
+    /// Arguments of `forget`, in the order of its calls.
+    pub(crate) forgotten: Mutex<Vec<i32>>,
     entered: mpsc::UnboundedSender<()>,
     gate: Semaphore,
     left: mpsc::UnboundedSender<()>,
@@ -114,7 +118,14 @@ impl Target for Servant {
         panic!("later, as asked");
     }
 
-    async fn forget(&self, _: i32) -> Result<(), SystemException> {
+    async fn forget(&self, n: i32) -> Result<(), SystemException> {
+        self.0.forgotten.lock().unwrap().push(n);
+        Ok(())
+    }
+
+    async fn forget_later(&self) -> Result<(), SystemException> {
+        self.0.entered.send(()).expect("the test listens");
+        self.0.gate.acquire().await.expect("never closed").forget();
         Ok(())
     }
 
@@ -149,6 +160,7 @@ impl World {
         let (left_here, left) = mpsc::unbounded_channel();
         let subject = Arc::new(Subject {
             large: AtomicUsize::new(0),
+            forgotten: Mutex::default(),
             entered: entered_here,
             gate: Semaphore::new(0),
             left: left_here,

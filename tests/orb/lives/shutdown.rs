@@ -23,7 +23,44 @@ on_both_flavours!(
     a_servant_ends_its_orb_and_its_own_reply_still_comes,
     a_local_call_in_progress_is_finished_before_the_orb_is_down,
     an_orb_that_is_dropped_closes_its_connections_and_its_port,
+    requests_read_during_a_shutdown_may_be_sent_elsewhere,
 );
+
+async fn requests_read_during_a_shutdown_may_be_sent_elsewhere() {
+    for round in 0..40 {
+        let (server, _, cell) = server().await;
+        let client = client().await;
+        let cell = from_afar(&client, &cell).await;
+        let calls: Vec<_> = (0..8)
+            .map(|n| {
+                let cell = cell.clone();
+                tokio::spawn(async move {
+                    loop {
+                        match cell.add(n, 1).await {
+                            Ok(sum) => assert_eq!(sum, n + 1),
+                            Err(e) => return (e.kind, e.completed),
+                        }
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..round {
+            tokio::task::yield_now().await;
+        }
+        in_time(server.shutdown(true)).await.unwrap();
+        for call in calls {
+            // The call after CloseConnection finds the port closed; one whose connection was in the queue of the port when
+            // that was closed cannot know.
+            let end = in_time(call).await.unwrap();
+            let ends = [
+                (Kind::Transient, Completed::No),
+                (Kind::CommFailure, Completed::Maybe),
+            ];
+            assert!(ends.contains(&end), "{end:?}");
+        }
+        in_time(client.shutdown(true)).await.unwrap();
+    }
+}
 
 async fn many_may_shut_an_orb_down_at_the_same_time() {
     let (server, servant, cell) = server().await;

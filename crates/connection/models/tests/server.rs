@@ -1,6 +1,6 @@
 //! The write side of a served connection: full sockets, while a thread serves the connection and when it stops to.
 
-use super::{Located, ServerConnection, ServerRequest};
+use super::{Located, ServerConnection, ServerLimits, ServerRequest, Serving};
 use crate::mock::Mock;
 use crate::models::outbound::{ROOM, Socket, message};
 use crate::models::{Task, model};
@@ -13,11 +13,11 @@ use core::pin::pin;
 use core::task::Poll;
 use loom::thread;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_executor::{Lane, WaitPolicy};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{Limits, LocateReply, RequestHeader, SystemException, TargetAddress};
+use zorb_transport::Connection;
 
 /// An owner whose tasks are threads of loom. It serves nothing.
 #[derive(Debug)]
@@ -104,9 +104,11 @@ impl Served {
         let socket = Arc::new(Socket::new(room));
         let stream = Box::new(Mock::new(Arc::clone(&socket)));
         let endpoint = "iiop://peer:1".parse().unwrap();
-        let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        let admitted = Serving::new(ServerLimits::new(1))
+            .admit(stream.peer())
+            .unwrap();
         Self {
-            connection: Arc::new(ServerConnection::new(stream, endpoint, &owner, permit)),
+            connection: Arc::new(ServerConnection::new(stream, endpoint, &owner, admitted)),
             socket,
         }
     }

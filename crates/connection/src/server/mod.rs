@@ -6,25 +6,39 @@
 //! 2. **parse**: the header is matched against the header cache (`header_cache`), or parsed (`ServerConnection::parse`);
 //! 3. **locate**: the cache recalls the target of an earlier request, or the owner looks it up ([`Owner::locate`]);
 //! 4. **admit**, **dispatch**, **reply**: the owner's ([`Owner::serve`]); a request that cannot be answered at once is
-//!    [pending](PendingRequest).
+//!    [pending](PendingRequest), and one that may not become pending yet waits in the connection's `backlog`.
 //!
 //! Two drivers run these steps: a task of the lane, and a thread that blocks in `recv`, where every
 //! connection has one or a busy one has been promoted (`promote`).
 
+mod backlog;
+mod ended;
 mod header_cache;
+mod hosts;
 #[cfg(zorb_model)]
 #[path = "../../models/tests/server.rs"]
 mod models;
+mod order;
+mod overload;
 mod pending;
 mod promote;
+mod serving;
 mod task;
 #[cfg(all(test, not(zorb_model)))]
 mod tests;
 mod thread;
 mod write_wait;
 
+pub use hosts::{Overload, ServerLimits};
+pub use order::{OrderKey, Turn};
 pub use pending::PendingRequest;
+pub use serving::Serving;
 
+pub(crate) use hosts::NotAdmitted;
+
+use backlog::Backlog;
+use hosts::Admitted;
+use order::Orders;
 use pending::Turns;
 
 use super::end::End;
@@ -38,21 +52,16 @@ use super::trace::{self, Shown};
 use core::fmt;
 use header_cache::RequestHeaderCache;
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, Weak};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use std::sync::{Arc, PoisonError};
 use write_wait::WriteWait;
 use zorb_cdr::{Gather, WireFormat};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
     CompletionStatus, Fault, HeaderOffsets, LocateReply, LocateRequestHeader, Message, MessageKind,
-    ProtocolError, Reader, Received, RequestHeader, RequestOctets, ServiceContextId,
-    SystemException, Version, buffers,
+    ProtocolError, Reader, Received, RequestHeader, RequestOctets, ServiceContextId, Version,
+    buffers,
 };
 use zorb_transport::{Connection, Endpoint};
-
-/// Upcalls of one connection that may be pending. A request beyond them is TRANSIENT rather than unread, so that a
-/// request which pending ones wait for always gets through.
-const MAX_PENDING_UPCALLS: usize = 4096;
 
 /// A request that has been received: what its owner serves.
 #[derive(Debug)]
@@ -92,7 +101,10 @@ pub struct ServerConnection<O: Owner> {
     write_wait: WriteWait,
     /// Pending requests that go on, of a connection with a thread.
     turns: Arc<Turns>,
-    _permit: OwnedSemaphorePermit,
+    /// Requests that wait until they may be pending.
+    backlog: Backlog,
+    orders: Orders,
+    admitted: Admitted,
 }
 
 impl<O: Owner> ServerConnection<O> {
@@ -100,15 +112,20 @@ impl<O: Owner> ServerConnection<O> {
         stream: Box<dyn Connection>,
         endpoint: Endpoint,
         owner: &Arc<O>,
-        permit: OwnedSemaphorePermit,
+        admitted: Admitted,
     ) -> Self {
         let settings = owner.settings();
         let shown = Shown {
             payload: settings.trace_payload,
             describe: settings.describe,
         };
+        let link = Link::new(stream, endpoint, settings.max_fragment(false), shown);
+        Self::over(link, owner, admitted)
+    }
+
+    fn over(link: Link, owner: &Arc<O>, admitted: Admitted) -> Self {
         Self {
-            link: Link::new(stream, endpoint, settings.max_fragment(false), shown),
+            link,
             owner: Arc::clone(owner),
             pending: AtomicUsize::new(0),
             pending_octets: AtomicUsize::new(0),
@@ -118,7 +135,9 @@ impl<O: Owner> ServerConnection<O> {
             reported_too_large: AtomicBool::new(false),
             write_wait: WriteWait::default(),
             turns: Arc::default(),
-            _permit: permit,
+            backlog: Backlog::default(),
+            orders: Orders::default(),
+            admitted,
         }
     }
 
@@ -145,6 +164,9 @@ impl<O: Owner> ServerConnection<O> {
         behind: Behind,
     ) -> Result<(), End> {
         if received.header().kind == MessageKind::Request {
+            if self.is_loaded() {
+                return self.handle_loaded(cache, received, behind);
+            }
             let request = self.parse(cache, received, behind).map_err(End::Broken)?;
             O::serve(self, request);
             return Ok(());
@@ -155,13 +177,14 @@ impl<O: Owner> ServerConnection<O> {
     #[cold]
     fn handle_other(self: &Arc<Self>, message: Message) -> Result<(), End> {
         match message.header.kind {
-            MessageKind::LocateRequest => self.locate(&message).map_err(End::Broken),
+            MessageKind::LocateRequest => self.locate(message),
             MessageKind::CancelRequest => {
                 let id = message.cancelled_request().map_err(End::Broken)?;
                 // The id of a request that was answered already may be another one's by now.
                 if let Some(cancelled) = self.cancelled().get_mut(&id) {
                     *cancelled = true;
                 }
+                self.backlog.cancel(id);
                 Ok(())
             }
             MessageKind::CloseConnection => Err(End::Closed),
@@ -313,22 +336,27 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    fn locate(self: &Arc<Self>, message: &Message) -> Result<(), ProtocolError> {
-        let header = LocateRequestHeader::read(message)?;
+    fn locate(self: &Arc<Self>, message: Message) -> Result<(), End> {
+        let header = LocateRequestHeader::read(&message).map_err(End::Broken)?;
         let (version, id) = (message.header.version, header.request_id);
         let reply = match self.owner.locate_request(&header.target) {
             Located::Reply(reply) => reply,
-            Located::Ask(key) => match self.check_pending(0) {
-                Ok(()) => {
+            Located::Ask(key) => match self.full(0) {
+                None => {
                     let pending = PendingRequest::located(self, id);
                     self.owner.track(async move {
-                        let owner = Arc::clone(&pending.connection().owner);
-                        let reply = owner.ask(key).await;
+                        let reply = Arc::clone(pending.owner()).ask(key).await;
                         pending.answer(encode_located(&reply, version, id));
                     });
                     return Ok(());
                 }
-                Err(overload) => LocateReply::SystemException(overload),
+                Some(full) => match self.admitted.host().limits().overload {
+                    Overload::Wait => {
+                        drop(header);
+                        return self.wait(message);
+                    }
+                    Overload::Refuse => LocateReply::SystemException(self.overloaded(full)),
+                },
             },
         };
         self.queue_reply(encode_located(&reply, version, id));
@@ -354,40 +382,14 @@ impl<O: Owner> ServerConnection<O> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether no request of the connection is pending.
+    /// Whether no request of the connection is pending, and none waits until it may be.
     #[inline]
     #[must_use]
     pub fn has_no_pending(&self) -> bool {
-        self.pending.load(Ordering::Acquire) == 0
+        self.pending.load(Ordering::Acquire) == 0 && self.backlog.is_empty()
     }
 
-    /// Checks that a request of so many octets may be pending.
-    ///
-    /// # Errors
-    /// TRANSIENT when as many requests, or octets of them, are pending as may be.
-    #[inline]
-    pub fn check_pending(&self, octets: usize) -> Result<(), SystemException> {
-        match self.pending.load(Ordering::Acquire) {
-            0 => Ok(()),
-            pending => self.check_limits(pending, octets),
-        }
-    }
-
-    fn check_limits(&self, pending: usize, octets: usize) -> Result<(), SystemException> {
-        if pending >= MAX_PENDING_UPCALLS {
-            let overload = format!("{MAX_PENDING_UPCALLS} upcalls of this connection are pending");
-            return Err(Fault::Overload(overload).raise(CompletionStatus::No));
-        }
-        let pending = self.pending_octets.load(Ordering::Relaxed);
-        let limit = self.owner.settings().limits.max_message_octets;
-        if pending > 0 && pending.saturating_add(octets) > limit {
-            let overload = format!("requests of {pending} octets are pending, of {limit} at most");
-            return Err(Fault::Overload(overload).raise(CompletionStatus::No));
-        }
-        Ok(())
-    }
-
-    /// Wakes the driver: the ORB is shutting down.
+    /// Wakes the driver: the ORB is shutting down, or there is room for a request that waits.
     fn wake(&self) {
         self.link.outbound.driver.notify();
     }
@@ -427,85 +429,4 @@ fn encode_located(reply: &LocateReply, version: Version, request_id: u32) -> Opt
         CodeSets::UNSTATED.with_minor(version.minor),
     );
     reply.encode(encoder, version, request_id).ok()
-}
-
-/// The connections that an ORB serves.
-#[derive(Debug)]
-pub struct Serving<O: Owner> {
-    permits: Arc<Semaphore>,
-    connections: Mutex<Registered<O>>,
-}
-
-#[derive(Debug)]
-struct Registered<O: Owner> {
-    next: u64,
-    all: HashMap<u64, Weak<ServerConnection<O>>>,
-}
-
-impl<O: Owner> Serving<O> {
-    /// At most `limit` connections at a time.
-    #[must_use]
-    pub fn new(limit: usize) -> Self {
-        Self {
-            permits: Arc::new(Semaphore::new(limit)),
-            connections: Mutex::new(Registered {
-                next: 0,
-                all: HashMap::new(),
-            }),
-        }
-    }
-
-    fn registered(&self) -> MutexGuard<'_, Registered<O>> {
-        self.connections
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The permission to serve another connection, if there are not too many.
-    pub(crate) fn admit(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.permits).try_acquire_owned().ok()
-    }
-
-    /// How many connections are served.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.registered().all.len()
-    }
-
-    /// Whether no connection is served.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Wakes the drivers of all connections: the owner is stopping.
-    pub fn wake_all(&self) {
-        let all: Vec<_> = self.registered().all.values().cloned().collect();
-        (all.iter().filter_map(Weak::upgrade)).for_each(|connection| connection.wake());
-    }
-
-    /// Registers a connection, until the result is dropped.
-    fn register(self: &Arc<Self>, connection: &Arc<ServerConnection<O>>) -> Registration<O> {
-        let mut registered = self.registered();
-        let id = registered.next;
-        registered.next += 1;
-        (registered.all).insert(id, Arc::downgrade(connection));
-        drop(registered);
-        Registration {
-            serving: Arc::clone(self),
-            id,
-        }
-    }
-}
-
-/// A connection is served, until this is dropped: by a panic, too.
-struct Registration<O: Owner> {
-    serving: Arc<Serving<O>>,
-    id: u64,
-}
-
-impl<O: Owner> Drop for Registration<O> {
-    fn drop(&mut self) {
-        self.serving.registered().all.remove(&self.id);
-    }
 }

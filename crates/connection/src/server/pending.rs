@@ -3,9 +3,11 @@
 use super::super::owner::Owner;
 use super::super::sync::Ordering;
 use super::ServerConnection;
+use super::hosts::{Admitted, UpcallPlace};
+use super::order::Turn;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use zorb_cdr::Gather;
 
 /// Replies of at most so many octets are sent however many wait: exceptions, mostly, and the upcalls that may be pending
@@ -13,9 +15,14 @@ use zorb_cdr::Gather;
 const SMALL_REPLY: usize = 1 << 10;
 
 /// A request that is pending, from when it has to wait until it is answered. Dropping it leaves the request unanswered.
+///
+/// It keeps its ORB and its place under the [limits](super::ServerLimits) on upcalls, but not its connection: a client
+/// that is gone gives its descriptor and its place among the connections back while the upcall runs on.
 #[derive(Debug)]
 pub struct PendingRequest<O: Owner> {
-    connection: Arc<ServerConnection<O>>,
+    connection: Weak<ServerConnection<O>>,
+    owner: Arc<O>,
+    place: UpcallPlace,
     request_id: u32,
     /// Octets of the request, which lives as long.
     octets: usize,
@@ -23,6 +30,8 @@ pub struct PendingRequest<O: Owner> {
     acknowledged: bool,
     /// The client may use the id for another request.
     answered: bool,
+    /// The next request in the same order begins when this one has ended.
+    turn: Option<Turn>,
 }
 
 impl<O: Owner> PendingRequest<O> {
@@ -40,18 +49,31 @@ impl<O: Owner> PendingRequest<O> {
         connection.pending.fetch_add(1, Ordering::AcqRel);
         connection.cancelled().insert(request_id, false);
         Self {
-            connection: Arc::clone(connection),
+            connection: Arc::downgrade(connection),
+            owner: Arc::clone(&connection.owner),
+            place: UpcallPlace::take(connection.admitted.host()),
             request_id,
             octets: 0,
             acknowledged: false,
             answered: false,
+            turn: None,
         }
     }
 
-    /// The connection that the request came on.
+    /// The ORB that serves the request.
+    #[inline]
     #[must_use]
-    pub fn connection(&self) -> &Arc<ServerConnection<O>> {
-        &self.connection
+    pub fn owner(&self) -> &Arc<O> {
+        &self.owner
+    }
+
+    /// The connection that the request came on; when that has ended, one on which nothing can be sent.
+    #[must_use]
+    pub fn connection(&self) -> Arc<ServerConnection<O>> {
+        (self.connection.upgrade()).unwrap_or_else(|| {
+            let host = Arc::clone(self.place.host());
+            Arc::new(ServerConnection::ended(&self.owner, Admitted::ended(host)))
+        })
     }
 
     /// Whether the client has its acknowledgement, and gets no reply.
@@ -65,18 +87,30 @@ impl<O: Owner> PendingRequest<O> {
         self.acknowledged = true;
     }
 
+    /// Whether the request has a turn that ends with it.
+    #[must_use]
+    pub fn has_turn(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// Gives the request a turn, which ends with it.
+    pub fn keep_turn(&mut self, turn: Turn) {
+        self.turn = Some(turn);
+    }
+
     /// Whether the client has cancelled the request.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.connection.cancelled().get(&self.request_id) == Some(&true)
+        let connection = self.connection.upgrade();
+        connection.is_some_and(|of| of.cancelled().get(&self.request_id) == Some(&true))
     }
 
     /// Goes on with a request that has waited: here, or, where every connection has a thread, on a thread that may block,
     /// one request of the connection after the other.
     pub fn go_on(self, go_on: impl FnOnce(Self) + Send + 'static) {
-        let connection = Arc::clone(&self.connection);
+        let connection = self.connection();
         let run = move || {
-            let connection = Arc::clone(&self.connection);
+            let connection = self.connection();
             go_on(self);
             // An acknowledgement has been queued, perhaps.
             connection.flush();
@@ -91,35 +125,50 @@ impl<O: Owner> PendingRequest<O> {
     /// that does not read them, the exception that `unaffordable` makes of their number is sent in its place: other
     /// replies are not made before there is room, but this upcall had begun.
     pub fn finish(self, reply: Option<Gather>, unaffordable: impl FnOnce(usize) -> Option<Gather>) {
-        let queued = self.connection.link.outbound.queued_octets();
-        let limit = self.connection.owner.settings().limits.max_message_octets;
+        // Nobody hears the reply to a client that is gone.
+        let Some(connection) = self.connection.upgrade() else {
+            return;
+        };
+        let queued = connection.link.outbound.queued_octets();
+        let limit = self.owner.settings().limits.max_message_octets;
         let reply = match reply {
             Some(reply) if reply.len() > SMALL_REPLY && queued > limit => unaffordable(queued),
             reply => reply,
         };
-        self.answer(reply);
+        self.answer_on(&connection, reply);
     }
 
     /// Sends a reply without an upcall, unless the client has cancelled the request or has its acknowledgement.
-    pub fn answer(mut self, reply: Option<Gather>) {
-        self.answered = true;
-        let cancelled = self.connection.cancelled().remove(&self.request_id);
-        if cancelled != Some(true) {
-            self.connection.queue_reply(reply);
+    pub fn answer(self, reply: Option<Gather>) {
+        if let Some(connection) = self.connection.upgrade() {
+            self.answer_on(&connection, reply);
         }
-        self.connection.flush();
+    }
+
+    fn answer_on(mut self, connection: &Arc<ServerConnection<O>>, reply: Option<Gather>) {
+        self.answered = true;
+        let cancelled = connection.cancelled().remove(&self.request_id);
+        if cancelled != Some(true) {
+            connection.queue_reply(reply);
+        }
+        connection.flush();
     }
 }
 
 impl<O: Owner> Drop for PendingRequest<O> {
     fn drop(&mut self) {
+        let Some(connection) = self.connection.upgrade() else {
+            return;
+        };
         if !self.answered {
-            self.connection.cancelled().remove(&self.request_id);
+            connection.cancelled().remove(&self.request_id);
         }
-        (self.connection.pending_octets).fetch_sub(self.octets, Ordering::Relaxed);
-        if self.connection.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // A connection that is being drained waits for this.
-            self.connection.wake();
+        (connection.pending_octets).fetch_sub(self.octets, Ordering::Relaxed);
+        // Sequentially consistent, as the look at the backlog: either this sees the request that waits, or its driver sees
+        // that there is room. A connection that is being drained waits for the last one.
+        if connection.pending.fetch_sub(1, Ordering::SeqCst) == 1 || !connection.backlog.is_empty()
+        {
+            connection.wake();
         }
     }
 }

@@ -1,12 +1,15 @@
 //! The driver of a connection in a task of the lane.
 
 use super::super::end::End;
-use super::super::link::{Drained, READS_PER_TURN, Reading, let_others_run};
+use super::super::link::{Drained, MESSAGES_PER_TURN, READS_PER_TURN, Reading, let_others_run};
 use super::super::owner::Owner;
 use super::super::spin::{Spun, ThreadPermit};
 use super::super::sync::Ordering;
+use super::ServerConnection;
+use super::backlog::RoomShared;
 use super::header_cache::RequestHeaderCache;
-use super::{Registration, ServerConnection, Serving};
+use super::promote::Promotion;
+use super::serving::{Registration, Serving};
 use core::future::poll_fn;
 use core::task::{Context, Poll};
 use std::sync::Arc;
@@ -16,6 +19,16 @@ pub(super) enum Driven<'a> {
     Ended(End),
     /// The connection is one of several busy ones, and may have a thread.
     Promoted(ThreadPermit<'a>),
+}
+
+/// The state of the task that drives a connection.
+struct Driving<O: Owner> {
+    cache: RequestHeaderCache<O>,
+    promotion: Promotion,
+    /// Ready when a request that waits may look again at the limits that connections share.
+    room: Option<RoomShared>,
+    /// The connection has ended; requests that waited may still have to be served.
+    ended: Option<End>,
 }
 
 impl<O: Owner> ServerConnection<O> {
@@ -60,8 +73,12 @@ impl<O: Owner> ServerConnection<O> {
     ) -> impl Future<Output = Driven<'a>> + Send {
         let idle_timeout = self.owner.settings().idle_timeout;
         let workers = self.promoting_workers();
-        let mut cache = RequestHeaderCache::default();
-        let mut promotion = super::promote::Promotion::default();
+        let mut driving = Driving {
+            cache: RequestHeaderCache::default(),
+            promotion: Promotion::default(),
+            room: None,
+            ended: None,
+        };
         let mut failed = None;
         let may_end = |_| self.has_no_pending();
         let mut idle = idle_timeout.map(|_| Box::pin(self.link.idle(idle_timeout, may_end)));
@@ -69,21 +86,23 @@ impl<O: Owner> ServerConnection<O> {
             self.link.outbound.driver.register(cx.waker());
             let polled = match self.owner.is_stopping() {
                 true => self.poll_drained(cx),
-                false => self.poll_serve(reading, &mut cache, &mut promotion, cx),
+                false => self.poll_to_end(reading, &mut driving, cx),
             };
             if let Poll::Ready(end) = polled {
                 return Poll::Ready(Driven::Ended(end));
             }
-            if promotion.is_due()
+            if driving.promotion.is_due()
                 && self.may_be_promoted()
                 && let Some(permit) = self.owner.busy().permit_thread(workers)
             {
                 return Poll::Ready(Driven::Promoted(permit));
             }
-            if self.link.outbound.failure().is_some() {
+            if self.link.outbound.failure().is_some() && driving.ended.is_none() {
                 let failed = failed.get_or_insert_with(|| Box::pin(self.link.failed()));
                 if let Poll::Ready(end) = failed.as_mut().poll(cx) {
-                    return Poll::Ready(Driven::Ended(end));
+                    driving.ended = Some(end);
+                    // Polled once more, for the requests that wait.
+                    cx.waker().wake_by_ref();
                 }
             }
             match &mut idle {
@@ -93,12 +112,90 @@ impl<O: Owner> ServerConnection<O> {
         })
     }
 
-    /// Reads requests and serves them, until the connection ends or there is nothing to do.
+    /// Serves the connection until it ends, and then the one-way requests that wait: their client cannot know that it should
+    /// have waited for them.
+    fn poll_to_end(
+        self: &Arc<Self>,
+        reading: &mut Reading,
+        driving: &mut Driving<O>,
+        cx: &mut Context<'_>,
+    ) -> Poll<End> {
+        if driving.ended.is_none() {
+            match self.poll_serve(reading, driving, cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(end @ (End::Closed | End::Lost(_))) => driving.ended = Some(end),
+                Poll::Ready(end) => return Poll::Ready(end),
+            }
+        }
+        self.backlog.keep_one_ways();
+        match self.poll_backlog(driving, |_| Ok(true), cx) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Ok(false)) => {
+                let_others_run(cx);
+                return Poll::Pending;
+            }
+            Poll::Ready(Ok(true) | Err(_)) => {}
+        }
+        (driving.ended.take()).map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Serves the requests that wait, then reads others and serves them, until the connection ends or there is nothing to
+    /// do.
     fn poll_serve(
         self: &Arc<Self>,
         reading: &mut Reading,
+        driving: &mut Driving<O>,
+        cx: &mut Context<'_>,
+    ) -> Poll<End> {
+        if !self.backlog.is_empty() {
+            let served = self.poll_backlog(driving, |cx| self.poll_may_serve(cx), cx);
+            let _ = self.link.outbound.flush(&*self.link.stream);
+            match served {
+                Poll::Ready(Err(end)) => return Poll::Ready(end),
+                Poll::Ready(Ok(false)) => {
+                    let_others_run(cx);
+                    return Poll::Pending;
+                }
+                Poll::Pending | Poll::Ready(Ok(true)) => {}
+            }
+        }
+        let (cache, promotion) = (&mut driving.cache, &mut driving.promotion);
+        let read = self.poll_read_requests(reading, cache, promotion, cx);
+        // What has come to wait meanwhile looks for room behind its being seen by those that make room.
+        if read.is_pending()
+            && !self.backlog.is_empty()
+            && self.poll_backlog_room(&mut driving.room, cx).is_ready()
+        {
+            let_others_run(cx);
+        }
+        read
+    }
+
+    /// Serves the requests that wait, as long as there is room and `may_serve` says so, and at most a turn of them. Ready
+    /// with whether none waits any more; `false`: the turn is over. `Pending`: `cx` is woken when there is room.
+    fn poll_backlog(
+        self: &Arc<Self>,
+        driving: &mut Driving<O>,
+        mut may_serve: impl FnMut(&mut Context<'_>) -> Result<bool, End>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<bool, End>> {
+        for _ in 0..MESSAGES_PER_TURN {
+            match self.poll_backlog_room(&mut driving.room, cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(false) => return Poll::Ready(Ok(true)),
+                Poll::Ready(true) if !may_serve(cx)? => return Poll::Pending,
+                Poll::Ready(true) => self.serve_waiting(&mut driving.cache)?,
+            }
+        }
+        Poll::Ready(Ok(self.backlog.is_empty()))
+    }
+
+    /// Reads requests and serves them, until the connection ends or there is nothing to do.
+    fn poll_read_requests(
+        self: &Arc<Self>,
+        reading: &mut Reading,
         cache: &mut RequestHeaderCache<O>,
-        promotion: &mut super::promote::Promotion,
+        promotion: &mut Promotion,
         cx: &mut Context<'_>,
     ) -> Poll<End> {
         let (link, outbound) = (&self.link, &self.link.outbound);
@@ -114,8 +211,9 @@ impl<O: Owner> ServerConnection<O> {
             let drained = link.drain(
                 &mut reading.reader,
                 &mut messages,
-                // A client that sends requests and reads no replies gets no further than this.
-                || self.poll_may_serve(cx),
+                // A client that sends requests and reads no replies gets no further than this, nor one of which as many
+                // requests wait as may.
+                || Ok(!self.backlog.is_full() && self.poll_may_serve(cx)?),
                 |received, behind| self.handle(cache, received, behind),
             );
             if let Ok(Drained::Stopped) = drained {
@@ -185,11 +283,7 @@ impl<O: Owner> ServerConnection<O> {
 
     /// Whether the task may spin for more, now that it has handled messages: pending upcalls have better use for its
     /// thread, and so have other connections.
-    fn may_spin(
-        self: &Arc<Self>,
-        reading: &mut Reading,
-        promotion: &mut super::promote::Promotion,
-    ) -> bool {
+    fn may_spin(self: &Arc<Self>, reading: &mut Reading, promotion: &mut Promotion) -> bool {
         if !self.has_no_pending() {
             return false;
         }

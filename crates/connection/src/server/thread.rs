@@ -6,8 +6,9 @@ use super::super::link::{Blocked, Drained, Reading};
 use super::super::owner::Owner;
 use super::super::spin::Spun;
 use super::super::sync::Ordering;
+use super::ServerConnection;
 use super::header_cache::RequestHeaderCache;
-use super::{Registration, ServerConnection, Serving};
+use super::serving::{Registration, Serving};
 use core::future::poll_fn;
 use core::task::{Context, Poll};
 use core::time::Duration;
@@ -75,6 +76,18 @@ impl<O: Owner> ServerConnection<O> {
                 |received, behind| self.handle(&mut cache, received, behind),
             );
             self.flush();
+            if !self.backlog.is_empty() {
+                // The task of a promoted connection waits for room as well, and reads meanwhile.
+                let served = match stays.is_some() {
+                    true => Ok(false),
+                    false => self.serve_backlog(&mut cache),
+                };
+                match served {
+                    Ok(true) => {}
+                    Ok(false) => return None,
+                    Err(end) => return Some(end),
+                }
+            }
             match drained {
                 Ok(Drained::All) => {}
                 Ok(Drained::Turn) => continue,
@@ -162,6 +175,20 @@ impl<O: Owner> ServerConnection<O> {
             true if stays.is_some() => Ok(false),
             true => self.block_until(|_| !self.link.outbound.is_blocked()),
         }
+    }
+
+    /// Blocks until the requests that wait have been served; not when the ORB stops. The connection is not read meanwhile.
+    #[cold]
+    fn serve_backlog(self: &Arc<Self>, cache: &mut RequestHeaderCache<O>) -> Result<bool, End> {
+        let mut room = None;
+        while !self.backlog.is_empty() {
+            if !self.block_until(|cx| self.poll_backlog_room(&mut room, cx).is_ready())? {
+                return Ok(false);
+            }
+            self.serve_waiting(cache)?;
+            self.flush();
+        }
+        Ok(true)
     }
 
     fn block_until(

@@ -2,7 +2,7 @@
 
 use super::{Peer, Stream, endpoint, pair, settings};
 use crate::owner::{Located, Owner, Settings};
-use crate::server::{PendingRequest, ServerConnection, ServerRequest, Serving};
+use crate::server::{PendingRequest, ServerConnection, ServerLimits, ServerRequest, Serving};
 use crate::spin::BusyConnections;
 use bytes::Bytes;
 use core::fmt;
@@ -92,16 +92,24 @@ impl TestOwner {
         stream: Box<dyn zorb_transport::Connection>,
         serving: &Serving<Self>,
     ) -> Arc<ServerConnection<Self>> {
-        let permit = serving.admit().expect("a permit is free");
-        Arc::new(ServerConnection::new(stream, endpoint(), self, permit))
+        let admitted = serving.admit(stream.peer()).expect("there is room");
+        Arc::new(ServerConnection::new(stream, endpoint(), self, admitted))
     }
 
     /// A connection that a task serves, with the other end of its stream.
     pub(crate) fn serve_task(
         self: &Arc<Self>,
     ) -> (Arc<ServerConnection<Self>>, Stream, JoinHandle<()>) {
+        self.serve_task_within(ServerLimits::new(1))
+    }
+
+    /// The same within these limits.
+    pub(crate) fn serve_task_within(
+        self: &Arc<Self>,
+        limits: ServerLimits,
+    ) -> (Arc<ServerConnection<Self>>, Stream, JoinHandle<()>) {
         let (ours, theirs) = pair();
-        let serving = Arc::new(Serving::new(1));
+        let serving = Arc::new(Serving::new(limits));
         let connection = self.connection_over(Box::new(ours), &serving);
         let driver = tokio::spawn(Arc::clone(&connection).drive(&serving));
         (connection, theirs, driver)
@@ -243,16 +251,11 @@ impl Owner for TestOwner {
         }
         match &*operation {
             "panic" => panic!("the upcall panics"),
-            "hold" => match connection.check_pending(request.octets.len()) {
-                Ok(()) => {
-                    let pending = PendingRequest::new(connection, id, request.octets.len());
-                    let held = (pending, version, id, arguments);
-                    owner.held.lock().unwrap().push(held);
-                }
-                Err(overload) => {
-                    connection.queue_reply(Some(refused(version, id, &overload)));
-                }
-            },
+            "hold" => {
+                let pending = PendingRequest::new(connection, id, request.octets.len());
+                let held = (pending, version, id, arguments);
+                owner.held.lock().unwrap().push(held);
+            }
             _ if request.offsets.response() == ResponseFlags::None => {}
             _ => connection.reply(&mut encode(version, id, &arguments), request.behind),
         }

@@ -108,6 +108,15 @@ impl Peer {
         assert_eq!(sent, octets.len(), "the stream has room");
     }
 
+    /// Sends octets if there is room for all of them in the stream.
+    pub(crate) fn fits(&self, octets: &[u8]) -> bool {
+        let fits = self.stream.room() >= octets.len();
+        if fits {
+            self.send(octets);
+        }
+        fits
+    }
+
     /// The next message; `None` at the end of the stream.
     pub(crate) async fn receive(&mut self) -> Option<Message> {
         loop {

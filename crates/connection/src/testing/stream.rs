@@ -144,6 +144,12 @@ impl Stream {
         self.end.outgoing.change(|pipe| pipe.room = room);
     }
 
+    /// The octets that this end may write now.
+    pub(crate) fn room(&self) -> usize {
+        let pipe = self.end.outgoing.pipe();
+        pipe.room.saturating_sub(pipe.octets.len())
+    }
+
     /// Writes of this end that have taken octets.
     pub(crate) fn writes(&self) -> usize {
         self.end.outgoing.writes.load(Ordering::Acquire)

@@ -1,7 +1,7 @@
 use super::*;
 use crate::incoming::Incoming;
 use crate::object::Forward;
-use crate::policy::IdAssignment;
+use crate::policy::{IdAssignment, OneWayOrder};
 use crate::request::Outcome;
 use crate::skeleton::{Skeleton, Upcall};
 use crate::table::TableFull;
@@ -28,10 +28,12 @@ impl Skeleton for Nobody {
 const USER: Policies = Policies {
     lifespan: Lifespan::Transient,
     id_assignment: IdAssignment::User,
+    one_way_order: OneWayOrder::Started,
 };
 const KEPT: Policies = Policies {
     lifespan: Lifespan::Persistent,
     id_assignment: IdAssignment::System,
+    one_way_order: OneWayOrder::Started,
 };
 
 /// The id of another life each time.
@@ -403,4 +405,29 @@ proptest! {
             prop_assert_eq!(server.locate(&forged).is_ok(), is_whole);
         }
     }
+}
+
+#[test]
+fn an_id_is_free_again_when_the_last_upcall_on_its_deactivated_object_has_ended() {
+    let server = server();
+    let adapter = server.create(server.root(), "kept", USER, None).unwrap();
+    adapter.activate_with_id(b"1", nobody()).unwrap();
+    let upcall = adapter.find(b"1").unwrap();
+    adapter.deactivate(b"1").unwrap();
+    assert!(adapter.find(b"1").is_none());
+    let taken = adapter.activate_with_id(b"1", nobody());
+    assert_eq!(
+        taken.unwrap_err(),
+        AdapterError::BeingDeactivated(b"1"[..].into())
+    );
+    adapter.activate_with_id(b"2", nobody()).unwrap();
+    let mut ended = core::pin::pin!(adapter.deactivation_ended(b"1"));
+    let mut cx = core::task::Context::from_waker(core::task::Waker::noop());
+    assert!(ended.as_mut().poll(&mut cx).is_pending());
+    drop(upcall);
+    assert!(ended.as_mut().poll(&mut cx).is_ready());
+    adapter.activate_with_id(b"1", nobody()).unwrap();
+    // Where none goes on, at once.
+    adapter.deactivate(b"1").unwrap();
+    adapter.activate_with_id(b"1", nobody()).unwrap();
 }

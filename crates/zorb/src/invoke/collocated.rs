@@ -103,7 +103,7 @@ impl ObjectRef {
         };
         invocation.sent.store(true, Ordering::Relaxed);
         let outcome = match self.begin_values(&object, invocation)? {
-            Some(upcall) => self.run_values(upcall, invocation).await?,
+            Some(upcall) => self.run_values(object, upcall, invocation).await?,
             None => {
                 let request = self.marshal(&object, binding, invocation)?;
                 let receipt = request.receipt();
@@ -111,7 +111,7 @@ impl ObjectRef {
                     run_one_way(orb, object, request, receipt, intercepted);
                     return Ok(Collocated::Values);
                 }
-                run(orb, &object, request, receipt).await?
+                run(orb, object, request, receipt).await?
             }
         };
         if intercepted.is_some() {
@@ -146,6 +146,7 @@ impl ObjectRef {
     /// whatever becomes of its caller.
     async fn run_values(
         &self,
+        object: Arc<ActiveObject>,
         mut upcall: Upcall,
         invocation: &mut Invocation<'_>,
     ) -> Result<Outcome, CallError> {
@@ -166,6 +167,8 @@ impl ObjectRef {
                 orb.track(async move {
                     let ended = poll_fn(|cx| poll_values(&inner, &mut upcall, cx, &mut *place));
                     let outcome = ended.await;
+                    // Its id is free from now on, if it has been deactivated.
+                    drop(object);
                     // The caller may be gone.
                     let _ = done.send((outcome, place));
                 });
@@ -231,18 +234,19 @@ fn poll_values(
 /// Runs an upcall. One that is not ready at its first poll becomes a task, as at a server elsewhere.
 async fn run(
     orb: &Arc<OrbInner>,
-    object: &ActiveObject,
+    object: Arc<ActiveObject>,
     request: Request,
     receipt: Receipt,
 ) -> Result<Outcome, CallError> {
     let (mut request, mut outcome) = (Some(request), None);
-    let Some(mut upcall) = begin(orb, object, &mut request, &mut outcome, &receipt) else {
+    let Some(mut upcall) = begin(orb, &object, &mut request, &mut outcome, &receipt) else {
         return Ok(outcome.unwrap_or(Outcome::Silent));
     };
     let (done, result) = oneshot::channel();
     let inner = Arc::clone(orb);
     orb.track(async move {
-        let outcome = poll_fn(|cx| poll(&inner, &mut upcall, cx, &receipt)).await;
+        let outcome = poll_fn(|cx| poll(&inner, &object, &mut upcall, cx, &receipt)).await;
+        drop(object);
         // The caller may be gone.
         let _ = done.send(outcome);
     });
@@ -259,6 +263,7 @@ fn run_one_way(
     intercepted: Intercepted,
 ) {
     let (inner, token) = (Arc::clone(orb), orb.task());
+    let may_block = orb.settings().threads || object.blocks();
     let run = move || {
         let (mut request, mut outcome) = (Some(request), None);
         let waits = begin(&inner, &object, &mut request, &mut outcome, &receipt);
@@ -266,7 +271,8 @@ fn run_one_way(
             Some(mut upcall) => {
                 let orb = Arc::clone(&inner);
                 orb.track(async move {
-                    let outcome = poll_fn(|cx| poll(&inner, &mut upcall, cx, &receipt)).await;
+                    let outcome =
+                        poll_fn(|cx| poll(&inner, &object, &mut upcall, cx, &receipt)).await;
                     reply_contexts(inner.interceptor(), intercepted, &outcome);
                 });
             }
@@ -277,7 +283,7 @@ fn run_one_way(
         }
         drop(token);
     };
-    match orb.settings().threads {
+    match may_block {
         true => drop(orb.lane().handle().spawn_blocking(run)),
         false => orb.track(async move { run() }),
     }

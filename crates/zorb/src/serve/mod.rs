@@ -17,11 +17,13 @@ use bytes::Bytes;
 use core::future::poll_fn;
 use intercept::{receive_request, send_reply};
 use std::sync::{Arc, Weak};
+use tokio::runtime::Handle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{Context, Gather};
 use zorb_connection::server::{Behind, Located};
 use zorb_connection::{
-    BusyConnections, Owner, PendingRequest, ServerConnection, ServerRequest, Settings,
+    BusyConnections, OrderKey, Owner, PendingRequest, ServerConnection, ServerRequest, Settings,
+    Turn,
 };
 use zorb_executor::{Dispatch, Lane, Priority};
 use zorb_giop::{
@@ -258,19 +260,17 @@ fn admit(
     let Some(known) = &*request else {
         return;
     };
-    let (receipt, octets) = (known.receipt(), known.octets());
+    let receipt = known.receipt();
     let state = object.manager().state();
     let admitted = match state {
         State::Active => Ok(()),
         other => other.admit(),
     };
-    let admitted = match &pending {
-        // A request that has waited has its place.
-        Some(_) => admitted,
-        None => admitted.and_then(|()| connection.check_pending(octets)),
-    };
     if let Err(exception) = admitted {
-        return refuse(connection, pending, &receipt, &exception);
+        return match is_shut_down(connection.owner(), state) {
+            true => leave_unanswered(&receipt, pending),
+            false => refuse(connection, pending, &receipt, &exception),
+        };
     }
     if receipt.response == ResponseFlags::WithServer {
         let acknowledged = pending.as_ref().is_some_and(Pending::is_acknowledged);
@@ -287,7 +287,77 @@ fn admit(
     }
     match state {
         State::Holding => hold(connection, object, request, pending),
+        // Behind those of its connection that were held, and have not all begun yet.
+        _ if pending.is_none() && connection.has_turns(held_by(&object)) => {
+            hold(connection, object, request, pending);
+        }
+        _ if receipt.response == ResponseFlags::None
+            && object.orders_one_ways()
+            && !pending.as_ref().is_some_and(Pending::has_turn) =>
+        {
+            serve_in_order(connection, object, request, pending, behind);
+        }
         _ => dispatch(connection, object, request, &receipt, pending, behind),
+    }
+}
+
+/// Whether a manager refuses requests because the ORB is shutting down.
+fn is_shut_down(orb: &OrbInner, state: State) -> bool {
+    state == State::Inactive && orb.is_stopping()
+}
+
+/// Leaves a request without an answer, as those that have not been read: CloseConnection follows, which tells the client
+/// that it may send the request again, elsewhere.
+#[cold]
+fn leave_unanswered(receipt: &Receipt, pending: Option<Pending>) {
+    let request_id = receipt.request_id;
+    tracing::debug!(
+        request_id,
+        "request left unanswered: the ORB is shutting down"
+    );
+    drop(pending);
+}
+
+/// Dispatches a one-way request when the one before it, of its connection, has ended.
+#[cold]
+fn serve_in_order(
+    connection: &Connection,
+    object: Arc<ActiveObject>,
+    place: &mut Option<Request>,
+    pending: Option<Pending>,
+    behind: Behind,
+) {
+    let Some(request) = place.take() else {
+        return;
+    };
+    let receipt = request.receipt();
+    let mut pending =
+        pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));
+    let mut turn = connection.turn(OrderKey::OneWays);
+    if turn.has_come() {
+        pending.keep_turn(turn);
+        *place = Some(request);
+        return dispatch(connection, object, place, &receipt, Some(pending), behind);
+    }
+    let object = Arc::downgrade(&object);
+    connection.owner().track(async move {
+        turn.comes().await;
+        pending.keep_turn(turn);
+        let found = find_again(pending.owner(), &request, &object);
+        go_on(pending, found.into(), request, None);
+    });
+}
+
+/// The object of a request that has waited, which may have been deactivated meanwhile. A request whose header was cached is
+/// for the object that it was found for.
+fn find_again(
+    orb: &OrbInner,
+    request: &Request,
+    object: &Weak<ActiveObject>,
+) -> Result<Found, SystemException> {
+    match request.object_key() {
+        Some(key) => orb.find_for_peer(&key),
+        None => (object.upgrade().map(Found::Object)).ok_or_else(|| Missing::Object.raise()),
     }
 }
 
@@ -314,6 +384,10 @@ fn dispatch(
     let is_pending = |pending: Option<Pending>| {
         pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, octets))
     };
+    if object.blocks() && !orb.settings().threads {
+        let pending = is_pending(pending);
+        return dispatch_blocking(object, request.take(), *receipt, pending, intercepted);
+    }
     let mut first = || begin(orb, &object, request, &mut outcome, receipt);
     let waits = match orb.lane().dispatch() {
         Dispatch::InPlace => first(),
@@ -325,10 +399,10 @@ fn dispatch(
                 .map_or_else(Priority::default, |info| info.priority);
             let (mut request, receipt) = (request.take(), *receipt);
             let job = async move {
-                let orb = Arc::clone(pending.connection().owner());
+                let orb = Arc::clone(pending.owner());
                 let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt);
                 let outcome = match waits {
-                    Some(upcall) => to_end(&orb, upcall, receipt).await,
+                    Some(upcall) => to_end(&orb, &object, upcall, receipt).await,
                     None => outcome.unwrap_or(Outcome::Silent),
                 };
                 finish(
@@ -351,13 +425,10 @@ fn dispatch(
         // The connection goes on reading meanwhile.
         let (pending, receipt) = (is_pending(pending), *receipt);
         orb.track(async move {
-            let orb = Arc::clone(pending.connection().owner());
-            let outcome = to_end(&orb, upcall, receipt).await;
-            finish(
-                pending,
-                send_reply(orb.interceptor(), intercepted, outcome),
-                &receipt,
-            );
+            let orb = Arc::clone(pending.owner());
+            let outcome = to_end(&orb, &object, upcall, receipt).await;
+            let outcome = send_reply(orb.interceptor(), intercepted, outcome);
+            finish(pending, outcome, &receipt);
         });
         return;
     }
@@ -386,8 +457,40 @@ fn end(
 }
 
 /// Polls an upcall to its end.
-async fn to_end(orb: &OrbInner, mut upcall: Upcall, receipt: Receipt) -> Outcome {
-    poll_fn(|cx| poll(orb, &mut upcall, cx, &receipt)).await
+async fn to_end(
+    orb: &OrbInner,
+    object: &ActiveObject,
+    mut upcall: Upcall,
+    receipt: Receipt,
+) -> Outcome {
+    poll_fn(|cx| poll(orb, object, &mut upcall, cx, &receipt)).await
+}
+
+/// Runs an upcall from its beginning to its end on a thread that may block.
+#[cold]
+fn dispatch_blocking(
+    object: Arc<ActiveObject>,
+    mut request: Option<Request>,
+    receipt: Receipt,
+    pending: Pending,
+    intercepted: Intercepted,
+) {
+    let orb = Arc::clone(pending.owner());
+    let (lane, token) = (orb.lane().handle().clone(), orb.task());
+    let run = move || {
+        let mut outcome = None;
+        let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt);
+        let outcome = match waits {
+            Some(upcall) => Handle::current().block_on(to_end(&orb, &object, upcall, receipt)),
+            None => outcome.unwrap_or(Outcome::Silent),
+        };
+        drop(object);
+        let outcome = send_reply(orb.interceptor(), intercepted, outcome);
+        finish(pending, outcome, &receipt);
+        // A shutdown waits for it.
+        drop(token);
+    };
+    drop(lane.spawn_blocking(run));
 }
 
 fn into_reply(outcome: Outcome) -> Option<Gather> {
@@ -428,9 +531,11 @@ fn refuse(
     answer(connection, pending, receipt.refusal(exception));
 }
 
-/// Goes on with a pending request whose target has been located, unless its client has cancelled it.
-fn go_on(pending: Pending, target: Target, request: Request) {
+/// Goes on with a pending request whose target has been located, unless its client has cancelled it. Its turn ends when it
+/// has begun.
+fn go_on(pending: Pending, target: Target, request: Request, turn: Option<Turn>) {
     pending.go_on(move |pending| {
+        let _turn = turn;
         if pending.is_cancelled() {
             tracing::debug!(
                 request_id = request.receipt().request_id,
@@ -438,7 +543,7 @@ fn go_on(pending: Pending, target: Target, request: Request) {
             );
             return pending.answer(None);
         }
-        let connection = Arc::clone(pending.connection());
+        let connection = pending.connection();
         serve(
             &connection,
             target,
@@ -452,19 +557,22 @@ fn go_on(pending: Pending, target: Target, request: Request) {
 /// Asks the key resolver for the object of a request, while the connection goes on.
 #[cold]
 fn ask(connection: &Connection, key: Bytes, request: Request, pending: Option<Pending>) {
-    let pending = match (pending, connection.check_pending(request.octets())) {
-        (Some(pending), _) => pending,
-        (None, Ok(())) => Pending::new(connection, request.receipt().request_id, request.octets()),
-        (None, Err(overload)) => return refuse(connection, None, &request.receipt(), &overload),
-    };
+    let receipt = request.receipt();
+    let pending =
+        pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));
     connection.owner().track(async move {
-        let orb = Arc::clone(pending.connection().owner());
-        let found = OrbInner::ask(&orb, key).await;
-        go_on(pending, found.into(), request);
+        let found = OrbInner::ask(pending.owner(), key).await;
+        go_on(pending, found.into(), request, None);
     });
 }
 
-/// Holds a request until the manager leaves HOLDING; then its key is looked up again.
+/// The order of the requests of a connection that the manager of an object has held.
+#[inline]
+fn held_by(object: &ActiveObject) -> OrderKey {
+    OrderKey::Manager(Arc::as_ptr(object.manager()).addr())
+}
+
+/// Holds a request until the manager leaves HOLDING, and those before it have begun; then its key is looked up again.
 #[cold]
 fn hold(
     connection: &Connection,
@@ -478,17 +586,20 @@ fn hold(
     let receipt = request.receipt();
     let mut pending =
         pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, request.octets()));
+    let mut turn = connection.turn(held_by(&object));
     if object.forward().is_none() && receipt.response == ResponseFlags::WithServer {
         pending.set_acknowledged();
     }
+    let (released, manager) = (released(&object), Arc::clone(object.manager()));
+    // What waits here is no upcall: the object may be deactivated, and its id used again.
+    let object = Arc::downgrade(&object);
     connection.owner().track(async move {
-        let released = released(&object).await;
-        // The object may have been deactivated meanwhile. Only a request whose manager was active when its header was
-        // matched has none any more.
-        let found = released.and_then(|()| match request.object_key() {
-            Some(key) => pending.connection().owner().find_for_peer(&key),
-            None => Ok(Found::Object(object)),
-        });
-        go_on(pending, found.into(), request);
+        let released = released.await;
+        if released.is_err() && is_shut_down(pending.owner(), manager.state()) {
+            return leave_unanswered(&request.receipt(), Some(pending));
+        }
+        turn.comes().await;
+        let found = released.and_then(|()| find_again(pending.owner(), &request, &object));
+        go_on(pending, found.into(), request, Some(turn));
     });
 }

@@ -18,6 +18,25 @@ pub(crate) fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, Sys
     caught(run)
 }
 
+/// Runs what is a servant's. Reports one that holds its worker for long.
+#[inline]
+fn enter_object<T>(
+    orb: &OrbInner,
+    object: &ActiveObject,
+    run: impl FnOnce() -> T,
+) -> Result<T, SystemException> {
+    let _current = current::enter(orb);
+    if object.blocks() {
+        return caught(run);
+    }
+    let held = orb.lane().hold();
+    let done = caught(run);
+    if held.is_long() {
+        orb.report_blocking(object);
+    }
+    done
+}
+
 /// Runs what may panic, and raises a panic as UNKNOWN.
 #[inline]
 pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, SystemException> {
@@ -53,7 +72,7 @@ pub(crate) fn begin(
     receipt: &Receipt,
 ) -> Option<Upcall> {
     let mut waits = None;
-    let entered = enter(orb, || {
+    let entered = enter_object(orb, object, || {
         let mut upcall = object.start(request, outcome);
         if outcome.is_some() {
             return;
@@ -77,24 +96,27 @@ pub(crate) fn begin(
 /// Polls an upcall that has begun.
 pub(crate) fn poll(
     orb: &OrbInner,
+    object: &ActiveObject,
     upcall: &mut Upcall,
     cx: &mut Context<'_>,
     receipt: &Receipt,
 ) -> Poll<Outcome> {
-    enter(orb, || Pin::new(upcall).poll(cx))
+    enter_object(orb, object, || Pin::new(upcall).poll(cx))
         .unwrap_or_else(|panic| Poll::Ready(receipt.system_exception(&panic)))
 }
 
-/// Waits while the object's manager holds requests.
+/// Waits while the object's manager holds requests. The future keeps neither the object nor its servant.
 ///
 /// # Errors
 /// See [`ActiveObject::released`].
-pub(crate) async fn released(object: &ActiveObject) -> Result<(), SystemException> {
+pub(crate) fn released(
+    object: &ActiveObject,
+) -> impl Future<Output = Result<(), SystemException>> + Send + use<> {
     if object.manager().looks_forgotten() {
         tracing::warn!(
             "a request waits since its POA manager is HOLDING, and nobody has activated that yet: \
              poa.the_poa_manager().activate()"
         );
     }
-    object.released().await
+    object.released()
 }

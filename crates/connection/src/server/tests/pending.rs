@@ -1,36 +1,12 @@
 //! Requests that are pending.
 
-use super::super::MAX_PENDING_UPCALLS;
-use crate::server::PendingRequest;
+use super::{cancel, locate};
+use crate::server::{PendingRequest, ServerLimits, Serving};
 use crate::testing::*;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
-use zorb_cdr::{Gather, NativeEndian};
-use zorb_giop::{
-    LocateReply, LocateRequestHeader, Message, MessageKind, ReplyHeader, ReplyStatus,
-    SystemException, SystemExceptionKind, TargetAddress, Version, cancel_request,
-};
-
-/// The exception of a reply.
-fn exception(message: &Message) -> SystemException {
-    let (_, status, body) = ReplyHeader::head(message).unwrap();
-    assert_eq!(status, ReplyStatus::SystemException);
-    let format = zorb_cdr::WireFormat::default();
-    let mut d = zorb_cdr::Decoder::<NativeEndian>::at(&message.frame, body, format).unwrap();
-    zorb_giop::read_system_exception(&mut d).unwrap()
-}
-
-fn cancel(id: u32) -> Vec<u8> {
-    let encoder = zorb_cdr::Encoder::<NativeEndian>::new(zorb_cdr::WireFormat::default());
-    cancel_request(encoder, Version::V1_2, id).unwrap().to_vec()
-}
-
-fn locate(id: u32, key: &[u8]) -> Vec<u8> {
-    let encoder = zorb_cdr::Encoder::<NativeEndian>::new(zorb_cdr::WireFormat::default());
-    let target = TargetAddress::Key(key);
-    let message = LocateRequestHeader::encode_for(encoder, Version::V1_2, id, key, &target);
-    message.unwrap().to_vec()
-}
+use zorb_cdr::Gather;
+use zorb_giop::{LocateReply, MessageKind};
 
 #[tokio::test]
 async fn pending_requests_are_answered_in_the_order_in_which_they_end() {
@@ -89,52 +65,6 @@ async fn a_request_that_is_dropped_unanswered_is_pending_no_longer() {
     assert!(connection.cancelled().is_empty());
 }
 
-#[tokio::test]
-async fn requests_beyond_those_that_may_be_pending_are_refused_as_transient() {
-    let owner = TestOwner::new();
-    let (connection, mut peer, _driver) = owner.serve_peer();
-    let mut pending: Vec<_> = (0..MAX_PENDING_UPCALLS)
-        .map(|id| PendingRequest::new(&connection, u32::try_from(id).unwrap(), 0))
-        .collect();
-    peer.send(&request(9999, "hold", b""));
-    peer.send(&locate(9998, b"ask"));
-    let refused = exception(&peer.receive().await.unwrap());
-    assert_eq!(refused.kind, SystemExceptionKind::Transient);
-    let (_, located) = LocateReply::read(&peer.receive().await.unwrap()).unwrap();
-    let LocateReply::SystemException(refused) = located else {
-        panic!("it is refused")
-    };
-    assert_eq!(refused.kind, SystemExceptionKind::Transient);
-    // Requests that need not wait are served.
-    peer.send(&request(9997, "echo", b"served"));
-    assert_eq!(peer.reply().await, (9997, b"served".to_vec()));
-    pending.pop();
-    peer.send(&request(9996, "hold", b"held"));
-    let_all_run().await;
-    assert!(owner.let_go());
-    assert_eq!(peer.reply().await, (9996, b"held".to_vec()));
-}
-
-#[tokio::test]
-async fn pending_requests_keep_no_more_octets_than_a_message_may_have() {
-    let owner = TestOwner::with(|settings| settings.limits.max_message_octets = 1000);
-    let (connection, mut peer, _driver) = owner.serve_peer();
-    // One request is always taken.
-    for (id, refused) in [(1, false), (2, true)] {
-        peer.send(&request(id, "hold", &[7; 600]));
-        let_all_run().await;
-        assert_eq!(owner.held.lock().unwrap().len(), 1);
-        if refused {
-            let refused = exception(&peer.receive().await.unwrap());
-            assert_eq!(refused.kind, SystemExceptionKind::Transient);
-        }
-    }
-    peer.send(&request(3, "hold", &[7; 10]));
-    let_all_run().await;
-    assert!(owner.let_go() && owner.let_go());
-    assert_eq!(connection.pending_octets.load(Ordering::Relaxed), 0);
-}
-
 fn octets(octets: usize) -> Gather {
     Gather::from(bytes::BytesMut::zeroed(octets))
 }
@@ -144,7 +74,7 @@ async fn a_long_reply_is_replaced_where_the_client_reads_too_little() {
     let owner = TestOwner::with(|settings| settings.limits.max_message_octets = 10_000);
     let (ours, _theirs) = pair();
     ours.set_room(0);
-    let serving = crate::Serving::new(1);
+    let serving = Serving::new(ServerLimits::new(1));
     let connection = owner.connection_over(Box::new(ours), &serving);
     let replaced = AtomicUsize::new(0);
     let finish = |id, len: usize| {
@@ -184,7 +114,7 @@ async fn the_owner_is_asked_for_the_objects_that_it_does_not_know() {
 async fn requests_that_go_on_run_in_their_order_whatever_becomes_of_them() {
     let owner = TestOwner::with(|settings| settings.threads = true);
     let (ours, _theirs) = pair();
-    let serving = crate::Serving::new(1);
+    let serving = Serving::new(ServerLimits::new(1));
     let connection = owner.connection_over(Box::new(ours), &serving);
     let (ran, order) = mpsc::channel();
     let here = std::thread::current().id();
@@ -211,7 +141,7 @@ async fn requests_that_go_on_run_in_their_order_whatever_becomes_of_them() {
 async fn where_connections_have_no_threads_a_request_goes_on_at_once() {
     let owner = TestOwner::new();
     let (ours, theirs) = pair();
-    let serving = crate::Serving::new(1);
+    let serving = Serving::new(ServerLimits::new(1));
     let connection = owner.connection_over(Box::new(ours), &serving);
     let here = std::thread::current().id();
     let acknowledgement = Gather::from(bytes::BytesMut::from(&*reply(1, b"acknowledged")));

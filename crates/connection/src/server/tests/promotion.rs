@@ -5,6 +5,7 @@ use super::super::{ServerConnection, Serving};
 use crate::end::End;
 use crate::mock::{Acts, Mock};
 use crate::owner::Owner;
+use crate::server::ServerLimits;
 use crate::spin::{SpinLimits, Spinner};
 use crate::testing::*;
 use bytes::BytesMut;
@@ -28,7 +29,10 @@ fn is_promoted() -> bool {
 
 /// A connection that nothing drives.
 fn connection(owner: &Arc<TestOwner>, acts: impl Acts) -> Arc<ServerConnection<TestOwner>> {
-    owner.connection_over(Box::new(Mock::new(acts)), &Serving::new(1))
+    owner.connection_over(
+        Box::new(Mock::new(acts)),
+        &Serving::new(ServerLimits::new(1)),
+    )
 }
 
 fn encoder() -> Encoder<NativeEndian> {
@@ -86,7 +90,7 @@ async fn one_of_several_busy_connections_is_promoted_and_given_back_when_nothing
         },
     );
     assert_eq!(connection.promoting_workers(), 2);
-    in_time(connection.drive(&Arc::new(Serving::new(1)))).await;
+    in_time(connection.drive(&Arc::new(Serving::new(ServerLimits::new(1))))).await;
     // Promoted twice, with one read each time.
     assert_eq!(promotions.try_iter().count(), 2);
     // Every permit was given back.
@@ -137,7 +141,7 @@ async fn a_busy_connection_is_not_promoted_beyond_the_threads_that_are_permitted
         reads: Mutex::new((0, spinner)),
     };
     let connection = connection(&owner, busy);
-    in_time(connection.drive(&Arc::new(Serving::new(1)))).await;
+    in_time(connection.drive(&Arc::new(Serving::new(ServerLimits::new(1))))).await;
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::super::Serving;
 use crate::Acceptor;
+use crate::server::ServerLimits;
 use crate::testing::*;
 use bytes::Bytes;
 use core::time::Duration;
@@ -27,7 +28,7 @@ fn exception(message: &Message) -> SystemException {
 async fn requests_received_together_are_answered_by_one_write() {
     let owner = TestOwner::new();
     let (ours, theirs) = pair();
-    let serving = Arc::new(Serving::new(1));
+    let serving = Arc::new(Serving::new(ServerLimits::new(1)));
     let connection = owner.connection_over(Box::new(ours.clone()), &serving);
     let driver = tokio::spawn(connection.drive(&serving));
     let mut peer = Peer::new(theirs);
@@ -158,7 +159,7 @@ async fn a_stopping_owner_answers_what_is_pending_reads_no_more_and_closes_in_or
     let owner = TestOwner::new();
     let served = owner.served();
     let (ours, theirs) = pair();
-    let serving = Arc::new(Serving::new(1));
+    let serving = Arc::new(Serving::new(ServerLimits::new(1)));
     let connection = owner.connection_over(Box::new(ours), &serving);
     let driver = tokio::spawn(connection.drive(&serving));
     let mut peer = Peer::new(theirs);
@@ -200,7 +201,7 @@ async fn a_client_that_reads_nothing_ends_though_the_owner_stops_with_replies_un
     let owner = TestOwner::new();
     let (ours, theirs) = pair();
     ours.set_room(100);
-    let serving = Arc::new(Serving::new(1));
+    let serving = Arc::new(Serving::new(ServerLimits::new(1)));
     let connection = owner.connection_over(Box::new(ours), &serving);
     let driver = tokio::spawn(connection.drive(&serving));
     let peer = Peer::new(theirs);
@@ -258,11 +259,11 @@ async fn connections_beyond_the_limit_are_closed_and_the_others_served() {
     let listener = transports.listen(&endpoint).await.unwrap();
     let acceptor = Acceptor::new(listener);
     let owner = TestOwner::new();
-    let serving = Arc::new(Serving::new(1));
+    let serving = Arc::new(Serving::new(ServerLimits::new(1)));
     let stop = tokio_util::sync::CancellationToken::new();
     let accepting = tokio::spawn({
         let (weak, serving, stop) = (Arc::downgrade(&owner), Arc::clone(&serving), stop.clone());
-        async move { acceptor.run(weak, serving, 1, stop).await }
+        async move { acceptor.run(weak, serving, stop).await }
     });
     let client = || async {
         let stream = transports.connect(&endpoint).await.unwrap();

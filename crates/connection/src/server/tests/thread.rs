@@ -3,6 +3,7 @@
 use super::super::{Behind, ServerConnection, Serving};
 use super::promotion::Panics;
 use crate::mock::{Acts, Mock};
+use crate::server::ServerLimits;
 use crate::testing::*;
 use bytes::BytesMut;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +13,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use tokio::runtime::Runtime;
 use zorb_giop::{MessageKind, Version, empty_message};
+use zorb_transport::Address;
 
 fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread()
@@ -29,7 +31,7 @@ fn threaded() -> Arc<TestOwner> {
 fn serve(connection: &Arc<ServerConnection<TestOwner>>) -> JoinHandle<()> {
     let connection = Arc::clone(connection);
     thread::spawn(move || {
-        let registration = Arc::new(Serving::new(1)).register(&connection);
+        let registration = Arc::new(Serving::new(ServerLimits::new(1))).register(&connection);
         connection.serve_here(registration);
     })
 }
@@ -37,7 +39,7 @@ fn serve(connection: &Arc<ServerConnection<TestOwner>>) -> JoinHandle<()> {
 /// A connection that a thread serves, with a peer that the test plays.
 fn serve_peer(owner: &Arc<TestOwner>) -> (Arc<Serving<TestOwner>>, Peer) {
     let (ours, theirs) = pair();
-    let serving = Arc::new(Serving::new(1));
+    let serving = Arc::new(Serving::new(ServerLimits::new(1)));
     let connection = owner.connection_over(Box::new(ours), &serving);
     connection.serve_on_thread(&serving);
     (serving, Peer::new(theirs))
@@ -71,13 +73,13 @@ fn a_thread_that_panics_leaves_no_connection_behind() {
     let runtime = runtime();
     let _entered = runtime.enter();
     let owner = threaded();
-    let serving = Arc::new(Serving::new(1));
+    let serving = Arc::new(Serving::new(ServerLimits::new(1)));
     let connection = owner.connection_over(Box::new(Mock::new(Panics)), &serving);
     let registration = serving.register(&connection);
     assert_eq!(serving.len(), 1);
     let served = thread::spawn(move || connection.serve_here(registration));
     assert!(served.join().is_err());
-    assert!(serving.is_empty() && serving.admit().is_some());
+    assert!(serving.is_empty() && serving.admit(&Address::Unix(None)).is_ok());
 }
 
 #[test]
@@ -159,7 +161,7 @@ fn a_reply_that_the_full_socket_stops_does_not_wait_for_the_thread_that_reads() 
         is_full: AtomicBool::new(true),
         written,
     });
-    let connection = owner.connection_over(Box::new(stream), &Serving::new(1));
+    let connection = owner.connection_over(Box::new(stream), &Serving::new(ServerLimits::new(1)));
     let serving = serve(&connection);
     is_reading.recv_timeout(PATIENCE).unwrap();
     // As the task of a pending upcall does.
@@ -226,7 +228,7 @@ fn no_request_is_served_while_too_many_octets_of_replies_wait() {
         written,
     });
     let stream = Box::new(Mock::new(Arc::clone(&acts)));
-    let connection = owner.connection_over(stream, &Serving::new(1));
+    let connection = owner.connection_over(stream, &Serving::new(ServerLimits::new(1)));
     let served = owner.served();
     let serving = serve(&connection);
     is_reading.recv_timeout(PATIENCE).unwrap();

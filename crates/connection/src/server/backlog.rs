@@ -1,0 +1,124 @@
+//! The requests of a connection that wait because as many upcalls are pending as may be.
+
+use super::super::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
+use super::hosts::ServerLimits;
+use core::pin::Pin;
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use zorb_giop::{
+    LocateRequestHeader, Message, MessageKind, ProtocolError, RequestHeader, ResponseFlags,
+};
+
+/// The requests of a connection that wait. Only its driver changes it.
+#[derive(Default)]
+pub(super) struct Backlog {
+    waiting: Mutex<Waiting>,
+    /// How many wait; 0 for nearly all connections.
+    pub(super) len: AtomicUsize,
+    is_full: AtomicBool,
+}
+
+#[derive(Default)]
+struct Waiting {
+    requests: VecDeque<WaitingRequest>,
+    octets: usize,
+}
+
+pub(super) struct WaitingRequest {
+    message: Message,
+    id: u32,
+    /// Its client waits for no answer, so it is served also when the client is gone.
+    one_way: bool,
+}
+
+impl WaitingRequest {
+    /// # Errors
+    /// When the header of the request cannot be read.
+    pub(super) fn new(message: Message) -> Result<Self, ProtocolError> {
+        let (id, one_way) = match message.header.kind {
+            MessageKind::LocateRequest => (LocateRequestHeader::read(&message)?.request_id, false),
+            _ => {
+                let header = RequestHeader::read(&message)?;
+                (header.request_id, header.response == ResponseFlags::None)
+            }
+        };
+        Ok(Self {
+            message,
+            id,
+            one_way,
+        })
+    }
+}
+
+impl Waiting {
+    /// Keeps the requests that `keep` says.
+    fn retain(&mut self, keep: impl Fn(&WaitingRequest) -> bool) {
+        self.requests.retain(keep);
+        let octets = self.requests.iter().map(|request| request.message.octets());
+        self.octets = octets.sum();
+    }
+}
+
+impl Backlog {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        // Sequentially consistent here and where a request is added: see `PendingRequest::drop`.
+        self.len.load(Ordering::SeqCst) == 0
+    }
+
+    /// Whether no further message may be read.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed)
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Waiting) -> T) -> T {
+        let mut waiting = self.waiting();
+        let changed = change(&mut waiting);
+        let len = waiting.requests.len();
+        let is_full = len >= ServerLimits::MAX_WAITING_REQUESTS
+            || waiting.octets >= ServerLimits::MAX_WAITING_OCTETS;
+        self.len.store(len, Ordering::SeqCst);
+        self.is_full.store(is_full, Ordering::Relaxed);
+        changed
+    }
+
+    pub(super) fn push(&self, request: WaitingRequest) {
+        self.change(|waiting| {
+            waiting.octets += request.message.octets();
+            waiting.requests.push_back(request);
+        });
+    }
+
+    pub(super) fn front_octets(&self) -> Option<usize> {
+        let waiting = self.waiting();
+        (waiting.requests.front()).map(|request| request.message.octets())
+    }
+
+    pub(super) fn pop(&self) -> Option<Message> {
+        self.change(|waiting| {
+            let request = waiting.requests.pop_front()?;
+            waiting.octets -= request.message.octets();
+            Some(request.message)
+        })
+    }
+
+    /// Takes out a request that its client has cancelled.
+    pub(super) fn cancel(&self, id: u32) {
+        if !self.is_empty() {
+            self.change(|waiting| waiting.retain(|request| request.id != id));
+        }
+    }
+
+    /// Drops the requests whose client is gone and will hear of none; one-way requests stay.
+    pub(super) fn keep_one_ways(&self) {
+        self.change(|waiting| waiting.retain(|request| request.one_way));
+    }
+}
+
+/// A wait for room under the limits that connections share.
+pub(super) type RoomShared = Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -1,0 +1,71 @@
+//! Stands for a connection that has ended, where a request of it goes on: a one-way request that was held, for instance.
+
+use super::super::link::Link;
+use super::super::owner::Owner;
+use super::super::trace::Shown;
+use super::ServerConnection;
+use super::hosts::Admitted;
+use bytes::BytesMut;
+use core::task::{Context, Poll};
+use std::io::{self, IoSlice};
+use std::path::PathBuf;
+use std::sync::Arc;
+use zorb_transport::{Address, Capabilities, Connection, Endpoint};
+
+/// A stream whose peer is gone.
+#[derive(Debug)]
+struct Ended(Address);
+
+impl Connection for Ended {
+    fn poll_read(&self, _: &mut Context<'_>, _: &mut BytesMut) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(0))
+    }
+
+    fn try_read(&self, _: &mut BytesMut) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn unwatch(&self) {}
+
+    fn try_write(&self, _: &[IoSlice<'_>]) -> io::Result<usize> {
+        Err(io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn poll_write_ready(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn shutdown_write(&self) -> io::Result<()> {
+        Err(io::ErrorKind::NotConnected.into())
+    }
+
+    fn close(&self) {}
+
+    fn peer(&self) -> &Address {
+        &self.0
+    }
+
+    fn local(&self) -> &Address {
+        &self.0
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::stream()
+    }
+}
+
+impl<O: Owner> ServerConnection<O> {
+    /// A connection on which nothing can be sent.
+    pub(super) fn ended(owner: &Arc<O>, admitted: Admitted) -> Self {
+        let settings = owner.settings();
+        let shown = Shown {
+            payload: settings.trace_payload,
+            describe: settings.describe,
+        };
+        let stream = Box::new(Ended(Address::Unix(None)));
+        let endpoint = Endpoint::Uiop {
+            path: PathBuf::new(),
+        };
+        Self::over(Link::new(stream, endpoint, None, shown), owner, admitted)
+    }
+}

@@ -1,0 +1,137 @@
+//! Requests of one connection that begin one after the other.
+
+use super::super::owner::Owner;
+use super::super::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
+use super::ServerConnection;
+use std::sync::PoisonError;
+use tokio::sync::oneshot;
+use tokio::sync::oneshot::error::TryRecvError;
+
+/// What requests of a connection are ordered by: each order is one of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OrderKey {
+    /// One-way requests: each begins when the one before has ended.
+    OneWays,
+    /// Requests that a POA manager has held, by its address: each begins when the one before has begun.
+    Manager(usize),
+}
+
+/// The turn of one request in an order. The next one has its turn when this is dropped.
+#[derive(Debug)]
+#[must_use = "the next request has its turn when this is dropped"]
+pub struct Turn {
+    /// The turn before, unless there is none.
+    before: Option<oneshot::Receiver<()>>,
+    _over: oneshot::Sender<()>,
+}
+
+impl Turn {
+    /// Whether the turn has come.
+    #[must_use]
+    pub fn has_come(&mut self) -> bool {
+        self.before.as_mut().is_none_or(is_over)
+    }
+
+    /// Waits until the turn has come.
+    ///
+    /// # Cancel safety
+    /// Safe: the turn keeps its place.
+    pub async fn comes(&mut self) {
+        if let Some(before) = &mut self.before {
+            // It is never sent anything: it ends when the turn is dropped.
+            let _ = before.await;
+            self.before = None;
+        }
+    }
+}
+
+fn is_over(turn: &mut oneshot::Receiver<()>) -> bool {
+    turn.try_recv() != Err(TryRecvError::Empty)
+}
+
+/// The last turn of each order.
+#[derive(Default)]
+pub(super) struct Orders {
+    last: Mutex<Vec<(OrderKey, oneshot::Receiver<()>)>>,
+    /// How many there are; 0 for nearly all connections.
+    len: AtomicUsize,
+}
+
+impl Orders {
+    fn last(&self) -> MutexGuard<'_, Vec<(OrderKey, oneshot::Receiver<()>)>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn turn(&self, key: OrderKey) -> Turn {
+        let (over, last) = oneshot::channel();
+        let mut all = self.last();
+        all.retain_mut(|(_, turn)| !is_over(turn));
+        let before = (all.iter().position(|(other, _)| *other == key)).map(|at| all.remove(at).1);
+        all.push((key, last));
+        self.len.store(all.len(), Ordering::Relaxed);
+        Turn {
+            before,
+            _over: over,
+        }
+    }
+
+    fn is_in_use(&self, key: OrderKey) -> bool {
+        if self.len.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        let mut all = self.last();
+        all.retain_mut(|(_, turn)| !is_over(turn));
+        self.len.store(all.len(), Ordering::Relaxed);
+        all.iter().any(|(other, _)| *other == key)
+    }
+}
+
+impl<O: Owner> ServerConnection<O> {
+    /// The next turn in an order.
+    pub fn turn(&self, key: OrderKey) -> Turn {
+        self.orders.turn(key)
+    }
+
+    /// Whether the last turn in an order is not over.
+    #[inline]
+    #[must_use]
+    pub fn has_turns(&self, key: OrderKey) -> bool {
+        self.orders.is_in_use(key)
+    }
+}
+
+#[cfg(all(test, not(zorb_model)))]
+mod tests {
+    use super::*;
+    use crate::testing::let_all_run;
+    use std::sync::{Arc, Mutex};
+
+    #[tokio::test]
+    async fn turns_of_one_order_come_one_after_the_other() {
+        let orders = Orders::default();
+        let manager = OrderKey::Manager(1);
+        let ran = Arc::new(Mutex::new(Vec::new()));
+        let first = orders.turn(manager);
+        let tasks: Vec<_> = (1..4)
+            .map(|number| {
+                let (mut turn, ran) = (orders.turn(manager), Arc::clone(&ran));
+                tokio::spawn(async move {
+                    turn.comes().await;
+                    ran.lock().unwrap().push(number);
+                    tokio::task::yield_now().await;
+                    ran.lock().unwrap().push(number);
+                })
+            })
+            .collect();
+        assert!(orders.turn(OrderKey::OneWays).has_come(), "another order");
+        // A task that is gone has had its turn.
+        tasks[1].abort();
+        let_all_run().await;
+        assert!(ran.lock().unwrap().is_empty() && orders.is_in_use(manager));
+        drop(first);
+        let_all_run().await;
+        assert_eq!(*ran.lock().unwrap(), [1, 1, 3, 3]);
+        assert!(!orders.is_in_use(manager) && orders.last().is_empty());
+    }
+}

@@ -1,0 +1,168 @@
+//! Requests that wait because as many upcalls are pending as may be.
+//!
+//! ```text
+//!  received ──► room? ──yes──► parse, locate, serve
+//!                 │ no, or others wait already
+//!                 ▼
+//!              backlog ──► room again: parse, locate, serve, in the order in which they came
+//! ```
+//!
+//! While requests wait, the connection is read on: a CancelRequest takes its request out of the backlog, and a
+//! CloseConnection ends the connection. With a full backlog it is not read until there is room.
+
+use super::super::end::End;
+use super::super::link::Behind;
+use super::super::owner::Owner;
+use super::super::sync::Ordering;
+use super::ServerConnection;
+use super::backlog::{RoomShared, WaitingRequest};
+use super::header_cache::RequestHeaderCache;
+use super::hosts::Overload;
+use core::task::{Context, Poll};
+use std::sync::Arc;
+use zorb_giop::{CompletionStatus, Fault, Message, MessageKind, Received, SystemException};
+
+/// The limit that a request has met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Full {
+    Connection,
+    Octets,
+    Host,
+    All,
+}
+
+impl<O: Owner> ServerConnection<O> {
+    /// Whether a request has to look at the limits before it is served.
+    #[inline]
+    pub(super) fn is_loaded(&self) -> bool {
+        self.pending.load(Ordering::Acquire) != 0
+            || !self.admitted.host().has_room()
+            || !self.backlog.is_empty()
+    }
+
+    /// The limit that leaves no room for another pending upcall, of a request of so many octets.
+    pub(super) fn full(&self, octets: usize) -> Option<Full> {
+        let host = self.admitted.host();
+        // Before the octets: one that ends takes its octets away first.
+        let pending = self.pending.load(Ordering::SeqCst);
+        if pending >= host.limits().max_upcalls_per_connection {
+            return Some(Full::Connection);
+        }
+        let pending_octets = self.pending_octets.load(Ordering::Relaxed);
+        let limit = self.owner.settings().limits.max_message_octets;
+        if pending > 0 && pending_octets.saturating_add(octets) > limit {
+            return Some(Full::Octets);
+        }
+        match (host.has_room_of_its_own(), host.has_room()) {
+            (false, _) => Some(Full::Host),
+            (true, false) => Some(Full::All),
+            (true, true) => None,
+        }
+    }
+
+    /// Handles a request while others are pending.
+    #[inline(never)]
+    pub(super) fn handle_loaded(
+        self: &Arc<Self>,
+        cache: &mut RequestHeaderCache<O>,
+        received: Received<'_>,
+        behind: Behind,
+    ) -> Result<(), End> {
+        let full = match self.backlog.is_empty() {
+            true => self.full(received.octets().len()),
+            // Behind those that wait.
+            false => Some(Full::Connection),
+        };
+        let Some(full) = full else {
+            let request = self.parse(cache, received, behind).map_err(End::Broken)?;
+            O::serve(self, request);
+            return Ok(());
+        };
+        let message = received.into_message();
+        match self.admitted.host().limits().overload {
+            Overload::Wait => self.wait(message),
+            Overload::Refuse => {
+                let request = self.parse_new(cache, message, behind);
+                let mut request = request.map_err(End::Broken)?;
+                request.target = self.owner.refuse(self.overloaded(full));
+                O::serve(self, request);
+                Ok(())
+            }
+        }
+    }
+
+    /// Has a request wait.
+    pub(super) fn wait(&self, message: Message) -> Result<(), End> {
+        let request = WaitingRequest::new(message).map_err(End::Broken)?;
+        self.backlog.push(request);
+        Ok(())
+    }
+
+    /// The exception of a request that is refused: TRANSIENT, COMPLETED_NO.
+    pub(super) fn overloaded(&self, full: Full) -> SystemException {
+        let limits = self.admitted.host().limits();
+        let overload = match full {
+            Full::Connection => {
+                let limit = limits.max_upcalls_per_connection;
+                format!("{limit} upcalls of this connection are pending")
+            }
+            Full::Octets => {
+                let pending = self.pending_octets.load(Ordering::Relaxed);
+                let limit = self.owner.settings().limits.max_message_octets;
+                format!("requests of {pending} octets are pending, of {limit} at most")
+            }
+            Full::Host => {
+                let limit = limits.max_upcalls_per_host;
+                format!("{limit} upcalls of this host are pending")
+            }
+            Full::All => format!("{} upcalls are pending", limits.max_upcalls),
+        };
+        Fault::Overload(overload).raise(CompletionStatus::No)
+    }
+
+    /// Ready when the first request that waits may be served, or, with `false`, when none waits.
+    pub(super) fn poll_backlog_room(
+        &self,
+        shared: &mut Option<RoomShared>,
+        cx: &mut Context<'_>,
+    ) -> Poll<bool> {
+        loop {
+            let Some(octets) = self.backlog.front_octets() else {
+                *shared = None;
+                return Poll::Ready(false);
+            };
+            match self.full(octets) {
+                None => {
+                    *shared = None;
+                    return Poll::Ready(true);
+                }
+                // The upcall that ends wakes the driver.
+                Some(Full::Connection | Full::Octets) => return Poll::Pending,
+                Some(Full::Host | Full::All) => {
+                    let room = shared
+                        .get_or_insert_with(|| Box::pin(Arc::clone(self.admitted.host()).room()));
+                    if room.as_mut().poll(cx).is_pending() {
+                        return Poll::Pending;
+                    }
+                    *shared = None;
+                }
+            }
+        }
+    }
+
+    /// Serves the first request that waits.
+    pub(super) fn serve_waiting(
+        self: &Arc<Self>,
+        cache: &mut RequestHeaderCache<O>,
+    ) -> Result<(), End> {
+        let Some(message) = self.backlog.pop() else {
+            return Ok(());
+        };
+        if message.header.kind == MessageKind::LocateRequest {
+            return self.locate(message);
+        }
+        let request = self.parse_new(cache, message, Behind::More);
+        O::serve(self, request.map_err(End::Broken)?);
+        Ok(())
+    }
+}

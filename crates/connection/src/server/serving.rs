@@ -1,0 +1,110 @@
+//! The connections that an ORB serves.
+
+use super::super::owner::Owner;
+use super::super::sync::{Mutex, MutexGuard};
+use super::ServerConnection;
+use super::hosts::{Admitted, Hosts, NotAdmitted, ServerLimits};
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, Weak};
+use tokio::sync::OwnedSemaphorePermit;
+use zorb_transport::Address;
+
+/// The connections that an ORB serves.
+#[derive(Debug)]
+pub struct Serving<O: Owner> {
+    hosts: Arc<Hosts>,
+    connections: Mutex<Registered<O>>,
+}
+
+#[derive(Debug)]
+struct Registered<O: Owner> {
+    next: u64,
+    all: HashMap<u64, Weak<ServerConnection<O>>>,
+}
+
+impl<O: Owner> Serving<O> {
+    /// Serves within these limits.
+    #[must_use]
+    pub fn new(limits: ServerLimits) -> Self {
+        Self {
+            hosts: Hosts::new(limits),
+            connections: Mutex::new(Registered {
+                next: 0,
+                all: HashMap::new(),
+            }),
+        }
+    }
+
+    fn registered(&self) -> MutexGuard<'_, Registered<O>> {
+        self.connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place for another connection from this peer.
+    pub(crate) fn admit(&self, peer: &Address) -> Result<Admitted, NotAdmitted> {
+        self.hosts.admit(peer)
+    }
+
+    /// The permission to tell a connection that it is refused, unless many are being told.
+    pub(crate) fn refusal(&self) -> Option<OwnedSemaphorePermit> {
+        self.hosts.refusal()
+    }
+
+    /// The limits.
+    pub(crate) fn limits(&self) -> &ServerLimits {
+        self.hosts.limits()
+    }
+
+    /// How many connections are served.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.registered().all.len()
+    }
+
+    /// Whether no connection is served.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Upcalls that are pending, of all connections, closed ones included.
+    #[must_use]
+    pub fn pending_upcalls(&self) -> usize {
+        self.hosts.pending_upcalls()
+    }
+
+    /// Wakes the drivers of all connections: the owner is stopping.
+    pub fn wake_all(&self) {
+        let all: Vec<_> = self.registered().all.values().cloned().collect();
+        (all.iter().filter_map(Weak::upgrade)).for_each(|connection| connection.wake());
+    }
+
+    /// Registers a connection, until the result is dropped.
+    pub(super) fn register(
+        self: &Arc<Self>,
+        connection: &Arc<ServerConnection<O>>,
+    ) -> Registration<O> {
+        let mut registered = self.registered();
+        let id = registered.next;
+        registered.next += 1;
+        (registered.all).insert(id, Arc::downgrade(connection));
+        drop(registered);
+        Registration {
+            serving: Arc::clone(self),
+            id,
+        }
+    }
+}
+
+/// A connection is served, until this is dropped: by a panic, too.
+pub(super) struct Registration<O: Owner> {
+    serving: Arc<Serving<O>>,
+    id: u64,
+}
+
+impl<O: Owner> Drop for Registration<O> {
+    fn drop(&mut self) {
+        self.serving.registered().all.remove(&self.id);
+    }
+}

@@ -1,0 +1,62 @@
+//! Servants whose operations block their thread.
+
+use crate::poa::InterfaceSkeleton;
+use zorb_poa::{Incoming, Operations, Skeleton, Upcall};
+
+/// A servant whose operations block: they read files, ask a database that knows no async, or compute for long.
+///
+/// As CORBA servants do. A servant of zorb runs where its request was read, on a worker of the runtime, which serves other
+/// connections too; one that blocks keeps them waiting. One word at activation gives it threads of its own:
+///
+/// ```
+/// # use zorb::{Blocking, Error, Poa, SystemException};
+/// zorb::idl! {
+///     interface Archive { string read(in string name); };
+/// }
+/// struct Files;
+/// impl Archive for Files {
+///     async fn read(&self, name: &str) -> Result<String, SystemException> {
+///         Ok(std::fs::read_to_string(name).unwrap_or_default())
+///     }
+/// }
+/// # fn f(poa: &Poa) -> Result<(), Error> {
+/// let archive = poa.activate(Blocking(ArchiveServant::new(Files)))?;
+/// # Ok(()) }
+/// ```
+///
+/// Each upcall runs, from its beginning to its end, on a thread of tokio's blocking pool (512 of them unless the runtime was
+/// built with other `max_blocking_threads`; further upcalls wait). That costs a hand-over, some 10 µs a call. A one-way
+/// request begins when the one before it, of its connection, has ended. Calls from the same ORB block the caller's thread.
+/// Under [`build_blocking`](crate::Builder::build_blocking) every connection has a thread, and this changes nothing.
+#[derive(Debug, Clone)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "it is written as a word around a servant"
+)]
+pub struct Blocking<S>(pub S);
+
+impl<S: InterfaceSkeleton> InterfaceSkeleton for Blocking<S> {
+    type Ref = S::Ref;
+}
+
+impl<S: Skeleton> Skeleton for Blocking<S> {
+    fn repository_id(&self) -> &'static str {
+        self.0.repository_id()
+    }
+
+    fn is_a(&self, repository_id: &str) -> bool {
+        self.0.is_a(repository_id)
+    }
+
+    fn start(&self, call: Incoming<'_>) -> Upcall {
+        self.0.start(call)
+    }
+
+    fn operations(&self) -> &'static Operations {
+        self.0.operations()
+    }
+
+    fn blocks(&self) -> bool {
+        true
+    }
+}
