@@ -27,7 +27,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{Context, KnownValue};
 use zorb_connection::{
     Acceptor, BusyConnections, CacheKey, ClientConnection, ConnectError, ConnectSettings,
-    ConnectionCache, Describe, Serving, SilentEndpoints, SpinLimits,
+    ConnectionCache, Counters, Describe, MemoryLimit, Serving, SilentEndpoints, SpinLimits,
 };
 use zorb_executor::Lane;
 use zorb_giop::ior::TaggedProfile;
@@ -118,6 +118,9 @@ impl Orb {
             },
             threads: settings.threads,
             unstated_code_sets: settings.unstated_code_sets(),
+            counters: Arc::default(),
+            memory: Arc::new(MemoryLimit::new(settings.max_memory)),
+            stall_timeout: settings.stall_timeout,
         };
         let inner = |handles: &Weak<Handles>, this: &Weak<OrbInner>| OrbInner {
             this: Weak::clone(this),
@@ -144,6 +147,11 @@ impl Orb {
         let orb = Self(Arc::new_cyclic(|handles| {
             Handles(Arc::new_cyclic(|this| inner(handles, this)))
         }));
+        if !acceptors.is_empty() {
+            let inner = orb.inner();
+            let watch = Arc::clone(&inner.serving).watch(Arc::downgrade(inner), inner.stop.clone());
+            inner.track(watch);
+        }
         for acceptor in acceptors {
             let inner = orb.inner();
             let serving = Arc::clone(&inner.serving);
@@ -221,6 +229,20 @@ impl Orb {
     #[must_use]
     pub fn pending_upcalls(&self) -> usize {
         self.inner().serving.pending_upcalls()
+    }
+
+    /// What the ORB has refused, dropped, limited or timed out, by cause. Counters do not keep it alive.
+    ///
+    /// ```
+    /// # async fn example(orb: zorb::Orb) {
+    /// for (cause, count) in orb.counters().iter() {
+    ///     println!("zorb_{cause}_total {count}");
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn counters(&self) -> Arc<Counters> {
+        Arc::clone(&self.inner().connections.counters)
     }
 
     /// Has this ORB read values of type `T`.
@@ -548,6 +570,10 @@ impl Context for OrbInner {
         Some(Arc::new(self.handle()?))
     }
 
+    fn limits(&self) -> Option<zorb_cdr::Limits> {
+        self.settings.decoding
+    }
+
     fn value_type(&self, id: &str) -> Option<KnownValue> {
         self.values().known(id)
     }
@@ -561,6 +587,10 @@ impl Context for Orb {
 
     fn keep(&self) -> Option<Arc<dyn Context>> {
         Some(Arc::new(self.clone()))
+    }
+
+    fn limits(&self) -> Option<zorb_cdr::Limits> {
+        self.inner().settings.decoding
     }
 
     fn value_type(&self, id: &str) -> Option<KnownValue> {

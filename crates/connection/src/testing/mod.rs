@@ -55,6 +55,9 @@ pub(crate) fn settings() -> Settings {
         },
         threads: false,
         unstated_code_sets: CodeSets::UNSTATED,
+        counters: Arc::default(),
+        memory: Arc::default(),
+        stall_timeout: None,
     }
 }
 
