@@ -11,6 +11,7 @@
 mod anys;
 mod blocking;
 mod bounded;
+mod budget;
 mod calls;
 mod code_sets;
 mod collocated;

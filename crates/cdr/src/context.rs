@@ -1,6 +1,6 @@
 //! What values are decoded against.
 
-use crate::KnownValue;
+use crate::{KnownValue, Limits};
 use alloc::sync::Arc;
 use core::any::Any;
 
@@ -12,6 +12,11 @@ pub trait Context: Send + Sync {
 
     /// The same to be kept, by an [`Any`](crate::Any) with references in it; `None` if it cannot be.
     fn keep(&self) -> Option<Arc<dyn Context>> {
+        None
+    }
+
+    /// Limits on what decoding a message may cost, if they are not the defaults.
+    fn limits(&self) -> Option<Limits> {
         None
     }
 

@@ -87,6 +87,7 @@ impl<'de, O> Decoder<'de, O> {
         let limits = Limits {
             max_depth: Limits::DEPTH,
             max_empty_elements: Limits::EMPTY_ELEMENTS,
+            memory: Limits::MEMORY,
             least_memory: Limits::LEAST_MEMORY,
         };
         Self {
@@ -128,11 +129,16 @@ impl<'de, O> Decoder<'de, O> {
         self
     }
 
-    /// Attaches what values are decoded against, such as the ORB that object references belong to.
+    /// Attaches what values are decoded against, such as the ORB that object references belong to, before anything is read.
+    /// Its [limits](Context::limits) take the place of the decoder's.
     #[must_use]
-    pub const fn with_context(mut self, context: &'de dyn Context) -> Self {
+    #[inline]
+    pub fn with_context(mut self, context: &'de dyn Context) -> Self {
         self.context = Some(context);
-        self
+        match context.limits() {
+            None => self,
+            Some(limits) => self.with_limits(limits),
+        }
     }
 
     /// What was given to [`with_context`](Self::with_context); also inside encapsulations.
@@ -156,7 +162,8 @@ impl<'de, O> Decoder<'de, O> {
     pub const fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self.depth = limits.max_depth;
-        self.memory = limits.memory_for(self.total);
+        let memory = (self.total as u64).saturating_mul(limits.memory as u64);
+        self.memory = memory.saturating_add(limits.least_memory as u64);
         self
     }
 

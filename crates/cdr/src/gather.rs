@@ -98,6 +98,17 @@ impl Gather {
         self.own.len().wrapping_add(first).wrapping_add(more)
     }
 
+    /// Octets of memory that it keeps: all of its buffer, which may be much larger than what is in it, and what it shares.
+    /// What is [lent](Self::is_lent) is the lender's.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let shared = self.pieces().map(|(_, piece)| match piece {
+            Piece::Shared(octets) => octets.len(),
+            Piece::Lent(_) => 0,
+        });
+        shared.fold(self.own.capacity(), usize::saturating_add)
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -14,7 +14,9 @@ pub struct Limits {
     pub max_depth: u16,
     /// Elements of a sequence whose elements take no octets, and so are not bounded by the message.
     pub max_empty_elements: u32,
-    /// Octets of memory that what is decoded from a message may take beside [`MEMORY`](Self::MEMORY) for each octet.
+    /// Octets of memory that what is decoded from a message may take for each octet of it.
+    pub memory: usize,
+    /// Octets of memory that what is decoded from a message may take beside those.
     pub least_memory: usize,
 }
 
@@ -46,7 +48,7 @@ impl Limits {
     /// is so at most 16 octets per octet received.
     pub const AGAIN: usize = 16;
 
-    /// Octets of memory that what is decoded from a message may take, per octet of the message.
+    /// Default of [`memory`](Self::memory).
     ///
     /// Elements that are large in memory and small in a message use this up: a union with a large member takes its
     /// memory whether the member is there or not. The element of the least octets for its size, a
@@ -67,7 +69,7 @@ impl Limits {
     /// wrap.
     pub(crate) const fn memory_for(&self, octets: usize) -> u64 {
         (octets as u64)
-            .wrapping_mul(Self::MEMORY as u64)
+            .wrapping_mul(self.memory as u64)
             .wrapping_add(self.least_memory as u64)
     }
 
@@ -75,6 +77,13 @@ impl Limits {
     #[must_use]
     pub const fn with_max_depth(mut self, max_depth: u16) -> Self {
         self.max_depth = max_depth;
+        self
+    }
+
+    /// The same with other memory for each octet of a message.
+    #[must_use]
+    pub const fn with_memory(mut self, memory: usize) -> Self {
+        self.memory = memory;
         self
     }
 
@@ -98,6 +107,7 @@ impl Default for Limits {
         Self {
             max_depth: Self::DEPTH,
             max_empty_elements: Self::EMPTY_ELEMENTS,
+            memory: Self::MEMORY,
             least_memory: Self::LEAST_MEMORY,
         }
     }

@@ -1,8 +1,9 @@
 //! Accepts connections at one endpoint.
 
+use super::counters::Counter;
 use super::end::send_close;
 use super::owner::Owner;
-use super::server::{NotAdmitted, ServerConnection, Serving};
+use super::server::{Admitted, NotAdmitted, ServerConnection, Serving};
 use super::trace;
 use core::future::poll_fn;
 use core::task::Poll;
@@ -55,7 +56,7 @@ impl Acceptor {
             };
             let Some(owner) = owner.upgrade() else { return };
             match accepted {
-                Ok(stream) => match serving.admit(stream.peer()) {
+                Ok(stream) => match admit(&owner, &serving, &*stream) {
                     Ok(admitted) => {
                         trace::accepted(&*stream);
                         let endpoint = self.listener.endpoint().clone();
@@ -69,7 +70,10 @@ impl Acceptor {
                     Err(reason) => refuse(&owner, &serving, stream, reason),
                 },
                 Err(error) => {
-                    tracing::warn!(endpoint = %self.endpoint(), %error, "cannot accept");
+                    let counters = &owner.settings().counters;
+                    if let Some(omitted) = counters.report(Counter::AcceptsFailed) {
+                        tracing::warn!(endpoint = %self.endpoint(), %error, omitted, "cannot accept");
+                    }
                     drop(owner);
                     tokio::time::sleep(BACK_OFF).await;
                 }
@@ -96,6 +100,18 @@ impl Acceptor {
     }
 }
 
+/// A place for another connection.
+fn admit<O: Owner>(
+    owner: &Arc<O>,
+    serving: &Serving<O>,
+    stream: &dyn Connection,
+) -> Result<Admitted, NotAdmitted> {
+    match owner.settings().memory.has_room_for_connection() {
+        true => serving.admit(stream.peer()),
+        false => Err(NotAdmitted::NoMemory),
+    }
+}
+
 /// Closes a connection beyond the limits, behind a CloseConnection: its client may send its requests elsewhere, as none of
 /// them has been read. A client that does not read it in time, or comes while many others have yet to read theirs, is
 /// closed without.
@@ -106,12 +122,32 @@ fn refuse<O: Owner>(
     stream: Box<dyn Connection>,
     reason: NotAdmitted,
 ) {
-    let limits = serving.limits();
-    let (limit, name) = match reason {
-        NotAdmitted::Full => (limits.max_connections, "max_connections"),
-        NotAdmitted::HostFull => (limits.max_connections_per_host, "max_connections_per_host"),
+    let (limits, settings) = (serving.limits(), owner.settings());
+    let (limit, name, cause) = match reason {
+        NotAdmitted::Full => {
+            let limit = limits.max_connections;
+            (limit, "max_connections", Counter::ConnectionsRefused)
+        }
+        NotAdmitted::HostFull => {
+            let limit = limits.max_connections_per_host;
+            (
+                limit,
+                "max_connections_per_host",
+                Counter::ConnectionsOfHostRefused,
+            )
+        }
+        NotAdmitted::NoMemory => {
+            let limit = settings.memory.octets();
+            (
+                limit,
+                "max_memory_octets",
+                Counter::ConnectionsRefusedForMemory,
+            )
+        }
     };
-    tracing::warn!(peer = %stream.peer(), limit, "connection refused: {name} reached");
+    if let Some(omitted) = settings.counters.report(cause) {
+        tracing::warn!(peer = %stream.peer(), limit, omitted, "connection refused: {name} reached");
+    }
     close(owner, serving, stream);
 }
 

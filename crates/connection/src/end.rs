@@ -18,6 +18,9 @@ const MAX_LINGERS: u32 = 5;
 pub(crate) const FINISHED_WITHIN: Duration = LINGER.saturating_mul(MAX_LINGERS + 1);
 /// Octets discarded at a time meanwhile. Few: a peer that broke the protocol gets no large buffer.
 const DISCARDED_OCTETS: usize = 4 << 10;
+/// Octets discarded in all. A peer that was about to read why the connection ends has no more in flight than the buffers of
+/// two sockets hold, some 10 MiB where the system makes them as large as it may; one that sends more does not read.
+const MAX_DISCARDED_OCTETS: usize = 16 << 20;
 
 /// Octets of a refused connection that are discarded. The requests that a client sends at once are far fewer.
 const MAX_UNREAD_OCTETS: usize = 1 << 20;
@@ -50,6 +53,15 @@ impl fmt::Display for End {
             Self::Idle(limit) => write!(f, "nothing happened on it for {limit:?}"),
         }
     }
+}
+
+/// How the last moments of a connection went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lingered {
+    /// The peer has closed its side, or had its time.
+    ToTheEnd,
+    /// The peer went on sending, [too much](MAX_DISCARDED_OCTETS).
+    CutShort,
 }
 
 /// How far a connection has come at some time.
@@ -113,11 +125,12 @@ impl Link {
         End::Lost(cause)
     }
 
-    /// Sends what the end asks for, waits a bounded time until the peer has read it, and closes.
+    /// Sends what the end asks for, waits a bounded time until the peer has read it, and closes; whether it closed while the
+    /// peer went on sending.
     ///
     /// A socket closed with octets unread resets the connection, and the peer may then lose the last message; so the
-    /// write side is closed first, and what still comes is discarded.
-    pub(crate) async fn finish(&self, end: &End) {
+    /// write side is closed first, and what still comes is discarded, up to some number of octets.
+    pub(crate) async fn finish(&self, end: &End) -> Lingered {
         match end {
             End::Broken(ProtocolError::UnsupportedVersion(_)) => {
                 self.send_empty(MessageKind::MessageError, Version::HIGHEST);
@@ -126,22 +139,32 @@ impl Link {
             End::Broken(_) => self.send_empty(MessageKind::MessageError, Version::V1_0),
             End::Closed | End::Lost(_) | End::Refused | End::ShutDown | End::Idle(_) => {}
         }
+        let mut lingered = Lingered::ToTheEnd;
         if matches!(end, End::Broken(_) | End::ShutDown | End::Idle(_)) {
             self.write_batch();
+            let mut left = MAX_DISCARDED_OCTETS;
             for _ in 0..MAX_LINGERS {
                 let written = self.outbound.written_octets();
                 // A peer whose connection fails meanwhile need not read any of it.
-                let read = tokio::time::timeout(LINGER, poll_fn(|cx| self.poll_linger(cx))).await;
+                let read = poll_fn(|cx| self.poll_linger(&mut left, cx));
+                let read = tokio::time::timeout(LINGER, read).await;
+                if left == 0 {
+                    lingered = Lingered::CutShort;
+                }
                 if read.is_ok() || self.outbound.written_octets() == written {
                     break;
                 }
             }
         }
         self.stream.close();
+        // Upcalls that go on keep the connection, but not its output.
+        self.outbound.forget();
         self.outbound.wake_all();
+        lingered
     }
 
-    fn poll_linger(&self, cx: &mut Context<'_>) -> Poll<()> {
+    /// `left`: octets that may still be discarded.
+    fn poll_linger(&self, left: &mut usize, cx: &mut Context<'_>) -> Poll<()> {
         self.outbound.driver.register(cx.waker());
         match self.outbound.poll_unblock(&*self.stream, cx) {
             Poll::Pending => return Poll::Pending,
@@ -159,7 +182,13 @@ impl Link {
             match self.stream.poll_read(cx, &mut discarded) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(()),
-                Poll::Ready(Ok(_)) => discarded.clear(),
+                Poll::Ready(Ok(octets)) => {
+                    discarded.clear();
+                    *left = left.saturating_sub(octets);
+                    if *left == 0 {
+                        return Poll::Ready(());
+                    }
+                }
             }
         }
         cx.waker().wake_by_ref();
@@ -232,6 +261,33 @@ mod tests {
         fn poll_room(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
             self.next.lock().unwrap().as_mut().poll(cx).map(Ok)
         }
+    }
+
+    /// A peer that sends for ever, and counts what is read of it.
+    #[derive(Debug, Default)]
+    struct Talker(AtomicUsize);
+
+    impl Acts for Arc<Talker> {
+        fn write(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+            Ok(slices.iter().map(|slice| slice.len()).sum())
+        }
+
+        fn read_into(&self, buffer: &mut BytesMut) -> io::Result<usize> {
+            let octets = buffer.capacity() - buffer.len();
+            buffer.resize(buffer.capacity(), 0);
+            self.0.fetch_add(octets, Ordering::Relaxed);
+            Ok(octets)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_a_peer_that_never_stops_sending_a_bounded_number_of_octets_is_read() {
+        let talker = Arc::new(Talker::default());
+        let stream = Box::new(Mock::new(Arc::clone(&talker)));
+        let link = Link::new(stream, "uiop:///nowhere".parse().unwrap(), None, shown());
+        let end = End::Broken(ProtocolError::UnexpectedFragment);
+        assert_eq!(link.finish(&end).await, Lingered::CutShort);
+        assert_eq!(talker.0.load(Ordering::Relaxed), MAX_DISCARDED_OCTETS);
     }
 
     #[tokio::test(start_paused = true)]

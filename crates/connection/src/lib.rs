@@ -19,6 +19,8 @@
 //! | `client` | calls, replies and their waiters; [the states of a connection](client) |
 //! | `server` | requests, their headers and pending upcalls; two drivers, a task and a thread |
 //! | `cache`, `silent` | connections shared by references; endpoints that did not answer |
+//! | `counters` | what was refused, dropped, limited or timed out; how much of it is logged |
+//! | `memory`, `evict` | how much memory connections may hold; which are ended for it |
 //! | `blocking` | which threads may block in a call |
 //! | `trace` | messages as `tracing` events |
 #![forbid(unsafe_code)]
@@ -27,12 +29,15 @@ mod acceptor;
 pub mod blocking;
 mod cache;
 pub mod client;
+mod counters;
 mod end;
+mod evict;
 mod lease;
 mod link;
 #[cfg(zorb_model)]
 #[path = "../models/loom_sync.rs"]
 mod loom_sync;
+mod memory;
 #[cfg(test)]
 mod mock;
 #[cfg(zorb_model)]
@@ -59,6 +64,8 @@ pub use cache::{
     CacheKey, ConnectError, ConnectSettings, ConnectionCache, ConnectionLimits, NamedBy,
 };
 pub use client::{CallError, ClientConnection, ClientRequest, EncodeArguments};
+pub use counters::{Counter, Counters};
+pub use memory::MemoryLimit;
 pub use owner::{Owner, PeerOrb, Settings};
 pub use server::{
     OrderKey, Overload, PendingRequest, ServerConnection, ServerLimits, ServerRequest, Serving,

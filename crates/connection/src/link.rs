@@ -1,17 +1,22 @@
 //! One connection's two directions: octets to messages, messages to octets.
 
 use super::end::{End, Progress};
+use super::evict::Evicted;
+use super::memory::{Admitted, MemoryLimit, Reserved};
 use super::outbound::{Batched, Flush, Outbound, Ticket};
 use super::spin::{Spinner, Spun};
-use super::sync::{AtomicU64, Ordering};
+use super::sync::{AtomicU8, AtomicU64, Ordering};
 use super::trace::{self, Shown};
 use core::fmt;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
+use std::sync::Arc;
 use zorb_cdr::Gather;
 use zorb_executor::WaitPolicy;
-use zorb_giop::{MessageKind, ProtocolError, Reader, Received, Version, buffers, empty_message};
+use zorb_giop::{
+    Begun, MessageKind, ProtocolError, Reader, Received, Version, buffers, empty_message,
+};
 use zorb_transport::{Connection, Endpoint};
 
 /// Messages after which a driver lets other tasks run: a few hundred microseconds of work.
@@ -24,6 +29,12 @@ pub(crate) struct Link {
     pub(crate) outbound: Outbound,
     pub(crate) endpoint: Endpoint,
     shown: Shown,
+    /// The memory that the reader holds for messages which are not whole.
+    reserved: Reserved,
+    /// The connection itself, as the ORB counts it.
+    admitted: Option<Admitted>,
+    /// What the reader had of such messages when it last waited.
+    begun: AtomicU8,
     messages_received: AtomicU64,
     octets_received: AtomicU64,
 }
@@ -94,9 +105,70 @@ impl Link {
             outbound,
             endpoint,
             shown,
+            reserved: Reserved::default(),
+            admitted: None,
+            begun: AtomicU8::new(Begun::Nothing as u8),
             messages_received: AtomicU64::new(0),
             octets_received: AtomicU64::new(0),
         }
+    }
+
+    /// Counts what the link holds with the memory of an ORB.
+    pub(crate) fn within(mut self, memory: &Arc<MemoryLimit>) -> Self {
+        self.admitted = Some(memory.admit());
+        self.reserved = Reserved::of(memory);
+        self.outbound.reserve_from(Reserved::of(memory));
+        self
+    }
+
+    /// Ends the connection although its peer is there; its driver finds the end.
+    #[cold]
+    pub(crate) fn evict(&self, why: Evicted) -> End {
+        self.outbound.give_up(why);
+        self.stream.close();
+        self.outbound.driver.notify();
+        End::Lost(why.to_string())
+    }
+
+    /// To be called before the reader waits, for octets or for room: it keeps no buffer that it does not need, and what it
+    /// does need is counted. `begun`: what waits to get on by what the peer sends.
+    #[inline]
+    pub(crate) fn rest(&self, reader: &mut Reader, begun: Begun) -> Result<(), End> {
+        reader.release();
+        let begun = begun as u8;
+        if self.begun.load(Ordering::Relaxed) != begun {
+            self.begun.store(begun, Ordering::Relaxed);
+        }
+        match self.reserved.cover(|| reader.held()) {
+            true => Ok(()),
+            false => Err(self.evict(Evicted::Memory)),
+        }
+    }
+
+    /// To be called before nothing is read for a while, whatever the peer sends.
+    pub(crate) fn stops_reading(&self) {
+        (self.begun).store(Begun::Nothing as u8, Ordering::Relaxed);
+    }
+
+    /// Whether a message, or its fragments, had begun when the reader last waited.
+    pub(crate) fn has_begun(&self) -> Begun {
+        match self.begun.load(Ordering::Relaxed) {
+            begun if begun == Begun::Fragments as u8 => Begun::Fragments,
+            begun if begun == Begun::Message as u8 => Begun::Message,
+            _ => Begun::Nothing,
+        }
+    }
+
+    /// Octets of the ORB's memory that the link has reserved.
+    pub(crate) fn reserved_octets(&self) -> usize {
+        self.reserved
+            .octets()
+            .saturating_add(self.outbound.reserved_octets())
+    }
+
+    /// Octets received so far.
+    pub(crate) fn octets_received(&self) -> u64 {
+        self.octets_received.load(Ordering::Relaxed)
     }
 
     /// Queues a message; the next flush writes it.
@@ -289,6 +361,12 @@ impl Link {
     #[inline]
     fn reserve(&self, reader: &mut Reader) -> Result<(), End> {
         match reader.reserve() {
+            Ok(()) if reader.holds_more_than_a_buffer() => {
+                match self.reserved.cover(|| reader.held()) {
+                    true => Ok(()),
+                    false => Err(self.evict(Evicted::Memory)),
+                }
+            }
             Ok(()) => Ok(()),
             Err(error) => Err(self.broken(error, reader)),
         }
@@ -325,6 +403,19 @@ impl Link {
         spinner.spin(policy, stream, || stream.try_read(reader.buffer()))
     }
 
+    /// To be called before a thread blocks in a read, with the buffer that it reads into.
+    #[inline]
+    fn begins_to_block(&self, reader: &Reader) -> Result<(), End> {
+        let begun = reader.begun() as u8;
+        if self.begun.load(Ordering::Relaxed) != begun {
+            self.begun.store(begun, Ordering::Relaxed);
+        }
+        match self.reserved.cover(|| reader.held()) {
+            true => Ok(()),
+            false => Err(self.evict(Evicted::Memory)),
+        }
+    }
+
     /// One read that blocks this thread, at most for `limit`.
     pub(crate) fn read_blocking(
         &self,
@@ -333,6 +424,7 @@ impl Link {
     ) -> Result<Blocked, End> {
         let Reading { reader, spinner } = reading;
         self.reserve(reader)?;
+        self.begins_to_block(reader)?;
         spinner.deregister(&*self.stream);
         match self.stream.read_blocking(reader.buffer(), limit) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Blocked::TimedOut),
@@ -364,8 +456,11 @@ impl Link {
         };
         match read {
             Poll::Pending => {
-                reader.release();
-                Poll::Pending
+                let begun = reader.begun();
+                match self.rest(reader, begun) {
+                    Ok(()) => Poll::Pending,
+                    Err(end) => Poll::Ready(Err(end)),
+                }
             }
             Poll::Ready(Ok((octets, watched))) => {
                 spinner.has_woken();

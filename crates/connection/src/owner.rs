@@ -1,5 +1,7 @@
 //! What connections need of the ORB that owns them.
 
+use super::counters::Counters;
+use super::memory::MemoryLimit;
 use super::server::{ServerConnection, ServerRequest};
 use super::spin::BusyConnections;
 use super::trace::Describe;
@@ -94,6 +96,12 @@ pub struct Settings {
     pub keep_headers: bool,
     /// The code sets with a peer that states none.
     pub unstated_code_sets: CodeSets,
+    /// What was refused, dropped, limited or timed out on any of them.
+    pub counters: Arc<Counters>,
+    /// How much memory those that are served may hold in all.
+    pub memory: Arc<MemoryLimit>,
+    /// After how long without progress a client that makes an ORB wait is closed; `None`: never.
+    pub stall_timeout: Option<Duration>,
 }
 
 impl Settings {

@@ -180,9 +180,9 @@ pub(crate) fn ended(stream: &dyn Connection, endpoint: &Endpoint, end: &End) {
     debug!(target: "zorb::giop", peer = %stream.peer(), %endpoint, %end, "connection ended");
 }
 
-/// A client broke the protocol, which the server's administrator should know.
-pub(crate) fn refused(stream: &dyn Connection, error: &ProtocolError) {
-    warn!(target: "zorb::giop", peer = %stream.peer(), %error, "protocol error");
+/// A client broke the protocol, which the server's administrator should know. `omitted`: such lines left out before.
+pub(crate) fn refused(stream: &dyn Connection, error: &ProtocolError, omitted: u64) {
+    warn!(target: "zorb::giop", peer = %stream.peer(), %error, omitted, "protocol error");
 }
 
 /// A copy of the first octets of a message.

@@ -96,7 +96,7 @@ pub use header_prefix::RequestHeaderPrefix;
 pub use ior::Ior;
 pub use limits::Limits;
 pub use locate::{LocateReply, LocateRequestHeader, LocateStatus, cancel_request};
-pub use reader::{Reader, Received};
+pub use reader::{Begun, Reader, Received};
 pub use reply::{
     ReplyBuilder, ReplyHeader, ReplySlot, ReplyStatus, add_contexts, read_system_exception,
 };

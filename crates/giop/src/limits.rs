@@ -1,8 +1,10 @@
-//! The limits of one connection, by name.
+//! The limits of one message and of one connection, by name.
 
-/// What a peer may make us hold on one connection.
+/// What a peer may send on one connection.
 ///
-/// Every value is checked before memory is taken.
+/// These count octets of messages. Memory is counted elsewhere, and for all connections together: a buffer may have twice as
+/// much room as what is in it, and a peer may have many connections (`zorb_connection::MemoryLimit`). No memory is taken for
+/// octets that are announced: it grows with those that have come ([`Reader`](crate::Reader)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -15,8 +17,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// 64 MiB: well above what ORBs send by default (omniORB stops at 2 MiB), and little enough
-    /// that a handful of hostile connections cannot exhaust a server.
+    /// 64 MiB: well above what ORBs send by default (omniORB stops at 2 MiB). It bounds no server: each connection may
+    /// have as much.
     pub const DEFAULT_MAX_MESSAGE_OCTETS: usize = 64 << 20;
     /// 64 interleaved messages: GlassFish interleaves the fragments of as many replies as it has
     /// worker threads, which by default is far fewer.

@@ -50,6 +50,9 @@ impl Reader {
     /// When less than this is left in the buffer, it is worth making room before the next read.
     const MIN_SPARE: usize = 4 << 10;
 
+    /// Octets of a message that has begun which are moved out of a receive buffer when a reader waits.
+    const MAX_MOVED: usize = 4 << 10;
+
     /// Octets at the front of a buffer that small messages use one behind the other before it begins at its front again.
     /// Few, so that they stay in the cache of one CPU.
     const NEAR_FRONT: usize = 4 << 10;
@@ -106,12 +109,47 @@ impl Reader {
         self.buffer.is_empty()
     }
 
-    /// Gives the buffer of an idle reader to the next one that reads on this thread: ten thousand
-    /// idle connections need none. Does nothing when it is not idle.
+    /// Gives the buffer to the next reader on this thread, before this one waits: ten thousand idle connections need
+    /// none. A few octets of a message that has begun are copied out of it, so that as many clients which begin messages
+    /// and do not go on hold little; a longer beginning stays where it is.
     pub fn release(&mut self) {
         if self.buffer.is_empty() {
             buffers::give_receive(self.take());
+        } else if self.buffer.len() <= Self::MAX_MOVED && self.whole >= Self::READ_OCTETS {
+            let mut begun = Receive::new(self.buffer.len());
+            begun.octets.extend_from_slice(&self.buffer);
+            buffers::give_receive(self.take());
+            self.put(begun);
         }
+    }
+
+    /// What has begun and is not whole yet.
+    #[must_use]
+    pub fn begun(&self) -> Begun {
+        match (self.partial.is_empty(), self.buffer.is_empty()) {
+            (false, _) => Begun::Fragments,
+            (true, false) => Begun::Message,
+            (true, true) if self.skip > 0 => Begun::Message,
+            (true, true) => Begun::Nothing,
+        }
+    }
+
+    /// Octets of memory that it holds for messages which are not whole yet: their buffers with all of their room.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        let buffer = match self.buffer.is_empty() {
+            true => 0,
+            false => self.whole,
+        };
+        let partial = self.partial.iter().map(Partial::memory);
+        partial.fold(buffer, usize::saturating_add)
+    }
+
+    /// Whether it [holds](Self::held) more than a receive buffer that threads hand to each other, or may do so.
+    #[inline]
+    #[must_use]
+    pub fn holds_more_than_a_buffer(&self) -> bool {
+        self.whole > buffers::MAX_RECEIVE_CAPACITY || !self.partial.is_empty()
     }
 
     fn take(&mut self) -> Receive {
@@ -404,6 +442,21 @@ impl Reader {
             }
         }
     }
+}
+
+/// What a [`Reader`] has of messages that are not whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "there is nothing else that can begin"
+)]
+pub enum Begun {
+    /// Nothing.
+    Nothing,
+    /// The beginning of a message or a fragment, of its header at least.
+    Message,
+    /// Fragments of messages whose last fragment has not come, and perhaps the beginning of the next one.
+    Fragments,
 }
 
 /// Octets of the whole message, header included.

@@ -11,7 +11,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use zorb_cdr::CharSet;
-use zorb_connection::{Overload, ServerLimits};
+use zorb_connection::{MemoryLimit, Overload, ServerLimits};
 use zorb_executor::{Dispatch, Lane, WaitPolicy};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::url::UrlScheme;
@@ -23,6 +23,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections served at a time by default, ten thousand of them from one host: each costs a descriptor, a task and, while a
 /// message is half there, a buffer.
 const MAX_CONNECTIONS: usize = 12_000;
+/// How long a client may stop within a message, or while its replies wait, by default: hyper gives the head of a request as
+/// long, and nginx a read or write 60 s.
+const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The same where each has a thread: a system allows a process some thousands of them.
 const MAX_THREADS: usize = 1_000;
 
@@ -84,6 +87,10 @@ pub(crate) struct Settings {
     pub(crate) round_trip_timeout: Option<Duration>,
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Option<Duration>,
+    pub(crate) stall_timeout: Option<Duration>,
+    pub(crate) max_memory: usize,
+    /// Limits of decoding that are not the defaults.
+    pub(crate) decoding: Option<zorb_cdr::Limits>,
     pub(crate) limits: Limits,
     pub(crate) max_fragment_octets: Option<usize>,
     /// As the operator named it: without that, references say UTF-8, and servers get their own native one.
@@ -175,6 +182,9 @@ impl Default for Builder {
                 round_trip_timeout: None,
                 connect_timeout: CONNECT_TIMEOUT,
                 idle_timeout: None,
+                stall_timeout: Some(STALL_TIMEOUT),
+                max_memory: MemoryLimit::DEFAULT_OCTETS,
+                decoding: None,
                 limits: Limits::default(),
                 max_fragment_octets: None,
                 native_char_set: None,
@@ -378,6 +388,49 @@ impl Builder {
     #[doc(alias = "outConScanPeriod")]
     pub fn idle_timeout(mut self, limit: Duration) -> Self {
         self.settings.idle_timeout = (!limit.is_zero()).then_some(limit);
+        self
+    }
+
+    /// Closes connections of clients that do not get on for this long; 30 seconds unless set, and with zero none is closed.
+    ///
+    /// A client has to get on when a message of its has begun, from the first octet of its header to its last one, last
+    /// fragment included, and when replies wait for it: 240 octets a second have to move, on the average of each such time,
+    /// and so many that what is held for it is done within ten minutes. A message of 64 MiB may so come at 112 KB/s. A
+    /// connection is closed between once and twice this time after its client has stopped, one without a message after 60
+    /// seconds. A client that has called may be quiet for as long as [`idle_timeout`](Self::idle_timeout) says.
+    #[doc(alias = "serverCallTimeOutPeriod")]
+    pub fn stall_timeout(mut self, limit: Duration) -> Self {
+        self.settings.stall_timeout = (!limit.is_zero()).then_some(limit);
+        self
+    }
+
+    /// How many octets of memory the connections of clients may hold in all, for messages that are not done yet; 512 MiB
+    /// unless set.
+    ///
+    /// Counted are the buffers, with all of their room, of messages and fragments that have begun to come, of requests that
+    /// wait or whose upcalls have not ended, and of replies that clients have not read yet; and 16 KiB for each connection. What
+    /// arguments are decoded to is bounded for each request: see [`max_decoded_memory`](Self::max_decoded_memory). What servants
+    /// keep, and what our own calls send and receive, is the program's.
+    ///
+    /// From three quarters of it on, requests that would have to wait are TRANSIENT, long replies of upcalls that have waited
+    /// are NO_RESOURCES if others are not read yet, and of the clients that make the ORB hold more than they move in ten
+    /// seconds those are closed that hold most. At the limit, new connections are closed as they come, and a connection whose
+    /// message or reply does not fit any more is closed. [`Orb::counters`] counts all of these.
+    pub fn max_memory_octets(mut self, octets: usize) -> Self {
+        self.settings.max_memory = octets;
+        self
+    }
+
+    /// How many octets of memory the arguments or results in one message may be decoded to: so many for each octet of the
+    /// message, and `beside` for any message; 16 and 256 KiB unless set. A message that takes more is MARSHAL.
+    ///
+    /// Elements that are large in memory and small in a message take most: a union with a large member, a struct with many
+    /// strings that are empty. An interface with long sequences of such wants more; a server of interfaces without them
+    /// can do with less. Text, octets and numbers are not counted, as they take about what they take in the message.
+    pub fn max_decoded_memory(mut self, for_each_octet: usize, beside: usize) -> Self {
+        let limits = zorb_cdr::Limits::default();
+        let limits = limits.with_memory(for_each_octet);
+        self.settings.decoding = Some(limits.with_least_memory(beside));
         self
     }
 

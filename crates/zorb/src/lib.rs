@@ -62,7 +62,7 @@ pub use zorb_cdr::{
     IdlType, IdlValue, LongDouble, NotALongDouble, Octets, OctetsRef, Principal, TcKind, TypeCode,
     WChar,
 };
-pub use zorb_connection::Overload;
+pub use zorb_connection::{Counter, Counters, Overload};
 pub use zorb_executor as executor;
 pub use zorb_executor::WaitPolicy;
 pub use zorb_giop::url::{UrlError, UrlScheme};

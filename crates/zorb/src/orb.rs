@@ -31,7 +31,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{CharSet, Context, KnownValue};
 use zorb_connection::{
     Acceptor, BusyConnections, CacheKey, ClientConnection, ConnectError, ConnectSettings,
-    ConnectionCache, Describe, NamedBy, Serving, SilentEndpoints, SpinLimits,
+    ConnectionCache, Counters, Describe, MemoryLimit, NamedBy, Serving, SilentEndpoints,
+    SpinLimits,
 };
 use zorb_executor::{Dispatch, Lane};
 use zorb_giop::ior::TaggedProfile;
@@ -127,6 +128,9 @@ impl Orb {
             threads: settings.threads,
             keep_headers: settings.interceptor.is_some(),
             unstated_code_sets: settings.unstated_code_sets(),
+            counters: Arc::default(),
+            memory: Arc::new(MemoryLimit::new(settings.max_memory)),
+            stall_timeout: settings.stall_timeout,
         };
         let inner = |handles: &Weak<Handles>, this: &Weak<OrbInner>| OrbInner {
             this: Weak::clone(this),
@@ -159,6 +163,11 @@ impl Orb {
         let orb = Self(Arc::new_cyclic(|handles| {
             Handles(Arc::new_cyclic(|this| inner(handles, this)))
         }));
+        if !acceptors.is_empty() {
+            let inner = orb.inner();
+            let watch = Arc::clone(&inner.serving).watch(Arc::downgrade(inner), inner.stop.clone());
+            inner.track(watch);
+        }
         for acceptor in acceptors {
             let inner = orb.inner();
             let serving = Arc::clone(&inner.serving);
@@ -236,6 +245,20 @@ impl Orb {
     #[must_use]
     pub fn pending_upcalls(&self) -> usize {
         self.inner().serving.pending_upcalls()
+    }
+
+    /// What the ORB has refused, dropped, limited or timed out, by cause. Counters do not keep it alive.
+    ///
+    /// ```
+    /// # async fn example(orb: zorb::Orb) {
+    /// for (cause, count) in orb.counters().iter() {
+    ///     println!("zorb_{cause}_total {count}");
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn counters(&self) -> Arc<Counters> {
+        Arc::clone(&self.inner().connections.counters)
     }
 
     /// Has this ORB read values of type `T`.
@@ -614,6 +637,10 @@ impl Context for OrbInner {
         Some(Arc::new(self.handle()?))
     }
 
+    fn limits(&self) -> Option<zorb_cdr::Limits> {
+        self.settings.decoding
+    }
+
     fn value_type(&self, id: &str) -> Option<KnownValue> {
         self.values().known(id)
     }
@@ -627,6 +654,10 @@ impl Context for Orb {
 
     fn keep(&self) -> Option<Arc<dyn Context>> {
         Some(Arc::new(self.clone()))
+    }
+
+    fn limits(&self) -> Option<zorb_cdr::Limits> {
+        self.inner().settings.decoding
     }
 
     fn value_type(&self, id: &str) -> Option<KnownValue> {

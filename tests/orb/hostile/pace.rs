@@ -242,6 +242,8 @@ async fn connections_over_the_limit_are_closed_and_the_others_served() {
     let told = third.receive().await.expect("a word before the end");
     assert_eq!(told.header.kind, MessageKind::CloseConnection);
     assert!(third.receive().await.is_none());
+    let counters = world.server.counters();
+    assert_eq!(counters.get(zorb::Counter::ConnectionsRefused), 1);
     world.serves().await;
     drop(second);
     // Its place is free again once the server has noticed.

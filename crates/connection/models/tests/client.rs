@@ -233,6 +233,9 @@ impl Calls {
         });
         let settings = ConnectSettings {
             connection: Settings {
+                counters: Arc::default(),
+                memory: Arc::default(),
+                stall_timeout: None,
                 limits: Limits::default(),
                 // Loom has no clock to spin by.
                 wait: WaitPolicy::Park,

@@ -88,6 +88,9 @@ impl Served {
     /// A connection whose socket has so many octets of room.
     fn new(room: usize) -> Self {
         let owner = Arc::new(Tasks(Settings {
+            counters: Arc::default(),
+            memory: Arc::default(),
+            stall_timeout: None,
             limits: Limits::default(),
             wait: WaitPolicy::Park,
             idle_timeout: None,

@@ -1,6 +1,7 @@
 //! The task that drives a connection: it reads when no caller does, writes batches, and ends the connection.
 
-use super::super::end::End;
+use super::super::counters::Counter;
+use super::super::end::{End, Lingered};
 use super::super::link::Link;
 use super::super::sync::Ordering;
 use super::super::sync::time::{self, Instant, Sleep};
@@ -72,7 +73,9 @@ impl ClientConnection {
         };
         self.end(end.clone());
         trace::ended(&*self.link.stream, &self.link.endpoint, &end);
-        self.link.finish(&end).await;
+        if self.link.finish(&end).await == Lingered::CutShort {
+            self.counters.count(Counter::LingersCut);
+        }
         drop(dropped);
     }
 

@@ -58,6 +58,7 @@ mod waiters;
 pub use call::{ClientRequest, EncodeArguments, refused_by_omniorb};
 
 use super::cache::ConnectSettings;
+use super::counters::Counters;
 use super::end::End;
 use super::lease::ReadLease;
 use super::link::{Link, Reading};
@@ -119,6 +120,7 @@ pub struct ClientConnection {
     /// `waiters`, as what the reactor wakes.
     readiness: Waker,
     wait: WaitPolicy,
+    counters: Arc<Counters>,
     busy: Arc<BusyConnections>,
     /// Whether the state holds an end.
     over: AtomicBool,
@@ -162,6 +164,7 @@ impl ClientConnection {
             readiness: Waker::from(Arc::clone(&waiters)),
             waiters,
             wait: settings.connection.wait,
+            counters: Arc::clone(&settings.connection.counters),
             busy: Arc::clone(&settings.busy),
             over: AtomicBool::new(false),
             announced: AtomicBool::new(false),

@@ -23,6 +23,11 @@ impl Batch {
     pub(super) const fn is_empty(&self) -> bool {
         self.queued.is_none()
     }
+
+    /// What it is counted with.
+    pub(super) const fn queued(&self) -> Option<Queued> {
+        self.queued
+    }
 }
 
 /// The result of adding a message to the batch.

@@ -1,7 +1,7 @@
 //! Direct writes: a message that meets an empty queue goes from its sender to the socket.
 
 use super::super::sync::{MutexGuard, Ordering, fence};
-use super::{Flush, MAX_CHUNKS, Outbound, Outgoing, Queued, Ticket, Writing};
+use super::{Flush, MAX_CHUNKS, Outbound, Outgoing, Queued, Ticket, Writing, memory};
 use bytes::BytesMut;
 use std::io::{self, IoSlice};
 use zorb_cdr::{Encoder, Gather, NativeEndian};
@@ -187,8 +187,7 @@ impl Outbound {
         stream: &dyn Connection,
         mut writing: MutexGuard<'a, Writing>,
     ) -> io::Result<Flush> {
-        let octets = message.len();
-        if written == octets {
+        if written == message.len() {
             buffers::give(message.into_buffer());
             // A direct message counts no octets.
             let queued = Queued { ticket, octets: 0 };
@@ -197,6 +196,7 @@ impl Outbound {
                 None => Ok(Flush::Done),
             };
         }
+        let octets = memory(&message);
         {
             let _queue = self.queue();
             self.count(octets);
@@ -206,6 +206,8 @@ impl Outbound {
             octets: message,
             completes: Some(Queued { ticket, octets }),
         });
-        self.write(writing, stream)
+        let written = self.write(writing, stream);
+        self.check_overdrawn();
+        written
     }
 }

@@ -20,19 +20,27 @@ mod write;
 
 pub(crate) use batch::Batched;
 
+use super::evict::Evicted;
+use super::memory::Reserved;
 use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
 use super::waker::DriverWaker;
 use batch::Batch;
+use bytes::BytesMut;
 use core::task::{Context, Poll, Waker};
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::sync::{Arc, OnceLock, PoisonError, TryLockError};
 use zorb_cdr::Gather;
-use zorb_giop::Fragments;
+use zorb_giop::{Fragments, buffers};
 
-/// Octets that may be queued before senders have to wait. Larger than a socket's own buffer, so that the queue adds
+/// Octets of memory that may be queued before senders have to wait. Larger than a socket's own buffer, so that the queue adds
 /// batching and no latency; one message may exceed it.
 const MAX_QUEUED_OCTETS: usize = 1 << 20;
+/// Octets of memory that a queued message is counted with beside those of its buffer: its places in the queue and the write
+/// state.
+const QUEUED_OVERHEAD: usize = 2 * size_of::<Outgoing>();
+/// A queued message of few octets in a buffer of more than this is copied, so that the queue holds about what it counts.
+const ROOMY: usize = 4 << 10;
 /// Chunks of one `writev`. Beyond a few dozen the cost of the call itself no longer matters.
 const MAX_CHUNKS: usize = 64;
 /// Octets of fragments that are made at a time, before messages queued meanwhile get their turn: about what a socket
@@ -58,7 +66,7 @@ struct Outgoing {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Queued {
     pub(super) ticket: u64,
-    /// Octets that the message counts as while it is queued.
+    /// Octets of memory that the message counts as while it is queued.
     pub(super) octets: usize,
 }
 
@@ -128,9 +136,17 @@ pub(crate) enum Flush {
 #[derive(Default)]
 pub(crate) struct Outbound {
     queue: Mutex<Queue>,
-    /// Octets that wait to be written, including those of a message that has begun. Changes only under the lock of the
-    /// queue, so that a look without the lock can be repeated with it.
+    /// Octets of memory of the messages that wait to be written, including one that has begun. Changes only under the lock
+    /// of the queue, so that a look without the lock can be repeated with it.
     octets: AtomicUsize,
+    /// The same, as the ORB counts them.
+    reserved: Reserved,
+    /// The ORB has no memory for what is queued.
+    overdrawn: AtomicBool,
+    /// Why the connection is ended although its peer is there.
+    evicted: OnceLock<Evicted>,
+    /// What is queued has been forgotten, and nothing is queued any more.
+    forgotten: AtomicBool,
     /// Held by the writer. Only ever tried, never waited for, so it is a flag that owns what is being written.
     writing: Mutex<Writing>,
     blocked: AtomicBool,
@@ -198,14 +214,107 @@ impl Outbound {
     fn count(&self, more: usize) {
         let octets = self.queued_octets().wrapping_add(more);
         self.octets.store(octets, Ordering::Relaxed);
+        if !self.reserved.cover(|| self.queued_octets()) {
+            self.overdrawn.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts what is queued with the memory of the ORB.
+    pub(crate) fn reserve_from(&mut self, reserved: Reserved) {
+        self.reserved = reserved;
+    }
+
+    /// Octets of the ORB's memory that the queue has reserved.
+    pub(crate) fn reserved_octets(&self) -> usize {
+        self.reserved.octets()
+    }
+
+    /// Gives the queue up if the ORB has no memory for it. Not to be called under the lock of the queue.
+    #[inline]
+    fn check_overdrawn(&self) {
+        if self.overdrawn.load(Ordering::Relaxed) {
+            self.give_up(Evicted::Memory);
+        }
+    }
+
+    /// Ends the connection although its peer is there: nothing more is written, and what is queued is forgotten.
+    #[cold]
+    pub(crate) fn give_up(&self, why: Evicted) {
+        if self.evicted.set(why).is_ok() {
+            let _ = (self.failed).set((io::ErrorKind::OutOfMemory, why.to_string()));
+            self.forget();
+            self.driver.notify();
+        }
+    }
+
+    /// Why the connection is ended although its peer is there.
+    pub(crate) fn evicted(&self) -> Option<Evicted> {
+        self.evicted.get().copied()
+    }
+
+    /// Forgets what is queued: nothing is written any more.
+    pub(crate) fn forget(&self) {
+        self.forgotten.store(true, Ordering::Relaxed);
+        match self.writing.try_lock() {
+            Ok(mut writing) => self.forget_writing(&mut writing),
+            // The writer finds that it may not go on.
+            Err(_) => self.forget_queued(),
+        }
+    }
+
+    fn forget_queued(&self) {
+        let mut queue = self.queue();
+        let messages = core::mem::take(&mut queue.messages);
+        let deferred = core::mem::take(&mut queue.deferred);
+        let batch = core::mem::take(&mut queue.batch);
+        let completed = messages.iter().filter_map(|outgoing| outgoing.completes);
+        let completed = completed.chain(deferred.iter().map(|(queued, _)| *queued));
+        let octets = completed.chain(batch.queued()).map(|queued| queued.octets);
+        self.count(octets.sum::<usize>().wrapping_neg());
+        let waiting = core::mem::take(&mut queue.waiting);
+        drop(queue);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// For the writer, which has the write side that [`forget`](Self::forget) did not get.
+    pub(super) fn forget_if_told(&self, writing: &mut Writing) {
+        if self.forgotten.load(Ordering::Relaxed) {
+            self.forget_writing(writing);
+        }
+    }
+
+    /// The same with what is being written.
+    fn forget_writing(&self, writing: &mut Writing) {
+        let completed = (writing.messages.iter()).filter_map(|outgoing| outgoing.completes);
+        let completed = completed.chain(writing.deferred.iter().map(|(queued, _)| *queued));
+        let octets = completed.map(|queued| queued.octets).sum::<usize>();
+        writing.messages = VecDeque::new();
+        writing.deferred = VecDeque::new();
+        {
+            let _queue = self.queue();
+            self.count(octets.wrapping_neg());
+        }
+        self.forget_queued();
     }
 
     /// Queues a message. Nothing is written until [`flush`](Self::flush).
     pub(crate) fn submit(&self, message: Gather) -> Ticket {
-        let octets = message.len();
+        if self.forgotten.load(Ordering::Relaxed) {
+            // It stays unsent.
+            return Ticket(self.ticket());
+        }
+        let octets = memory(&message);
         let fragmented = match self.max_fragment() {
             Some(most) if self.may_cut(&message) => Fragments::new(message, most),
             _ => Err(message),
+        };
+        let (fragmented, octets) = match fragmented {
+            Err(message) if octets > ROOMY && message.len() < octets / 4 => {
+                let copied = copied(message);
+                let octets = memory(&copied);
+                (Err(copied), octets)
+            }
+            fragmented => (fragmented, octets),
         };
         let mut queue = self.queue();
         let queued = self.issue(octets);
@@ -219,13 +328,15 @@ impl Outbound {
                 });
             }
         }
+        drop(queue);
+        self.check_overdrawn();
         Ticket(queued.ticket)
     }
 
     /// Queues the last message of a connection, which is written behind all others.
     pub(crate) fn submit_last(&self, message: Gather) {
         let mut queue = self.queue();
-        let queued = self.issue(message.len());
+        let queued = self.issue(memory(&message));
         queue.deferred.push_back((queued, Deferred::Last(message)));
     }
 
@@ -286,7 +397,7 @@ impl Outbound {
         self.written_octets.load(Ordering::Relaxed)
     }
 
-    /// Octets that wait to be written, including those of a message that has begun.
+    /// Octets of memory of what waits to be written, including a message that has begun.
     pub(crate) fn queued_octets(&self) -> usize {
         self.octets.load(Ordering::Relaxed)
     }
@@ -327,7 +438,9 @@ impl Outbound {
             return Poll::Pending;
         }
         drop(queue);
-        if self.written() == self.submitted.load(Ordering::Relaxed) {
+        // What is forgotten is never written.
+        let is_forgotten = self.forgotten.load(Ordering::Relaxed);
+        if is_forgotten || self.written() == self.submitted.load(Ordering::Relaxed) {
             return Poll::Ready(());
         }
         // A direct write counts no octets, and its sender wakes no parked task. It takes as long as one `writev` that
@@ -341,4 +454,20 @@ impl Outbound {
         let waiting = core::mem::take(&mut self.queue().waiting);
         waiting.into_iter().for_each(Waker::wake);
     }
+}
+
+/// Octets of memory that a message takes while it is queued.
+pub(super) fn memory(message: &Gather) -> usize {
+    message.memory().saturating_add(QUEUED_OVERHEAD)
+}
+
+/// The message in a buffer of its size.
+#[cold]
+fn copied(message: Gather) -> Gather {
+    let mut own = BytesMut::with_capacity(message.len());
+    message
+        .chunks()
+        .for_each(|chunk| own.extend_from_slice(chunk));
+    buffers::give(message.into_buffer());
+    Gather::from(own)
 }

@@ -58,6 +58,30 @@ fn a_driver_that_waits_for_a_full_socket_is_not_woken_by_its_own_attempts() {
 }
 
 #[test]
+fn what_is_queued_counts_with_the_memory_that_it_takes() {
+    let outbound = Outbound::default();
+    let mut messages = 0;
+    while outbound.has_room() {
+        // As a reply is made: few octets in a buffer, which may have held a large message before.
+        let buffer = bytes::BytesMut::with_capacity(match messages % 2 {
+            0 => 1 << 10,
+            _ => 200 << 10,
+        });
+        let mut e = Encoder::<NativeEndian>::with_buffer(buffer, WireFormat::default());
+        e.append(&[7; 36]);
+        outbound.submit(e.finish());
+        messages += 1;
+    }
+    // Half of them take 1 KiB each.
+    assert!((500..=2 << 10).contains(&messages), "{messages} messages");
+    // All of it is given back.
+    let socket = Mock::new(Narrow::default());
+    let_through(&socket, &outbound, usize::MAX);
+    assert_eq!(outbound.queued_octets(), 0);
+    assert_eq!(socket.taken.lock().unwrap().len(), 36 * messages);
+}
+
+#[test]
 fn nothing_is_written_after_the_transport_has_failed() {
     let outbound = Outbound::default();
     let ticket = outbound.submit(message());

@@ -1,10 +1,11 @@
 //! The requests of a connection that wait because as many upcalls are pending as may be.
 
+use super::super::memory::{MemoryLimit, PENDING_OVERHEAD, Reserved};
 use super::super::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 use super::hosts::ServerLimits;
 use core::pin::Pin;
 use std::collections::VecDeque;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use zorb_giop::{
     LocateRequestHeader, Message, MessageKind, ProtocolError, RequestHeader, ResponseFlags,
 };
@@ -16,6 +17,8 @@ pub(super) struct Backlog {
     /// How many wait; 0 for nearly all connections.
     pub(super) len: AtomicUsize,
     is_full: AtomicBool,
+    /// The memory of the requests.
+    reserved: Reserved,
 }
 
 #[derive(Default)]
@@ -60,6 +63,14 @@ impl Waiting {
 }
 
 impl Backlog {
+    /// A backlog whose memory is counted.
+    pub(super) fn within(memory: &Arc<MemoryLimit>) -> Self {
+        Self {
+            reserved: Reserved::of(memory),
+            ..Self::default()
+        }
+    }
+
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,6 +93,9 @@ impl Backlog {
         let len = waiting.requests.len();
         let is_full = len >= ServerLimits::MAX_WAITING_REQUESTS
             || waiting.octets >= ServerLimits::MAX_WAITING_OCTETS;
+        let octets = waiting.octets;
+        self.reserved
+            .cover_anyway(|| octets + len * PENDING_OVERHEAD);
         self.len.store(len, Ordering::SeqCst);
         self.is_full.store(is_full, Ordering::Relaxed);
         changed

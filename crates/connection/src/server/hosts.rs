@@ -336,6 +336,8 @@ pub(crate) enum NotAdmitted {
     Full,
     /// As many connections of its host are served as may be.
     HostFull,
+    /// The connections hold as much memory as they may.
+    NoMemory,
 }
 
 /// The place of a connection under the limits.

@@ -14,12 +14,15 @@
 mod backlog;
 mod ended;
 mod header_cache;
+mod holding;
 mod hosts;
 #[cfg(zorb_model)]
 #[path = "../../models/tests/server.rs"]
 mod models;
 mod order;
 mod overload;
+#[cfg(not(zorb_model))]
+mod pace;
 mod pending;
 mod promote;
 mod serving;
@@ -34,16 +37,17 @@ pub use order::{OrderKey, Turn};
 pub use pending::PendingRequest;
 pub use serving::Serving;
 
-pub(crate) use hosts::NotAdmitted;
+pub(crate) use hosts::{Admitted, NotAdmitted};
 
 use backlog::Backlog;
-use hosts::Admitted;
 use order::Orders;
 use pending::Turns;
 
-use super::end::End;
+use super::counters::Counter;
+use super::end::{End, Lingered};
 pub use super::link::Behind;
 use super::link::{Link, Reading};
+use super::memory::Held;
 pub use super::owner::Located;
 use super::owner::Owner;
 use super::spin::{SpinLimits, Spinner};
@@ -91,6 +95,8 @@ pub struct ServerConnection<O: Owner> {
     pending: AtomicUsize,
     /// Octets of the requests that are pending.
     pending_octets: AtomicUsize,
+    /// The memory of these.
+    held: Arc<Held>,
     /// The request ids of pending upcalls, and whether their client has cancelled them.
     cancelled: Mutex<HashMap<u32, bool>>,
     /// What the client chose, once it has.
@@ -119,7 +125,8 @@ impl<O: Owner> ServerConnection<O> {
             payload: settings.trace_payload,
             describe: settings.describe,
         };
-        let link = Link::new(stream, endpoint, settings.max_fragment(false), shown);
+        let link = Link::new(stream, endpoint, settings.max_fragment(false), shown)
+            .within(&settings.memory);
         Self::over(link, owner, admitted)
     }
 
@@ -129,13 +136,14 @@ impl<O: Owner> ServerConnection<O> {
             owner: Arc::clone(owner),
             pending: AtomicUsize::new(0),
             pending_octets: AtomicUsize::new(0),
+            held: Arc::new(Held::of(&owner.settings().memory)),
             cancelled: Mutex::new(HashMap::new()),
             code_sets: Mutex::new(None),
             cannot_block: AtomicBool::new(false),
             reported_too_large: AtomicBool::new(false),
             write_wait: WriteWait::default(),
             turns: Arc::default(),
-            backlog: Backlog::default(),
+            backlog: Backlog::within(&owner.settings().memory),
             orders: Orders::default(),
             admitted,
         }
@@ -164,7 +172,7 @@ impl<O: Owner> ServerConnection<O> {
         behind: Behind,
     ) -> Result<(), End> {
         if received.header().kind == MessageKind::Request {
-            if self.is_loaded() {
+            if self.is_loaded(received.octets().len()) {
                 return self.handle_loaded(cache, received, behind);
             }
             let request = self.parse(cache, received, behind).map_err(End::Broken)?;
@@ -223,7 +231,7 @@ impl<O: Owner> ServerConnection<O> {
                     received.discard();
                     octets
                 }
-                None => RequestOctets::Message(received.into_message()),
+                None => RequestOctets::Message(self.keep(received)),
             };
             return Ok(ServerRequest {
                 octets,
@@ -234,7 +242,8 @@ impl<O: Owner> ServerConnection<O> {
                 behind,
             });
         }
-        self.parse_new(cache, received.into_message(), behind)
+        let message = self.keep(received);
+        self.parse_new(cache, message, behind)
     }
 
     /// Parses the header of a request that the cache does not know.
@@ -316,11 +325,13 @@ impl<O: Owner> ServerConnection<O> {
             octets: message.octets(),
             limit: self.owner.settings().limits.max_message_octets,
         };
+        let counters = &self.owner.settings().counters;
         // Once at warn level: a client that goes on must not fill the log.
         if self.reported_too_large.swap(true, Ordering::Relaxed) {
+            counters.count(Counter::RequestsTooLarge);
             tracing::debug!(%fault, "message too large");
-        } else {
-            tracing::warn!(%fault, "message too large; others on this connection are reported at debug level");
+        } else if let Some(omitted) = counters.report(Counter::RequestsTooLarge) {
+            tracing::warn!(%fault, omitted, "message too large; others on this connection are reported at debug level");
         }
         fault
     }
@@ -396,15 +407,32 @@ impl<O: Owner> ServerConnection<O> {
 
     /// Sends what the end of the connection asks for, and closes it.
     async fn finish(&self, end: &End) {
+        let counters = &self.owner.settings().counters;
+        let evicted = self.link.outbound.evicted();
+        let lost = evicted.map(|why| End::Lost(why.to_string()));
+        let end = lost.as_ref().unwrap_or(end);
         trace::ended(&*self.link.stream, &self.link.endpoint, end);
-        if let End::Broken(error) = end {
-            trace::refused(&*self.link.stream, error);
+        if let Some(why) = evicted
+            && let Some(omitted) = counters.report(why.counter())
+        {
+            tracing::warn!(peer = %self.link.stream.peer(), %why, omitted, "connection closed");
+        }
+        match end {
+            End::Broken(error) => {
+                if let Some(omitted) = counters.report(Counter::ProtocolErrors) {
+                    trace::refused(&*self.link.stream, error, omitted);
+                }
+            }
+            End::Idle(_) => counters.count(Counter::IdleConnectionsClosed),
+            End::Closed | End::Lost(_) | End::Refused | End::ShutDown => {}
         }
         if matches!(end, End::ShutDown | End::Idle(_)) {
             self.link
                 .send_empty(MessageKind::CloseConnection, Version::V1_0);
         }
-        self.link.finish(end).await;
+        if self.link.finish(end).await == Lingered::CutShort {
+            counters.count(Counter::LingersCut);
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 //! While requests wait, the connection is read on: a CancelRequest takes its request out of the backlog, and a
 //! CloseConnection ends the connection. With a full backlog it is not read until there is room.
 
+use super::super::counters::Counter;
 use super::super::end::End;
 use super::super::link::Behind;
 use super::super::owner::Owner;
@@ -20,7 +21,9 @@ use super::header_cache::RequestHeaderCache;
 use super::hosts::Overload;
 use core::task::{Context, Poll};
 use std::sync::Arc;
-use zorb_giop::{CompletionStatus, Fault, Message, MessageKind, Received, SystemException};
+use zorb_giop::{
+    CompletionStatus, Fault, Message, MessageKind, Received, ResponseFlags, SystemException,
+};
 
 /// The limit that a request has met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,10 +35,11 @@ pub(super) enum Full {
 }
 
 impl<O: Owner> ServerConnection<O> {
-    /// Whether a request has to look at the limits before it is served.
+    /// Whether a request of so many octets has to look at the limits before it is served.
     #[inline]
-    pub(super) fn is_loaded(&self) -> bool {
+    pub(super) fn is_loaded(&self, octets: usize) -> bool {
         self.pending.load(Ordering::Acquire) != 0
+            || self.has_no_memory(octets)
             || !self.admitted.host().has_room()
             || !self.backlog.is_empty()
     }
@@ -60,7 +64,7 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
-    /// Handles a request while others are pending.
+    /// Handles a request while others are pending, or memory is scarce.
     #[inline(never)]
     pub(super) fn handle_loaded(
         self: &Arc<Self>,
@@ -68,6 +72,12 @@ impl<O: Owner> ServerConnection<O> {
         received: Received<'_>,
         behind: Behind,
     ) -> Result<(), End> {
+        if self.has_no_memory(received.octets().len()) {
+            let exception = self.no_memory();
+            let message = received.into_message();
+            let cause = Counter::RequestsRefusedForMemory;
+            return self.refuse(cache, message, behind, exception, cause);
+        }
         let full = match self.backlog.is_empty() {
             true => self.full(received.octets().len()),
             // Behind those that wait.
@@ -78,17 +88,35 @@ impl<O: Owner> ServerConnection<O> {
             O::serve(self, request);
             return Ok(());
         };
-        let message = received.into_message();
+        let message = self.keep(received);
         match self.admitted.host().limits().overload {
             Overload::Wait => self.wait(message),
             Overload::Refuse => {
-                let request = self.parse_new(cache, message, behind);
-                let mut request = request.map_err(End::Broken)?;
-                request.target = self.owner.refuse(self.overloaded(full));
-                O::serve(self, request);
-                Ok(())
+                let (exception, cause) = (self.overloaded(full), Counter::PendingRequestsRefused);
+                self.refuse(cache, message, behind, exception, cause)
             }
         }
+    }
+
+    /// Refuses a request that is beyond a limit.
+    fn refuse(
+        self: &Arc<Self>,
+        cache: &mut RequestHeaderCache<O>,
+        message: Message,
+        behind: Behind,
+        exception: SystemException,
+        cause: Counter,
+    ) -> Result<(), End> {
+        let request = self.parse_new(cache, message, behind);
+        let mut request = request.map_err(End::Broken)?;
+        let counters = &self.owner.settings().counters;
+        counters.count(cause);
+        if request.offsets.response() == ResponseFlags::None {
+            counters.count(Counter::OneWaysDropped);
+        }
+        request.target = self.owner.refuse(exception);
+        O::serve(self, request);
+        Ok(())
     }
 
     /// Has a request wait.

@@ -1,5 +1,7 @@
 //! Requests that wait: for their servant, their POA manager, a key resolver.
 
+use super::super::counters::Counter;
+use super::super::memory::{Held, PENDING_OVERHEAD};
 use super::super::owner::Owner;
 use super::super::sync::Ordering;
 use super::ServerConnection;
@@ -22,6 +24,8 @@ const SMALL_REPLY: usize = 1 << 10;
 pub struct PendingRequest<O: Owner> {
     connection: Weak<ServerConnection<O>>,
     owner: Arc<O>,
+    /// The memory of the connection's pending requests, which is held also when the connection is gone.
+    held: Arc<Held>,
     place: UpcallPlace,
     request_id: u32,
     /// Octets of the request, which lives as long.
@@ -41,6 +45,7 @@ impl<O: Owner> PendingRequest<O> {
         let mut pending = Self::located(connection, request_id);
         (connection.pending_octets).fetch_add(octets, Ordering::Relaxed);
         pending.octets = octets;
+        pending.held.more(octets);
         pending
     }
 
@@ -48,9 +53,11 @@ impl<O: Owner> PendingRequest<O> {
     pub(super) fn located(connection: &Arc<ServerConnection<O>>, request_id: u32) -> Self {
         connection.pending.fetch_add(1, Ordering::AcqRel);
         connection.cancelled().insert(request_id, false);
+        connection.held.more(PENDING_OVERHEAD);
         Self {
             connection: Arc::downgrade(connection),
             owner: Arc::clone(&connection.owner),
+            held: Arc::clone(&connection.held),
             place: UpcallPlace::take(connection.admitted.host()),
             request_id,
             octets: 0,
@@ -130,9 +137,16 @@ impl<O: Owner> PendingRequest<O> {
             return;
         };
         let queued = connection.link.outbound.queued_octets();
-        let limit = self.owner.settings().limits.max_message_octets;
+        let settings = self.owner.settings();
+        let limit = settings.limits.max_message_octets;
         let reply = match reply {
-            Some(reply) if reply.len() > SMALL_REPLY && queued > limit => unaffordable(queued),
+            Some(reply)
+                if reply.len() > SMALL_REPLY
+                    && (queued > limit || queued > 0 && settings.memory.is_scarce()) =>
+            {
+                settings.counters.count(Counter::RepliesReplaced);
+                unaffordable(queued)
+            }
             reply => reply,
         };
         self.answer_on(&connection, reply);
@@ -157,6 +171,7 @@ impl<O: Owner> PendingRequest<O> {
 
 impl<O: Owner> Drop for PendingRequest<O> {
     fn drop(&mut self) {
+        self.held.less(PENDING_OVERHEAD.saturating_add(self.octets));
         let Some(connection) = self.connection.upgrade() else {
             return;
         };

@@ -6,7 +6,7 @@ use super::ServerConnection;
 use super::hosts::{Admitted, Hosts, NotAdmitted, ServerLimits};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 use zorb_transport::Address;
 
 /// The connections that an ORB serves.
@@ -14,6 +14,8 @@ use zorb_transport::Address;
 pub struct Serving<O: Owner> {
     hosts: Arc<Hosts>,
     connections: Mutex<Registered<O>>,
+    /// There is a connection, where there was none.
+    begins: Notify,
 }
 
 #[derive(Debug)]
@@ -32,6 +34,7 @@ impl<O: Owner> Serving<O> {
                 next: 0,
                 all: HashMap::new(),
             }),
+            begins: Notify::new(),
         }
     }
 
@@ -74,10 +77,25 @@ impl<O: Owner> Serving<O> {
         self.hosts.pending_upcalls()
     }
 
+    pub(super) fn all(&self) -> Vec<(u64, Weak<ServerConnection<O>>)> {
+        let registered = self.registered();
+        let all = registered.all.iter();
+        all.map(|(id, connection)| (*id, Weak::clone(connection)))
+            .collect()
+    }
+
+    /// Ready when there is a connection.
+    pub(super) async fn has_connections(&self) {
+        while self.is_empty() {
+            self.begins.notified().await;
+        }
+    }
+
     /// Wakes the drivers of all connections: the owner is stopping.
     pub fn wake_all(&self) {
-        let all: Vec<_> = self.registered().all.values().cloned().collect();
-        (all.iter().filter_map(Weak::upgrade)).for_each(|connection| connection.wake());
+        let all = self.all().into_iter();
+        all.filter_map(|(_, connection)| connection.upgrade())
+            .for_each(|connection| connection.wake());
     }
 
     /// Registers a connection, until the result is dropped.
@@ -90,6 +108,7 @@ impl<O: Owner> Serving<O> {
         registered.next += 1;
         (registered.all).insert(id, Arc::downgrade(connection));
         drop(registered);
+        self.begins.notify_one();
         Registration {
             serving: Arc::clone(self),
             id,

@@ -13,6 +13,7 @@ use super::serving::{Registration, Serving};
 use core::future::poll_fn;
 use core::task::{Context, Poll};
 use std::sync::Arc;
+use zorb_giop::Begun;
 
 /// Why the task stops driving.
 pub(super) enum Driven<'a> {
@@ -96,6 +97,9 @@ impl<O: Owner> ServerConnection<O> {
                 && let Some(permit) = self.owner.busy().permit_thread(workers)
             {
                 return Poll::Ready(Driven::Promoted(permit));
+            }
+            if let Some(why) = self.link.outbound.evicted() {
+                return Poll::Ready(Driven::Ended(End::Lost(why.to_string())));
             }
             if self.link.outbound.failure().is_some() && driving.ended.is_none() {
                 let failed = failed.get_or_insert_with(|| Box::pin(self.link.failed()));
@@ -217,7 +221,11 @@ impl<O: Owner> ServerConnection<O> {
                 |received, behind| self.handle(cache, received, behind),
             );
             if let Ok(Drained::Stopped) = drained {
-                return Poll::Pending;
+                // The client is not the one that the rest of what it sent waits for.
+                return match link.rest(&mut reading.reader, Begun::Nothing) {
+                    Ok(()) => Poll::Pending,
+                    Err(end) => Poll::Ready(end),
+                };
             }
             // The replies to all requests of one read leave in one write.
             let flushed = outbound.flush(&*link.stream);
@@ -247,8 +255,11 @@ impl<O: Owner> ServerConnection<O> {
                 Spun::Read(read) => Poll::Ready(link.has_read(read).map(|()| false)),
                 Spun::Yield => break,
                 Spun::Park if watched => {
-                    reading.reader.release();
-                    Poll::Pending
+                    let begun = reading.reader.begun();
+                    match link.rest(&mut reading.reader, begun) {
+                        Ok(()) => Poll::Pending,
+                        Err(end) => Poll::Ready(Err(end)),
+                    }
                 }
                 Spun::Park => {
                     let watch = reading.spinner.will_park(policy);

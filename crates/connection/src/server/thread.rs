@@ -1,6 +1,7 @@
 //! The driver of a connection on a thread of its own, which blocks.
 
 use super::super::blocking::block_on;
+use super::super::counters::Counter;
 use super::super::end::End;
 use super::super::link::{Blocked, Drained, Reading};
 use super::super::owner::Owner;
@@ -39,7 +40,10 @@ impl<O: Owner> ServerConnection<O> {
             });
         if let Err(error) = started {
             let peer = self.link.stream.peer();
-            tracing::warn!(%peer, %error, "connection refused: no thread for it");
+            let counters = &self.owner.settings().counters;
+            if let Some(omitted) = counters.report(Counter::ConnectionsWithoutThread) {
+                tracing::warn!(%peer, %error, omitted, "connection refused: no thread for it");
+            }
             self.link.stream.close();
         }
     }
@@ -195,6 +199,7 @@ impl<O: Owner> ServerConnection<O> {
         self: &Arc<Self>,
         mut is_done: impl FnMut(&mut Context<'_>) -> bool,
     ) -> Result<bool, End> {
+        self.link.stops_reading();
         let written = poll_fn(|cx| {
             self.link.outbound.driver.register(cx.waker());
             if self.owner.is_stopping() {

@@ -56,6 +56,9 @@ pub(crate) fn settings() -> Settings {
         threads: false,
         keep_headers: false,
         unstated_code_sets: CodeSets::UNSTATED,
+        counters: Arc::default(),
+        memory: Arc::default(),
+        stall_timeout: None,
     }
 }
 

@@ -152,7 +152,13 @@ impl Reader {
 }
 
 impl Partial {
-    /// Octets of memory that it takes, the places of tiny fragments included.
+    /// Octets of memory that it takes, with all of the room of its buffer.
+    pub(super) fn memory(&self) -> usize {
+        let starts = self.starts.capacity().saturating_mul(size_of::<usize>());
+        self.octets.capacity().saturating_add(starts)
+    }
+
+    /// Octets of it, the places of tiny fragments included.
     fn held(&self) -> usize {
         let starts = self.starts.len().saturating_mul(size_of::<usize>());
         self.octets.len().saturating_add(starts)
@@ -204,4 +210,44 @@ fn id_of_1_1<O: ByteOrder>(octets: &[u8]) -> Option<u32> {
         d.read_octets().ok()?;
     }
     d.read_u32().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Begun, Limits};
+
+    /// The first fragment of a request, of so many octets.
+    fn first(octets: usize) -> Vec<u8> {
+        let mut message = b"GIOP\x01\x02\x03\x00".to_vec();
+        message.extend(u32::try_from(octets - HEADER_LEN).unwrap().to_le_bytes());
+        message.resize(octets, 0);
+        message
+    }
+
+    #[test]
+    fn what_a_reader_holds_for_what_is_not_whole_is_memory_and_little_for_few_octets() {
+        let mut reader = Reader::new(Limits::default());
+        assert_eq!((reader.begun(), reader.held()), (Begun::Nothing, 0));
+        for begun in [1, 12, 100, 4000] {
+            let mut reader = Reader::new(Limits::default());
+            reader.reserve().unwrap();
+            reader.buffer().extend_from_slice(&first(8000)[..begun]);
+            assert_eq!(reader.begun(), Begun::Message);
+            assert!(reader.held() >= Reader::READ_OCTETS);
+            reader.release();
+            assert!((begun..=2 * begun + 64).contains(&reader.held()));
+            // It goes on where it was.
+            reader.reserve().unwrap();
+            reader.buffer().extend_from_slice(&first(8000)[begun..]);
+            assert!(reader.next().unwrap().is_none());
+            assert_eq!(reader.begun(), Begun::Fragments);
+            assert!(reader.held() >= 8000);
+        }
+        reader.reserve().unwrap();
+        reader.buffer().extend_from_slice(&first(40_000)[..30_000]);
+        let held = reader.held();
+        reader.release();
+        assert_eq!(reader.held(), held, "a longer beginning stays where it is");
+    }
 }

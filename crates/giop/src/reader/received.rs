@@ -155,6 +155,18 @@ impl<'a> Received<'a> {
         }
     }
 
+    /// The message in memory of its own, if it is not longer than `most` octets, so that it does not keep the receive
+    /// buffer alive; else as [`into_message`](Self::into_message).
+    #[must_use]
+    pub fn into_own(self, most: usize) -> Message {
+        if self.message.is_some() || self.octets > most {
+            return self.into_message();
+        }
+        let message = self.to_message();
+        self.discard();
+        message
+    }
+
     /// Splits the message off the buffer, without copying.
     #[inline]
     #[must_use]
@@ -314,6 +326,29 @@ mod tests {
         reader.receive(|_, _| {}).unwrap().unwrap().discard();
         assert_eq!(in_place(&mut reader), Some((other.clone(), true)));
         assert_eq!(reader.next().unwrap().unwrap().frame.octets(), other);
+    }
+
+    #[test]
+    fn a_short_message_in_memory_of_its_own_does_not_keep_the_buffer_and_a_long_one_does() {
+        let mut reader = Reader::new(Limits::default());
+        for (size, is_own) in [(12, true), (80, true), (200, false)] {
+            let octets = message(REPLY, size, 7);
+            reader.reserve().unwrap();
+            reader.buffer().extend_from_slice(&octets);
+            assert!(reader.next().unwrap().is_some());
+            reader.reserve().unwrap();
+            reader.buffer().extend_from_slice(&octets);
+            let at = reader.buffer().as_ptr();
+            let received = reader.receive(|_, _| {}).unwrap().unwrap();
+            let message = received.into_own(100);
+            assert_eq!(message.frame.octets(), octets);
+            assert_eq!(
+                message.frame.octets().as_ptr() != at,
+                is_own,
+                "{size} octets"
+            );
+            assert!(reader.is_idle());
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod backlog;
 mod header_cache;
+mod memory;
 mod pending;
 mod promotion;
 mod requests;

@@ -1,0 +1,213 @@
+//! What an ORB has refused, dropped, limited or timed out, by cause; and which of it is worth a line in the log.
+
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Log lines of one cause in one [`LOG_WINDOW`]. Peers cause them, as many as they like: the first ones say what happens,
+/// and the counters how often.
+const LOG_LINES: u32 = 10;
+/// How long a log line counts among those of its cause: with [`LOG_LINES`], one line a second over time.
+const LOG_WINDOW: Duration = Duration::from_secs(10);
+
+macro_rules! counters {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
+        /// A cause for which an ORB refuses, drops, limits or times out: see [`Counters`].
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Counter {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Counter {
+            /// All causes.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// The name of the cause in lower case, with underscores between its words: for systems that collect metrics.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)+
+                }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Connections closed as they came, because as many were served as may be.
+    ConnectionsRefused = "connections_refused",
+    /// Connections closed as they came, because as many of their host were served as may be.
+    ConnectionsOfHostRefused = "connections_of_host_refused",
+    /// Connections closed as they came, because the system gave no thread for them.
+    ConnectionsWithoutThread = "connections_without_thread",
+    /// Failures to accept a connection, mostly because no descriptor was left.
+    AcceptsFailed = "accepts_failed",
+    /// Connections closed because the peer broke the protocol, or one of the limits of a single connection.
+    ProtocolErrors = "protocol_errors",
+    /// Requests refused because they were longer than a message may be.
+    RequestsTooLarge = "requests_too_large",
+    /// Requests refused because as many upcalls, or octets of them, were pending as may be, and they were not to wait.
+    PendingRequestsRefused = "pending_requests_refused",
+    /// One-way requests among those that were refused for whatever limit: their clients hear nothing of it.
+    OneWaysDropped = "one_ways_dropped",
+    /// Replies replaced by NO_RESOURCES, because a client did not read those that waited for it.
+    RepliesReplaced = "replies_replaced",
+    /// Connections closed because nothing happened on them for the idle timeout.
+    IdleConnectionsClosed = "idle_connections_closed",
+    /// Connections closed as they came, because the memory that connections may hold was used up.
+    ConnectionsRefusedForMemory = "connections_refused_for_memory",
+    /// Connections closed because there was no memory for their messages or output.
+    ConnectionsOverMemory = "connections_over_memory",
+    /// Connections closed while memory was scarce, because the peer was slow for what it made the ORB hold.
+    ConnectionsEvicted = "connections_evicted",
+    /// Requests refused because they would have had to wait while memory was scarce.
+    RequestsRefusedForMemory = "requests_refused_for_memory",
+    /// Connections closed because a message that had begun did not get on.
+    SlowSendersClosed = "slow_senders_closed",
+    /// Connections closed because the peer did not read what waited for it.
+    SlowReadersClosed = "slow_readers_closed",
+    /// Connections closed because no message had ever come on them.
+    UnusedConnectionsClosed = "unused_connections_closed",
+    /// Connections closed, after they had ended, before the peer had read why: it went on sending.
+    LingersCut = "lingers_cut",
+}
+
+impl Counter {
+    const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for Counter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How often an ORB has refused, dropped, limited or timed out something, by [cause](Counter), since it was built.
+///
+/// Counting is a relaxed atomic addition, and happens for what is refused only: a call that succeeds counts nothing.
+/// Counters of different causes are not read at one instant.
+///
+/// ```
+/// use zorb_connection::{Counter, Counters};
+///
+/// let counters = Counters::default();
+/// assert_eq!(counters.get(Counter::ConnectionsRefused), 0);
+/// for (cause, count) in counters.iter() {
+///     println!("zorb_{cause}_total {count}");
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Counters {
+    counts: [AtomicU64; Counter::ALL.len()],
+    logged: Mutex<[Logged; Counter::ALL.len()]>,
+}
+
+/// The log lines of one cause.
+#[derive(Debug, Clone, Copy, Default)]
+struct Logged {
+    since: Option<Instant>,
+    lines: u32,
+    /// Lines left out since the last one that was written.
+    omitted: u64,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self {
+            counts: [const { AtomicU64::new(0) }; Counter::ALL.len()],
+            logged: Mutex::new([Logged::default(); Counter::ALL.len()]),
+        }
+    }
+}
+
+impl Counters {
+    /// How often this has happened.
+    #[must_use]
+    pub fn get(&self, cause: Counter) -> u64 {
+        self.count_of(cause).load(Ordering::Relaxed)
+    }
+
+    /// All causes, each with how often it has happened.
+    pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> {
+        (Counter::ALL.iter()).map(|cause| (*cause, self.get(*cause)))
+    }
+
+    /// Counts one more. For the ORB and its transports.
+    pub fn count(&self, cause: Counter) {
+        self.count_of(cause).fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts one more, and returns whether it is worth a line in the log: how many lines were left out since the last
+    /// one, or `None` when this one is to be left out too.
+    ///
+    /// At most ten lines of each cause are written in ten seconds: peers must not fill a log.
+    #[must_use]
+    pub fn report(&self, cause: Counter) -> Option<u64> {
+        self.report_at(cause, Instant::now())
+    }
+
+    fn report_at(&self, cause: Counter, now: Instant) -> Option<u64> {
+        self.count(cause);
+        let mut all = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        all[cause.index()].line(now)
+    }
+
+    fn count_of(&self, cause: Counter) -> &AtomicU64 {
+        &self.counts[cause.index()]
+    }
+}
+
+impl Logged {
+    fn line(&mut self, now: Instant) -> Option<u64> {
+        let is_over = |since: Instant| now.saturating_duration_since(since) >= LOG_WINDOW;
+        if self.since.is_none_or(is_over) {
+            self.since = Some(now);
+            self.lines = 0;
+        }
+        if self.lines == LOG_LINES {
+            self.omitted += 1;
+            return None;
+        }
+        self.lines += 1;
+        Some(core::mem::take(&mut self.omitted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_cause_is_counted_by_itself_and_has_a_name_of_its_own() {
+        let counters = Counters::default();
+        for (index, cause) in Counter::ALL.iter().enumerate() {
+            for _ in 0..=index {
+                counters.count(*cause);
+            }
+        }
+        let counts: Vec<u64> = counters.iter().map(|(_, count)| count).collect();
+        assert_eq!(counts, (1..=Counter::ALL.len() as u64).collect::<Vec<_>>());
+        let names: HashSet<&str> = Counter::ALL.iter().map(|cause| cause.name()).collect();
+        assert_eq!(names.len(), Counter::ALL.len());
+    }
+
+    #[test]
+    fn lines_of_one_cause_are_few_however_often_it_happens_and_say_how_many_were_left_out() {
+        let (counters, start) = (Counters::default(), Instant::now());
+        let cause = Counter::ConnectionsRefused;
+        let lines = (0..2100).filter_map(|_| counters.report_at(cause, start));
+        assert_eq!(lines.collect::<Vec<_>>(), [0; LOG_LINES as usize]);
+        assert_eq!(counters.get(cause), 2100, "all are counted");
+        let other = counters.report_at(Counter::ProtocolErrors, start);
+        assert_eq!(other, Some(0), "another cause has lines of its own");
+        let later = counters.report_at(cause, start + LOG_WINDOW);
+        assert_eq!(later, Some(2100 - u64::from(LOG_LINES)));
+        assert_eq!(counters.report_at(cause, start + LOG_WINDOW), Some(0));
+    }
+}

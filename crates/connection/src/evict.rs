@@ -1,0 +1,46 @@
+//! Connections that are ended although their peer is there: for what they make the ORB hold, or for how slow it is.
+
+use super::counters::Counter;
+use core::fmt;
+
+/// Why a connection is ended although its peer is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evicted {
+    /// The ORB has no memory for its messages or its output.
+    Memory,
+    /// Memory is scarce, and the peer is slow for what it makes the ORB hold.
+    Scarcity,
+    /// A message that has begun does not get on.
+    SlowSender,
+    /// Output that waits is not read.
+    SlowReader,
+    /// No message has ever come.
+    Unused,
+}
+
+impl Evicted {
+    /// What counts such ends.
+    pub(crate) const fn counter(self) -> Counter {
+        match self {
+            Self::Memory => Counter::ConnectionsOverMemory,
+            Self::Scarcity => Counter::ConnectionsEvicted,
+            Self::SlowSender => Counter::SlowSendersClosed,
+            Self::SlowReader => Counter::SlowReadersClosed,
+            Self::Unused => Counter::UnusedConnectionsClosed,
+        }
+    }
+}
+
+impl fmt::Display for Evicted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "the ORB has no memory left for what it would have to hold",
+            Self::Scarcity => {
+                "memory is scarce, and the peer is slow for what it makes the ORB hold"
+            }
+            Self::SlowSender => "a message that has begun does not get on",
+            Self::SlowReader => "the peer does not read what waits for it",
+            Self::Unused => "no message has come on it",
+        })
+    }
+}

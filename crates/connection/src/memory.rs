@@ -1,0 +1,320 @@
+//! How much memory all connections of an ORB may hold for what is not done yet.
+//!
+//! Counted is memory held, not octets of messages: buffers with all of their capacity. A connection's holdings are those of
+//! its reader (messages that have begun), of its pending requests, and of its queue of output. Each is
+//! [reserved](Reserved) in chunks, and only beyond what every connection gets when it is accepted, so that a call with small
+//! messages touches no counter that connections share.
+//!
+//! From three quarters of the limit on memory is [scarce](MemoryLimit::is_scarce): requests that would have to wait are
+//! refused, and clients that are slow for what they make us hold are closed, the largest first (`server/pace`). At the
+//! limit, whatever would need more fails: connections are refused, and a connection whose messages or output do not fit ends.
+
+use super::sync::{AtomicUsize, Ordering};
+use std::sync::Arc;
+
+/// Octets that every connection is counted with from its beginning to its end: its own state, the headers that it caches,
+/// and [what its holdings get](Reserved::FREE) without being counted.
+pub(crate) const CONNECTION_OCTETS: usize = 16 << 10;
+
+/// Octets of memory that a pending request is counted with beside those of its message: its future, its task, and its place
+/// among the others.
+pub(crate) const PENDING_OVERHEAD: usize = 1 << 10;
+
+/// The memory that the connections of an ORB may hold in all for messages that are not done yet: received in part, waiting
+/// for their upcall or for its end, or waiting to be sent.
+#[derive(Debug)]
+pub struct MemoryLimit {
+    limit: usize,
+    held: AtomicUsize,
+}
+
+impl MemoryLimit {
+    /// Default of the limit: eight messages of the default limit of one at a time, or some 30,000 connections that are
+    /// idle.
+    pub const DEFAULT_OCTETS: usize = 512 << 20;
+
+    /// At most so many octets.
+    #[must_use]
+    pub fn new(octets: usize) -> Self {
+        Self {
+            limit: octets,
+            held: AtomicUsize::new(0),
+        }
+    }
+
+    /// The limit, in octets.
+    #[must_use]
+    pub const fn octets(&self) -> usize {
+        self.limit
+    }
+
+    /// Octets that are held now, as far as they are counted.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// Whether more than three quarters of the limit are held.
+    #[must_use]
+    pub fn is_scarce(&self) -> bool {
+        self.held() > self.scarce_from()
+    }
+
+    /// Octets from which on memory is scarce.
+    pub(crate) const fn scarce_from(&self) -> usize {
+        self.limit / 4 * 3
+    }
+
+    /// Counts more octets, unless they are beyond the limit.
+    fn take(&self, more: usize) -> bool {
+        let before = self.held.fetch_add(more, Ordering::Relaxed);
+        let fits = (before.checked_add(more)).is_some_and(|held| held <= self.limit);
+        if !fits {
+            self.give_back(more);
+        }
+        fits
+    }
+
+    fn give_back(&self, octets: usize) {
+        self.held.fetch_sub(octets, Ordering::Relaxed);
+    }
+
+    /// Whether there is memory for another connection.
+    pub(crate) fn has_room_for_connection(&self) -> bool {
+        self.held().saturating_add(CONNECTION_OCTETS) <= self.limit
+    }
+
+    /// Counts a connection until the result is dropped.
+    pub(crate) fn admit(self: &Arc<Self>) -> Admitted {
+        self.held.fetch_add(CONNECTION_OCTETS, Ordering::Relaxed);
+        Admitted(Arc::clone(self))
+    }
+}
+
+impl Default for MemoryLimit {
+    fn default() -> Self {
+        Self::new(Self::DEFAULT_OCTETS)
+    }
+}
+
+/// A connection is counted until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Admitted(Arc<MemoryLimit>);
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        self.0.give_back(CONNECTION_OCTETS);
+    }
+}
+
+/// What one of a connection's holdings has reserved; given back when this is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Reserved {
+    /// `None`: unlimited.
+    memory: Option<Arc<MemoryLimit>>,
+    octets: AtomicUsize,
+}
+
+impl Reserved {
+    /// Octets of a holding that are not counted, as the connection is counted with them.
+    pub(crate) const FREE: usize = 4 << 10;
+    /// What is reserved is a multiple of so many octets. Few, as the last chunk of each connection is mostly not used up,
+    /// and many against what small messages change.
+    const CHUNK: usize = 16 << 10;
+
+    pub(crate) fn of(memory: &Arc<MemoryLimit>) -> Self {
+        Self {
+            memory: Some(Arc::clone(memory)),
+            octets: AtomicUsize::new(0),
+        }
+    }
+
+    /// Octets that are reserved.
+    pub(crate) fn octets(&self) -> usize {
+        self.octets.load(Ordering::Relaxed)
+    }
+
+    /// Whether what the holding takes is reserved, or was reserved now. May be called by several threads, each with what is
+    /// held as `held` says; the last one to look finds what there is.
+    #[inline]
+    pub(crate) fn cover(&self, held: impl Fn() -> usize) -> bool {
+        let Some(memory) = &self.memory else {
+            return true;
+        };
+        self.is_about_right(held()) || self.adjust(memory, held)
+    }
+
+    /// Whether so many octets are reserved, and not many more.
+    #[inline]
+    fn is_about_right(&self, held: usize) -> bool {
+        match self.octets() {
+            0 => held <= Self::FREE,
+            reserved => held > Self::FREE && held <= reserved && reserved - held < 2 * Self::CHUNK,
+        }
+    }
+
+    /// The same for what is held already and cannot be given up: it is reserved even beyond the limit.
+    pub(crate) fn cover_anyway(&self, held: impl Fn() -> usize) {
+        if let Some(memory) = &self.memory
+            && !self.is_about_right(held())
+        {
+            self.adjust_by(memory, held, |more| {
+                memory.held.fetch_add(more, Ordering::Relaxed);
+                true
+            });
+        }
+    }
+
+    #[cold]
+    fn adjust(&self, memory: &MemoryLimit, held: impl Fn() -> usize) -> bool {
+        self.adjust_by(memory, held, |more| memory.take(more))
+    }
+
+    fn adjust_by(
+        &self,
+        memory: &MemoryLimit,
+        held: impl Fn() -> usize,
+        take: impl Fn(usize) -> bool,
+    ) -> bool {
+        let mut now = held();
+        loop {
+            let wanted = match now {
+                0..=Self::FREE => 0,
+                more => more.div_ceil(Self::CHUNK).saturating_mul(Self::CHUNK),
+            };
+            let before = self.octets();
+            if wanted > before && !take(wanted - before) {
+                return false;
+            }
+            let swapped = (self.octets).compare_exchange(
+                before,
+                wanted,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+            match swapped {
+                Ok(_) => memory.give_back(before.saturating_sub(wanted)),
+                Err(_) => memory.give_back(wanted.saturating_sub(before)),
+            }
+            let then = core::mem::replace(&mut now, held());
+            if swapped.is_ok() && then == now {
+                return true;
+            }
+        }
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if let Some(memory) = &self.memory {
+            memory.give_back(self.octets());
+        }
+    }
+}
+
+/// The memory of the pending requests of a connection. They were admitted while there was some, and are not given up, so it
+/// is counted beyond the limit, too.
+#[derive(Debug)]
+pub(crate) struct Held {
+    octets: AtomicUsize,
+    reserved: Reserved,
+}
+
+impl Held {
+    pub(crate) fn of(memory: &Arc<MemoryLimit>) -> Self {
+        Self {
+            octets: AtomicUsize::new(0),
+            reserved: Reserved::of(memory),
+        }
+    }
+
+    pub(crate) fn more(&self, octets: usize) {
+        self.octets.fetch_add(octets, Ordering::Relaxed);
+        self.cover();
+    }
+
+    pub(crate) fn less(&self, octets: usize) {
+        self.octets.fetch_sub(octets, Ordering::Relaxed);
+        self.cover();
+    }
+
+    fn cover(&self) {
+        let octets = || self.octets.load(Ordering::Relaxed);
+        self.reserved.cover_anyway(octets);
+    }
+}
+
+#[cfg(all(test, not(zorb_model)))]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    fn limit(octets: usize) -> Arc<MemoryLimit> {
+        Arc::new(MemoryLimit::new(octets))
+    }
+
+    #[test]
+    fn small_holdings_reserve_nothing_and_large_ones_a_little_more_than_they_take() {
+        let memory = limit(MIB);
+        let reserved = Reserved::of(&memory);
+        for octets in [0, 36, Reserved::FREE] {
+            assert!(reserved.cover(|| octets));
+            assert_eq!(memory.held(), 0);
+        }
+        for octets in [Reserved::FREE + 1, 100_000, 500_000, 100_000] {
+            assert!(reserved.cover(|| octets));
+            assert_eq!(memory.held(), reserved.octets());
+            let spare = reserved.octets() - octets;
+            assert!(spare < 2 * Reserved::CHUNK, "{spare} octets for {octets}");
+        }
+        assert!(reserved.cover(|| 0));
+        assert_eq!(memory.held(), 0);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_reserved_and_what_is_dropped_is_given_back() {
+        let memory = limit(MIB);
+        let (one, other) = (Reserved::of(&memory), Reserved::of(&memory));
+        assert!(one.cover(|| 600 << 10));
+        assert!(!memory.is_scarce());
+        assert!(!other.cover(|| 600 << 10));
+        assert_eq!(other.octets(), 0);
+        assert!(other.cover(|| 300 << 10));
+        assert!(memory.is_scarce());
+        drop(one);
+        assert!(other.cover(|| 600 << 10));
+        drop(other);
+        assert_eq!(memory.held(), 0);
+    }
+
+    #[test]
+    fn connections_are_counted_while_they_are_there() {
+        let memory = limit(3 * CONNECTION_OCTETS);
+        let admitted: Vec<_> = (0..3).map(|_| memory.admit()).collect();
+        assert!(!memory.has_room_for_connection());
+        drop(admitted);
+        assert_eq!(memory.held(), 0);
+        assert!(memory.has_room_for_connection());
+    }
+
+    #[test]
+    fn threads_that_hold_more_and_less_at_once_leave_what_is_held_reserved() {
+        let memory = limit(usize::MAX);
+        let (reserved, held) = (Reserved::of(&memory), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for octets in (1..2_000).map(|n| n * 97 % 200_000) {
+                        held.fetch_add(octets, Ordering::Relaxed);
+                        reserved.cover(|| held.load(Ordering::Relaxed));
+                        held.fetch_sub(octets, Ordering::Relaxed);
+                        reserved.cover(|| held.load(Ordering::Relaxed));
+                    }
+                });
+            }
+        });
+        assert_eq!(reserved.octets(), memory.held());
+        assert_eq!(memory.held(), 0);
+    }
+}

@@ -1,0 +1,47 @@
+//! The memory that a connection holds for its pending requests.
+
+use super::super::memory::Reserved;
+use super::super::owner::Owner;
+use super::super::sync::Ordering;
+use super::ServerConnection;
+use zorb_giop::{CompletionStatus, Fault, Message, Reader, Received, SystemException};
+
+/// Octets of a request that is copied out of the receive buffer while others are pending. A longer one keeps alive at most
+/// four times as much as it has.
+pub(super) const MAX_COPIED_OCTETS: usize = 16 << 10;
+
+impl<O: Owner> ServerConnection<O> {
+    /// The message of a request. While others are pending it is likely to become pending too, and then a short one must not
+    /// keep a receive buffer alive that is many times as large.
+    #[inline]
+    pub(super) fn keep(&self, received: Received<'_>) -> Message {
+        match self.has_no_pending() {
+            true => received.into_message(),
+            false => received.into_own(MAX_COPIED_OCTETS),
+        }
+    }
+
+    /// Whether there is no memory for a request of so many octets, which may become pending. A connection of which none is
+    /// pending gets what there is, and has it already for a message that was too large for a receive buffer; others get
+    /// something only while memory is not scarce.
+    #[inline]
+    pub(super) fn has_no_memory(&self, octets: usize) -> bool {
+        octets > Reserved::FREE && self.has_none_for(octets)
+    }
+
+    fn has_none_for(&self, octets: usize) -> bool {
+        let memory = &self.owner.settings().memory;
+        match self.pending.load(Ordering::Relaxed) {
+            0 if octets > Reader::READ_OCTETS => false,
+            0 => memory.held().saturating_add(octets) > memory.octets(),
+            _ => memory.is_scarce(),
+        }
+    }
+
+    /// The exception of a request for which there is no memory: TRANSIENT, COMPLETED_NO.
+    pub(super) fn no_memory(&self) -> SystemException {
+        let held = self.owner.settings().memory.held();
+        let overload = format!("connections hold {held} octets of memory");
+        Fault::Overload(overload).raise(CompletionStatus::No)
+    }
+}

@@ -1,0 +1,225 @@
+//! What clients make a server hold, and when it is given back.
+
+use super::super::holding::MAX_COPIED_OCTETS;
+use crate::memory::{CONNECTION_OCTETS, MemoryLimit};
+use crate::server::{ServerConnection, ServerLimits, Serving};
+use crate::testing::*;
+use crate::{Counter, Settings};
+use core::time::Duration;
+use std::sync::Arc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use zorb_transport::Connection;
+
+const MIB: usize = 1 << 20;
+
+type Server = Arc<ServerConnection<TestOwner>>;
+
+fn owner_with(octets: usize) -> Arc<TestOwner> {
+    TestOwner::with(|settings: &mut Settings| {
+        settings.memory = Arc::new(MemoryLimit::new(octets));
+        settings.stall_timeout = Some(Duration::from_secs(30));
+    })
+}
+
+/// Connections, their peers and drivers.
+fn many(owner: &Arc<TestOwner>, connections: usize) -> Vec<(Server, Peer, JoinHandle<()>)> {
+    (0..connections).map(|_| owner.serve_peer()).collect()
+}
+
+/// The connections of an owner, watched, with their peers.
+fn watched(
+    owner: &Arc<TestOwner>,
+    connections: usize,
+) -> (Vec<(Peer, JoinHandle<()>)>, CancellationToken) {
+    let serving = Arc::new(Serving::new(ServerLimits::new(connections.max(6) * 2)));
+    let stop = CancellationToken::new();
+    tokio::spawn(Arc::clone(&serving).watch(Arc::downgrade(owner), stop.clone()));
+    let connection = |_| {
+        let (ours, theirs) = pair();
+        let connection = owner.connection_over(Box::new(ours), &serving);
+        (Peer::new(theirs), tokio::spawn(connection.drive(&serving)))
+    };
+    ((0..connections).map(connection).collect(), stop)
+}
+
+#[tokio::test]
+async fn clients_that_withhold_the_last_fragment_hold_no_more_than_all_of_them_may() {
+    let owner = owner_with(4 * MIB);
+    let memory = Arc::clone(&owner.settings.memory);
+    let mut clients = many(&owner, 40);
+    let message = request(1, "echo", &[7; 200 << 10]);
+    let pieces = fragments(&message, 96 << 10);
+    for (_, peer, _) in &clients {
+        peer.send(&pieces[0]);
+        let_all_run().await;
+        assert!(memory.held() <= 4 * MIB, "{} octets", memory.held());
+    }
+    let closed = owner.settings.counters.get(Counter::ConnectionsOverMemory);
+    assert!((1..40).contains(&closed), "{closed} of 40");
+    // Those that are there get their replies, and what they held is free again.
+    let (_, peer, _) = &mut clients[0];
+    pieces[1..].iter().for_each(|piece| peer.send(piece));
+    assert_eq!(peer.reply().await.1.len(), 200 << 10);
+    drop(clients);
+    for _ in 0..100 {
+        let_all_run().await;
+    }
+    assert_eq!(memory.held(), 0);
+}
+
+#[tokio::test]
+async fn the_beginning_of_a_message_holds_no_receive_buffer() {
+    let owner = owner_with(MIB);
+    let memory = Arc::clone(&owner.settings.memory);
+    let clients = many(&owner, 50);
+    let message = request(1, "echo", &[7; 40 << 10]);
+    for (_, peer, _) in &clients {
+        peer.send(&message[..100]);
+    }
+    let_all_run().await;
+    assert_eq!(memory.held(), 50 * CONNECTION_OCTETS);
+    for (_, mut peer, _driver) in clients {
+        peer.send(&message[100..]);
+        assert_eq!(peer.reply().await.1, [7; 40 << 10]);
+    }
+}
+
+#[tokio::test]
+async fn clients_that_read_nothing_hold_no_more_than_all_of_them_may() {
+    let owner = owner_with(8 * MIB);
+    let memory = Arc::clone(&owner.settings.memory);
+    let clients = many(&owner, 30);
+    let message = request(1, "echo", &[7; 200 << 10]);
+    for _ in 0..4 {
+        for (_, peer, _) in &clients {
+            // Those that were closed take nothing any more.
+            let _ = peer.stream.try_write(&[std::io::IoSlice::new(&message)]);
+        }
+        let_all_run().await;
+        // What was read just now is with its upcall.
+        assert!(memory.held() <= 8 * MIB, "{} octets", memory.held());
+    }
+    let closed = owner.settings.counters.get(Counter::ConnectionsOverMemory);
+    assert!((1..30).contains(&closed), "{closed} of 30");
+    drop(clients);
+    for _ in 0..100 {
+        let_all_run().await;
+    }
+    assert_eq!(memory.held(), 0);
+}
+
+#[tokio::test]
+async fn requests_that_would_have_to_wait_are_refused_while_memory_is_scarce() {
+    let owner = owner_with(MIB);
+    let (_connection, mut peer, _driver) = owner.serve_peer();
+    let message = |id| request(id, "hold", &[7; 100 << 10]);
+    for id in 0..9 {
+        peer.send(&message(id));
+        let_all_run().await;
+    }
+    let memory = &owner.settings.memory;
+    assert!(memory.held() <= MIB, "{} octets", memory.held());
+    let refused = owner
+        .settings
+        .counters
+        .get(Counter::RequestsRefusedForMemory);
+    assert!((1..4).contains(&refused), "{refused} of 9");
+    for _ in 0..refused {
+        let reply = peer.receive().await.unwrap();
+        let (_, status, _) = zorb_giop::ReplyHeader::head(&reply).unwrap();
+        assert_eq!(status, zorb_giop::ReplyStatus::SystemException);
+    }
+    // A call that does not wait is served.
+    peer.send(&request(100, "echo", b"small"));
+    assert_eq!(peer.reply().await, (100, b"small".to_vec()));
+    while owner.let_go() {
+        assert_eq!(peer.reply().await.1.len(), 100 << 10);
+    }
+    let_all_run().await;
+    assert_eq!(memory.held(), CONNECTION_OCTETS);
+}
+
+#[tokio::test]
+async fn requests_that_come_beside_pending_ones_are_what_was_sent() {
+    let owner = TestOwner::new();
+    let (_connection, mut peer, _driver) = owner.serve_peer();
+    peer.send(&request(0, "hold", &[7; 100]));
+    let_all_run().await;
+    for id in 1..200 {
+        // Short ones are copied out of the receive buffer, which the long ones fill.
+        peer.send(&request(id, "hold", &[id as u8; 100]));
+        peer.send(&request(1000 + id, "echo", &[7; 20 << 10]));
+        assert_eq!(peer.reply().await.0, 1000 + id);
+    }
+    const { assert!(MAX_COPIED_OCTETS < 20 << 10) };
+    for id in 0..200_u32 {
+        assert!(owner.let_go());
+        let result = vec![if id == 0 { 7 } else { id as u8 }; 100];
+        assert_eq!(peer.reply().await, (id, result));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_that_stop_within_a_message_or_read_nothing_or_say_nothing_are_closed_in_time() {
+    let owner = owner_with(64 * MIB);
+    let (mut clients, stop) = watched(&owner, 4);
+    let message = request(1, "echo", &[7; 1000]);
+    clients[0].0.send(&message[..100]);
+    let large = request(1, "echo", &[7; 200 << 10]);
+    for _ in 0..6 {
+        clients[1].0.send(&large);
+        let_all_run().await;
+    }
+    // The last one calls now and then.
+    for _ in 0..40 {
+        let (peer, _) = &mut clients[3];
+        peer.send(&message);
+        assert_eq!(peer.reply().await.0, 1);
+        tokio::time::sleep(Duration::from_secs(3)).await;
+    }
+    let (last, _) = clients.remove(3);
+    for (_, driver) in clients {
+        assert!(driver.is_finished());
+    }
+    for counter in [
+        Counter::SlowSendersClosed,
+        Counter::SlowReadersClosed,
+        Counter::UnusedConnectionsClosed,
+    ] {
+        assert_eq!(owner.settings.counters.get(counter), 1, "{counter}");
+    }
+    drop(last);
+    stop.cancel();
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_memory_is_scarce_the_slow_client_that_holds_most_is_closed() {
+    let owner = owner_with(8 * MIB);
+    let memory = Arc::clone(&owner.settings.memory);
+    let (mut clients, stop) = watched(&owner, 8);
+    let pieces = fragments(&request(1, "echo", &[7; MIB]), 96 << 10);
+    for (at, (peer, _)) in clients.iter().enumerate() {
+        let count = if at == 5 { 9 } else { 7 };
+        for piece in &pieces[..count] {
+            peer.send(piece);
+            let_all_run().await;
+        }
+    }
+    assert!(memory.is_scarce(), "{} octets", memory.held());
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert!(!memory.is_scarce(), "{} octets", memory.held());
+    assert!(clients[5].1.is_finished());
+    let evicted = owner.settings.counters.get(Counter::ConnectionsEvicted);
+    assert!((1..4).contains(&evicted), "{evicted} of 8");
+    // The others are served.
+    let (peer, _) = (clients.iter_mut())
+        .find(|(_, driver)| !driver.is_finished())
+        .unwrap();
+    for piece in &pieces[7..] {
+        peer.send(piece);
+        let_all_run().await;
+    }
+    assert_eq!(peer.reply().await.1.len(), MIB);
+    stop.cancel();
+}
