@@ -22,15 +22,43 @@ pub enum OrderKey {
 #[must_use = "the next request has its turn when this is dropped"]
 pub struct Turn {
     /// The turn before, unless there is none.
-    before: Option<oneshot::Receiver<()>>,
-    _over: oneshot::Sender<()>,
+    before: Option<Before>,
+    over: Option<oneshot::Sender<Before>>,
+}
+
+/// A turn that another one waits for. It is closed when that one is over; a turn that is given up before it has come hands
+/// on what it waits for itself.
+#[derive(Debug)]
+struct Before(oneshot::Receiver<Self>);
+
+impl Before {
+    fn is_over(&mut self) -> bool {
+        loop {
+            match self.0.try_recv() {
+                Ok(earlier) => *self = earlier,
+                Err(TryRecvError::Empty) => return false,
+                Err(TryRecvError::Closed) => return true,
+            }
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if !self.has_come()
+            && let (Some(before), Some(over)) = (self.before.take(), self.over.take())
+        {
+            // No turn may follow.
+            let _ = over.send(before);
+        }
+    }
 }
 
 impl Turn {
     /// Whether the turn has come.
     #[must_use]
     pub fn has_come(&mut self) -> bool {
-        self.before.as_mut().is_none_or(is_over)
+        self.before.as_mut().is_none_or(Before::is_over)
     }
 
     /// Waits until the turn has come.
@@ -38,41 +66,35 @@ impl Turn {
     /// # Cancel safety
     /// Safe: the turn keeps its place.
     pub async fn comes(&mut self) {
-        if let Some(before) = &mut self.before {
-            // It is never sent anything: it ends when the turn is dropped.
-            let _ = before.await;
-            self.before = None;
+        while let Some(before) = &mut self.before {
+            self.before = (&mut before.0).await.ok();
         }
     }
-}
-
-fn is_over(turn: &mut oneshot::Receiver<()>) -> bool {
-    turn.try_recv() != Err(TryRecvError::Empty)
 }
 
 /// The last turn of each order.
 #[derive(Default)]
 pub(super) struct Orders {
-    last: Mutex<Vec<(OrderKey, oneshot::Receiver<()>)>>,
+    last: Mutex<Vec<(OrderKey, Before)>>,
     /// How many there are; 0 for nearly all connections.
     len: AtomicUsize,
 }
 
 impl Orders {
-    fn last(&self) -> MutexGuard<'_, Vec<(OrderKey, oneshot::Receiver<()>)>> {
+    fn last(&self) -> MutexGuard<'_, Vec<(OrderKey, Before)>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn turn(&self, key: OrderKey) -> Turn {
         let (over, last) = oneshot::channel();
         let mut all = self.last();
-        all.retain_mut(|(_, turn)| !is_over(turn));
+        all.retain_mut(|(_, turn)| !turn.is_over());
         let before = (all.iter().position(|(other, _)| *other == key)).map(|at| all.remove(at).1);
-        all.push((key, last));
+        all.push((key, Before(last)));
         self.len.store(all.len(), Ordering::Relaxed);
         Turn {
             before,
-            _over: over,
+            over: Some(over),
         }
     }
 
@@ -81,7 +103,7 @@ impl Orders {
             return false;
         }
         let mut all = self.last();
-        all.retain_mut(|(_, turn)| !is_over(turn));
+        all.retain_mut(|(_, turn)| !turn.is_over());
         self.len.store(all.len(), Ordering::Relaxed);
         all.iter().any(|(other, _)| *other == key)
     }
