@@ -72,7 +72,10 @@ impl ObjectRef {
         while let Ok(Found::Object(object)) = &found
             && object.manager().state() == State::Holding
         {
-            found = match released(object).await {
+            let released = released(object);
+            // What waits here is no upcall: the object may be deactivated, and its id used again.
+            drop(found);
+            found = match released.await {
                 // The object may be another one by now.
                 Ok(()) => orb.find_or_ask(&binding.key).await,
                 Err(exception) => Err(exception),

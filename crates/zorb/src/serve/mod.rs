@@ -311,10 +311,7 @@ fn is_shut_down(orb: &OrbInner, state: State) -> bool {
 #[cold]
 fn leave_unanswered(receipt: &Receipt, pending: Option<Pending>) {
     let request_id = receipt.request_id;
-    tracing::debug!(
-        request_id,
-        "request left unanswered: the ORB is shutting down"
-    );
+    tracing::debug!(request_id, "request left unanswered: shutting down");
     drop(pending);
 }
 
@@ -405,11 +402,8 @@ fn dispatch(
                     Some(upcall) => to_end(&orb, &object, upcall, receipt).await,
                     None => outcome.unwrap_or(Outcome::Silent),
                 };
-                finish(
-                    pending,
-                    send_reply(orb.interceptor(), intercepted, outcome),
-                    &receipt,
-                );
+                let outcome = send_reply(orb.interceptor(), intercepted, outcome);
+                finish(pending, outcome, &receipt);
             };
             if pool.try_submit(priority, Box::pin(job)).is_err() {
                 let overload = Fault::Overload("the worker pool's queue is full".to_owned());
@@ -544,13 +538,8 @@ fn go_on(pending: Pending, target: Target, request: Request, turn: Option<Turn>)
             return pending.answer(None);
         }
         let connection = pending.connection();
-        serve(
-            &connection,
-            target,
-            &mut Some(request),
-            Some(pending),
-            Behind::More,
-        );
+        let request = &mut Some(request);
+        serve(&connection, target, request, Some(pending), Behind::More);
     });
 }
 
