@@ -9,14 +9,65 @@
 //! What does not tell objects apart is left out: the repository id, the GIOP version, code sets, the ORB's type, further
 //! addresses of a profile.
 
+use crate::object::ObjectRef;
 use crate::profile::{alternate_address, omniorb_socket};
 use bytes::Bytes;
 use zorb_giop::Ior;
 use zorb_giop::ior::{ComponentTag, IiopProfile, ProfileTag, TaggedComponent, UiopProfile};
 
+impl ObjectRef {
+    /// Whether the two references lead to the same object for certain. No server is asked: `false`
+    /// proves nothing.
+    ///
+    /// What the profiles say is compared, not their octets, as ORBs that pass a reference on write it anew: host, port
+    /// and object key of IIOP profiles, path and key of UNIX sockets, in any order; for profiles without a port,
+    /// which leave that to a component, the components too; of other protocols the octets. The repository id, the
+    /// GIOP version, code sets and further addresses of a profile do not count.
+    ///
+    /// Source: CORBA 3.3 Part 1, ORB Interface, Equivalence Testing. Costs some allocations unless the two are clones or the same octets.
+    #[must_use]
+    #[doc(alias = "_is_equivalent")]
+    pub fn is_equivalent(&self, other: &Self) -> bool {
+        core::ptr::eq(self.ior(), other.ior())
+            || self.ior().profiles == other.ior().profiles
+            || identities(self.ior()) == identities(other.ior())
+    }
+
+    /// A hash that [equivalent](Self::is_equivalent) references share, between 0 and `maximum`; the same in every
+    /// process. Costs some allocations.
+    #[must_use]
+    #[doc(alias = "_hash")]
+    pub fn hash_value(&self, maximum: u32) -> u32 {
+        use core::hash::{Hash, Hasher};
+        // The default keys are fixed, so the value is the same in every process.
+        #[expect(deprecated, reason = "the stable hasher is the point here")]
+        let mut hasher = core::hash::SipHasher::new();
+        identities(self.ior()).hash(&mut hasher);
+        let range = u64::from(maximum) + 1;
+        u32::try_from(hasher.finish() % range).unwrap_or(maximum)
+    }
+}
+
+impl PartialEq for ObjectRef {
+    /// [`is_equivalent`](Self::is_equivalent).
+    fn eq(&self, other: &Self) -> bool {
+        self.is_equivalent(other)
+    }
+}
+
+impl Eq for ObjectRef {}
+
+impl core::hash::Hash for ObjectRef {
+    /// Equivalent references have the same hash: see [`hash_value`](Self::hash_value). Nothing that changes in a
+    /// reference is in it, so it can be the key of a map, whatever clippy's `mutable_key_type` says.
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        identities(self.ior()).hash(state);
+    }
+}
+
 /// What a profile says of where the object is, and which one it is.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Identity {
+enum Identity {
     Iiop {
         /// In lower case, as host names are compared.
         host: String,
@@ -35,7 +86,7 @@ pub(crate) enum Identity {
 
 /// Where a component of a profile without a port leads.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Elsewhere {
+enum Elsewhere {
     Address(String, u16),
     Socket(Vec<u8>, Vec<u8>),
     Other(u32, Bytes),
@@ -44,7 +95,7 @@ pub(crate) enum Elsewhere {
 /// What all profiles of a reference say, in an order of its own, each once.
 ///
 /// Costs some allocations for each profile.
-pub(crate) fn identities(ior: &Ior) -> Vec<Identity> {
+fn identities(ior: &Ior) -> Vec<Identity> {
     let mut found: Vec<Identity> = (ior.profiles.iter())
         .map(|profile| {
             let other = || Identity::Other(profile.tag.0, profile.data.clone());

@@ -1,6 +1,5 @@
 //! Untyped object references, and the way of a call from them.
 
-use crate::identity::identities;
 use crate::interceptor::Interceptor;
 use crate::interface::Interface;
 use crate::invoke::SyncScope;
@@ -330,37 +329,6 @@ impl ObjectRef {
         }
     }
 
-    /// Whether the two references lead to the same object for certain. No server is asked: `false`
-    /// proves nothing.
-    ///
-    /// What the profiles say is compared, not their octets, as ORBs that pass a reference on write it anew: host, port
-    /// and object key of IIOP profiles, path and key of UNIX sockets, in any order; for profiles without a port,
-    /// which leave that to a component, the components too; of other protocols the octets. The repository id, the
-    /// GIOP version, code sets and further addresses of a profile do not count.
-    ///
-    /// Source: CORBA 3.3 Part 1, 8.3.7.3. Costs some allocations unless the two are clones or the same octets.
-    #[must_use]
-    #[doc(alias = "_is_equivalent")]
-    pub fn is_equivalent(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-            || self.0.ior.profiles == other.0.ior.profiles
-            || identities(&self.0.ior) == identities(&other.0.ior)
-    }
-
-    /// A hash that [equivalent](Self::is_equivalent) references share, between 0 and `maximum`; the same in every
-    /// process. Costs some allocations.
-    #[must_use]
-    #[doc(alias = "_hash")]
-    pub fn hash_value(&self, maximum: u32) -> u32 {
-        use core::hash::{Hash, Hasher};
-        // The default keys are fixed, so the value is the same in every process.
-        #[expect(deprecated, reason = "the stable hasher is the point here")]
-        let mut hasher = core::hash::SipHasher::new();
-        identities(&self.0.ior).hash(&mut hasher);
-        let range = u64::from(maximum) + 1;
-        u32::try_from(hasher.finish() % range).unwrap_or(maximum)
-    }
-
     /// Asks the server whether it has the object (LocateRequest), without calling it.
     ///
     /// # Errors
@@ -402,7 +370,7 @@ impl ObjectRef {
     pub(crate) async fn new_binding(&self) -> Result<BindingGuard, SystemException> {
         // Boxed: rare, and large beside the rest of a call.
         let binding = Box::pin(async {
-            self.0.orb.inner().deferred().ended(self).await;
+            self.0.orb.inner().deferred().ended(self.binding_id()).await;
             if let Some(bound) = self.bound()? {
                 return Ok(bound);
             }
@@ -596,23 +564,6 @@ impl ObjectRef {
             .connection(candidate, home, named_by)
             .await
             .map_err(|error| error.to_string())
-    }
-}
-
-impl PartialEq for ObjectRef {
-    /// [`is_equivalent`](Self::is_equivalent).
-    fn eq(&self, other: &Self) -> bool {
-        self.is_equivalent(other)
-    }
-}
-
-impl Eq for ObjectRef {}
-
-impl core::hash::Hash for ObjectRef {
-    /// Equivalent references have the same hash: see [`hash_value`](Self::hash_value). Nothing that changes in a
-    /// reference is in it, so it can be the key of a map, whatever clippy's `mutable_key_type` says.
-    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
-        identities(&self.0.ior).hash(state);
     }
 }
 

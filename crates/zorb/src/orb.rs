@@ -2,12 +2,12 @@
 
 use crate::builder::{Builder, Settings};
 use crate::current;
+use crate::deferred::DeferredRequests;
 use crate::endpoints::{Listen, doubt};
 use crate::error::Error;
 use crate::instance::random_instance;
 use crate::interceptor::Interceptor;
 use crate::interface::Interface;
-use crate::invoke::DeferredRequests;
 use crate::keys::Keys;
 use crate::options::{OptionError, Source};
 use crate::outgoing::{self, NamedSockets};

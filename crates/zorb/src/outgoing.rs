@@ -1,6 +1,5 @@
 //! Where connections to other ORBs may lead, and how many there may be.
 
-use crate::orb::Orb;
 use crate::profile::candidates;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -59,20 +58,5 @@ impl NamedSockets {
     pub(crate) fn contains(&self, path: &Path) -> bool {
         let named = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         named.contains(path)
-    }
-}
-
-impl Orb {
-    /// Connections to other ORBs that there are now, those included that are being made or closed.
-    #[must_use]
-    pub fn outgoing_connections(&self) -> usize {
-        self.inner().connection_cache().len()
-    }
-
-    /// How many connections to other ORBs were not made so far, because there were as many as there
-    /// [may be](crate::Builder::max_outgoing_connections).
-    #[must_use]
-    pub fn outgoing_connections_refused(&self) -> u64 {
-        self.inner().connection_cache().refused()
     }
 }

@@ -23,7 +23,6 @@ mod reply;
 mod scope;
 mod values;
 
-pub(crate) use deferred::DeferredRequests;
 pub(crate) use locate::locate;
 
 pub use scope::SyncScope;

@@ -1,0 +1,176 @@
+//! One-way requests that wait for their connections, by the reference that they were made through.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, NativeEndian, WireFormat};
+use zorb_connection::EncodeArguments;
+use zorb_giop::{ServiceContext, Version};
+
+/// Octets of requests that wait for connections, of all references of an ORB: as many as may wait on one connection.
+pub(crate) const MAX_DEFERRED_OCTETS: usize = 1 << 20;
+/// Octets that a waiting request counts as beside its arguments and the name of its operation.
+const REQUEST_OCTETS: usize = 128;
+
+/// The requests of an ORB that wait for connections.
+#[derive(Debug, Default)]
+pub(crate) struct DeferredRequests {
+    state: Mutex<State>,
+    /// A queue has ended.
+    ended: Notify,
+    /// Requests that were refused, and those that were dropped.
+    refused: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    octets: usize,
+    /// By reference. A queue without requests is that of a task that sends the last one.
+    queues: HashMap<usize, VecDeque<Deferred>>,
+}
+
+/// What has become of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It is the first one of its queue, which needs a task that sends it.
+    First,
+    /// It waits behind others.
+    Behind,
+    /// There is no room for it.
+    Refused,
+}
+
+impl DeferredRequests {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues a request of the reference `of`. One that is refused is counted.
+    pub(crate) fn take(&self, of: usize, request: Deferred) -> Taken {
+        let mut state = self.state();
+        let octets = state.octets.saturating_add(request.octets());
+        if octets > MAX_DEFERRED_OCTETS {
+            self.count_refused();
+            return Taken::Refused;
+        }
+        state.octets = octets;
+        match state.queues.get_mut(&of) {
+            Some(queue) => {
+                queue.push_back(request);
+                Taken::Behind
+            }
+            None => {
+                state.queues.insert(of, VecDeque::from([request]));
+                Taken::First
+            }
+        }
+    }
+
+    /// The next request of a queue; `None` ends the queue, once `last` has run.
+    pub(crate) fn next(&self, of: usize, last: impl FnOnce()) -> Option<Deferred> {
+        let mut state = self.state();
+        let next = state.queues.get_mut(&of).and_then(VecDeque::pop_front);
+        match &next {
+            Some(next) => state.octets = state.octets.saturating_sub(next.octets()),
+            None => {
+                last();
+                state.queues.remove(&of);
+                drop(state);
+                self.ended.notify_waiters();
+            }
+        }
+        next
+    }
+
+    /// Ready when no request of the reference `of` waits.
+    pub(crate) async fn ended(&self, of: usize) {
+        loop {
+            let ended = self.ended.notified();
+            // Asked after the future was made, which counts from then on.
+            if !self.state().queues.contains_key(&of) {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    /// Counts a request that was not sent.
+    pub(crate) fn count_refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many were not sent.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+}
+
+/// A request that waits.
+#[derive(Debug)]
+pub(crate) struct Deferred {
+    pub(crate) operation: Box<str>,
+    pub(crate) arguments: Encoded,
+    /// Of [interceptors](crate::interceptor).
+    pub(crate) contexts: Vec<ServiceContext>,
+}
+
+impl Deferred {
+    fn octets(&self) -> usize {
+        let arguments: usize = self.arguments.octets.iter().map(Vec::len).sum();
+        REQUEST_OCTETS + self.operation.len() + arguments
+    }
+}
+
+/// Arguments as octets.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    pub(crate) format: WireFormat,
+    /// For a body that begins at a multiple of 8, and for one that begins 4 behind: in GIOP 1.2 it is the former, and
+    /// before, where a body follows its header, either.
+    octets: [Vec<u8>; 2],
+}
+
+impl Encoded {
+    pub(crate) fn new(
+        arguments: &dyn EncodeArguments,
+        format: WireFormat,
+    ) -> Result<Self, EncodeError> {
+        let aligned = {
+            let mut e = Encoder::new(format);
+            arguments.encode(&mut e)?;
+            e.finish().to_vec()
+        };
+        let mut behind = Vec::new();
+        if format.minor < Version::V1_2.minor {
+            let mut e = Encoder::new(format);
+            e.write_u32(0);
+            arguments.encode(&mut e)?;
+            behind = e.finish().to_vec().split_off(size_of::<u32>());
+        }
+        Ok(Self {
+            format,
+            octets: [aligned, behind],
+        })
+    }
+}
+
+impl EncodeArguments for Encoded {
+    fn encode(&self, e: &mut Encoder<NativeEndian>) -> Result<(), EncodeError> {
+        let [aligned, behind] = &self.octets;
+        match e.position() % 8 {
+            0 => e.append(aligned),
+            4 if self.format.minor < Version::V1_2.minor => e.append(behind),
+            _ => {
+                return Err(
+                    EncodeErrorKind::Expected("a body at a multiple of four octets").into(),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn lent(&self) -> Option<&[u8]> {
+        None
+    }
+}
