@@ -5,6 +5,7 @@
     reason = "printing is what these commands are for"
 )]
 
+mod attack;
 mod cells;
 mod claims;
 mod compare;
@@ -58,6 +59,11 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         soak_args: Vec<String>,
     },
+    /// Attacks a server in a process of its own, and measures its memory and the latency of an honest client
+    Attack {
+        #[command(flatten)]
+        options: attack::Options,
+    },
     /// Compares the interop cells that the last `test` ran with those that are expected
     Cells,
     /// Prints what is measured beside what is aimed at, and fails when something falls short
@@ -97,6 +103,7 @@ fn main() -> ExitCode {
         Chore::Test { options } => testing::run(&options),
         Chore::PublicItems { record } => testing::public_items(record),
         Chore::Soak { soak_args } => soak::run(&soak_args),
+        Chore::Attack { options } => attack::run(&options),
         Chore::Cells => cells::show(),
         Chore::Claims { options } => claims::run(&options),
         Chore::Compare {

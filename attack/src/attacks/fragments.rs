@@ -1,0 +1,129 @@
+//! Messages that begin and do not end.
+
+use super::flood::Flood;
+use crate::Failure;
+use crate::legitimate;
+use crate::report::{Aim, count};
+use crate::scene::{Scene, connections};
+use crate::wire::{Target, announce, as_first_fragment, host};
+use fastrand::Rng;
+use std::thread;
+use std::time::Duration;
+
+/// The groups of the attackers' hosts.
+const ATTACKERS: u8 = 11;
+/// Connections from one host.
+const PER_HOST: usize = 100;
+/// Seconds after which the victim has closed a connection on which a message does not go on: twice its stall timeout, and
+/// two looks at all connections.
+const NAMED_TIME: f64 = 62.0;
+
+/// Opens connections from many hosts, each with what `octets` gives to be written to it.
+pub(super) fn open(
+    target: &Target,
+    group: u8,
+    wanted: usize,
+    mut octets: impl FnMut(usize) -> Result<Vec<u8>, Failure>,
+) -> Result<Flood, Failure> {
+    let mut flood = Flood::default();
+    let mut refused = 0;
+    for n in 0..connections(wanted) {
+        match target.connect(host(group, n / PER_HOST)) {
+            Ok(stream) => flood.add(stream, octets(n)?)?,
+            Err(_) => refused += 1,
+        }
+    }
+    eprintln!("{} connections, {refused} refused", flood.len());
+    Ok(flood)
+}
+
+/// First fragments of 1 KiB to 400 KiB on each connection, and none behind them.
+pub(crate) fn withheld(scene: &mut Scene) -> Result<(), Failure> {
+    let wanted = scene.sized(10_000, 500);
+    let mut rng = scene.rng.clone();
+    let target = scene.target.clone();
+    let mut flood = open(&target, ATTACKERS, wanted, |_| {
+        first_fragments(&target, &mut rng)
+    })?;
+    beside_a_slow_client(scene, |_| flood.pour())?;
+    eprintln!("{} still open", flood.open());
+    closed(scene, &mut flood)
+}
+
+/// A few messages of which the first fragment comes.
+fn first_fragments(target: &Target, rng: &mut Rng) -> Result<Vec<u8>, Failure> {
+    let mut all = Vec::new();
+    for id in 0..rng.u32(1..4) {
+        let octets = vec![7; rng.usize(1 << 10..400 << 10)];
+        let mut request = target.request(id, "swallow", |e| e.write_octets(&octets))?;
+        as_first_fragment(&mut request);
+        all.append(&mut request);
+    }
+    Ok(all)
+}
+
+/// Messages that announce 1 KiB to 1 MiB, and come an octet at a time.
+pub(crate) fn trickled(scene: &mut Scene) -> Result<(), Failure> {
+    let wanted = scene.sized(10_000, 500);
+    let time = scene.sized(Duration::from_secs(10), Duration::from_secs(2));
+    let pause = Duration::from_millis(scene.rng.u64(100..500));
+    let mut rng = scene.rng.clone();
+    let target = scene.target.clone();
+    let mut flood = open(&target, ATTACKERS + 1, wanted, |_| {
+        let octets = rng.u32(1 << 10..1 << 20);
+        let mut request = target.request(1, "swallow", |e| e.write_octets(&[7; 1 << 10]))?;
+        announce(&mut request, octets);
+        Ok(request)
+    })?;
+    beside_a_slow_client(scene, |_| flood.trickle(pause, time))?;
+    closed(scene, &mut flood)
+}
+
+/// Runs an attack, and a slow but honest client beside it.
+pub(super) fn beside_a_slow_client(
+    scene: &mut Scene,
+    attack: impl FnOnce(&mut Scene) + Send,
+) -> Result<(), Failure> {
+    let target = scene.target.clone();
+    let (rate, time) = scene.sized(
+        (64 << 10, Duration::from_secs(8)),
+        (256 << 10, Duration::from_secs(1)),
+    );
+    let slow = thread::scope(|scope| {
+        let slow = scope.spawn(|| legitimate::slow(&target, rate, time));
+        attack(scene);
+        slow.join().unwrap_or_else(|_| Err("a panic".into()))
+    });
+    if let Err(why) = &slow {
+        eprintln!("a slow client: {why}");
+    }
+    scene.report.passed("slow-client", slow.is_ok().into(), 1);
+    Ok(())
+}
+
+/// Waits until the victim has closed the connections.
+pub(super) fn closed(scene: &mut Scene, flood: &mut Flood) -> Result<(), Failure> {
+    if scene.quick {
+        return Ok(());
+    }
+    let patience = Duration::from_secs_f64(NAMED_TIME + 10.0);
+    let took = scene.until_closed(patience)?;
+    let note = match took {
+        Some(_) => String::new(),
+        None => format!("{} were not closed", flood.open()),
+    };
+    let seconds = took.map_or(f64::MAX, |took| took.as_secs_f64());
+    let name = "closed-seconds";
+    scene
+        .report
+        .row(name, seconds, Aim::AtMost(NAMED_TIME), note);
+    let connections = scene.sized(10_000, 500);
+    let passed = legitimate::crowd(&scene.target, self::connections(connections))?;
+    scene.report.row(
+        "honest-connections",
+        count(passed),
+        Aim::AtLeast(count(connections)),
+        "",
+    );
+    Ok(())
+}

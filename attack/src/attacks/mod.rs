@@ -1,0 +1,119 @@
+//! The attacks, one after the other.
+
+mod callbacks;
+mod flood;
+mod fragments;
+mod hosts;
+mod readers;
+mod upcalls;
+mod values;
+
+use crate::scene::{Room, Scene};
+use crate::{Failure, Run};
+use fastrand::Rng;
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+/// An attack.
+struct Attack {
+    name: &'static str,
+    about: &'static str,
+    /// How much the victim may have.
+    room: Room,
+    run: fn(&mut Scene) -> Result<(), Failure>,
+}
+
+const ATTACKS: [Attack; 9] = [
+    Attack {
+        name: "anys",
+        about: "28 MiB of small anys in a request",
+        room: Room::DEFAULT,
+        run: values::anys,
+    },
+    Attack {
+        name: "unions",
+        about: "256 KiB of unions without their large member",
+        room: Room::DEFAULT,
+        run: values::unions,
+    },
+    Attack {
+        name: "fragments",
+        about: "10,000 connections that send first fragments and nothing more",
+        room: Room::DEFAULT,
+        run: fragments::withheld,
+    },
+    Attack {
+        name: "trickle",
+        about: "10,000 connections that send an octet of a message now and then",
+        room: Room::DEFAULT,
+        run: fragments::trickled,
+    },
+    Attack {
+        name: "readers",
+        about: "10,000 connections that ask for much and read nothing",
+        room: Room::DEFAULT,
+        run: readers::unread,
+    },
+    Attack {
+        name: "host",
+        about: "10,500 connections from one host",
+        room: Room::DEFAULT,
+        run: hosts::one_host,
+    },
+    Attack {
+        name: "slots",
+        about: "clients that leave upcalls behind, at a server with few connections",
+        room: Room {
+            connections: Some(upcalls::SLOTS),
+            ..Room::DEFAULT
+        },
+        run: upcalls::slots,
+    },
+    Attack {
+        name: "upcalls",
+        about: "clients that leave upcalls behind and come again",
+        room: Room::DEFAULT,
+        run: upcalls::reconnects,
+    },
+    Attack {
+        name: "callbacks",
+        about: "callback references to 3,000 addresses",
+        room: Room {
+            descriptors: Some(callbacks::DESCRIPTORS),
+            ..Room::DEFAULT
+        },
+        run: callbacks::addresses,
+    },
+];
+
+/// Runs the attacks that were asked for, and prints their rows.
+///
+/// # Errors
+/// No attack is called so, or an experiment cannot be made.
+pub(crate) fn run(options: &Run) -> Result<(), Failure> {
+    // The attackers need as many descriptors as the victim.
+    let limit = getrlimit(Resource::Nofile);
+    let raised = rustix::process::Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    setrlimit(Resource::Nofile, raised)?;
+
+    let seed = options.seed.unwrap_or_else(|| fastrand::u64(..));
+    eprintln!("seed {seed}");
+    let chosen = |attack: &&Attack| {
+        let asked = &options.attacks;
+        asked.is_empty() || asked.iter().any(|part| attack.name.contains(part.as_str()))
+    };
+    let mut chosen: Vec<_> = ATTACKS.iter().filter(chosen).collect();
+    if chosen.is_empty() {
+        let names: Vec<_> = ATTACKS.iter().map(|attack| attack.name).collect();
+        return Err(format!("no attack is called so; there are {}", names.join(", ")).into());
+    }
+    // In any order, as one may hide the other.
+    Rng::with_seed(seed).shuffle(&mut chosen);
+    for attack in chosen {
+        eprintln!("{}: {}", attack.name, attack.about);
+        Scene::play(attack.name, options, seed, attack.room, attack.run)?;
+    }
+    Ok(())
+}

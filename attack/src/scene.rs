@@ -1,0 +1,221 @@
+//! An attack: a victim, an honest client, and what is measured around it.
+
+use crate::honest::{Latency, hex, unhex};
+use crate::process::{Memory, Process};
+use crate::report::{Aim, Report, count, mib};
+use crate::victim::Ready;
+use crate::wire::{Target, host};
+use crate::{Failure, Run, legitimate};
+use fastrand::Rng;
+use rustix::process::{Resource, getrlimit, setpriority_process};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Octets of memory that a victim may have: what a small server has.
+const VICTIM_MEMORY: usize = 3 << 30;
+/// Octets of memory that a victim may have beside the budget of its ORB, and beside what it had before, when the attack is
+/// over: buffers of threads, arenas of the allocator, tables of connections.
+const BESIDE: usize = 64 << 20;
+/// Octets of memory that an ORB may hold for all its peers.
+const BUDGET: usize = 512 << 20;
+/// Descriptors that are neither connections of an attack nor of the honest client.
+const OTHER_DESCRIPTORS: usize = 256;
+/// The least important a thread can be.
+const NICE: i32 = 19;
+/// The group of hosts in which the honest client is.
+const HONEST: u8 = 200;
+
+/// How much a victim may have, where that is not the default.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Room {
+    /// Connections that it serves at a time.
+    pub(crate) connections: Option<usize>,
+    /// Its descriptors.
+    pub(crate) descriptors: Option<u64>,
+}
+
+impl Room {
+    /// The default.
+    pub(crate) const DEFAULT: Self = Self {
+        connections: None,
+        descriptors: None,
+    };
+}
+
+/// Where one attack takes place.
+#[derive(Debug)]
+pub(crate) struct Scene {
+    // Dropped, and so ended, before the victim: it would report that the victim has gone.
+    honest: Process,
+    pub(crate) victim: Process,
+    pub(crate) target: Target,
+    pub(crate) report: Report,
+    pub(crate) rng: Rng,
+    pub(crate) quick: bool,
+    /// Memory of the victim before the attack.
+    pub(crate) before: Memory,
+    /// Descriptors of the victim before the attack.
+    pub(crate) descriptors: usize,
+    /// The most octets of memory that the victim had before its peak last began anew.
+    most: usize,
+    quiet: Latency,
+}
+
+/// The host of the honest client, and of whoever looks on.
+pub(crate) fn honest_host(n: usize) -> Ipv4Addr {
+    host(HONEST, n)
+}
+
+/// Connections of an attack: `wanted`, or as many as there are descriptors for.
+pub(crate) fn connections(wanted: usize) -> usize {
+    let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    wanted.min(most.saturating_sub(OTHER_DESCRIPTORS))
+}
+
+impl Scene {
+    /// Starts a victim with so much room, lets `attack` run against it, and prints the rows that every attack has.
+    pub(crate) fn play(
+        name: &'static str,
+        run: &Run,
+        seed: u64,
+        room: Room,
+        attack: impl FnOnce(&mut Self) -> Result<(), Failure> + Send,
+    ) -> Result<(), Failure> {
+        let mut scene = Self::start(name, run, seed, room)?;
+        let attacked = thread::scope(|scope| {
+            let attacker = scope.spawn(|| {
+                setpriority_process(None, NICE)?;
+                attack(&mut scene)
+            });
+            attacker.join().unwrap_or_else(|_| Err("a panic".into()))
+        });
+        if !scene.victim.is_running() {
+            scene.report.passed("survived", 0, 1);
+            return Ok(());
+        }
+        attacked?;
+        scene.finish()
+    }
+
+    fn start(name: &'static str, run: &Run, seed: u64, room: Room) -> Result<Self, Failure> {
+        let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let mut arguments = vec![
+            "victim".to_owned(),
+            format!("--memory={VICTIM_MEMORY}"),
+            format!("--descriptors={}", room.descriptors.unwrap_or(descriptors)),
+            format!("--callback-seconds={}", if run.quick { 3 } else { 20 }),
+        ];
+        arguments.extend(
+            room.connections
+                .map(|most| format!("--max-connections={most}")),
+        );
+        let mut victim = Process::start(&arguments, run.log)?;
+        let ready: Ready = serde_json::from_str(&victim.line()?)?;
+        let target = Target {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, ready.port)),
+            key: unhex(&ready.key).ok_or("no object key")?,
+        };
+        let arguments = [
+            "honest".to_owned(),
+            format!("--address={}", target.address),
+            format!("--key={}", hex(&target.key)),
+            format!("--from={}", honest_host(0)),
+        ];
+        let mut honest = Process::start(&arguments, true)?;
+        // The first calls warm up; the memory of a large message is part of what a server has before an attack.
+        legitimate::large(&target)?;
+        thread::sleep(Duration::from_millis(200));
+        look(&mut honest)?;
+        thread::sleep(Duration::from_millis(if run.quick { 500 } else { 3_000 }));
+        let quiet = look(&mut honest)?;
+        victim.reset_peak()?;
+        Ok(Self {
+            before: victim.memory()?,
+            descriptors: victim.descriptors()?,
+            victim,
+            target,
+            report: Report::new(name, run.quick),
+            rng: Rng::with_seed(seed),
+            quick: run.quick,
+            honest,
+            most: 0,
+            quiet,
+        })
+    }
+
+    /// `full`, or `quick` in a short run.
+    pub(crate) fn sized<T>(&self, full: T, quick: T) -> T {
+        if self.quick { quick } else { full }
+    }
+
+    /// Octets of memory that the victim takes at most while `act` runs, beside what it had before.
+    pub(crate) fn taken<R>(
+        &mut self,
+        act: impl FnOnce() -> Result<R, Failure>,
+    ) -> Result<(usize, R), Failure> {
+        self.most = self.most.max(self.victim.memory()?.peak);
+        self.victim.reset_peak()?;
+        let before = self.victim.memory()?.now;
+        let done = act()?;
+        Ok((self.victim.memory()?.peak.saturating_sub(before), done))
+    }
+
+    /// Waits until the victim has no more descriptors than before the attack; gives how long that took, or `None` after
+    /// `patience`.
+    pub(crate) fn until_closed(&self, patience: Duration) -> Result<Option<Duration>, Failure> {
+        /// The honest client may be between two connections, and those that look on have some.
+        const SLACK: usize = 8;
+        let started = Instant::now();
+        while started.elapsed() < patience {
+            if self.victim.descriptors()? <= self.descriptors + SLACK {
+                return Ok(Some(started.elapsed()));
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(None)
+    }
+
+    /// Prints what the honest client saw, whether the victim is as it was, and the memory that it took and has.
+    fn finish(mut self) -> Result<(), Failure> {
+        /// How long the victim may take to notice that the attackers have gone.
+        const PATIENCE: Duration = Duration::from_secs(30);
+        let (quiet, during) = (self.quiet, look(&mut self.honest)?);
+        let report = &self.report;
+        let failed = count(during.failed);
+        report.row("honest-failures", failed, Aim::AtMost(0.0), "");
+        let note = format!(
+            "{:.0} µs of {} calls beside {:.0} µs, median {:.0} beside {:.0}",
+            during.p99, during.calls, quiet.p99, during.p50, quiet.p50
+        );
+        let ratio = during.p99 / quiet.p99;
+        report.timed("honest-p99-ratio", ratio, Aim::AtMost(2.0), note);
+
+        let most = mib(BUDGET + BESIDE);
+        let peak = mib(self.most.max(self.victim.memory()?.peak));
+        report.row("memory-mib", peak, Aim::AtMost(most), "");
+        let recovered = self.until_closed(PATIENCE)?.is_some();
+        report.passed("connections-gone", recovered.into(), 1);
+        let kept = mib(self.victim.memory()?.now);
+        self.victim.tell("")?;
+        self.victim.line()?;
+        let left = self.victim.memory()?.now;
+        let left = mib(left.saturating_sub(self.before.now));
+        let before = mib(self.before.now);
+        let note = format!("beside {before:.0}; the allocator had kept {kept:.0} in all");
+        report.row("memory-left-mib", left, Aim::AtMost(mib(BESIDE)), note);
+        let large = legitimate::large(&self.target);
+        if let Err(why) = &large {
+            eprintln!("a message of 64 MiB after the attack: {why}");
+        }
+        report.passed("64-mib-after", large.is_ok().into(), 1);
+        Ok(())
+    }
+}
+
+/// What the honest client saw since the last look.
+fn look(honest: &mut Process) -> Result<Latency, Failure> {
+    honest.tell("")?;
+    Ok(serde_json::from_str(&honest.line()?)?)
+}

@@ -1,0 +1,189 @@
+//! The server that is attacked: zorb's default settings, and a limit on its memory.
+
+use crate::Failure;
+use crate::honest::hex;
+use crate::sys;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, stdin};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use zorb::{Any, Bytes, Interface, OctetsRef, Orb, SystemException};
+use zorb_giop::ior::IiopProfile;
+
+zorb::idl! {
+    module Attacked {
+        union Sparse switch (boolean) { case TRUE: long numbers[1024]; };
+        typedef sequence<Sparse> SparseSeq;
+        typedef sequence<any> AnySeq;
+        typedef sequence<octet> OctetSeq;
+
+        interface Listener {
+            void hear();
+        };
+
+        interface Victim {
+            void ping();
+            unsigned long anys(in AnySeq them);
+            unsigned long sparses(in SparseSeq them);
+            unsigned long swallow(in OctetSeq octets);
+            OctetSeq give(in unsigned long octets);
+            /// Runs on for so long.
+            void dawdle(in unsigned long milliseconds, in OctetSeq ballast);
+            /// Upcalls of `dawdle` that run now.
+            unsigned long dawdling();
+            /// Calls the listener, without waiting for it.
+            void call_back(in Listener them);
+            /// Listeners that have heard so far.
+            unsigned long heard();
+        };
+    };
+}
+
+use attacked::{ListenerRef, Sparse, Victim, VictimServant};
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct Options {
+    /// Octets of memory that the process may have
+    #[arg(long)]
+    memory: u64,
+    /// Descriptors that the process may have
+    #[arg(long)]
+    descriptors: u64,
+    /// How long the victim waits for a listener
+    #[arg(long)]
+    callback_seconds: u64,
+    /// Connections that the ORB serves at a time; its default unless given
+    #[arg(long)]
+    max_connections: Option<usize>,
+}
+
+/// What the victim prints when it is ready.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Ready {
+    pub(crate) port: u16,
+    pub(crate) key: String,
+}
+
+/// The servant.
+struct Subject {
+    callback_limit: Duration,
+}
+
+static DAWDLING: AtomicU32 = AtomicU32::new(0);
+static HEARD: AtomicU32 = AtomicU32::new(0);
+
+/// Counts an upcall while it runs.
+struct Dawdling;
+
+impl Dawdling {
+    fn begin() -> Self {
+        DAWDLING.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Dawdling {
+    fn drop(&mut self) {
+        DAWDLING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn length<T>(them: &[T]) -> Result<u32, SystemException> {
+    Ok(u32::try_from(them.len()).unwrap_or(u32::MAX))
+}
+
+impl Victim for Subject {
+    async fn ping(&self) -> Result<(), SystemException> {
+        Ok(())
+    }
+
+    async fn anys(&self, them: &[Any]) -> Result<u32, SystemException> {
+        length(them)
+    }
+
+    async fn sparses(&self, them: &[Sparse]) -> Result<u32, SystemException> {
+        length(them)
+    }
+
+    async fn swallow(&self, octets: OctetsRef<'_>) -> Result<u32, SystemException> {
+        length(&octets)
+    }
+
+    async fn give(&self, octets: u32) -> Result<Bytes, SystemException> {
+        Ok(Bytes::from(vec![7; octets as usize]))
+    }
+
+    async fn dawdle(&self, milliseconds: u32, _: OctetsRef<'_>) -> Result<(), SystemException> {
+        let _counted = Dawdling::begin();
+        tokio::time::sleep(Duration::from_millis(milliseconds.into())).await;
+        Ok(())
+    }
+
+    async fn dawdling(&self) -> Result<u32, SystemException> {
+        Ok(DAWDLING.load(Ordering::Relaxed))
+    }
+
+    async fn call_back(&self, them: Option<ListenerRef>) -> Result<(), SystemException> {
+        if let Some(them) = them {
+            let them = them.with_round_trip_timeout(self.callback_limit);
+            tokio::spawn(async move {
+                if them.hear().await.is_ok() {
+                    HEARD.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        Ok(())
+    }
+
+    async fn heard(&self) -> Result<u32, SystemException> {
+        Ok(HEARD.load(Ordering::Relaxed))
+    }
+}
+
+/// Serves until standard input ends. For each line of it, gives back what memory nobody holds, and says so by a line.
+///
+/// # Errors
+/// A limit cannot be set, or the ORB does not start.
+#[tokio::main]
+pub(crate) async fn run(options: &Options) -> Result<(), Failure> {
+    limit(Resource::Data, options.memory)?;
+    limit(Resource::Nofile, options.descriptors)?;
+    let mut builder = Orb::builder().listen("iiop://127.0.0.1:0");
+    if let Some(connections) = options.max_connections {
+        builder = builder.max_connections(connections);
+    }
+    let orb = builder.build().await?;
+    let poa = orb.root_poa();
+    let victim = poa.activate(VictimServant::new(Subject {
+        callback_limit: Duration::from_secs(options.callback_seconds),
+    }))?;
+    poa.the_poa_manager().activate()?;
+    let profiles = &victim.as_object().ior().profiles;
+    let profile = IiopProfile::from_tagged(profiles.first().ok_or("no profile")?)?;
+    let ready = Ready {
+        port: profile.address.port,
+        key: hex(&profile.object_key),
+    };
+    println!("{}", serde_json::to_string(&ready)?);
+    // On a thread of its own, as reading blocks.
+    tokio::task::spawn_blocking(|| {
+        for _line in stdin().lock().lines() {
+            sys::trim();
+            println!();
+        }
+    })
+    .await?;
+    Ok(())
+}
+
+/// Lowers a limit of this process, or raises it as far as the system allows.
+fn limit(resource: Resource, most: u64) -> Result<(), Failure> {
+    let maximum = getrlimit(resource).maximum;
+    let current = maximum.map_or(most, |maximum| most.min(maximum));
+    let limit = Rlimit {
+        current: Some(current),
+        maximum,
+    };
+    Ok(setrlimit(resource, limit)?)
+}

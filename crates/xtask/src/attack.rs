@@ -1,0 +1,133 @@
+//! `cargo xtask attack`: attacks on a server in a process of its own.
+
+use crate::claims::{Aim, Row};
+use crate::step::{self, Done, root};
+use clap::Args;
+use serde::Deserialize;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+/// Which attacks, and how.
+#[derive(Args, Debug, Default)]
+#[group(id = "attack")]
+pub(crate) struct Options {
+    /// Attacks whose names contain one of these; all of them unless named
+    attacks: Vec<String>,
+    /// A debug build, fewer connections and shorter times; what is a time is not checked
+    #[arg(long)]
+    quick: bool,
+    /// Draws the parameters of an earlier run again
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Shows what the victims log
+    #[arg(long)]
+    log: bool,
+}
+
+/// A row as `zorb-attack` prints it.
+#[derive(Deserialize)]
+struct Line {
+    name: String,
+    measured: f64,
+    aim: LineAim,
+    note: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum LineAim {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+impl From<Line> for Row {
+    fn from(line: Line) -> Self {
+        Self {
+            name: format!("bounds:{}", line.name),
+            measured: line.measured,
+            aim: match line.aim {
+                LineAim::AtLeast(aim) => Aim::AtLeast(aim),
+                LineAim::AtMost(aim) => Aim::AtMost(aim),
+            },
+            note: line.note,
+        }
+    }
+}
+
+/// Runs the attacks, and prints their rows as they come.
+///
+/// # Errors
+/// A row falls short, or an attack cannot be made.
+pub(crate) fn run(options: &Options) -> Done {
+    let mut short = Vec::new();
+    attack(options, |row| {
+        println!("{}", row.line());
+        if !row.holds() {
+            short.push(row.name);
+        }
+    })?;
+    match short.as_slice() {
+        [] => Ok(()),
+        short => Err(format!("{} fall short: {}", short.len(), short.join(", "))),
+    }
+}
+
+/// The rows of the attacks whose names contain one of `attacks`, in full.
+///
+/// # Errors
+/// An attack cannot be made.
+pub(crate) fn rows(attacks: &[String]) -> Result<Vec<Row>, String> {
+    let options = Options {
+        attacks: attacks.to_vec(),
+        ..Options::default()
+    };
+    let mut rows = Vec::new();
+    attack(&options, |row| rows.push(row))?;
+    Ok(rows)
+}
+
+fn attack(options: &Options, mut each: impl FnMut(Row)) -> Done {
+    let profile = match options.quick {
+        true => &[][..],
+        // The aims are times as well, which a debug build has nothing to say of.
+        false => &["--release"],
+    };
+    let package = ["--package", "zorb-attack"];
+    let mut build = step::cargo();
+    build.current_dir(root()).args(["build", "--quiet"]);
+    step::run(build.args(package).args(profile))?;
+
+    let folder = if options.quick { "debug" } else { "release" };
+    let mut program = Command::new(step::target().join(folder).join("zorb-attack"));
+    program.arg("run").args(&options.attacks);
+    program.args(options.quick.then_some("--quick"));
+    program.args(options.log.then_some("--log"));
+    program.args(options.seed.map(|seed| format!("--seed={seed}")));
+    let mut child = program
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("zorb-attack does not start: {e}"))?;
+    let output = child.stdout.take().ok_or("no standard output")?;
+    for line in BufReader::new(output).lines() {
+        let line = line.map_err(|e| e.to_string())?;
+        let row: Line = serde_json::from_str(&line).map_err(|e| format!("{line}: {e}"))?;
+        each(row.into());
+    }
+    let status = child.wait().map_err(|e| e.to_string())?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("zorb-attack ended with {status}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_program_is_a_row() {
+        let line = r#"{"name":"x:y","measured":2.5,"aim":{"at_most":2.0},"note":"n"}"#;
+        let row: Row = serde_json::from_str::<Line>(line).unwrap().into();
+        assert_eq!(row.line(), "bounds:x:y 2.5 <=2 short (n)");
+    }
+}
