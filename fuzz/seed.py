@@ -205,5 +205,56 @@ def idl():
         put("idl", f"macro-{number:02}", text.encode())
 
 
-for make in (giop, reference, cdr, anys, idl):
+def server():
+    """Conversations with the object `fuzz` of src/server.rs: GIOP 1.2, little-endian."""
+    def message(kind, body, flags=1):
+        return b"GIOP" + bytes([1, 2, flags, kind]) + struct.pack("<I", len(body)) + body
+
+    def aligned(octets, to):
+        return octets + b"\0" * (-(len(octets) + 12) % to)
+
+    def text(s):
+        return struct.pack("<I", len(s) + 1) + s.encode() + b"\0"
+
+    def request(number, operation, arguments=b"", response=3, key=b"fuzz", contexts=b"\0\0\0\0"):
+        head = struct.pack("<IB3xhxxI", number, response, 0, len(key)) + key
+        head = aligned(head, 4) + text(operation)
+        head = aligned(head, 4) + contexts
+        return message(0, aligned(head, 8) + arguments if arguments else head)
+
+    def locate(number, key=b"fuzz"):
+        return message(3, struct.pack("<IhxxI", number, 0, len(key)) + key)
+
+    long = lambda n: struct.pack("<i", n)
+    tag = struct.pack("<I", 0x7FFFFF02) + text("IDL:Conversed/Node:1.0")
+    node = aligned(struct.pack("<I", 1) + tag, 4) + aligned(text("a"), 4) + long(0) + long(0)
+    shared = (struct.pack("<I", 2) + node[4:] + struct.pack("<Ii", 0xFFFFFFFF, -(len(node) - 4) - 4))
+    code_sets = struct.pack("<II", 1, 1) + struct.pack("<I", 12) + struct.pack("<B3xII", 1, 0x05010001, 0x00010109)
+    hand = {
+        "twice": request(1, "twice", long(21)),
+        "three-alike": b"".join(request(n, "twice", long(n)) for n in range(3)),
+        "two-operations": b"".join(request(n, ("twice", "echo")[n % 2], (long(n), text("x"))[n % 2]) for n in range(6)),
+        "one-ways": b"".join(request(n, "forget", long(n), response=n % 2) for n in range(4)),
+        "located": locate(1) + request(2, "twice", long(1)) + locate(3, b"none"),
+        "no-object": request(1, "twice", long(1), key=b"none") + request(2, "twice", long(1)),
+        "no-operation": request(1, "thrice", long(1)) + request(2, "_is_a", text("IDL:Conversed/Target:1.0")),
+        "too-short": request(1, "twice", b"\0\0") + request(2, "twice", long(2)),
+        "too-long": request(1, "twice", long(1) * 20) + request(2, "twice", long(2)),
+        "cancelled": request(1, "twice", long(1)) + message(2, long(1)) + request(2, "twice", long(2)),
+        "any": request(1, "reflect", struct.pack("<Ii", 3, 7)) + request(2, "reflect", struct.pack("<II", 18, 0) + text("x")),
+        "values": request(1, "pass", node),
+        "nil": request(1, "pass", struct.pack("<II", 1, 0)) + request(2, "pass", long(0)),
+        "shared": request(1, "pass", shared) + request(2, "pass", node),
+        "code-sets": request(1, "echo", text("\u00e9"), contexts=code_sets) + request(2, "echo", text("x")),
+        "close": request(1, "twice", long(1)) + message(5, b""),
+        "reply": message(1, struct.pack("<III", 1, 0, 0)) + request(1, "twice", long(1)),
+        "half": request(1, "twice", long(1)) + request(2, "twice", long(1))[:30],
+        "fragments": message(0, request(1, "echo", text("abcdefgh"))[12:], 3) + message(7, long(1) + b"ijkl"),
+        "empty": b"",
+    }
+    for name, stream in hand.items():
+        put("server", f"hand-{name}", b"\x03\x00\x0b\x40" + stream)
+
+
+for make in (giop, reference, cdr, anys, idl, server):
     make()

@@ -20,6 +20,7 @@ pub mod giop;
 pub mod idl;
 mod memory;
 pub mod reference;
+pub mod server;
 
 #[allow(dead_code, reason = "other programs count otherwise")]
 #[expect(
@@ -42,4 +43,5 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("giop", giop::run),
     ("idl", idl::run),
     ("reference", reference::run),
+    ("server", server::run),
 ];
