@@ -45,6 +45,7 @@ const ON_TOP: &[&str] = &[
     "zorb-fuzz",
     "zorb-cli",
     "zorb-papers",
+    "zorb-attack",
     "xtask",
 ];
 

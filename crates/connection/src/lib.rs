@@ -23,6 +23,13 @@
 //! | `memory`, `evict` | how much memory connections may hold; which are ended for it |
 //! | `blocking` | which threads may block in a call |
 //! | `trace` | messages as `tracing` events |
+#![cfg_attr(
+    zorb_model,
+    allow(
+        dead_code,
+        reason = "no model has the task that looks at all connections"
+    )
+)]
 #![forbid(unsafe_code)]
 
 mod acceptor;

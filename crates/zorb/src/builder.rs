@@ -391,49 +391,6 @@ impl Builder {
         self
     }
 
-    /// Closes connections of clients that do not get on for this long; 30 seconds unless set, and with zero none is closed.
-    ///
-    /// A client has to get on when a message of its has begun, from the first octet of its header to its last one, last
-    /// fragment included, and when replies wait for it: 240 octets a second have to move, on the average of each such time,
-    /// and so many that what is held for it is done within ten minutes. A message of 64 MiB may so come at 112 KB/s. A
-    /// connection is closed between once and twice this time after its client has stopped, one without a message after 60
-    /// seconds. A client that has called may be quiet for as long as [`idle_timeout`](Self::idle_timeout) says.
-    #[doc(alias = "serverCallTimeOutPeriod")]
-    pub fn stall_timeout(mut self, limit: Duration) -> Self {
-        self.settings.stall_timeout = (!limit.is_zero()).then_some(limit);
-        self
-    }
-
-    /// How many octets of memory the connections of clients may hold in all, for messages that are not done yet; 512 MiB
-    /// unless set.
-    ///
-    /// Counted are the buffers, with all of their room, of messages and fragments that have begun to come, of requests that
-    /// wait or whose upcalls have not ended, and of replies that clients have not read yet; and 16 KiB for each connection. What
-    /// arguments are decoded to is bounded for each request: see [`max_decoded_memory`](Self::max_decoded_memory). What servants
-    /// keep, and what our own calls send and receive, is the program's.
-    ///
-    /// From three quarters of it on, requests that would have to wait are TRANSIENT, long replies of upcalls that have waited
-    /// are NO_RESOURCES if others are not read yet, and of the clients that make the ORB hold more than they move in ten
-    /// seconds those are closed that hold most. At the limit, new connections are closed as they come, and a connection whose
-    /// message or reply does not fit any more is closed. [`Orb::counters`] counts all of these.
-    pub fn max_memory_octets(mut self, octets: usize) -> Self {
-        self.settings.max_memory = octets;
-        self
-    }
-
-    /// How many octets of memory the arguments or results in one message may be decoded to: so many for each octet of the
-    /// message, and `beside` for any message; 16 and 256 KiB unless set. A message that takes more is MARSHAL.
-    ///
-    /// Elements that are large in memory and small in a message take most: a union with a large member, a struct with many
-    /// strings that are empty. An interface with long sequences of such wants more; a server of interfaces without them
-    /// can do with less. Text, octets and numbers are not counted, as they take about what they take in the message.
-    pub fn max_decoded_memory(mut self, for_each_octet: usize, beside: usize) -> Self {
-        let limits = zorb_cdr::Limits::default();
-        let limits = limits.with_memory(for_each_octet);
-        self.settings.decoding = Some(limits.with_least_memory(beside));
-        self
-    }
-
     /// Refuses to read messages longer than this many octets, header included; 64 MiB unless set.
     /// A longer reply is IMP_LIMIT to its caller, a longer request to its client, with the minor
     /// code `minor::MESSAGE_TOO_LARGE`. What is sent has no limit but the peer's (omniORB's
@@ -500,43 +457,6 @@ impl Builder {
     #[doc(alias = "ORBFragmentSize")]
     pub fn max_fragment_octets(mut self, octets: usize) -> Self {
         self.settings.max_fragment_octets = Some(octets.max(zorb_giop::Fragments::MIN_OCTETS));
-        self
-    }
-
-    /// Connections to other ORBs at a time; unless set, half as many as the process may have descriptors, and 10,000 at
-    /// most. Those that are being made count, and those that are being closed. A quarter of them is for the endpoints
-    /// that the program or its operator named: references that peers pass lead to no more than the other three.
-    ///
-    /// A call that would need another one is TRANSIENT, COMPLETED_NO, and
-    /// [counted](Orb::outgoing_connections_refused). Connections are closed when their peer closes them, or by
-    /// [`idle_timeout`](Self::idle_timeout).
-    #[doc(alias = "-ORBConnectionCacheMax")]
-    pub fn max_outgoing_connections(mut self, connections: usize) -> Self {
-        self.settings.max_outgoing = Some(connections);
-        self
-    }
-
-    /// Connections to one host at a time, whatever the port; 256 unless set. All UNIX sockets count as one host, and
-    /// two names of a host as two. A connection serves all callers of a runtime.
-    ///
-    /// A call that would need another one is TRANSIENT, COMPLETED_NO, and
-    /// [counted](Orb::outgoing_connections_refused).
-    #[doc(alias = "maxGIOPConnectionPerServer")]
-    pub fn max_connections_to_host(mut self, connections: usize) -> Self {
-        self.settings.max_to_host = Some(connections);
-        self
-    }
-
-    /// Whether a UNIX socket that a peer names is connected to; `false` unless set. A peer names one by a reference in
-    /// an argument, a result or a forward: that of a naming service, too. With `true`, it can have this process
-    /// connect to any socket of its host that this process may connect to.
-    ///
-    /// Without it such a reference is used by its other endpoints; a call is IMP_LIMIT where there is none.
-    /// Sockets that the application has named itself ([`Orb::string_to_object`], [`Orb::object`], initial references)
-    /// are connected to, whoever names them again: a server that is found by its UNIX socket may return references
-    /// to its other objects.
-    pub fn unix_sockets_of_peers(mut self, permitted: bool) -> Self {
-        self.settings.unix_sockets_of_peers = permitted;
         self
     }
 

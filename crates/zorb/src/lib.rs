@@ -14,6 +14,7 @@ mod context;
 pub mod corba;
 mod counts;
 mod current;
+mod decoding;
 mod deferred;
 mod dynamic;
 mod endpoints;

@@ -3,7 +3,7 @@
 use crate::builder::{Builder, Settings};
 use crate::current;
 use crate::deferred::DeferredRequests;
-use crate::endpoints::{Listen, doubt};
+use crate::endpoints::warn_of_doubts;
 use crate::error::Error;
 use crate::instance::random_instance;
 use crate::interceptor::Interceptor;
@@ -17,7 +17,6 @@ use crate::profile::{
 };
 use crate::value::{Concrete, Values};
 use bytes::Bytes;
-use core::any::Any;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -28,7 +27,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use zorb_cdr::{CharSet, Context, KnownValue};
+use zorb_cdr::{CharSet, Context};
 use zorb_connection::{
     Acceptor, BusyConnections, CacheKey, ClientConnection, ConnectError, ConnectSettings,
     ConnectionCache, Counters, Describe, MemoryLimit, NamedBy, Serving, SilentEndpoints,
@@ -38,7 +37,7 @@ use zorb_executor::{Dispatch, Lane};
 use zorb_giop::ior::TaggedProfile;
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
 use zorb_poa::{ActiveObject, ObjectAdapter, Whose};
-use zorb_transport::{Endpoint, Listener, Registry, TransportError};
+use zorb_transport::Endpoint;
 
 /// An object request broker: the way to objects elsewhere, and the home of objects here.
 ///
@@ -104,7 +103,7 @@ impl Orb {
     pub(crate) async fn start(settings: Settings, lane: Lane) -> Result<Self, Error> {
         let mut acceptors = Vec::new();
         for listen in &settings.listen {
-            acceptors.push(Acceptor::new(open(&settings.transports, listen).await?));
+            acceptors.push(Acceptor::new(listen.open(&settings.transports).await?));
         }
         let listening: Vec<Endpoint> = acceptors.iter().map(|a| a.endpoint().clone()).collect();
         let asked: Vec<_> = settings.listen.iter().zip(listening.clone()).collect();
@@ -314,38 +313,6 @@ impl Orb {
             self.run().await;
         }
         Ok(())
-    }
-}
-
-/// Listens to the first port of those asked for that is not taken.
-async fn open(transports: &Registry, listen: &Listen) -> Result<Box<dyn Listener>, TransportError> {
-    let mut tries = listen.tries().into_iter().peekable();
-    loop {
-        // There is one at least.
-        let endpoint = tries.next().unwrap_or_else(|| listen.endpoint.clone());
-        match transports.listen(&endpoint).await {
-            Err(error)
-                if error.kind() == std::io::ErrorKind::AddrInUse && tries.peek().is_some() => {}
-            opened => return opened,
-        }
-    }
-}
-
-/// Tells the log of endpoints that nobody elsewhere will reach.
-async fn warn_of_doubts(listening: &[Endpoint], published: &[Endpoint]) {
-    for endpoint in listening {
-        // Names are looked up, which blocks; addresses are not worth a thread.
-        let is_name = matches!(endpoint, Endpoint::Iiop { host, .. } if host.parse::<std::net::IpAddr>().is_err());
-        let doubt = if is_name {
-            let (endpoint, published) = (endpoint.clone(), published.to_vec());
-            let asked = tokio::task::spawn_blocking(move || doubt(&endpoint, &published));
-            asked.await.unwrap_or_default()
-        } else {
-            doubt(endpoint, published)
-        };
-        if let Some(doubt) = doubt {
-            tracing::warn!(%endpoint, "{doubt}; publish() and -ORBendPointPublish say what to name");
-        }
     }
 }
 
@@ -624,43 +591,5 @@ impl fmt::Debug for Orb {
             .field("listening", &self.inner().listening)
             .field("stopping", &self.inner().is_stopping())
             .finish_non_exhaustive()
-    }
-}
-
-/// What references and value types are decoded against.
-impl Context for OrbInner {
-    fn as_any(&self) -> &(dyn Any + Send + Sync) {
-        self
-    }
-
-    fn keep(&self) -> Option<Arc<dyn Context>> {
-        Some(Arc::new(self.handle()?))
-    }
-
-    fn limits(&self) -> Option<zorb_cdr::Limits> {
-        self.settings.decoding
-    }
-
-    fn value_type(&self, id: &str) -> Option<KnownValue> {
-        self.values().known(id)
-    }
-}
-
-/// The same, by whatever has to outlive a message: it counts as a handle of the ORB, as a reference does.
-impl Context for Orb {
-    fn as_any(&self) -> &(dyn Any + Send + Sync) {
-        &**self.inner()
-    }
-
-    fn keep(&self) -> Option<Arc<dyn Context>> {
-        Some(Arc::new(self.clone()))
-    }
-
-    fn limits(&self) -> Option<zorb_cdr::Limits> {
-        self.inner().settings.decoding
-    }
-
-    fn value_type(&self, id: &str) -> Option<KnownValue> {
-        self.inner().values().known(id)
     }
 }

@@ -107,7 +107,7 @@ impl Served {
         let socket = Arc::new(Socket::new(room));
         let stream = Box::new(Mock::new(Arc::clone(&socket)));
         let endpoint = "iiop://peer:1".parse().unwrap();
-        let admitted = Serving::new(ServerLimits::new(1))
+        let admitted = Serving::<Tasks>::new(ServerLimits::new(1))
             .admit(stream.peer())
             .unwrap();
         Self {

@@ -204,6 +204,18 @@ impl<O: Owner> ServerConnection<O> {
         }
     }
 
+    /// The next turn in an order.
+    pub fn turn(&self, key: OrderKey) -> Turn {
+        self.orders.turn(key)
+    }
+
+    /// Whether the last turn in an order is not over.
+    #[inline]
+    #[must_use]
+    pub fn has_turns(&self, key: OrderKey) -> bool {
+        self.orders.is_in_use(key)
+    }
+
     /// Matches or parses the header of a request, and locates its target.
     #[inline]
     fn parse(

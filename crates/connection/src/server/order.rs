@@ -1,8 +1,6 @@
 //! Requests of one connection that begin one after the other.
 
-use super::super::owner::Owner;
 use super::super::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
-use super::ServerConnection;
 use std::sync::PoisonError;
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
@@ -17,7 +15,7 @@ pub enum OrderKey {
     Manager(usize),
 }
 
-/// The turn of one request in an order. The next one has its turn when this is dropped, also before it has come.
+/// The turn of one request in an order. The next one has its turn when this is dropped.
 #[derive(Debug)]
 #[must_use = "the next request has its turn when this is dropped"]
 pub struct Turn {
@@ -85,7 +83,7 @@ impl Orders {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn turn(&self, key: OrderKey) -> Turn {
+    pub(super) fn turn(&self, key: OrderKey) -> Turn {
         let (over, last) = oneshot::channel();
         let mut all = self.last();
         all.retain_mut(|(_, turn)| !turn.is_over());
@@ -98,7 +96,7 @@ impl Orders {
         }
     }
 
-    fn is_in_use(&self, key: OrderKey) -> bool {
+    pub(super) fn is_in_use(&self, key: OrderKey) -> bool {
         if self.len.load(Ordering::Relaxed) == 0 {
             return false;
         }
@@ -106,20 +104,6 @@ impl Orders {
         all.retain_mut(|(_, turn)| !turn.is_over());
         self.len.store(all.len(), Ordering::Relaxed);
         all.iter().any(|(other, _)| *other == key)
-    }
-}
-
-impl<O: Owner> ServerConnection<O> {
-    /// The next turn in an order.
-    pub fn turn(&self, key: OrderKey) -> Turn {
-        self.orders.turn(key)
-    }
-
-    /// Whether the last turn in an order is not over.
-    #[inline]
-    #[must_use]
-    pub fn has_turns(&self, key: OrderKey) -> bool {
-        self.orders.is_in_use(key)
     }
 }
 
@@ -135,21 +119,25 @@ mod tests {
         let manager = OrderKey::Manager(1);
         let ran = Arc::new(Mutex::new(Vec::new()));
         let first = orders.turn(manager);
-        for number in 1..4 {
-            let (mut turn, ran) = (orders.turn(manager), Arc::clone(&ran));
-            tokio::spawn(async move {
-                turn.comes().await;
-                ran.lock().unwrap().push(number);
-                tokio::task::yield_now().await;
-                ran.lock().unwrap().push(number);
-            });
-        }
+        let tasks: Vec<_> = (1..4)
+            .map(|number| {
+                let (mut turn, ran) = (orders.turn(manager), Arc::clone(&ran));
+                tokio::spawn(async move {
+                    turn.comes().await;
+                    ran.lock().unwrap().push(number);
+                    tokio::task::yield_now().await;
+                    ran.lock().unwrap().push(number);
+                })
+            })
+            .collect();
         assert!(orders.turn(OrderKey::OneWays).has_come(), "another order");
+        // A task that is gone has had its turn.
+        tasks[1].abort();
         let_all_run().await;
         assert!(ran.lock().unwrap().is_empty() && orders.is_in_use(manager));
         drop(first);
         let_all_run().await;
-        assert_eq!(*ran.lock().unwrap(), [1, 1, 2, 2, 3, 3]);
+        assert_eq!(*ran.lock().unwrap(), [1, 1, 3, 3]);
         assert!(!orders.is_in_use(manager) && orders.last().is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::omni_host_and_port;
 use core::str::FromStr;
-use zorb_transport::Endpoint;
+use zorb_transport::{Endpoint, Listener, Registry, TransportError};
 
 /// Every IPv4 interface: what an empty host means.
 const ANY: &str = "0.0.0.0";
@@ -28,8 +28,25 @@ impl From<Endpoint> for Listen {
 }
 
 impl Listen {
+    /// Listens to the first port of those asked for that is not taken.
+    pub(crate) async fn open(
+        &self,
+        transports: &Registry,
+    ) -> Result<Box<dyn Listener>, TransportError> {
+        let mut tries = self.tries().into_iter().peekable();
+        loop {
+            // There is one at least.
+            let endpoint = tries.next().unwrap_or_else(|| self.endpoint.clone());
+            match transports.listen(&endpoint).await {
+                Err(error)
+                    if error.kind() == std::io::ErrorKind::AddrInUse && tries.peek().is_some() => {}
+                opened => return opened,
+            }
+        }
+    }
+
     /// The endpoints to try, in order: the first that is not taken is listened to.
-    pub(crate) fn tries(&self) -> Vec<Endpoint> {
+    fn tries(&self) -> Vec<Endpoint> {
         match &self.endpoint {
             // Any free port is as good as the next.
             Endpoint::Iiop { host, port } if *port != 0 => (0..self.ports)

@@ -10,9 +10,28 @@ pub(crate) use publish::{Publishing, host_name};
 use std::net::{IpAddr, ToSocketAddrs};
 use zorb_transport::Endpoint;
 
+/// Tells the log of endpoints that nobody elsewhere will reach.
+pub(crate) async fn warn_of_doubts(listening: &[Endpoint], published: &[Endpoint]) {
+    for endpoint in listening {
+        // Names are looked up, which blocks; addresses are not worth a thread.
+        let is_name =
+            matches!(endpoint, Endpoint::Iiop { host, .. } if host.parse::<IpAddr>().is_err());
+        let doubt = if is_name {
+            let (endpoint, published) = (endpoint.clone(), published.to_vec());
+            let asked = tokio::task::spawn_blocking(move || doubt(&endpoint, &published));
+            asked.await.unwrap_or_default()
+        } else {
+            doubt(endpoint, published)
+        };
+        if let Some(doubt) = doubt {
+            tracing::warn!(%endpoint, "{doubt}; publish() and -ORBendPointPublish say what to name");
+        }
+    }
+}
+
 /// What somebody should know who listens to `listening` and publishes `published`: that nobody
 /// elsewhere will get there, although it looks as if they could. Asks the resolver, so it blocks.
-pub(crate) fn doubt(listening: &Endpoint, published: &[Endpoint]) -> Option<String> {
+fn doubt(listening: &Endpoint, published: &[Endpoint]) -> Option<String> {
     let first = |host: &str, port| Some((host, port).to_socket_addrs().ok()?.next()?.ip());
     doubt_where(listening, published, interfaces::reachable, first)
 }

@@ -1,0 +1,44 @@
+//! What decoding asks of an ORB: references, value types, limits.
+
+use crate::orb::{Orb, OrbInner};
+use core::any::Any;
+use std::sync::Arc;
+use zorb_cdr::{Context, KnownValue};
+
+/// What references and value types are decoded against.
+impl Context for OrbInner {
+    fn as_any(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Context>> {
+        Some(Arc::new(self.handle()?))
+    }
+
+    fn limits(&self) -> Option<zorb_cdr::Limits> {
+        self.settings().decoding
+    }
+
+    fn value_type(&self, id: &str) -> Option<KnownValue> {
+        self.values().known(id)
+    }
+}
+
+/// The same, by whatever has to outlive a message: it counts as a handle of the ORB, as a reference does.
+impl Context for Orb {
+    fn as_any(&self) -> &(dyn Any + Send + Sync) {
+        &**self.inner()
+    }
+
+    fn keep(&self) -> Option<Arc<dyn Context>> {
+        Some(Arc::new(self.clone()))
+    }
+
+    fn limits(&self) -> Option<zorb_cdr::Limits> {
+        self.inner().settings().decoding
+    }
+
+    fn value_type(&self, id: &str) -> Option<KnownValue> {
+        self.inner().values().known(id)
+    }
+}
