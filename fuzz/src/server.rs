@@ -13,7 +13,7 @@ use std::time::Duration;
 use zorb::{Any, Orb, SystemException, Value};
 use zorb_cdr::{Encoder, LittleEndian, WireFormat};
 use zorb_giop::{
-    Limits, LocateReply, LocateRequestHeader, Message, MessageKind, Reader, ReplyHeader,
+    Begun, Limits, LocateReply, LocateRequestHeader, Message, MessageKind, Reader, ReplyHeader,
     RequestHeader, ResponseFlags, ServiceContextId, Version,
 };
 
@@ -139,7 +139,8 @@ impl Ledger {
                 Err(_) => return ledger,
             }
         }
-        ledger.is_whole = reader.is_idle();
+        // Fragments without an end are none: the same request, sent again, would be another one of the same id.
+        ledger.is_whole = reader.begun() == Begun::Nothing;
         ledger
     }
 

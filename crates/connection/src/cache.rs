@@ -63,7 +63,7 @@ pub struct ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    /// Of every so many connections ([1]), those ([0]) that endpoints of peers may have. The others are for the
+    /// Of every so many connections (the second number), those (the first) that endpoints of peers may have. The others are for the
     /// endpoints that the application has named.
     pub const PEERS_SHARE: (usize, usize) = (3, 4);
 

@@ -87,7 +87,7 @@ impl Builder {
     /// From three quarters of it on, requests that would have to wait are TRANSIENT, long replies of upcalls that have waited
     /// are NO_RESOURCES if others are not read yet, and of the clients that make the ORB hold more than they move in ten
     /// seconds those are closed that hold most. At the limit, new connections are closed as they come, and a connection whose
-    /// message or reply does not fit any more is closed. [`Orb::counters`] counts all of these.
+    /// message or reply does not fit any more is closed. [`Orb::counters`](crate::Orb::counters) counts all of these.
     pub fn max_memory_octets(mut self, octets: usize) -> Self {
         self.settings.max_memory = octets;
         self
@@ -111,7 +111,7 @@ impl Builder {
     /// that the program or its operator named: references that peers pass lead to no more than the other three.
     ///
     /// A call that would need another one is TRANSIENT, COMPLETED_NO, and
-    /// [counted](Orb::outgoing_connections_refused). Connections are closed when their peer closes them, or by
+    /// [counted](crate::Orb::outgoing_connections_refused). Connections are closed when their peer closes them, or by
     /// [`idle_timeout`](Self::idle_timeout).
     #[doc(alias = "-ORBConnectionCacheMax")]
     pub fn max_outgoing_connections(mut self, connections: usize) -> Self {
@@ -123,7 +123,7 @@ impl Builder {
     /// two names of a host as two. A connection serves all callers of a runtime.
     ///
     /// A call that would need another one is TRANSIENT, COMPLETED_NO, and
-    /// [counted](Orb::outgoing_connections_refused).
+    /// [counted](crate::Orb::outgoing_connections_refused).
     #[doc(alias = "maxGIOPConnectionPerServer")]
     pub fn max_connections_to_host(mut self, connections: usize) -> Self {
         self.settings.max_to_host = Some(connections);
@@ -135,7 +135,7 @@ impl Builder {
     /// connect to any socket of its host that this process may connect to.
     ///
     /// Without it such a reference is used by its other endpoints; a call is IMP_LIMIT where there is none.
-    /// Sockets that the application has named itself ([`Orb::string_to_object`], [`Orb::object`], initial references)
+    /// Sockets that the application has named itself ([`Orb::string_to_object`](crate::Orb::string_to_object), [`Orb::object`](crate::Orb::object), initial references)
     /// are connected to, whoever names them again: a server that is found by its UNIX socket may return references
     /// to its other objects.
     pub fn unix_sockets_of_peers(mut self, permitted: bool) -> Self {
