@@ -333,7 +333,7 @@ fn what_cannot_be_is_said_with_its_cause() {
         ),
         (
             &format!("bank_client {garbage}"),
-            [&garbage, "found \"hello\""],
+            [&garbage, "expected IOR:"],
         ),
         (
             "bank_client IOR:1234zz",
