@@ -5,7 +5,7 @@
 //! Both copies run in the very rounds that they are the measure of, as a machine that is quiet now may not be so in ten
 //! minutes.
 //!
-//! The programs of a revision are driven by the command line of [`FROZEN`]: it stays as it is, so that any revision can be
+//! The programs of a revision are driven by the command line of `FROZEN`: it stays as it is, so that any revision can be
 //! judged from any later one. What a revision cannot do yet it says itself (`bench-client --can`).
 
 mod revision;
