@@ -62,7 +62,7 @@ pub(crate) struct Scene {
     quiet: Latency,
 }
 
-/// The host of the honest client, and of whoever looks on.
+/// The host of the honest client, and of the observer.
 pub(crate) fn honest_host(n: usize) -> Ipv4Addr {
     host(HONEST, n)
 }

@@ -1,6 +1,6 @@
 //! What only the C library can do.
 
-/// Has the allocator give back to the system what nobody holds. glibc otherwise keeps freed memory for later, of which a
+/// Has the allocator return freed memory to the system. glibc otherwise keeps freed memory for later, of which a
 /// measurement could not tell whether the server still holds it.
 #[expect(unsafe_code, reason = "the allocator has no other interface")]
 pub(crate) fn trim() {

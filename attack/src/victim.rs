@@ -141,7 +141,7 @@ impl Victim for Subject {
     }
 }
 
-/// Serves until standard input ends. For each line of it, gives back what memory nobody holds, and says so by a line.
+/// Serves until standard input ends. For each line of it, freed memory is returned to the system, and a line says so.
 ///
 /// # Errors
 /// A limit cannot be set, or the ORB does not start.

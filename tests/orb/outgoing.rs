@@ -75,7 +75,7 @@ fn profile<A>(address: A) -> ProfileBody<A> {
     }
 }
 
-/// A UNIX socket at which nobody answers, and a reference to it.
+/// A UNIX socket without a server, and a reference to it.
 fn to_unix(client: &Orb, folder: &tempfile::TempDir) -> (UnixListener, ObjectRef, String) {
     let path = folder.path().join("socket").display().to_string();
     let listener = UnixListener::bind(&path).unwrap();

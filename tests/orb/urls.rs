@@ -126,7 +126,7 @@ async fn only_permitted_schemes_are_followed() {
     in_time(orb.string_to_object("corbaloc::127.0.0.1:1/x"))
         .await
         .unwrap();
-    // What the operator configured may have any scheme, whoever asks for it.
+    // URLs that the operator configured may have any scheme.
     in_time(orb.resolve_initial_references("Configured"))
         .await
         .unwrap();

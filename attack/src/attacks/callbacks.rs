@@ -45,7 +45,7 @@ fn hand_in(caller: &mut Caller, target: &Target, reference: &Ior) -> Result<(), 
     caller.call(&request)?.result()
 }
 
-/// References to 3,000 addresses at which somebody takes connections and says nothing; then to a hundred that answer.
+/// References to 3,000 addresses at which a listener accepts connections and sends nothing; then to a hundred that answer.
 pub(crate) fn addresses(scene: &mut Scene) -> Result<(), Failure> {
     let references = connections(scene.sized(3_000, 2_500));
     // A listener of all addresses of this machine.

@@ -91,7 +91,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut is_again = false;
     consumed(false);
     let mut output = future.as_mut().poll(&mut cx);
-    // The future may only have wanted its turn again: a task has a budget of operations, which nobody refills while
+    // The future may only have wanted its turn again: a task has a budget of operations, which is not refilled while
     // the task blocks. From now on none is asked for.
     let mut future = tokio::task::coop::unconstrained(future);
     let output = loop {

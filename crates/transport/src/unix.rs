@@ -259,7 +259,7 @@ fn bind(path: &Path, options: &UnixOptions) -> io::Result<(Socket, SocketFile)> 
         path: path.into(),
         identity: identity(path)?,
     };
-    // Nobody can connect before the socket listens.
+    // No client can connect before the socket listens.
     options.protect(path)?;
     socket.listen(BACKLOG)?;
     Ok((socket, file))
@@ -281,7 +281,7 @@ fn is_stale(path: &Path, address: &SockAddr) -> io::Result<bool> {
 /// Locks the directory of `path` against others who bind there.
 ///
 /// A directory that cannot be locked is no reason not to listen: one that may not be read, a file system without locks,
-/// and a lock that is not released. Whoever may read the directory could keep a server from starting by such a lock.
+/// and a lock that is not released. Any user who may read the directory could keep a server from starting by such a lock.
 /// What is lost without it is that of two servers that take a stale socket's place at the same moment one is refused.
 fn lock_directory(path: &Path) -> Option<fs::File> {
     let directory = fs::File::open(path.parent()?).ok()?;

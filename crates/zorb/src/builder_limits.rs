@@ -136,7 +136,7 @@ impl Builder {
     ///
     /// Without it such a reference is used by its other endpoints; a call is IMP_LIMIT where there is none.
     /// Sockets that the application has named itself ([`Orb::string_to_object`](crate::Orb::string_to_object), [`Orb::object`](crate::Orb::object), initial references)
-    /// are connected to, whoever names them again: a server that is found by its UNIX socket may return references
+    /// are connected to, also when a peer names them again: a server that is found by its UNIX socket may return references
     /// to its other objects.
     pub fn unix_sockets_of_peers(mut self, permitted: bool) -> Self {
         self.settings.unix_sockets_of_peers = permitted;

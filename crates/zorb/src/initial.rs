@@ -25,7 +25,7 @@ impl Orb {
     /// Only `corbaname:` with a name contacts anybody: the naming service is asked. A `file:` has
     /// to be a regular one of at most 1 MiB; no error shows what it holds.
     ///
-    /// **Text from outside:** whoever gives the text chooses which file is read and which address is
+    /// **Text from outside:** the text decides which file is read and which address is
     /// called. [`permitted_url_schemes`](crate::Builder::permitted_url_schemes) says what such text may
     /// begin with; [`UrlError::SchemeNotPermitted`] is the answer to all other.
     ///

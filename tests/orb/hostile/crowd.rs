@@ -73,7 +73,7 @@ async fn requests_beyond_the_limit_wait_while_cancels_and_the_end_are_read() {
         }
     }
     assert_eq!(raw.receive_reply(4).await, Ok(8i32));
-    // The same, and the client closes: what nobody waits for any more is not begun.
+    // The same, and the client closes: requests without a waiting client are not begun.
     raw.send(&wait(5)).await;
     world.entered().await;
     raw.send(&wait(6)).await;

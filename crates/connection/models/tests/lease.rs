@@ -9,7 +9,7 @@ use loom::thread;
 use std::sync::Arc;
 use std::task::Wake;
 
-/// Replies of two readers, which whoever holds the lease hands out.
+/// Replies of two readers, which the holder of the lease hands out.
 struct Reads {
     lease: ReadLease<()>,
     /// Readers in the lease.

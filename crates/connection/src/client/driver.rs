@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// After how long the driver first looks whether a deregistered connection is still in use.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(10);
-/// The longest interval of these looks: a peer that closes a connection which nobody uses is noticed within twice this.
+/// The longest interval of these looks: a peer that closes an unused connection is noticed within twice this.
 pub(super) const MAX_LOOK_AGAIN: Duration = Duration::from_millis(640);
 /// How long the first message of a batch waits for others.
 const BATCH_TIME: Duration = Duration::from_millis(1);

@@ -37,9 +37,10 @@ pub struct ServerLimits {
     pub max_connections_per_host: usize,
     /// Pending upcalls of one connection.
     pub max_upcalls_per_connection: usize,
-    /// Pending upcalls of all connections from one host, closed ones included.
+    /// Pending upcalls of all connections from one host, closed ones included. Looked at before an upcall begins: threads that
+    /// begin one at the same moment may go beyond it by their number.
     pub max_upcalls_per_host: usize,
-    /// Pending upcalls of all connections, closed ones included.
+    /// Pending upcalls of all connections, closed ones included. As exact as the limit of a host.
     pub max_upcalls: usize,
     /// What happens to requests beyond the limits on upcalls.
     pub overload: Overload,

@@ -132,7 +132,7 @@ impl<O: Owner> PendingRequest<O> {
     /// that does not read them, the exception that `unaffordable` makes of their number is sent in its place: other
     /// replies are not made before there is room, but this upcall had begun.
     pub fn finish(self, reply: Option<Gather>, unaffordable: impl FnOnce(usize) -> Option<Gather>) {
-        // Nobody hears the reply to a client that is gone.
+        // A reply to a client that is gone is dropped.
         let Some(connection) = self.connection.upgrade() else {
             return;
         };

@@ -10,7 +10,7 @@ pub(crate) use publish::{Publishing, host_name};
 use std::net::{IpAddr, ToSocketAddrs};
 use zorb_transport::Endpoint;
 
-/// Tells the log of endpoints that nobody elsewhere will reach.
+/// Logs a warning for each endpoint that no other host will reach.
 pub(crate) async fn warn_of_doubts(listening: &[Endpoint], published: &[Endpoint]) {
     for endpoint in listening {
         // Names are looked up, which blocks; addresses are not worth a thread.

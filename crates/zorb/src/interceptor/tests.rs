@@ -1,6 +1,6 @@
 #![allow(
     unreachable_pub,
-    reason = "what is generated does not know that nobody sees this module"
+    reason = "generated code does not know that this module is private"
 )]
 
 use super::*;

@@ -78,7 +78,7 @@ fn collect(cells: &[Arc<Cell>]) {
 #[cfg(test)]
 #[expect(
     unreachable_pub,
-    reason = "what is generated does not know that nobody sees this module"
+    reason = "generated code does not know that this module is private"
 )]
 mod tests {
     use super::*;
