@@ -37,7 +37,8 @@ pub(crate) trait Interceptor: fmt::Debug + Send + Sync {
     /// The exception that the request is answered with; the servant is not called then.
     fn receive_request(&self, request: &mut ServerRequestInfo) -> Result<(), SystemException>;
 
-    /// The servant has done its work, and the reply is about to be sent, if the client wants one.
+    /// The servant has done its work, or the worker pool's queue has no room for the upcall; the reply is about to be sent,
+    /// if the client wants one.
     fn send_reply(&self, request: &mut ServerRequestInfo, status: ReplyStatus);
 }
 
@@ -49,7 +50,8 @@ pub(crate) struct ClientRequestInfo<'a> {
     pub(crate) response: ResponseFlags,
     /// The object is in the same ORB.
     pub(crate) is_collocated: bool,
-    /// When the call runs out of time.
+    /// When the call runs out of time. The ORB keeps that to itself; a server learns it from a service context of the
+    /// interceptor's.
     pub(crate) deadline: Option<Instant>,
     /// What the request is sent with, beside what the connection itself says.
     pub(crate) contexts: &'a mut Vec<ServiceContext>,

@@ -9,6 +9,8 @@ use crate::{Forward, Interface as _, Orb, SyncScope, SystemExceptionKind};
 use bytes::Bytes;
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
+use tokio::sync::Semaphore;
+use zorb_executor::{Dispatch, WorkerPool};
 use zorb_giop::{CompletionStatus, ServiceContextId};
 
 crate::idl! {
@@ -19,6 +21,7 @@ crate::idl! {
             long pay(in long amount) raises (Broke);
             long later(in long amount);
             string greet(in Person who);
+            void wait();
             oneway void ring(in long times);
         };
     };
@@ -27,8 +30,23 @@ crate::idl! {
 use shop::till::PayError;
 use shop::{Broke, Person, Till, TillRef, TillServant};
 
-#[derive(Debug, Default)]
-struct Clerk;
+#[derive(Debug)]
+struct Clerk {
+    /// Gets a permit for each upcall of `wait` that has begun.
+    waiting: Arc<Semaphore>,
+    /// Lets an upcall of `wait` go on for each permit.
+    released: Arc<Semaphore>,
+}
+
+impl Default for Clerk {
+    fn default() -> Self {
+        let none = || Arc::new(Semaphore::new(0));
+        Self {
+            waiting: none(),
+            released: none(),
+        }
+    }
+}
 
 impl Till for Clerk {
     async fn pay(&self, amount: i32) -> Result<i32, PayError> {
@@ -47,12 +65,22 @@ impl Till for Clerk {
         Ok(who.name.clone())
     }
 
+    async fn wait(&self) -> Result<(), SystemException> {
+        self.waiting.add_permits(1);
+        self.released.acquire().await.unwrap().forget();
+        Ok(())
+    }
+
     async fn ring(&self, _: i32) -> Result<(), SystemException> {
         Ok(())
     }
 }
 
 const MARK: ServiceContextId = ServiceContextId(0x5a4f_0001);
+/// What is left of the time of a call, in milliseconds.
+const TIME_LEFT: ServiceContextId = ServiceContextId(0x5a4f_0002);
+/// The time limit of calls that have one.
+const LIMIT: Duration = Duration::from_secs(60);
 const REFUSED: &str = "later";
 
 /// Writes down what it sees; marks requests and replies.
@@ -61,6 +89,13 @@ struct Recorder {
     seen: Mutex<Vec<String>>,
     /// Refuses [`REFUSED`], on this side.
     refuses: Mutex<Option<&'static str>>,
+}
+
+/// The time that a client has sent with its request.
+fn time_left(contexts: &[ServiceContext]) -> Option<Duration> {
+    let sent = contexts.iter().find(|context| context.id == TIME_LEFT)?;
+    let millis = u64::from_be_bytes(sent.data.as_ref().try_into().unwrap());
+    Some(Duration::from_millis(millis))
 }
 
 fn marks(contexts: &[ServiceContext]) -> String {
@@ -122,6 +157,14 @@ impl Interceptor for Recorder {
             id: MARK,
             data: Bytes::from_static(b"asked"),
         });
+        if let Some(deadline) = request.deadline {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let millis = u64::try_from(left.as_millis()).unwrap();
+            request.contexts.push(ServiceContext {
+                id: TIME_LEFT,
+                data: Bytes::copy_from_slice(&millis.to_be_bytes()),
+            });
+        }
         self.check("client", request.operation)
     }
 
@@ -141,8 +184,13 @@ impl Interceptor for Recorder {
             contexts,
             ..
         } = request;
+        let limit = match time_left(contexts) {
+            Some(left) if !left.is_zero() && left <= LIMIT => " in time",
+            Some(_) => " late",
+            None => "",
+        };
         self.note(format!(
-            "serve {operation} {} {}",
+            "serve {operation} {} {}{limit}",
             place(*is_collocated),
             marks(contexts)
         ));
@@ -172,12 +220,17 @@ struct Two {
 
 impl Two {
     async fn start() -> Self {
+        Self::start_with(Dispatch::InPlace, Clerk::default()).await
+    }
+
+    async fn start_with(dispatch: Dispatch, clerk: Clerk) -> Self {
         let (server, client): (Arc<Recorder>, Arc<Recorder>) = Default::default();
         let orb = Orb::builder()
             .interceptor(Arc::clone(&server) as _)
+            .dispatch(dispatch)
             .listen("iiop://127.0.0.1:0");
         let orb = orb.build().await.unwrap();
-        let here = orb.root_poa().activate(TillServant::new(Clerk)).unwrap();
+        let here = orb.root_poa().activate(TillServant::new(clerk)).unwrap();
         orb.root_poa().the_poa_manager().activate().unwrap();
         let other = Orb::builder()
             .interceptor(Arc::clone(&client) as _)
@@ -236,7 +289,7 @@ async fn calls_through_a_connection_are_seen_on_both_sides_with_their_contexts()
     assert_eq!(server[1], "reply pay WithTarget UserException");
 
     // An upcall that waits, a call with a time limit, a thread that blocks.
-    let limited = two.there.with_round_trip_timeout(Duration::from_secs(60));
+    let limited = two.there.with_round_trip_timeout(LIMIT);
     assert_eq!(limited.later(4).await.unwrap(), 4);
     let [client, server] = two.seen(2, 2).await;
     assert_eq!(
@@ -354,5 +407,91 @@ async fn each_attempt_of_a_forwarded_call_is_seen() {
     assert_eq!(client[3], "pay ended: NoException answered");
     assert_eq!(server[1], "reply pay WithTarget LocationForward");
     assert_eq!(server[3], "reply pay WithTarget NoException");
+    two.end().await;
+}
+
+#[tokio::test]
+async fn the_time_limit_of_a_call_can_be_sent_with_every_kind_of_request() {
+    let two = Two::start().await;
+    let limited = two.there.with_round_trip_timeout(LIMIT);
+    limited.pay(3).await.unwrap();
+    let blocking = limited.clone();
+    tokio::task::spawn_blocking(move || blocking.pay(4).wait())
+        .await
+        .unwrap()
+        .unwrap();
+    for scope in [
+        SyncScope::None,
+        SyncScope::WithTransport,
+        SyncScope::WithServer,
+        SyncScope::WithTarget,
+    ] {
+        limited.with_sync_scope(scope).ring(1).await.unwrap();
+    }
+    let [client, server] = two.seen(12, 12).await;
+    let sent: Vec<_> = (client.iter())
+        .filter(|seen| seen.starts_with("send"))
+        .collect();
+    assert!(
+        sent.len() == 6 && sent.iter().all(|seen| seen.ends_with("there in time")),
+        "{client:?}"
+    );
+    let served = |seen: &[String], place: &str| {
+        let all = seen.iter().filter(|seen| seen.starts_with("serve"));
+        let with_time = format!("{place} asked in time");
+        all.filter(|seen| seen.ends_with(&with_time)).count()
+    };
+    assert_eq!(served(&server, "there"), 6, "{server:?}");
+
+    let here = two.here.with_round_trip_timeout(LIMIT);
+    let person = Person {
+        name: "Ann".to_owned(),
+    };
+    here.pay(3).await.unwrap();
+    here.greet(&person).await.unwrap();
+    here.ring(1).await.unwrap();
+    let seen = two.server.seen(12).await;
+    assert_eq!(served(&seen, "here"), 3, "{seen:?}");
+    two.end().await;
+}
+
+#[tokio::test]
+async fn a_request_that_the_worker_pool_refuses_is_seen_to_its_reply() {
+    let pool = WorkerPool::builder()
+        .threads(1)
+        .queue_capacity(1)
+        .build()
+        .unwrap();
+    let clerk = Clerk::default();
+    let (waiting, released) = (Arc::clone(&clerk.waiting), Arc::clone(&clerk.released));
+    let two = Two::start_with(Dispatch::Pool(pool), clerk).await;
+    let wait = || {
+        let there = two.there.clone();
+        tokio::spawn(async move { there.wait().await })
+    };
+    // One upcall is with the worker, and one in the queue.
+    let first = wait();
+    waiting.acquire().await.unwrap().forget();
+    let second = wait();
+    let server = two.server.seen(2).await;
+    assert_eq!(server, ["serve wait there asked"; 2]);
+    let refused = two.there.pay(1).await.unwrap_err();
+    let PayError::System(refused) = refused else {
+        panic!("expected a system exception, found {refused:?}");
+    };
+    assert_eq!(refused.kind, SystemExceptionKind::Transient);
+    let server = two.server.seen(2).await;
+    assert_eq!(
+        server,
+        [
+            "serve pay there asked",
+            "reply pay WithTarget SystemException"
+        ]
+    );
+    let client = two.client.seen(4).await;
+    assert_eq!(client[3], "pay ended: SystemException answered");
+    released.add_permits(2);
+    first.await.unwrap().unwrap();
+    second.await.unwrap().unwrap();
     two.end().await;
 }

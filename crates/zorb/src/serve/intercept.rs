@@ -1,12 +1,32 @@
 //! What an interceptor sees of a request on the server's side.
 
 use crate::interceptor::{Interceptor, ServerRequestInfo};
+use std::sync::{Arc, Mutex, PoisonError};
 use zorb_executor::Priority;
 use zorb_giop::{ReplyStatus, ServiceContext, SystemException, add_contexts};
 use zorb_poa::{Outcome, Receipt, Request};
 
 /// A request that an interceptor has seen, until its reply.
 pub(crate) type Intercepted = Option<Box<ServerRequestInfo>>;
+
+/// What an interceptor has seen of a request that is submitted to a worker pool. The upcall has it, and the thread that
+/// submits it, which answers the request where the queue is full.
+#[derive(Clone)]
+pub(super) struct Submitted(Option<Arc<Mutex<Intercepted>>>);
+
+impl Submitted {
+    #[inline]
+    pub(super) fn new(intercepted: Intercepted) -> Self {
+        Self(intercepted.map(|info| Arc::new(Mutex::new(Some(info)))))
+    }
+
+    /// What was seen of the request, the first time.
+    #[inline]
+    pub(super) fn take(&self) -> Intercepted {
+        let mut info = (self.0.as_ref()?.lock()).unwrap_or_else(PoisonError::into_inner);
+        info.take()
+    }
+}
 
 /// Has the interceptor, if there is one, see a request that is about to be dispatched.
 ///

@@ -15,7 +15,7 @@ use crate::keys::Found;
 use crate::orb::OrbInner;
 use bytes::Bytes;
 use core::future::poll_fn;
-use intercept::{receive_request, send_reply};
+use intercept::{Submitted, receive_request, send_reply};
 use std::sync::{Arc, Weak};
 use tokio::runtime::Handle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -395,6 +395,8 @@ fn dispatch(
                 .as_ref()
                 .map_or_else(Priority::default, |info| info.priority);
             let (mut request, receipt) = (request.take(), *receipt);
+            let submitted = Submitted::new(intercepted);
+            let intercepted = submitted.clone();
             let job = async move {
                 let orb = Arc::clone(pending.owner());
                 let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt);
@@ -402,13 +404,14 @@ fn dispatch(
                     Some(upcall) => to_end(&orb, &object, upcall, receipt).await,
                     None => outcome.unwrap_or(Outcome::Silent),
                 };
-                let outcome = send_reply(orb.interceptor(), intercepted, outcome);
+                let outcome = send_reply(orb.interceptor(), intercepted.take(), outcome);
                 finish(pending, outcome, &receipt);
             };
             if pool.try_submit(priority, Box::pin(job)).is_err() {
                 let overload = Fault::Overload("the worker pool's queue is full".to_owned());
-                let exception = overload.raise(CompletionStatus::No);
-                connection.queue_reply(into_reply(receipt.system_exception(&exception)));
+                let outcome = receipt.system_exception(&overload.raise(CompletionStatus::No));
+                let outcome = send_reply(orb.interceptor(), submitted.take(), outcome);
+                connection.queue_reply(into_reply(outcome));
             }
             return;
         }
