@@ -132,6 +132,7 @@ impl MessageHeader {
     ///
     /// # Errors
     /// Wrong magic, a version above 1.2, or an unknown type.
+    #[inline]
     pub fn parse(octets: &[u8; HEADER_LEN]) -> Result<Self, ProtocolError> {
         let [m0, m1, m2, m3, major, minor, flags, kind, s0, s1, s2, s3] = *octets;
         if [m0, m1, m2, m3] != MAGIC {

@@ -6,7 +6,6 @@ use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind};
 use crate::limits::Limits;
 use bytes::{Buf, Bytes, BytesMut};
 use partial::Partial;
-use received::LastHeader;
 use zorb_cdr::Frame;
 
 mod partial;
@@ -40,8 +39,6 @@ pub struct Reader {
     skip: usize,
     /// Octets of the last message if it was a large one, since another one like it may follow; 0 otherwise.
     expected: usize,
-    /// The header of the last message that was not in fragments; the next header mostly differs in its size only.
-    last_header: LastHeader,
 }
 
 impl Reader {
@@ -83,7 +80,6 @@ impl Reader {
             skips_too_large: false,
             skip: 0,
             expected: 0,
-            last_header: LastHeader::NONE,
         }
     }
 
@@ -286,10 +282,7 @@ impl Reader {
         let Some(octets) = self.buffer.first_chunk::<HEADER_LEN>() else {
             return self.peek_short();
         };
-        let header = match self.last_header.read(octets) {
-            Some(header) => header,
-            None => MessageHeader::parse(octets)?,
-        };
+        let header = MessageHeader::parse(octets)?;
         Ok(Some((header, self.wanted(header)?)))
     }
 
@@ -404,12 +397,6 @@ impl Reader {
                 return Ok(None);
             }
             let octets = self.buffer.split_to(wanted);
-            if header.kind != MessageKind::Fragment
-                && !header.more_fragments
-                && let Some(first) = octets.first_chunk()
-            {
-                self.last_header = LastHeader::of(first, header);
-            }
             self.expected = match wanted > Self::READ_OCTETS {
                 true => wanted.min(Self::MAX_EXPECTED),
                 false => 0,

@@ -2,61 +2,9 @@
 
 use super::{Reader, total};
 use crate::buffers;
-use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
+use crate::header::{Message, MessageHeader, MessageKind};
 use bytes::Buf;
-use zorb_cdr::{Endian, Frame};
-
-/// The last message header apart from its size. A header that begins with the same octets needs no parsing.
-#[derive(Debug)]
-pub(super) struct LastHeader {
-    /// The octets before the size.
-    octets: u64,
-    header: MessageHeader,
-}
-
-/// Octets of a message header before the size.
-const BEFORE_SIZE: usize = 8;
-
-impl LastHeader {
-    /// Stands for no header: that of a MessageError of GIOP 1.0, which is read as what it is if a peer sends it.
-    pub(super) const NONE: Self = Self {
-        octets: u64::from_ne_bytes(*b"GIOP\x01\x00\x00\x06"),
-        header: MessageHeader {
-            version: Version::V1_0,
-            endian: Endian::Big,
-            more_fragments: false,
-            kind: MessageKind::MessageError,
-            size: 0,
-        },
-    };
-
-    /// Remembers a header and the octets that it was parsed from.
-    pub(super) fn of(octets: &[u8; HEADER_LEN], header: MessageHeader) -> Self {
-        let [a, b, c, d, e, f, g, h, ..] = *octets;
-        Self {
-            octets: u64::from_ne_bytes([a, b, c, d, e, f, g, h]),
-            header,
-        }
-    }
-
-    /// The header in `octets`, if it differs from the last one in its size only.
-    #[inline]
-    pub(super) fn read(&self, octets: &[u8; HEADER_LEN]) -> Option<MessageHeader> {
-        let (before, size) = octets.split_first_chunk::<BEFORE_SIZE>()?;
-        if u64::from_ne_bytes(*before) != self.octets {
-            return None;
-        }
-        let size = *size.first_chunk()?;
-        let size = match self.header.endian {
-            Endian::Big => u32::from_be_bytes(size),
-            Endian::Little => u32::from_le_bytes(size),
-        };
-        Some(MessageHeader {
-            size,
-            ..self.header
-        })
-    }
-}
+use zorb_cdr::Frame;
 
 /// A whole message that a [`Reader`] has received: see [`Reader::receive`].
 #[derive(Debug)]
@@ -185,13 +133,15 @@ impl<'a> Received<'a> {
 }
 
 impl Reader {
-    /// The header and the octets of the message at the front, if it is whole, its header differs from the last one in
-    /// its size only, and no state of the reader depends on it.
+    /// The header and the octets of the message at the front, if it is whole and in one piece, and no state of the reader
+    /// depends on it.
     #[inline]
     pub(super) fn plain(&self) -> Option<(MessageHeader, usize)> {
-        let header = self.last_header.read(self.buffer.first_chunk()?)?;
+        let header = MessageHeader::parse(self.buffer.first_chunk()?).ok()?;
         let octets = total(header);
-        let is_plain = octets <= self.buffer.len()
+        let is_plain = header.kind != MessageKind::Fragment
+            && !header.more_fragments
+            && octets <= self.buffer.len()
             && octets <= Self::READ_OCTETS.min(self.limits.max_message_octets)
             && self.skip == 0
             && self.partial.is_empty()
@@ -204,6 +154,9 @@ impl Reader {
 mod tests {
     use super::*;
     use crate::{Limits, ProtocolError};
+
+    /// Octets of a message header before the size.
+    const BEFORE_SIZE: usize = 8;
 
     /// The octets of a message of `size` octets behind its header, which are made of `fill`.
     fn message(before_size: [u8; BEFORE_SIZE], size: u32, fill: u8) -> Vec<u8> {
@@ -237,8 +190,7 @@ mod tests {
         (message.header, message.frame.octets().to_vec())
     }
 
-    /// All that comes of `octets`, of which `step` are received at a time: as it is read by comparison, or with every
-    /// header read by itself.
+    /// All that comes of `octets`, of which `step` are received at a time: with every message split off, or as `how` says.
     fn read(octets: &[u8], step: usize, how: How) -> (Vec<Seen>, Option<ProtocolError>) {
         let limits = Limits {
             max_message_octets: 100,
@@ -251,17 +203,19 @@ mod tests {
             }
             reader.buffer().extend_from_slice(received);
             loop {
-                if let How::Anew = how {
-                    reader.last_header = LastHeader::NONE;
-                }
-                match reader.receive(|_, _| {}) {
-                    Ok(Some(received)) => match how {
-                        How::InPlace => {
-                            all.push((*received.header(), received.octets().to_vec()));
+                let next = match how {
+                    How::SplitOff => reader.next_of_any(|_, _| {}).map(|next| next.map(seen)),
+                    How::Kept => reader.next().map(|next| next.map(seen)),
+                    How::InPlace => reader.receive(|_, _| {}).map(|received| {
+                        received.map(|received| {
+                            let seen = (*received.header(), received.octets().to_vec());
                             received.discard();
-                        }
-                        How::Anew | How::Compared => all.push(seen(received.into_message())),
-                    },
+                            seen
+                        })
+                    }),
+                };
+                match next {
+                    Ok(Some(next)) => all.push(next),
                     Ok(None) => break,
                     Err(error) => return (all, Some(error)),
                 }
@@ -272,13 +226,13 @@ mod tests {
 
     #[derive(Clone, Copy)]
     enum How {
-        Anew,
-        Compared,
+        SplitOff,
+        Kept,
         InPlace,
     }
 
     #[test]
-    fn whatever_comes_behind_a_message_is_read_as_if_it_came_first() {
+    fn what_is_read_in_place_is_what_is_read_when_it_is_split_off() {
         let headers = headers();
         for first in &headers {
             for second in &headers {
@@ -288,8 +242,8 @@ mod tests {
                     octets.extend(message(*second, size, 3));
                     octets.extend(message(*first, 0, 4));
                     for step in [16, 20, 36, octets.len()] {
-                        let one = read(&octets, step, How::Anew);
-                        assert_eq!(one, read(&octets, step, How::Compared));
+                        let one = read(&octets, step, How::SplitOff);
+                        assert_eq!(one, read(&octets, step, How::Kept));
                         assert_eq!(one, read(&octets, step, How::InPlace));
                     }
                 }
@@ -306,16 +260,9 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_message_behind_another_of_its_kind_is_read_in_place() {
+    fn only_a_whole_message_is_read_in_place() {
         let mut reader = Reader::new(Limits::default());
         let octets = message(REPLY, 12, 7);
-        reader.buffer().extend_from_slice(&octets);
-        assert!(
-            in_place(&mut reader).is_none(),
-            "its header has not been parsed"
-        );
-        assert!(reader.next().unwrap().is_some());
-
         reader.buffer().extend_from_slice(&octets[..20]);
         assert!(in_place(&mut reader).is_none());
         reader.buffer().extend_from_slice(&octets[20..]);
