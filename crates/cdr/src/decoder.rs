@@ -121,14 +121,6 @@ impl<'de, O> Decoder<'de, O> {
         Ok(decoder)
     }
 
-    /// Of octets that were taken out of a frame, where they began there, for errors. They are aligned as they are here.
-    #[inline]
-    #[must_use]
-    pub const fn taken_at(mut self, position: usize) -> Self {
-        self.base = position;
-        self
-    }
-
     /// Attaches what values are decoded against, such as the ORB that object references belong to, before anything is read.
     /// Its [limits](Context::limits) take the place of the decoder's.
     #[must_use]

@@ -92,8 +92,6 @@ pub struct Settings {
     pub describe: Describe,
     /// Whether each served connection has a thread of its own.
     pub threads: bool,
-    /// Whether requests keep their headers: what the owner does with them needs their service contexts.
-    pub keep_headers: bool,
     /// The code sets with a peer that states none.
     pub unstated_code_sets: CodeSets,
     /// What was refused, dropped, limited or timed out on any of them.

@@ -101,8 +101,8 @@ pub use reply::{
     ReplyBuilder, ReplyHeader, ReplySlot, ReplyStatus, add_contexts, read_system_exception,
 };
 pub use request::{
-    AddressingDisposition, HeaderOffsets, RequestBuilder, RequestHeader, RequestOctets,
-    RequestTemplate, ResponseFlags, TargetAddress,
+    AddressingDisposition, HeaderOffsets, RequestBuilder, RequestHeader, RequestTemplate,
+    ResponseFlags, TargetAddress,
 };
 pub use table::{RequestId, RequestTable, TableFull};
 pub use user::{OperationError, UserException};

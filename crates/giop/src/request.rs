@@ -6,10 +6,10 @@ use crate::header::{HEADER_LEN, Message, MessageHeader, MessageKind, Version};
 use crate::ior::{Ior, TaggedProfile};
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncodeError, EncodeErrorKind, Encoder, Gather};
 
-mod octets;
+mod offsets;
 mod template;
 
-pub use octets::{HeaderOffsets, RequestOctets};
+pub use offsets::HeaderOffsets;
 pub use template::RequestTemplate;
 
 /// Alignment of a request or reply body in GIOP 1.2.

@@ -9,8 +9,8 @@ use zorb_cdr::{
 };
 use zorb_giop::{
     CompletionStatus, Fault, HeaderOffsets, Ior, Message, OperationError, ProtocolError,
-    ReplyBuilder, ReplyStatus, RequestHeader, RequestOctets, ResponseFlags, ServiceContext,
-    SystemException, Version, buffers,
+    ReplyBuilder, ReplyStatus, RequestHeader, ResponseFlags, ServiceContext, SystemException,
+    Version, buffers,
 };
 
 /// What has to be known of a request to answer it.
@@ -166,13 +166,12 @@ impl Receipt {
     }
 }
 
-/// A request: its octets, and where its parts are.
+/// A request: its message, and where its parts are.
 ///
-/// Arguments are borrowed from the octets, which live as long as the request.
+/// Arguments are borrowed from the message, which lives as long as the request.
 pub struct Request {
-    octets: RequestOctets,
+    message: Message,
     offsets: HeaderOffsets,
-    version: Version,
     format: WireFormat,
     /// [`UNKNOWN`](Self::UNKNOWN) until the operation has been looked up.
     number: u32,
@@ -196,16 +195,14 @@ impl Request {
     #[must_use]
     #[inline]
     pub fn new(
-        octets: RequestOctets,
+        message: Message,
         offsets: HeaderOffsets,
-        version: Version,
         format: WireFormat,
         context: Arc<dyn Context>,
     ) -> Self {
         Self {
-            octets,
+            message,
             offsets,
-            version,
             format,
             number: Self::UNKNOWN,
             context,
@@ -223,9 +220,7 @@ impl Request {
         context: Arc<dyn Context>,
     ) -> Result<Self, ProtocolError> {
         let offsets = HeaderOffsets::of(&RequestHeader::read(&message)?);
-        let version = message.header.version;
-        let octets = RequestOctets::Message(message);
-        Ok(Self::new(octets, offsets, version, format, context))
+        Ok(Self::new(message, offsets, format, context))
     }
 
     /// The request with the number of its operation in the table of the object's
@@ -239,11 +234,11 @@ impl Request {
         self
     }
 
-    /// The name of the operation on the wire; empty if only its number is known.
+    /// The name of the operation on the wire.
     #[must_use]
     #[inline]
     pub fn operation(&self) -> &[u8] {
-        self.octets.operation(&self.offsets)
+        self.offsets.operation(&self.message)
     }
 
     /// The number of the operation in the servant's table, if it is known.
@@ -257,26 +252,20 @@ impl Request {
     #[must_use]
     #[inline]
     pub fn octets(&self) -> usize {
-        self.octets.len()
+        self.message.frame.len()
     }
 
-    /// The object key, if the target has one and the request keeps its header. Parses the header again.
+    /// The object key, if the target has one. Parses the header again.
     #[must_use]
     pub fn object_key(&self) -> Option<Bytes> {
-        let RequestOctets::Message(message) = &self.octets else {
-            return None;
-        };
-        let header = RequestHeader::read(message).ok()?;
+        let header = RequestHeader::read(&self.message).ok()?;
         header.target.object_key()
     }
 
-    /// The service contexts, if the request keeps its header. Parses the header again.
+    /// The service contexts. Parses the header again.
     #[must_use]
     pub fn contexts(&self) -> Vec<ServiceContext> {
-        let RequestOctets::Message(message) = &self.octets else {
-            return Vec::new();
-        };
-        let header = RequestHeader::read(message);
+        let header = RequestHeader::read(&self.message);
         header.map_or_else(|_| Vec::new(), |header| header.contexts.to_vec())
     }
 
@@ -285,7 +274,7 @@ impl Request {
     #[inline]
     pub const fn receipt(&self) -> Receipt {
         Receipt {
-            version: self.version,
+            version: self.message.header.version,
             request_id: self.offsets.request_id(),
             response: self.offsets.response(),
             format: self.format,
@@ -298,7 +287,7 @@ impl Request {
     /// MARSHAL or DATA_CONVERSION when they are not what the interface says; COMPLETED_NO, since
     /// the servant has not been entered.
     pub fn arguments<'a, A: Decode<'a>>(&'a self) -> Result<A, SystemException> {
-        let arguments = match self.octets.endian() {
+        let arguments = match self.message.header.endian {
             Endian::Big => self.decode::<A, zorb_cdr::BigEndian>(),
             Endian::Little => self.decode::<A, zorb_cdr::LittleEndian>(),
         };
@@ -309,7 +298,7 @@ impl Request {
     #[inline]
     fn decode<'a, A: Decode<'a>, O: ByteOrder>(&'a self) -> Result<A, SystemException> {
         let read = || {
-            let d = self.octets.decoder::<O>(&self.offsets, self.format)?;
+            let d = self.offsets.arguments::<O>(&self.message, self.format)?;
             let mut d = d.with_context(&*self.context);
             let arguments = d.get()?;
             if let Some(cycles) = d.take_cycles() {
@@ -393,55 +382,6 @@ mod tests {
             header,
             frame: zorb_cdr::Frame::new(octets),
         }
-    }
-
-    /// One request, with its whole message and with a copy of its arguments.
-    fn both<O: ByteOrder>(arguments: &[u8]) -> (Request, Option<Request>) {
-        let message = message::<O>(arguments);
-        let format = WireFormat::default();
-        let offsets = HeaderOffsets::of(&RequestHeader::read(&message).unwrap());
-        let body = message.frame.octets().get(offsets.body()..);
-        let inline = RequestOctets::inline(body.unwrap_or_default(), O::ENDIAN);
-        let new = |octets| {
-            let request = Request::new(octets, offsets, Version::V1_2, format, context());
-            request.with_number(Some(3))
-        };
-        (new(RequestOctets::Message(message)), inline.map(new))
-    }
-
-    fn read<'a, A: Decode<'a> + fmt::Debug>(request: &'a Request) -> String {
-        format!("{:?}", request.arguments::<A>())
-    }
-
-    fn check<O: ByteOrder>() {
-        for count in 0..=RequestOctets::MAX_INLINE_OCTETS + 1 {
-            let arguments: Vec<u8> = (0..).map(|n| n & 3).take(count).collect();
-            let (whole, inline) = both::<O>(&arguments);
-            let is_short = count <= RequestOctets::MAX_INLINE_OCTETS;
-            assert_eq!(inline.is_some(), is_short, "{count}");
-            let Some(inline) = inline else { continue };
-            assert_eq!((whole.number(), inline.number()), (Some(3), Some(3)));
-            assert_eq!(
-                format!("{:?}", whole.receipt()),
-                format!("{:?}", inline.receipt())
-            );
-            assert_eq!((inline.octets(), inline.operation()), (count, &b""[..]));
-            // Aligned alike, and malformed at the same octet.
-            assert_eq!(read::<u8>(&whole), read::<u8>(&inline), "{count}");
-            assert_eq!(read::<u64>(&whole), read::<u64>(&inline), "{count}");
-            assert_eq!(read::<(u8, f64)>(&whole), read::<(u8, f64)>(&inline));
-            assert_eq!(
-                read::<(bool, String)>(&whole),
-                read::<(bool, String)>(&inline)
-            );
-            assert_eq!(read::<Vec<u16>>(&whole), read::<Vec<u16>>(&inline));
-        }
-    }
-
-    #[test]
-    fn copied_arguments_are_decoded_as_in_their_message() {
-        check::<zorb_cdr::BigEndian>();
-        check::<zorb_cdr::LittleEndian>();
     }
 
     #[test]

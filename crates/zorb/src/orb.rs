@@ -125,7 +125,6 @@ impl Orb {
                 reference: describe_endpoints,
             },
             threads: settings.threads,
-            keep_headers: settings.interceptor.is_some(),
             unstated_code_sets: settings.unstated_code_sets(),
             counters: Arc::default(),
             memory: Arc::new(MemoryLimit::new(settings.max_memory)),

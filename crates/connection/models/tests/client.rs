@@ -247,7 +247,6 @@ impl Calls {
                     reference: |_| String::new(),
                 },
                 threads: false,
-                keep_headers: false,
                 unstated_code_sets: CodeSets::UNSTATED,
             },
             silent: Default::default(),

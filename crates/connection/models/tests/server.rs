@@ -101,7 +101,6 @@ impl Served {
                 reference: |_| String::new(),
             },
             threads: true,
-            keep_headers: false,
             unstated_code_sets: CodeSets::UNSTATED,
         }));
         let socket = Arc::new(Socket::new(room));

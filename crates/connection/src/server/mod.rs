@@ -62,8 +62,7 @@ use zorb_cdr::{Gather, WireFormat};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
     CompletionStatus, Fault, HeaderOffsets, LocateReply, LocateRequestHeader, Message, MessageKind,
-    ProtocolError, Reader, Received, RequestHeader, RequestOctets, ServiceContextId, Version,
-    buffers,
+    ProtocolError, Reader, Received, RequestHeader, ServiceContextId, Version, buffers,
 };
 use zorb_transport::{Connection, Endpoint};
 
@@ -74,12 +73,10 @@ use zorb_transport::{Connection, Endpoint};
     reason = "a request is made of all of these"
 )]
 pub struct ServerRequest<O: Owner> {
-    /// The octets of the request.
-    pub octets: RequestOctets,
+    /// The message.
+    pub message: Message,
     /// Where the parts of its header are.
     pub offsets: HeaderOffsets,
-    /// The version that the reply is written in.
-    pub version: Version,
     /// How text travels on the connection.
     pub format: WireFormat,
     /// What the request is for.
@@ -224,31 +221,16 @@ impl<O: Owner> ServerConnection<O> {
         received: Received<'_>,
         behind: Behind,
     ) -> Result<ServerRequest<O>, ProtocolError> {
-        let header = *received.header();
         if received.is_contiguous()
-            && let Some(hit) = cache.find(&header, received.octets(), &self.owner)
+            && let Some(hit) = cache.find(received.header(), received.octets(), &self.owner)
         {
             zorb_giop::probe!(HeaderRead);
             zorb_giop::probe!(KeyParsed);
             zorb_giop::probe!(AdapterFound);
             zorb_giop::probe!(ServantFound);
-            let arguments = received.octets().get(hit.offsets.body()..);
-            // Short arguments are copied, and their buffer is free for the next message.
-            let inline = match self.owner.settings().keep_headers {
-                true => None,
-                false => RequestOctets::inline(arguments.unwrap_or_default(), header.endian),
-            };
-            let octets = match inline {
-                Some(octets) => {
-                    received.discard();
-                    octets
-                }
-                None => RequestOctets::Message(self.keep(received)),
-            };
             return Ok(ServerRequest {
-                octets,
+                message: self.keep(received),
                 offsets: hit.offsets,
-                version: header.version,
                 format: hit.format,
                 target: hit.target,
                 behind,
@@ -295,12 +277,11 @@ impl<O: Owner> ServerConnection<O> {
         let offsets = HeaderOffsets::of(&header);
         drop(header);
         Ok(ServerRequest {
+            message,
             offsets,
-            version: message.header.version,
             format,
             target,
             behind,
-            octets: RequestOctets::Message(message),
         })
     }
 

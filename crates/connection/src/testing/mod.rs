@@ -54,7 +54,6 @@ pub(crate) fn settings() -> Settings {
             reference: |_| String::new(),
         },
         threads: false,
-        keep_headers: false,
         unstated_code_sets: CodeSets::UNSTATED,
         counters: Arc::default(),
         memory: Arc::default(),

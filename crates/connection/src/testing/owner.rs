@@ -231,7 +231,7 @@ impl Owner for TestOwner {
 
     fn serve(connection: &Arc<ServerConnection<Self>>, request: ServerRequest<Self>) {
         let owner = connection.owner();
-        let (version, id) = (request.version, request.offsets.request_id());
+        let (version, id) = (request.message.header.version, request.offsets.request_id());
         let operation = match &request.target {
             Wanted::Operation(name) => name.clone(),
             Wanted::Refused(exception) => {
@@ -239,9 +239,9 @@ impl Owner for TestOwner {
             }
         };
         let arguments = {
-            let octets = &request.octets;
-            let mut d = octets
-                .decoder::<NativeEndian>(&request.offsets, request.format)
+            let (offsets, message) = (&request.offsets, &request.message);
+            let mut d = offsets
+                .arguments::<NativeEndian>(message, request.format)
                 .unwrap();
             let octets = d.remaining();
             d.take(octets).unwrap().to_vec()
@@ -252,7 +252,7 @@ impl Owner for TestOwner {
         match &*operation {
             "panic" => panic!("the upcall panics"),
             "hold" => {
-                let pending = PendingRequest::new(connection, id, request.octets.len());
+                let pending = PendingRequest::new(connection, id, request.message.frame.len());
                 let held = (pending, version, id, arguments);
                 owner.held.lock().unwrap().push(held);
             }

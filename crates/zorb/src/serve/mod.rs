@@ -149,13 +149,8 @@ impl Owner for OrbInner {
         if cached.changes != self.adapters().changes() {
             return None;
         }
-        let object = cached.object.upgrade()?;
-        // A request that is held needs its header, to be located again.
-        if object.manager().state() != State::Active {
-            return None;
-        }
         Some(Target::Object {
-            object,
+            object: cached.object.upgrade()?,
             number: Some(cached.number),
             changes: None,
         })
@@ -169,15 +164,14 @@ impl Owner for OrbInner {
         };
         let context = Arc::clone(connection.owner()) as Arc<dyn Context>;
         let ServerRequest {
-            octets,
+            message,
             offsets,
-            version,
             format,
             target,
             behind,
         } = request;
         // It stays where it is until its upcall takes it: moving it costs as much as many a step.
-        let request = Request::new(octets, offsets, version, format, context).with_number(number);
+        let request = Request::new(message, offsets, format, context).with_number(number);
         serve(connection, target, &mut Some(request), None, behind);
     }
 
@@ -336,26 +330,18 @@ fn serve_in_order(
         *place = Some(request);
         return dispatch(connection, object, place, &receipt, Some(pending), behind);
     }
-    let object = Arc::downgrade(&object);
     connection.owner().track(async move {
         turn.comes().await;
         pending.keep_turn(turn);
-        let found = find_again(pending.owner(), &request, &object);
+        let found = find_again(pending.owner(), &request);
         go_on(pending, found.into(), request, None);
     });
 }
 
-/// The object of a request that has waited, which may have been deactivated meanwhile. A request whose header was cached is
-/// for the object that it was found for.
-fn find_again(
-    orb: &OrbInner,
-    request: &Request,
-    object: &Weak<ActiveObject>,
-) -> Result<Found, SystemException> {
-    match request.object_key() {
-        Some(key) => orb.find_for_peer(&key),
-        None => (object.upgrade().map(Found::Object)).ok_or_else(|| Missing::Object.raise()),
-    }
+/// The object of a request that has waited, which may have been deactivated meanwhile.
+fn find_again(orb: &OrbInner, request: &Request) -> Result<Found, SystemException> {
+    let key = request.object_key();
+    orb.find_for_peer(&key.ok_or_else(|| Missing::Object.raise())?)
 }
 
 /// Dispatches an admitted request to its servant.
@@ -584,14 +570,14 @@ fn hold(
     }
     let (released, manager) = (released(&object), Arc::clone(object.manager()));
     // What waits here is no upcall: the object may be deactivated, and its id used again.
-    let object = Arc::downgrade(&object);
+    drop(object);
     connection.owner().track(async move {
         let released = released.await;
         if released.is_err() && is_shut_down(pending.owner(), manager.state()) {
             return leave_unanswered(&request.receipt(), Some(pending));
         }
         turn.comes().await;
-        let found = released.and_then(|()| find_again(pending.owner(), &request, &object));
+        let found = released.and_then(|()| find_again(pending.owner(), &request));
         go_on(pending, found.into(), request, Some(turn));
     });
 }

@@ -1,0 +1,93 @@
+//! A received request: where the parts of its header are.
+
+use super::{RequestHeader, ResponseFlags};
+use crate::header::Message;
+use zorb_cdr::{ByteOrder, DecodeError, Decoder, WireFormat};
+
+/// What a request keeps of its header, which borrows from the message: the message can be moved then.
+#[derive(Debug, Clone, Copy)]
+pub struct HeaderOffsets {
+    request_id: u32,
+    response: ResponseFlags,
+    operation_at: u32,
+    operation_octets: u32,
+    body: u32,
+}
+
+impl HeaderOffsets {
+    /// The offsets of a parsed header.
+    #[must_use]
+    #[inline]
+    pub fn of(header: &RequestHeader<'_>) -> Self {
+        let at = u32::try_from(header.operation_at);
+        let octets = u32::try_from(header.operation.len());
+        // An operation name farther behind than a message is long stays empty, and no servant has it.
+        let (operation_at, operation_octets) = at.ok().zip(octets.ok()).unwrap_or_default();
+        Self {
+            request_id: header.request_id,
+            response: header.response,
+            operation_at,
+            operation_octets,
+            body: offset(header.body),
+        }
+    }
+
+    /// The offsets of another request whose header differs in its request id and the offset of its arguments only.
+    #[must_use]
+    #[inline]
+    pub fn with_request(self, request_id: u32, body: usize) -> Self {
+        Self {
+            request_id,
+            body: offset(body),
+            ..self
+        }
+    }
+
+    /// The request id.
+    #[must_use]
+    #[inline]
+    pub const fn request_id(&self) -> u32 {
+        self.request_id
+    }
+
+    /// Whether a reply is wanted, and when.
+    #[must_use]
+    #[inline]
+    pub const fn response(&self) -> ResponseFlags {
+        self.response
+    }
+
+    /// The offset of the arguments in the message.
+    #[must_use]
+    #[inline]
+    pub const fn body(&self) -> usize {
+        self.body as usize
+    }
+
+    /// The name of the operation in the message.
+    #[must_use]
+    pub fn operation<'a>(&self, message: &'a Message) -> &'a [u8] {
+        let behind = message.frame.octets().get(self.operation_at as usize..);
+        let name = behind.and_then(|name| name.get(..self.operation_octets as usize));
+        name.unwrap_or_default()
+    }
+
+    /// A decoder at the arguments. `O` has to be the message's byte order.
+    ///
+    /// # Errors
+    /// When the arguments begin behind the message's end.
+    #[inline]
+    pub fn arguments<'a, O: ByteOrder>(
+        &self,
+        message: &'a Message,
+        format: WireFormat,
+    ) -> Result<Decoder<'a, O>, DecodeError> {
+        Decoder::at(&message.frame, self.body(), format)
+    }
+}
+
+/// An offset in a message, which is no longer than 4 GiB.
+#[inline]
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
