@@ -6,7 +6,7 @@ use super::super::outbound::{Flush, Ticket};
 use super::super::owner::PeerOrb;
 use super::super::sync::Ordering;
 use super::super::trace;
-use super::{CallError, ClientConnection, Mine, State};
+use super::{CallError, ClientConnection, Mine, State, Waiter};
 use core::future::poll_fn;
 use core::sync::atomic::AtomicBool;
 use core::task::{Context, Poll, Waker, ready};
@@ -119,9 +119,7 @@ impl ClientConnection {
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), CallError>> {
         let blocks = blocking::may_block();
-        let waker = (!blocks).then(|| cx.waker());
-        let begun = self.begin(request.template.version(), request.wait, waker)?;
-        let call = call.insert(begun);
+        let call = call.insert(self.begin(request.template.version(), request.wait)?);
         let mut e = self.encode(call.id, request.response, request)?;
         zorb_giop::probe!(RequestSealed);
         request.sent.store(true, Ordering::Relaxed);
@@ -137,9 +135,6 @@ impl ClientConnection {
             Err(error) => return Poll::Ready(Err(self.explain_loss(error, octets))),
         }
         call.octets = octets;
-        if call.is_watched {
-            return Poll::Pending;
-        }
         match blocks {
             true => call.block(lease, reply, cx),
             false => call.poll_read(reply, cx),
@@ -159,7 +154,7 @@ impl ClientConnection {
         target: &TargetAddress<'_>,
     ) -> Result<Result<LocateReply, ProtocolError>, CallError> {
         poll_fn(|cx| self.poll_room(cx)).await;
-        let mut call = self.begin(version, None, None)?;
+        let mut call = self.begin(version, None)?;
         let (e, id, key) = (self.encoder(version), call.id.0, key_of(target));
         let message = LocateRequestHeader::encode_for(e, version, id, &key, target)
             .map_err(|error| self.not_encoded(error))?;
@@ -184,31 +179,20 @@ impl ClientConnection {
         }
     }
 
-    /// Takes an id for a call. `waker`: the caller's, unless its thread blocks.
+    /// Takes an id for a call.
     #[inline]
-    fn begin(
-        &self,
-        version: Version,
-        wait: Option<WaitPolicy>,
-        waker: Option<&Waker>,
-    ) -> Result<Call<'_>, CallError> {
-        let wait = wait.unwrap_or(self.wait);
+    fn begin(&self, version: Version, wait: Option<WaitPolicy>) -> Result<Call<'_>, CallError> {
         let mut state = self.state();
         self.check(&state)?;
-        // A caller that spins first does not rely on the reactor.
-        let waker = waker.filter(|_| wait == WaitPolicy::Park);
-        let leads = || !self.link.outbound.is_blocked();
-        let begun = self.waiters.begin(&mut state, waker, leads);
+        let begun = state.table.insert(Waiter::default());
         drop(state);
-        let (id, is_watched) = begun.map_err(overload)?;
         Ok(Call {
             connection: self,
-            id,
+            id: begun.map_err(overload)?,
             version,
-            wait,
+            wait: wait.unwrap_or(self.wait),
             ticket: None,
             octets: 0,
-            is_watched,
             done: false,
         })
     }
@@ -431,8 +415,6 @@ pub(super) struct Call<'a> {
     pub(super) wait: WaitPolicy,
     ticket: Option<Ticket>,
     octets: usize,
-    /// The reactor watched the socket when the call began, and wakes the caller.
-    is_watched: bool,
     pub(super) done: bool,
 }
 
@@ -522,11 +504,6 @@ impl Call<'_> {
         let mut state = self.connection.state();
         let Some(ticket) = self.ticket else {
             state.forget(self.id);
-            drop(state);
-            if self.is_watched {
-                // The reactor may know no waker but this caller's.
-                self.connection.link.outbound.driver.notify();
-            }
             return;
         };
         let Some(waiter) = state.table.abandon(self.id) else {

@@ -22,8 +22,8 @@
 //! 1. A reader claims the lease (`ReadLease::claim`): a caller that has sent its request or was woken, or the driver. A
 //!    reader that finds the lease held leaves it *contended*, and parks; the holder looks again at its release.
 //! 2. The reader has drained the socket, and the reactor watches it (`Link::poll_read` pending, or *watched* behind a
-//!    read). `State::watched` is set **before** the reactor is asked, under the lock of the state: a caller that begins
-//!    or parks from then on relies on the reactor. A caller that is alone becomes the *leader*, else there is none.
+//!    read). `State::watched` is set **before** the reactor is asked, under the lock of the state: a caller that parks
+//!    from then on relies on the reactor. A caller that is alone becomes the *leader*, else there is none.
 //! 3. Octets arrive: the reactor calls the waker of `ReplyWaiters`, which clears `watched`, counts the event, and wakes the
 //!    leader, or the driver if there is none.
 //! 4. The reader blocks in `recv`, or found octets by spinning for several times in a row: the reactor stops watching
@@ -69,7 +69,7 @@ use super::trace::Shown;
 use core::fmt;
 use core::task::Waker;
 use std::sync::Arc;
-use waiters::{Arrived, Mine, ReplyWaiters, State};
+use waiters::{Arrived, Mine, ReplyWaiters, State, Waiter};
 use zorb_cdr::WireFormat;
 use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;

@@ -7,7 +7,7 @@ use core::task::Waker;
 use std::sync::{Arc, PoisonError};
 use std::task::Wake;
 use zorb_executor::WaitPolicy;
-use zorb_giop::{Message, Received, ReplySlot, ReplyStatus, RequestId, RequestTable, TableFull};
+use zorb_giop::{Message, Received, ReplySlot, ReplyStatus, RequestId, RequestTable};
 
 /// A call that waits for its reply.
 #[derive(Default)]
@@ -194,31 +194,6 @@ impl ReplyWaiters {
     #[inline]
     pub(super) fn events(&self) -> u32 {
         self.events.load(Ordering::Relaxed)
-    }
-
-    /// Takes an id for a call. `waker`: the caller's, if it parks wherever the socket is watched; whether it may.
-    /// `leads`: whether a caller that is alone may lead.
-    ///
-    /// # Errors
-    /// When as many calls are in flight as may be.
-    #[inline]
-    pub(super) fn begin(
-        &self,
-        state: &mut State,
-        waker: Option<&Waker>,
-        leads: impl Fn() -> bool,
-    ) -> Result<(RequestId, bool), TableFull> {
-        let waker = waker.filter(|_| state.watched);
-        let waiter = Waiter {
-            waker: waker.cloned(),
-            ..Waiter::default()
-        };
-        let id = state.table.insert(waiter)?;
-        if waker.is_some() {
-            // Octets that come before the request is sent are events, too.
-            state.leader = (state.table.len() == 1 && leads()).then_some(id);
-        }
-        Ok((id, waker.is_some()))
     }
 
     /// Hands a reply to the call that waits for it, which is not the reader's.

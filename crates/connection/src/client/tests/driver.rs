@@ -2,13 +2,14 @@
 
 use super::super::ClientConnection;
 use super::super::driver::{LOOK_AGAIN, MAX_LOOK_AGAIN, Timers};
-use super::super::waiters::Waiter;
+use super::super::waiters::{Mine, Waiter};
 use crate::lease::ReadLease;
 use crate::testing::*;
 use core::task::{Context, Waker};
 use core::time::Duration;
 use std::sync::Arc;
-use zorb_giop::RequestId;
+use zorb_executor::WaitPolicy;
+use zorb_giop::{ReplySlot, RequestId};
 use zorb_transport::Connection;
 
 #[tokio::test(start_paused = true)]
@@ -77,13 +78,14 @@ fn wakes() -> (Arc<Wakes>, Waker) {
     (Arc::clone(&wakes), Waker::from(wakes))
 }
 
-/// Begins a call of a task where the reactor watches, as an earlier call has left it.
+/// The call of a task that parks, and has the reactor watch.
 fn begin(client: &ClientConnection, waker: &Waker) -> RequestId {
     let mut state = client.state();
-    state.watched = true;
-    let begun = client.waiters.begin(&mut state, Some(waker), || true);
-    let (id, is_watched) = begun.expect("the table has room");
-    assert!(is_watched);
+    let begun = state.table.insert(Waiter::default());
+    let id = begun.expect("the table has room");
+    let mut reply = ReplySlot::new();
+    let mine = Mine::new(id, WaitPolicy::Park, &mut reply);
+    assert!(state.announce(Some(&mine), true, waker) && state.watched);
     id
 }
 
@@ -123,22 +125,6 @@ fn an_event_for_a_leader_that_has_gone_wakes_the_driver() {
     client.readiness.wake_by_ref();
     assert_eq!((caller.count(), driver.count()), (0, 1));
     assert_ne!(client.waiters.events(), events);
-}
-
-#[test]
-fn a_caller_that_spins_first_does_not_lead() {
-    let (ours, _theirs) = pair();
-    let client = undriven(ours, &connect_settings());
-    let mut state = client.state();
-    state.watched = true;
-    let (id, is_watched) = client.waiters.begin(&mut state, None, || true).unwrap();
-    assert!(!is_watched && state.leader.is_none());
-    assert!(
-        state
-            .table
-            .get_mut(id)
-            .is_some_and(|waiter| waiter.waker.is_none())
-    );
 }
 
 #[test]
