@@ -436,37 +436,26 @@ impl Link {
         }
     }
 
-    /// One read, or the reactor has been asked to wake `cx`. If `watch`, the reactor may have been asked for what comes
-    /// behind the octets that were read: whether it was. An idle connection holds no buffer while it waits.
+    /// One read, or the reactor has been asked to wake `cx`. An idle connection holds no buffer while it waits.
     #[inline]
     pub(crate) fn poll_read(
         &self,
         reading: &mut Reading,
-        watch: bool,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<bool, End>> {
+    ) -> Poll<Result<(), End>> {
         let Reading { reader, spinner } = reading;
-        if let Err(end) = self.reserve(reader) {
-            return Poll::Ready(Err(end));
-        }
+        self.reserve(reader)?;
         spinner.registered();
-        let read = match watch {
-            true => self.stream.poll_read_on(cx, reader.buffer()),
-            false => (self.stream.poll_read(cx, reader.buffer())).map_ok(|octets| (octets, false)),
-        };
-        match read {
+        match self.stream.poll_read(cx, reader.buffer()) {
             Poll::Pending => {
                 let begun = reader.begun();
-                match self.rest(reader, begun) {
-                    Ok(()) => Poll::Pending,
-                    Err(end) => Poll::Ready(Err(end)),
-                }
+                self.rest(reader, begun)?;
+                Poll::Pending
             }
-            Poll::Ready(Ok((octets, watched))) => {
+            Poll::Ready(read) => {
                 spinner.has_woken();
-                Poll::Ready(self.has_read(Ok(octets)).map(|()| watched))
+                Poll::Ready(self.has_read(read))
             }
-            Poll::Ready(Err(error)) => Poll::Ready(Err(lost(Err(error)))),
         }
     }
 }

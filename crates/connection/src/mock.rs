@@ -19,15 +19,11 @@ pub(crate) trait Acts: Debug + Send + Sync + 'static {
         self.read()
     }
 
-    /// Reads into a buffer, or has the reactor wake `cx`; whether it does.
-    fn poll_read(
-        &self,
-        _: &mut Context<'_>,
-        buffer: &mut BytesMut,
-    ) -> Poll<io::Result<(usize, bool)>> {
+    /// Reads into a buffer, or has the reactor wake `cx`.
+    fn poll_read(&self, _: &mut Context<'_>, buffer: &mut BytesMut) -> Poll<io::Result<usize>> {
         match self.read_into(buffer) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
-            read => Poll::Ready(read.map(|octets| (octets, false))),
+            read => Poll::Ready(read),
         }
     }
 
@@ -73,14 +69,6 @@ impl<A> Deref for Mock<A> {
 
 impl<A: Acts> Connection for Mock<A> {
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
-        (self.acts.poll_read(cx, buf)).map_ok(|(octets, _)| octets)
-    }
-
-    fn poll_read_on(
-        &self,
-        cx: &mut Context<'_>,
-        buf: &mut BytesMut,
-    ) -> Poll<io::Result<(usize, bool)>> {
         self.acts.poll_read(cx, buf)
     }
 

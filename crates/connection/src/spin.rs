@@ -226,19 +226,6 @@ impl<C: Clock> Spinner<C> {
         self.parked.is_some()
     }
 
-    /// Whether the next wait parks without a spin, as far as is known before it.
-    #[inline]
-    pub(crate) fn will_park(&self, policy: WaitPolicy) -> bool {
-        match policy {
-            WaitPolicy::Spin(_) => false,
-            WaitPolicy::Adaptive => {
-                // The wait counts once more before it begins.
-                !self.affords_next() || self.alone.saturating_add(1) < SpinLimits::ALONE_AFTER
-            }
-            _ => true,
-        }
-    }
-
     /// Learns from octets that came otherwise than by a spin.
     #[inline]
     pub(crate) fn has_woken(&mut self) {

@@ -130,48 +130,6 @@ impl StreamConnection {
         Ok(none.insert(sys::register(Arc::clone(&self.socket), Interest::READABLE)?))
     }
 
-    /// Receives what is there, or has the reactor wake `cx`: if it is to go `on`, also for what comes behind what was there.
-    /// How many octets were received, and whether the reactor listens behind them.
-    #[inline]
-    fn poll_receive(
-        &self,
-        cx: &mut Context<'_>,
-        buf: &mut BytesMut,
-        on: bool,
-    ) -> Poll<io::Result<(usize, bool)>> {
-        let mut watch = self.watch();
-        if watch.heard != Heard::All
-            && let Some(received) = self.hear(&mut watch, buf)
-        {
-            return Poll::Ready(received.map(|octets| (octets, false)));
-        }
-        let watched = match &mut watch.by {
-            Some(watched) => watched,
-            none => self.listen(none)?,
-        };
-        loop {
-            // The guard remembers which event it stands for, and clears none that came later: an event between our
-            // receiving and our clearing stays, so no wake-up is lost.
-            let mut readable = ready!(watched.poll_read_ready(cx))?;
-            let room = buf.spare_capacity_mut().len();
-            match sys::receive(&self.socket, buf, false) {
-                Ok(received) => {
-                    // Less than asked for: the socket is empty, so the next octets make a new event. Saves the
-                    // caller a system call that would say EAGAIN. At the end of the stream the readiness stays by
-                    // itself.
-                    let listens = received < room && {
-                        readable.clear_ready();
-                        // What has come since, or the end, is found by who is told that it does not listen.
-                        on && watched.poll_read_ready(cx).is_pending()
-                    };
-                    return Poll::Ready(Ok((received, listens)));
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readable.clear_ready(),
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
-    }
-
     fn watch(&self) -> MutexGuard<'_, Watch> {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -189,16 +147,35 @@ impl StreamConnection {
 
 impl Connection for StreamConnection {
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
-        self.poll_receive(cx, buf, false)
-            .map_ok(|(octets, _)| octets)
-    }
-
-    fn poll_read_on(
-        &self,
-        cx: &mut Context<'_>,
-        buf: &mut BytesMut,
-    ) -> Poll<io::Result<(usize, bool)>> {
-        self.poll_receive(cx, buf, true)
+        let mut watch = self.watch();
+        if watch.heard != Heard::All
+            && let Some(received) = self.hear(&mut watch, buf)
+        {
+            return Poll::Ready(received);
+        }
+        let watched = match &mut watch.by {
+            Some(watched) => watched,
+            none => self.listen(none)?,
+        };
+        loop {
+            // The guard remembers which event it stands for, and clears none that came later: an event between our
+            // receiving and our clearing stays, so no wake-up is lost.
+            let mut readable = ready!(watched.poll_read_ready(cx))?;
+            let room = buf.spare_capacity_mut().len();
+            match sys::receive(&self.socket, buf, false) {
+                Ok(received) => {
+                    // Less than asked for: the socket is empty, so the next octets make a new event. Saves the
+                    // caller a system call that would say EAGAIN. At the end of the stream the readiness stays by
+                    // itself.
+                    if received < room {
+                        readable.clear_ready();
+                    }
+                    return Poll::Ready(Ok(received));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readable.clear_ready(),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
     }
 
     fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {

@@ -22,8 +22,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///
 /// # For callers
 /// - **One reader, one writer.** At any time at most one task uses [`poll_read`](Self::poll_read),
-///   [`poll_read_on`](Self::poll_read_on), [`try_read`](Self::try_read),
-///   [`read_blocking`](Self::read_blocking) and [`unwatch`](Self::unwatch), and at most one uses
+///   [`try_read`](Self::try_read), [`read_blocking`](Self::read_blocking) and [`unwatch`](Self::unwatch), and at most one uses
 ///   [`try_write`](Self::try_write) and [`poll_write_ready`](Self::poll_write_ready); these two may run at the
 ///   same time, on different threads. Each side remembers only the waker of its last poll, so a second reader would
 ///   take the first one's wake-ups away. Nothing worse happens.
@@ -34,11 +33,11 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// # For implementers
 /// The caller relies on this list; the crate's conformance suite checks it over any transport.
 /// 1. No method blocks but `read_blocking`, and none calls back into the ORB.
-/// 2. The methods that poll for octets and the two write methods are safe to call at the same time from different threads.
-/// 3. Before `Pending` is returned, or it is said that the reactor listens, the given waker has been registered,
-///    replacing the one before it, and the readiness that it waits for has been seen to be absent *since*: what arrives in between must wake it.
-/// 4. `poll_read` and `poll_read_on` append at the end of the buffer, within its spare capacity, and never change what
-///    is there already, nor more than they say they read. `Ready(Ok(0))` means end of stream
+/// 2. `poll_read` and the two write methods are safe to call at the same time from different threads.
+/// 3. Before `Pending` is returned, the given waker has been registered, replacing the one before it, and the readiness
+///    that it waits for has been seen to be absent *since*: what arrives in between must wake it.
+/// 4. `poll_read` appends at the end of the buffer, within its spare capacity, and never changes what
+///    is there already, nor more than it says it has read. `Ready(Ok(0))` means end of stream
 ///    and nothing else, and from then on every call says so.
 /// 5. On a stream, octets arrive in the order in which `try_write` took them, none twice and none missing, however
 ///    writes were split. `try_write` never takes octets and then reports an error.
@@ -58,24 +57,6 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// Whatever the operating system reports, `ConnectionReset` for instance; the connection is then of no use any
     /// more. `InvalidInput` when `buf` has no spare capacity, since 0 would say something else.
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>>;
-
-    /// As [`poll_read`](Self::poll_read), for who will sleep when it has dealt with what has come: if less has come than
-    /// there is room for, the reactor is asked at once for what comes behind it. Returns how many octets were appended,
-    /// and whether the reactor listens, as it does after `Pending`: what comes from now on wakes `cx` then, and nothing
-    /// else has to be asked before sleeping. As after `Pending`, `cx` may be woken for nothing, and listens no more then:
-    /// who is woken between this and going to sleep asks again, as a task does that is polled once more.
-    ///
-    /// A transport that does not do so itself says that it does not listen.
-    ///
-    /// # Errors
-    /// As [`poll_read`](Self::poll_read).
-    fn poll_read_on(
-        &self,
-        cx: &mut Context<'_>,
-        buf: &mut BytesMut,
-    ) -> Poll<io::Result<(usize, bool)>> {
-        self.poll_read(cx, buf).map_ok(|octets| (octets, false))
-    }
 
     /// Reads what is there, by one system call, without asking any reactor: for callers that rather try for some
     /// microseconds than sleep.

@@ -116,18 +116,14 @@ impl Acts for Arc<Peer> {
         self.state.lock().unwrap().read(buffer)
     }
 
-    fn poll_read(
-        &self,
-        cx: &mut Context<'_>,
-        buffer: &mut BytesMut,
-    ) -> Poll<io::Result<(usize, bool)>> {
+    fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut BytesMut) -> Poll<io::Result<usize>> {
         let mut state = self.state.lock().unwrap();
-        let read = state.read(buffer);
-        state.watching = Some(cx.waker().clone());
-        match read {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
-            // The end of the stream behind the octets is no further event.
-            read => Poll::Ready(read.map(|octets| (octets, !state.closed))),
+        match state.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                state.watching = Some(cx.waker().clone());
+                Poll::Pending
+            }
+            read => Poll::Ready(read),
         }
     }
 

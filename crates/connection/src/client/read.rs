@@ -74,8 +74,6 @@ impl ClientConnection {
         cx: &mut Context<'_>,
     ) -> Result<Turn, End> {
         let mut messages = 0;
-        // The number of events before the reactor was asked to watch behind the octets that were read.
-        let mut watched_since = None;
         for _ in 0..READS_PER_TURN {
             let drained = self.link.drain(
                 &mut reading.reader,
@@ -114,7 +112,6 @@ impl ClientConnection {
                 // Octets that a spin may find are no news to a caller that parks.
                 state.watched = false;
                 drop(state);
-                watched_since = None;
                 if others > 0 {
                     reading.spinner.is_shared();
                 }
@@ -137,33 +134,25 @@ impl ClientConnection {
                     Spun::Park => state = self.state(),
                 }
             }
-            let parked = match waits {
-                true => Turn::Parked,
-                false => Turn::Over,
-            };
             if !state.announce(mine.as_deref().filter(|_| waits), leads, cx.waker()) {
                 return Ok(Turn::Over);
-            }
-            if watched_since == Some(self.waiters.events()) {
-                // The reactor watches since the last read, and has reported nothing.
-                return Ok(parked);
             }
             drop(state);
             // Before the reactor is asked: a driver that it wakes has to read.
             self.deregistered.store(false, Ordering::Release);
-            let events = self.waiters.events();
             let mut readiness = Context::from_waker(&self.readiness);
-            match self.link.poll_read(reading, true, &mut readiness) {
-                Poll::Pending => {
-                    // A caller that has its reply goes on at once, with another call perhaps.
-                    if waits || mine.is_none() {
-                        reading.spinner.parks();
-                    }
-                    return Ok(parked);
-                }
-                Poll::Ready(Err(end)) => return Err(end),
-                Poll::Ready(Ok(watched)) => watched_since = watched.then_some(events),
+            if let Poll::Ready(read) = self.link.poll_read(reading, &mut readiness) {
+                read?;
+                continue;
             }
+            // A caller that has its reply goes on at once, with another call perhaps.
+            if waits || mine.is_none() {
+                reading.spinner.parks();
+            }
+            return Ok(match waits {
+                true => Turn::Parked,
+                false => Turn::Over,
+            });
         }
         self.leave_to_driver();
         Ok(Turn::Over)

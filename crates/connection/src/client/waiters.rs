@@ -1,7 +1,7 @@
 //! Who waits for which reply, and whom the reactor wakes.
 
 use super::super::end::End;
-use super::super::sync::{AtomicU32, Mutex, MutexGuard, Ordering};
+use super::super::sync::{Mutex, MutexGuard};
 use super::super::waker::DriverWaker;
 use core::task::Waker;
 use std::sync::{Arc, PoisonError};
@@ -163,8 +163,6 @@ impl State {
 #[doc(alias = "ReadinessWaker")]
 pub(super) struct ReplyWaiters {
     state: Mutex<State>,
-    /// Events that the reactor has reported. Changes under the lock.
-    events: AtomicU32,
     driver: Arc<DriverWaker>,
 }
 
@@ -180,7 +178,6 @@ impl ReplyWaiters {
                 watched: false,
                 leader: None,
             }),
-            events: AtomicU32::new(0),
             driver,
         }
     }
@@ -188,12 +185,6 @@ impl ReplyWaiters {
     #[inline]
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The number of events that the reactor has reported.
-    #[inline]
-    pub(super) fn events(&self) -> u32 {
-        self.events.load(Ordering::Relaxed)
     }
 
     /// Hands a reply to the call that waits for it, which is not the reader's.
@@ -225,8 +216,6 @@ impl Wake for ReplyWaiters {
     fn wake_by_ref(self: &Arc<Self>) {
         let mut guard = self.state();
         let state = &mut *guard;
-        let events = self.events.load(Ordering::Relaxed);
-        self.events.store(events.wrapping_add(1), Ordering::Relaxed);
         state.watched = false;
         let leader = state.leader.take();
         let leader = leader.and_then(|id| state.table.get_mut(id)?.waker.take());

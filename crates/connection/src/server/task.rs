@@ -208,8 +208,6 @@ impl<O: Owner> ServerConnection<O> {
             return Poll::Ready(end);
         }
         let mut messages = 0;
-        // The reactor wakes this task for what comes behind the last read.
-        let mut watched = false;
         for _ in 0..READS_PER_TURN {
             let before = messages;
             let drained = link.drain(
@@ -252,19 +250,9 @@ impl<O: Owner> ServerConnection<O> {
                 false => Spun::Park,
             };
             let read = match spun {
-                Spun::Read(read) => Poll::Ready(link.has_read(read).map(|()| false)),
+                Spun::Read(read) => Poll::Ready(link.has_read(read)),
                 Spun::Yield => break,
-                Spun::Park if watched => {
-                    let begun = reading.reader.begun();
-                    match link.rest(&mut reading.reader, begun) {
-                        Ok(()) => Poll::Pending,
-                        Err(end) => Poll::Ready(Err(end)),
-                    }
-                }
-                Spun::Park => {
-                    let watch = reading.spinner.will_park(policy);
-                    link.poll_read(reading, watch, cx)
-                }
+                Spun::Park => link.poll_read(reading, cx),
             };
             match read {
                 Poll::Pending => {
@@ -272,7 +260,7 @@ impl<O: Owner> ServerConnection<O> {
                     return Poll::Pending;
                 }
                 Poll::Ready(Err(end)) => return Poll::Ready(end),
-                Poll::Ready(Ok(is_watched)) => watched = is_watched,
+                Poll::Ready(Ok(())) => {}
             }
         }
         let_others_run(cx);

@@ -203,20 +203,6 @@ impl Connection for Stream {
         }
     }
 
-    fn poll_read_on(
-        &self,
-        cx: &mut Context<'_>,
-        buf: &mut BytesMut,
-    ) -> Poll<io::Result<(usize, bool)>> {
-        let read = self.poll_read(cx, buf);
-        let mut pipe = self.end.incoming.pipe();
-        let watched = pipe.octets.is_empty() && !pipe.finished;
-        if watched && read.is_ready() {
-            pipe.reader = Some(cx.waker().clone());
-        }
-        read.map_ok(|octets| (octets, watched))
-    }
-
     fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {
         self.reads(buf)
     }

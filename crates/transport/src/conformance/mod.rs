@@ -68,7 +68,6 @@ macro_rules! conformance_tests {
             closing_wakes_the_waiting_writer
             writing_to_a_closed_peer_is_an_error
             the_last_waker_of_a_reader_is_woken
-            who_reads_on_is_woken_by_what_comes_behind_what_was_read
             trying_to_read_takes_what_is_there_and_never_waits
             octets_that_come_while_nobody_watches_are_found_by_the_next_who_waits
             trying_and_waiting_in_turn_loses_no_wake_up

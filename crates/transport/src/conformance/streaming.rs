@@ -250,53 +250,6 @@ pub async fn the_last_waker_of_a_reader_is_woken(fixture: &dyn Fixture) {
     assert_eq!(&octets[..], b"x");
 }
 
-pub async fn who_reads_on_is_woken_by_what_comes_behind_what_was_read(fixture: &dyn Fixture) {
-    let (client, server) = connected(fixture).await;
-    // The last words are as long as the room for them, so nobody knows whether there is more.
-    for words in [&b"few"[..], b"few", b"few", b"four"] {
-        let tally = Arc::new(Tally::default());
-        let waker = Waker::from(Arc::clone(&tally));
-        let mut cx = Context::from_waker(&waker);
-        let mut octets = BytesMut::with_capacity(4);
-        let room = octets.capacity();
-        write_all(&*client, words)
-            .await
-            .expect("a writable connection");
-        let mut told;
-        let (received, listens) = loop {
-            // Not after the read: a reactor that has reported these octets already may come late to the next listener.
-            told = tally.0.load(Ordering::Acquire);
-            match server.poll_read_on(&mut cx, &mut octets) {
-                Poll::Ready(read) => break read.expect("a readable connection"),
-                Poll::Pending => yield_now().await,
-            }
-        };
-        assert_eq!((&octets[..], received), (words, words.len()));
-        assert!(!listens || received < room);
-        if !listens {
-            continue;
-        }
-        // Nobody asks any more.
-        write_all(&*client, b"x")
-            .await
-            .expect("a writable connection");
-        while tally.0.load(Ordering::Acquire) == told {
-            yield_now().await;
-        }
-        assert_eq!(read_exactly(&*server, 1).await, b"x");
-    }
-    client.shutdown_write().expect("an open connection");
-    for _ in 0..2 {
-        let mut octets = BytesMut::with_capacity(4);
-        let end = poll_fn(|cx| server.poll_read_on(cx, &mut octets)).await;
-        assert_eq!(end.expect("the end").0, 0);
-    }
-    let mut full = BytesMut::new();
-    let refused = poll_fn(|cx| server.poll_read_on(cx, &mut full)).await;
-    let refused = refused.expect_err("no room");
-    assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
-}
-
 pub async fn trying_to_read_takes_what_is_there_and_never_waits(fixture: &dyn Fixture) {
     let (client, server) = connected(fixture).await;
     let mut octets = BytesMut::with_capacity(64);
