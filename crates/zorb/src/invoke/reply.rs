@@ -46,11 +46,6 @@ impl ObjectRef {
         R: Results,
         E: OperationError,
     {
-        if reply.status() == ReplyStatus::NoException
-            && let Some(nothing) = R::nothing()
-        {
-            return Ok(nothing);
-        }
         let marshal = malformed::<E>;
         let d = reply.decoder::<O>(format).map_err(marshal)?;
         let mut d = d.with_context(&**self.orb().inner());

@@ -23,12 +23,6 @@ pub trait Results {
         values: &Self::Values,
         encoder: &mut Encoder<O>,
     ) -> Result<(), EncodeError>;
-
-    /// Them, if there are none, for which nothing has to be read.
-    #[inline(always)]
-    fn nothing() -> Option<Self::Values> {
-        None
-    }
 }
 
 /// Several results as one: where there are more than tuples have here.
@@ -73,11 +67,6 @@ impl Results for () {
     #[inline(always)]
     fn encode<O: ByteOrder>((): &(), _: &mut Encoder<O>) -> Result<(), EncodeError> {
         Ok(())
-    }
-
-    #[inline(always)]
-    fn nothing() -> Option<()> {
-        Some(())
     }
 }
 
