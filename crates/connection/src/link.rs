@@ -57,15 +57,6 @@ pub(crate) enum Drained {
     Stopped,
 }
 
-/// Whether the buffer holds more behind a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Behind {
-    /// Nothing: a reply to the message need not wait for other replies.
-    Nothing,
-    /// More.
-    More,
-}
-
 /// The result of a blocking read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Blocked {
@@ -212,19 +203,6 @@ impl Link {
         let _ = self.outbound.flush(&*self.stream);
     }
 
-    /// Sends the reply to a message: at once if it is the last one received, else with the other replies. The reply is
-    /// sent from where it is, and empty afterwards.
-    pub(crate) fn reply(&self, message: &mut Gather, behind: Behind) {
-        match behind {
-            Behind::Nothing => {
-                trace::sending(&*self.stream, message, self.shown);
-                // A failure shows itself to the driver's next read.
-                drop(self.outbound.send_from(message, &*self.stream));
-            }
-            Behind::More => drop(self.queue(core::mem::take(message))),
-        }
-    }
-
     /// Queues a message and writes it, unless another writer takes it along.
     pub(crate) fn send(&self, message: Gather) -> (Ticket, io::Result<Flush>) {
         trace::sending(&*self.stream, &message, self.shown);
@@ -280,7 +258,7 @@ impl Link {
         reader: &mut Reader,
         messages: &mut usize,
         mut may_handle: impl FnMut() -> Result<bool, End>,
-        mut handle: impl FnMut(Received<'_>, Behind) -> Result<(), End>,
+        mut handle: impl FnMut(Received<'_>) -> Result<(), End>,
     ) -> Result<Drained, End> {
         while !reader.is_idle() {
             if !may_handle()? {
@@ -298,14 +276,10 @@ impl Link {
             };
             zorb_giop::probe!(Framed);
             count(&self.messages_received, 1);
-            let behind = match received.is_last() {
-                true => Behind::Nothing,
-                false => Behind::More,
-            };
             if trace::is_on() {
-                self.handle_traced(received, behind, &mut handle)?;
+                self.handle_traced(received, &mut handle)?;
             } else {
-                handle(received, behind)?;
+                handle(received)?;
             }
             *messages += 1;
         }
@@ -316,12 +290,11 @@ impl Link {
     fn handle_traced(
         &self,
         received: Received<'_>,
-        behind: Behind,
-        handle: &mut impl FnMut(Received<'_>, Behind) -> Result<(), End>,
+        handle: &mut impl FnMut(Received<'_>) -> Result<(), End>,
     ) -> Result<(), End> {
         let message = received.to_message();
         trace::received(&*self.stream, &message, self.shown);
-        let handled = handle(received, behind);
+        let handled = handle(received);
         if let Err(End::Broken(error)) = &handled {
             trace::broken(
                 &*self.stream,

@@ -57,7 +57,7 @@ impl ClientConnection {
                 &mut reading.reader,
                 &mut 0,
                 || Ok(true),
-                |received, _| self.handle(received, Some(mine)),
+                |received| self.handle(received, Some(mine)),
             )?;
             if mine.has_reply {
                 // The table learns of it when the lead is passed on.

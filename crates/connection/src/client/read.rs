@@ -79,7 +79,7 @@ impl ClientConnection {
                 &mut reading.reader,
                 &mut messages,
                 || Ok(true),
-                |received, _| self.handle(received, mine.as_deref_mut()),
+                |received| self.handle(received, mine.as_deref_mut()),
             )?;
             if drained == Drained::Turn {
                 break;

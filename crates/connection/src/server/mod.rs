@@ -45,7 +45,6 @@ use pending::Turns;
 
 use super::counters::Counter;
 use super::end::{End, Lingered};
-pub use super::link::Behind;
 use super::link::{Link, Reading};
 use super::memory::Held;
 pub use super::owner::Located;
@@ -81,8 +80,6 @@ pub struct ServerRequest<O: Owner> {
     pub format: WireFormat,
     /// What the request is for.
     pub target: O::Target,
-    /// Whether more messages have been received behind it: replies leave together then.
-    pub behind: Behind,
 }
 
 /// The server's end of a connection.
@@ -166,13 +163,12 @@ impl<O: Owner> ServerConnection<O> {
         self: &Arc<Self>,
         cache: &mut RequestHeaderCache<O>,
         received: Received<'_>,
-        behind: Behind,
     ) -> Result<(), End> {
         if received.header().kind == MessageKind::Request {
             if self.is_loaded(received.octets().len()) {
-                return self.handle_loaded(cache, received, behind);
+                return self.handle_loaded(cache, received);
             }
-            let request = self.parse(cache, received, behind).map_err(End::Broken)?;
+            let request = self.parse(cache, received).map_err(End::Broken)?;
             O::serve(self, request);
             return Ok(());
         }
@@ -219,7 +215,6 @@ impl<O: Owner> ServerConnection<O> {
         &self,
         cache: &mut RequestHeaderCache<O>,
         received: Received<'_>,
-        behind: Behind,
     ) -> Result<ServerRequest<O>, ProtocolError> {
         if received.is_contiguous()
             && let Some(hit) = cache.find(received.header(), received.octets(), &self.owner)
@@ -233,11 +228,10 @@ impl<O: Owner> ServerConnection<O> {
                 offsets: hit.offsets,
                 format: hit.format,
                 target: hit.target,
-                behind,
             });
         }
         let message = self.keep(received);
-        self.parse_new(cache, message, behind)
+        self.parse_new(cache, message)
     }
 
     /// Parses the header of a request that the cache does not know.
@@ -246,7 +240,6 @@ impl<O: Owner> ServerConnection<O> {
         &self,
         cache: &mut RequestHeaderCache<O>,
         message: Message,
-        behind: Behind,
     ) -> Result<ServerRequest<O>, ProtocolError> {
         let header =
             RequestHeader::read(&message).map_err(|error| self.unreadable(&message, error))?;
@@ -281,7 +274,6 @@ impl<O: Owner> ServerConnection<O> {
             offsets,
             format,
             target,
-            behind,
         })
     }
 
@@ -365,12 +357,6 @@ impl<O: Owner> ServerConnection<O> {
         };
         self.queue_reply(encode_located(&reply, version, id));
         Ok(())
-    }
-
-    /// Sends a reply to a request that is not pending. A reply that waits in `reply` is sent from there.
-    #[inline]
-    pub fn reply(&self, reply: &mut Gather, behind: Behind) {
-        self.link.reply(reply, behind);
     }
 
     /// Queues a reply, which leaves with the replies to the other messages that were received.

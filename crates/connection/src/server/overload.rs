@@ -12,7 +12,6 @@
 
 use super::super::counters::Counter;
 use super::super::end::End;
-use super::super::link::Behind;
 use super::super::owner::Owner;
 use super::super::sync::Ordering;
 use super::ServerConnection;
@@ -70,13 +69,12 @@ impl<O: Owner> ServerConnection<O> {
         self: &Arc<Self>,
         cache: &mut RequestHeaderCache<O>,
         received: Received<'_>,
-        behind: Behind,
     ) -> Result<(), End> {
         if self.has_no_memory(received.octets().len()) {
             let exception = self.no_memory();
             let message = received.into_message();
             let cause = Counter::RequestsRefusedForMemory;
-            return self.refuse(cache, message, behind, exception, cause);
+            return self.refuse(cache, message, exception, cause);
         }
         let full = match self.backlog.is_empty() {
             true => self.full(received.octets().len()),
@@ -84,7 +82,7 @@ impl<O: Owner> ServerConnection<O> {
             false => Some(Full::Connection),
         };
         let Some(full) = full else {
-            let request = self.parse(cache, received, behind).map_err(End::Broken)?;
+            let request = self.parse(cache, received).map_err(End::Broken)?;
             O::serve(self, request);
             return Ok(());
         };
@@ -93,7 +91,7 @@ impl<O: Owner> ServerConnection<O> {
             Overload::Wait => self.wait(message),
             Overload::Refuse => {
                 let (exception, cause) = (self.overloaded(full), Counter::PendingRequestsRefused);
-                self.refuse(cache, message, behind, exception, cause)
+                self.refuse(cache, message, exception, cause)
             }
         }
     }
@@ -103,11 +101,10 @@ impl<O: Owner> ServerConnection<O> {
         self: &Arc<Self>,
         cache: &mut RequestHeaderCache<O>,
         message: Message,
-        behind: Behind,
         exception: SystemException,
         cause: Counter,
     ) -> Result<(), End> {
-        let request = self.parse_new(cache, message, behind);
+        let request = self.parse_new(cache, message);
         let mut request = request.map_err(End::Broken)?;
         let counters = &self.owner.settings().counters;
         counters.count(cause);
@@ -189,7 +186,7 @@ impl<O: Owner> ServerConnection<O> {
         if message.header.kind == MessageKind::LocateRequest {
             return self.locate(message);
         }
-        let request = self.parse_new(cache, message, Behind::More);
+        let request = self.parse_new(cache, message);
         O::serve(self, request.map_err(End::Broken)?);
         Ok(())
     }

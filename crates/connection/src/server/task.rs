@@ -216,7 +216,7 @@ impl<O: Owner> ServerConnection<O> {
                 // A client that sends requests and reads no replies gets no further than this, nor one of which as many
                 // requests wait as may.
                 || Ok(!self.backlog.is_full() && self.poll_may_serve(cx)?),
-                |received, behind| self.handle(cache, received, behind),
+                |received| self.handle(cache, received),
             );
             if let Ok(Drained::Stopped) = drained {
                 // The client is not the one that the rest of what it sent waits for.

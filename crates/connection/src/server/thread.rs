@@ -77,7 +77,7 @@ impl<O: Owner> ServerConnection<O> {
                 &mut reading.reader,
                 &mut messages,
                 || Ok(!self.owner.is_stopping() && self.has_room(stays)?),
-                |received, behind| self.handle(&mut cache, received, behind),
+                |received| self.handle(&mut cache, received),
             );
             self.flush();
             if !self.backlog.is_empty() {

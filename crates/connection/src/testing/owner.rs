@@ -257,7 +257,7 @@ impl Owner for TestOwner {
                 owner.held.lock().unwrap().push(held);
             }
             _ if request.offsets.response() == ResponseFlags::None => {}
-            _ => connection.reply(&mut encode(version, id, &arguments), request.behind),
+            _ => connection.queue_reply(Some(encode(version, id, &arguments))),
         }
     }
 

@@ -69,16 +69,6 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// Whether the buffer holds nothing behind the message.
-    #[inline]
-    #[must_use]
-    pub fn is_last(&self) -> bool {
-        match &self.message {
-            None => self.octets == self.reader.buffer.len(),
-            Some(_) => self.reader.buffer.is_empty(),
-        }
-    }
-
     /// Forgets the message. A message in the buffer leaves its place to the next one.
     #[inline]
     pub fn discard(self) {
@@ -253,10 +243,10 @@ mod tests {
 
     const REPLY: [u8; BEFORE_SIZE] = [b'G', b'I', b'O', b'P', 1, 2, 1, 1];
 
-    fn in_place(reader: &mut Reader) -> Option<(Vec<u8>, bool)> {
+    fn in_place(reader: &mut Reader) -> Option<Vec<u8>> {
         let (header, octets) = reader.plain()?;
         let received = Received::in_place(reader, header, octets);
-        Some((received.octets().to_vec(), received.is_last()))
+        Some(received.octets().to_vec())
     }
 
     #[test]
@@ -266,12 +256,12 @@ mod tests {
         reader.buffer().extend_from_slice(&octets[..20]);
         assert!(in_place(&mut reader).is_none());
         reader.buffer().extend_from_slice(&octets[20..]);
-        assert!(in_place(&mut reader).is_some_and(|(_, is_last)| is_last));
+        assert!(in_place(&mut reader).is_some());
         let other = message(REPLY, 8, 9);
         reader.buffer().extend_from_slice(&other);
-        assert_eq!(in_place(&mut reader), Some((octets, false)));
+        assert_eq!(in_place(&mut reader), Some(octets));
         reader.receive(|_, _| {}).unwrap().unwrap().discard();
-        assert_eq!(in_place(&mut reader), Some((other.clone(), true)));
+        assert_eq!(in_place(&mut reader), Some(other.clone()));
         assert_eq!(reader.next().unwrap().unwrap().frame.octets(), other);
     }
 

@@ -20,7 +20,7 @@ use std::sync::{Arc, Weak};
 use tokio::runtime::Handle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{Context, Gather};
-use zorb_connection::server::{Behind, Located};
+use zorb_connection::server::Located;
 use zorb_connection::{
     BusyConnections, OrderKey, Owner, PendingRequest, ServerConnection, ServerRequest, Settings,
     Turn,
@@ -168,11 +168,10 @@ impl Owner for OrbInner {
             offsets,
             format,
             target,
-            behind,
         } = request;
         // It stays where it is until its upcall takes it: moving it costs as much as many a step.
         let request = Request::new(message, offsets, format, context).with_number(number);
-        serve(connection, target, &mut Some(request), None, behind);
+        serve(connection, target, &mut Some(request), None);
     }
 
     fn locate_request(&self, target: &TargetAddress<'_>) -> Located {
@@ -223,10 +222,9 @@ fn serve(
     target: Target,
     request: &mut Option<Request>,
     pending: Option<Pending>,
-    behind: Behind,
 ) {
     if let Target::Object { object, .. } = target {
-        return admit(connection, object, request, pending, behind);
+        return admit(connection, object, request, pending);
     }
     let Some(request) = request.take() else {
         return;
@@ -249,7 +247,6 @@ fn admit(
     object: Arc<ActiveObject>,
     request: &mut Option<Request>,
     pending: Option<Pending>,
-    behind: Behind,
 ) {
     let Some(known) = &*request else {
         return;
@@ -289,9 +286,9 @@ fn admit(
             && object.orders_one_ways()
             && !pending.as_ref().is_some_and(Pending::has_turn) =>
         {
-            serve_in_order(connection, object, request, pending, behind);
+            serve_in_order(connection, object, request, pending);
         }
-        _ => dispatch(connection, object, request, &receipt, pending, behind),
+        _ => dispatch(connection, object, request, &receipt, pending),
     }
 }
 
@@ -316,7 +313,6 @@ fn serve_in_order(
     object: Arc<ActiveObject>,
     place: &mut Option<Request>,
     pending: Option<Pending>,
-    behind: Behind,
 ) {
     let Some(request) = place.take() else {
         return;
@@ -328,7 +324,7 @@ fn serve_in_order(
     if turn.has_come() {
         pending.keep_turn(turn);
         *place = Some(request);
-        return dispatch(connection, object, place, &receipt, Some(pending), behind);
+        return dispatch(connection, object, place, &receipt, Some(pending));
     }
     connection.owner().track(async move {
         turn.comes().await;
@@ -352,15 +348,13 @@ fn dispatch(
     request: &mut Option<Request>,
     receipt: &Receipt,
     pending: Option<Pending>,
-    behind: Behind,
 ) {
     let orb = connection.owner();
     let mut outcome = None;
     let intercepted = match receive_request(orb.interceptor(), request.as_ref()) {
         Ok(intercepted) => intercepted,
         Err(exception) => {
-            outcome = Some(receipt.system_exception(&exception));
-            return end(connection, pending, &mut outcome, receipt, behind);
+            return end(connection, pending, receipt.system_exception(&exception), receipt);
         }
     };
     let octets = request.as_ref().map_or(0, Request::octets);
@@ -415,10 +409,9 @@ fn dispatch(
         });
         return;
     }
-    if intercepted.is_some() {
-        outcome = outcome.map(|outcome| send_reply(orb.interceptor(), intercepted, outcome));
-    }
-    end(connection, pending, &mut outcome, receipt, behind);
+    let outcome = outcome.unwrap_or(Outcome::Silent);
+    let outcome = send_reply(orb.interceptor(), intercepted, outcome);
+    end(connection, pending, outcome, receipt);
 }
 
 /// Replies with the outcome of an upcall that has ended where its request was read.
@@ -426,16 +419,12 @@ fn dispatch(
 fn end(
     connection: &Connection,
     pending: Option<Pending>,
-    outcome: &mut Option<Outcome>,
+    outcome: Outcome,
     receipt: &Receipt,
-    behind: Behind,
 ) {
-    match (pending, outcome) {
-        (None, Some(Outcome::Reply(reply))) => connection.reply(reply, behind),
-        (None, _) => {}
-        (Some(pending), outcome) => {
-            finish(pending, outcome.take().unwrap_or(Outcome::Silent), receipt);
-        }
+    match pending {
+        None => connection.queue_reply(into_reply(outcome)),
+        Some(pending) => finish(pending, outcome, receipt),
     }
 }
 
@@ -528,7 +517,7 @@ fn go_on(pending: Pending, target: Target, request: Request, turn: Option<Turn>)
         }
         let connection = pending.connection();
         let request = &mut Some(request);
-        serve(&connection, target, request, Some(pending), Behind::More);
+        serve(&connection, target, request, Some(pending));
     });
 }
 

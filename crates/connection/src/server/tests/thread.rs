@@ -1,6 +1,6 @@
 //! Connections that have a thread each.
 
-use super::super::{Behind, ServerConnection, Serving};
+use super::super::{ServerConnection, Serving};
 use super::promotion::Panics;
 use crate::mock::{Acts, Mock};
 use crate::server::ServerLimits;
@@ -235,7 +235,7 @@ fn no_request_is_served_while_too_many_octets_of_replies_wait() {
     // More than may wait, so that the next request has to.
     let unread = BytesMut::zeroed(2 << 20);
     let octets = unread.len();
-    connection.reply(&mut unread.into(), Behind::More);
+    connection.queue_reply(Some(unread.into()));
     asks.send(request(1, "echo", b"")).unwrap();
     is_waiting.recv_timeout(PATIENCE).unwrap();
     assert!(served.try_recv().is_err());
