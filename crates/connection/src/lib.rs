@@ -51,9 +51,6 @@ mod mock;
 #[path = "../models/tests/mod.rs"]
 mod models;
 mod outbound;
-#[cfg(all(test, not(zorb_model)))]
-#[path = "outbound/tests.rs"]
-mod outbound_tests;
 mod owner;
 pub mod server;
 mod silent;

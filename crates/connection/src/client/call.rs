@@ -347,7 +347,7 @@ impl ClientConnection {
     ) -> Result<Ticket, CallError> {
         match trace::is_on() || e.is_lent() {
             true => self.write_lent(e.take(), arguments),
-            false => self.is_sent(self.link.outbound.send_from(e, &*self.link.stream)),
+            false => self.is_sent(self.link.outbound.send(e.take(), &*self.link.stream)),
         }
     }
 

@@ -1,94 +1,35 @@
 //! Direct writes: a message that meets an empty queue goes from its sender to the socket.
 
 use super::super::sync::{MutexGuard, Ordering, fence};
-use super::{Flush, MAX_CHUNKS, Outbound, Outgoing, Queued, Ticket, Writing, memory};
-use bytes::BytesMut;
+use super::{Flush, MAX_CHUNKS, Outbound, Outgoing, Queued, Slices, Ticket, Writing, memory};
 use std::io::{self, IoSlice};
-use zorb_cdr::{Encoder, Gather, NativeEndian};
+use zorb_cdr::Gather;
 use zorb_giop::buffers;
 use zorb_transport::Connection;
 
-/// A message in the hands of its sender.
-pub(crate) trait MessageSource {
-    /// All its octets, if they are in one piece.
-    fn as_single(&self) -> Option<&[u8]>;
-    /// The buffer of the message, to be used again; the message is sent.
-    fn take_buffer(&mut self) -> BytesMut;
-    /// The message.
-    fn take(&mut self) -> Gather;
-}
-
-impl MessageSource for Encoder<NativeEndian> {
-    #[inline]
-    fn as_single(&self) -> Option<&[u8]> {
-        self.as_single()
-    }
-
-    #[inline]
-    fn take_buffer(&mut self) -> BytesMut {
-        self.take_buffer()
-    }
-
-    fn take(&mut self) -> Gather {
-        self.take()
-    }
-}
-
-impl MessageSource for Gather {
-    #[inline]
-    fn as_single(&self) -> Option<&[u8]> {
-        self.as_single()
-    }
-
-    #[inline]
-    fn take_buffer(&mut self) -> BytesMut {
-        self.take_buffer()
-    }
-
-    fn take(&mut self) -> Gather {
-        core::mem::take(self)
-    }
-}
-
 impl Outbound {
-    /// Queues a message and writes it, unless another writer takes it along.
-    ///
-    /// A message that meets an empty queue and a free write side is written without locking the queue.
+    /// Sends a message. One that meets an empty queue and a free write side is written without locking the queue; another
+    /// one is queued and written, unless another writer takes it along.
+    #[inline]
     pub(crate) fn send(
         &self,
-        mut message: Gather,
+        message: Gather,
         stream: &dyn Connection,
     ) -> (Ticket, io::Result<Flush>) {
-        self.send_from(&mut message, stream)
-    }
-
-    /// Sends the message in `from`, which is empty afterwards: see [`send`](Self::send).
-    #[inline(always)]
-    pub(crate) fn send_from(
-        &self,
-        from: &mut impl MessageSource,
-        stream: &dyn Connection,
-    ) -> (Ticket, io::Result<Flush>) {
-        if let Some(octets) = from.as_single()
+        if let Some(octets) = message.as_single()
             && let Some(writing) = self.claim_direct()
         {
             let len = octets.len();
             let (ticket, written) = self.write_direct(&[IoSlice::new(octets)], stream);
             let flushed = if self.is_whole(ticket, written, len) {
                 self.release_direct(ticket, writing);
-                buffers::give(from.take_buffer());
+                buffers::give(message.into_buffer());
                 self.flush(stream)
             } else {
-                self.send_rest(from.take(), ticket, written, stream, writing)
+                self.send_rest(message, ticket, written, stream, writing)
             };
             return (Ticket(ticket), flushed);
         }
-        self.send_behind(from.take(), stream)
-    }
-
-    /// Sends a message behind others.
-    #[cold]
-    fn send_behind(&self, message: Gather, stream: &dyn Connection) -> (Ticket, io::Result<Flush>) {
         let ticket = self.submit(message);
         (ticket, self.flush(stream))
     }
@@ -104,15 +45,13 @@ impl Outbound {
     ) -> (Ticket, io::Result<Flush>) {
         let Some(writing) = self.claim_direct() else {
             message.settle(lent);
-            let ticket = self.submit(message);
-            return (ticket, self.flush(stream));
+            return self.send(message, stream);
         };
-        let mut slices = [IoSlice::new(&[]); MAX_CHUNKS];
-        let chunks = message.chunks_with(lent);
-        let used = (slices.iter_mut().zip(chunks))
-            .map(|(slice, chunk)| *slice = IoSlice::new(chunk))
-            .count();
-        let (ticket, written) = self.write_direct(&slices[..used], stream);
+        let (ticket, written) = {
+            let chunks = message.chunks_with(lent).map(IoSlice::new);
+            let slices: Slices<'_> = chunks.take(MAX_CHUNKS).collect();
+            self.write_direct(&slices, stream)
+        };
         let left = message.len().saturating_sub(written);
         let flushed = if self.is_whole(ticket, written, message.len()) {
             self.release_direct(ticket, writing);
@@ -191,7 +130,8 @@ impl Outbound {
             buffers::give(message.into_buffer());
             // A direct message counts no octets.
             let queued = Queued { ticket, octets: 0 };
-            return match self.completed(&[queued], Some(writing)) {
+            writing.completed.push(queued);
+            return match self.completed(writing) {
                 Some(writing) => self.write(writing, stream),
                 None => Ok(Flush::Done),
             };
@@ -206,8 +146,6 @@ impl Outbound {
             octets: message,
             completes: Some(Queued { ticket, octets }),
         });
-        let written = self.write(writing, stream);
-        self.check_overdrawn();
-        written
+        self.write(writing, stream)
     }
 }

@@ -16,6 +16,8 @@
 
 mod batch;
 mod direct;
+#[cfg(all(test, not(zorb_model)))]
+mod tests;
 mod write;
 
 pub(crate) use batch::Batched;
@@ -24,11 +26,12 @@ use super::evict::Evicted;
 use super::memory::Reserved;
 use super::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering};
 use super::waker::DriverWaker;
+use arrayvec::ArrayVec;
 use batch::Batch;
 use bytes::BytesMut;
 use core::task::{Context, Poll, Waker};
 use std::collections::{BTreeSet, VecDeque};
-use std::io;
+use std::io::{self, IoSlice};
 use std::sync::{Arc, OnceLock, PoisonError, TryLockError};
 use zorb_cdr::Gather;
 use zorb_giop::{Fragments, buffers};
@@ -43,6 +46,8 @@ const QUEUED_OVERHEAD: usize = 2 * size_of::<Outgoing>();
 const ROOMY: usize = 4 << 10;
 /// Chunks of one `writev`. Beyond a few dozen the cost of the call itself no longer matters.
 const MAX_CHUNKS: usize = 64;
+/// The chunks of one `writev`.
+type Slices<'a> = ArrayVec<IoSlice<'a>, MAX_CHUNKS>;
 /// Octets of fragments that are made at a time, before messages queued meanwhile get their turn: about what a socket
 /// takes at once.
 pub(super) const FRAGMENTS_PER_TURN: usize = 64 << 10;
@@ -114,7 +119,7 @@ pub(super) struct Writing {
     offset: usize,
     /// The first of these is being fragmented.
     deferred: VecDeque<(Queued, Deferred)>,
-    /// Messages that the last write has completed; kept for its memory.
+    /// Messages that are written and not counted yet.
     completed: Vec<Queued>,
 }
 
@@ -214,6 +219,13 @@ impl Outbound {
     fn count(&self, more: usize) {
         let octets = self.queued_octets().wrapping_add(more);
         self.octets.store(octets, Ordering::Relaxed);
+        if self.is_blocked() || self.reserved_octets() > 0 {
+            self.reserve();
+        }
+    }
+
+    /// Reserves what is queued and did not fit into the socket: what the socket takes at once needs no memory of the ORB's.
+    fn reserve(&self) {
         if !self.reserved.cover(|| self.queued_octets()) {
             self.overdrawn.store(true, Ordering::Relaxed);
         }

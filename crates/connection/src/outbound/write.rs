@@ -2,7 +2,10 @@
 
 use super::super::sync::{MutexGuard, Ordering, fence};
 use super::super::trace;
-use super::{Deferred, FRAGMENTS_PER_TURN, Flush, MAX_CHUNKS, Outbound, Outgoing, Queued, Writing};
+use super::{
+    Deferred, FRAGMENTS_PER_TURN, Flush, MAX_CHUNKS, Outbound, Outgoing, Queue, Queued, Slices,
+    Writing,
+};
 use core::task::{Context, Poll, Waker};
 use std::io::{self, IoSlice};
 use std::sync::TryLockError;
@@ -84,6 +87,8 @@ impl Outbound {
                     if !self.blocked.swap(true, Ordering::AcqRel) {
                         self.driver.notify();
                     }
+                    self.reserve();
+                    self.check_overdrawn();
                     return Ok(Flush::Blocked);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -131,26 +136,17 @@ impl Outbound {
         Poll::Ready(Ok(()))
     }
 
-    /// Takes over what is queued, and makes the next fragments.
+    /// Takes over what is queued, and makes the next fragments. The writer has written all that it had.
     fn refill(&self, stream: &dyn Connection, writing: &mut Writing) {
         let cancelled = {
             let mut queue = self.queue();
             queue.seal_batch();
-            writing.messages.append(&mut queue.messages);
+            core::mem::swap(&mut writing.messages, &mut queue.messages);
             writing.deferred.append(&mut queue.deferred);
             core::mem::take(&mut queue.cancelled)
         };
         if !cancelled.is_empty() {
-            let mut dropped = Vec::new();
-            writing.deferred.retain(|(queued, deferred)| {
-                let drop = matches!(deferred, Deferred::Fragmented(_))
-                    && cancelled.contains(&queued.ticket);
-                if drop {
-                    dropped.push(*queued);
-                }
-                !drop
-            });
-            self.completed(&dropped, None);
+            self.drop_cancelled(writing, &cancelled);
         }
         let Some((queued, front)) = writing.deferred.front_mut() else {
             return;
@@ -192,95 +188,108 @@ impl Outbound {
         self.written_octets.store(written, Ordering::Relaxed);
     }
 
-    /// Removes octets that were written, and counts the messages that they complete: see [`completed`](Self::completed).
+    /// Drops messages of which no fragment, or no further one, is to be written.
+    #[cold]
+    fn drop_cancelled(&self, writing: &mut Writing, cancelled: &[u64]) {
+        let Writing {
+            deferred,
+            completed,
+            ..
+        } = writing;
+        deferred.retain(|(queued, deferred)| {
+            let is_cancelled =
+                matches!(deferred, Deferred::Fragmented(_)) && cancelled.contains(&queued.ticket);
+            completed.extend(is_cancelled.then_some(*queued));
+            !is_cancelled
+        });
+        let (queue, waiting) = self.count_completed(completed);
+        drop(queue);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Removes octets that were written, and counts the messages that they complete. Then releases the write side, unless
+    /// there is more to write.
     fn advance<'a>(
         &self,
         mut writing: MutexGuard<'a, Writing>,
         mut octets: usize,
     ) -> Option<MutexGuard<'a, Writing>> {
         self.count_written(octets);
-        while let Some(front) = writing.messages.front() {
-            let left = front.octets.len() - writing.offset;
-            if octets < left {
-                writing.offset += octets;
+        let Writing {
+            messages,
+            offset,
+            completed,
+            ..
+        } = &mut *writing;
+        while let Some(front) = messages.front() {
+            let left = front.octets.len().saturating_sub(*offset);
+            let Some(behind) = octets.checked_sub(left) else {
+                *offset = offset.saturating_add(octets);
                 break;
-            }
-            octets -= left;
-            writing.offset = 0;
-            if let Some(done) = writing.messages.pop_front() {
+            };
+            octets = behind;
+            *offset = 0;
+            if let Some(done) = messages.pop_front() {
                 buffers::give(done.octets.into_buffer());
-                writing.completed.extend(done.completes);
+                completed.extend(done.completes);
             }
         }
-        let completed = core::mem::take(&mut writing.completed);
-        let mut writing = self.completed(&completed, Some(writing));
-        if let Some(writing) = &mut writing {
-            writing.completed = completed;
-            writing.completed.clear();
+        match completed.is_empty() {
+            true => Some(writing),
+            false => self.completed(writing),
         }
-        writing
     }
 
-    /// Counts messages that are written. Then releases the write side, unless there is more to write.
-    pub(in super::super) fn completed<'a>(
+    /// Counts the messages that are written, and wakes the tasks that wait for one of them or for room. Then releases the
+    /// write side, unless there is more to write: under the lock of the queue, so that the sender of a later message finds
+    /// it free.
+    pub(super) fn completed<'a>(
         &self,
-        all: &[Queued],
-        writing: Option<MutexGuard<'a, Writing>>,
+        mut writing: MutexGuard<'a, Writing>,
     ) -> Option<MutexGuard<'a, Writing>> {
-        if all.is_empty() {
-            return writing;
-        }
-        // Only the writer counts.
-        let counted = self.written.load(Ordering::Relaxed);
-        let in_order = match all {
-            // Mostly.
-            [one] => usize::from(one.ticket == counted + 1),
-            all => (counted + 1..)
-                .zip(all)
-                .take_while(|(expected, queued)| *expected == queued.ticket)
-                .count(),
+        let (queue, waiting) = self.count_completed(&mut writing.completed);
+        let held = match writing.is_empty() && queue.is_empty() {
+            true => {
+                drop(writing);
+                None
+            }
+            false => Some(writing),
         };
-        // Pairs with the Acquire in `is_counted`.
-        self.written
-            .store(counted + in_order as u64, Ordering::Release);
-        let mut queue = self.queue();
-        if let ([one], 1) = (all, in_order)
-            && queue.is_empty()
-            && queue.early.is_empty()
-            && queue.waiting.is_empty()
-            && writing.as_ref().is_some_and(|writing| writing.is_empty())
-        {
-            // Mostly. The write side is released under the lock of the queue.
-            self.count(one.octets.wrapping_neg());
-            drop(writing);
-            drop(queue);
-            return None;
-        }
-        let octets = all.iter().map(|queued| queued.octets).sum::<usize>();
-        self.count(octets.wrapping_neg());
-        if in_order < all.len() || !queue.early.is_empty() {
-            let early = all.iter().skip(in_order).map(|queued| queued.ticket);
-            queue.early.extend(early);
-            while queue
-                .early
-                .remove(&(self.written.load(Ordering::Relaxed) + 1))
-            {
-                self.written.fetch_add(1, Ordering::Release);
+        drop(queue);
+        waiting.into_iter().for_each(Waker::wake);
+        held
+    }
+
+    /// Counts messages that are written: the locked queue, and the tasks to be woken.
+    fn count_completed(&self, all: &mut Vec<Queued>) -> (MutexGuard<'_, Queue>, Vec<Waker>) {
+        // Only the writer counts.
+        let mut written = self.written.load(Ordering::Relaxed);
+        let mut octets = 0_usize;
+        for queued in &*all {
+            octets = octets.wrapping_add(queued.octets);
+            if queued.ticket == written.wrapping_add(1) {
+                written = queued.ticket;
             }
         }
-        let held = writing.filter(|writing| !writing.is_empty() || !queue.is_empty());
-        if !queue.waiting.is_empty() {
-            let waiting = core::mem::take(&mut queue.waiting);
-            drop(queue);
-            waiting.into_iter().for_each(Waker::wake);
+        // Pairs with the Acquire in `is_counted`.
+        self.written.store(written, Ordering::Release);
+        let mut queue = self.queue();
+        self.count(octets.wrapping_neg());
+        let tickets = all.drain(..).map(|queued| queued.ticket);
+        queue
+            .early
+            .extend(tickets.filter(|ticket| *ticket > written));
+        while queue.early.remove(&written.wrapping_add(1)) {
+            written = written.wrapping_add(1);
         }
-        held
+        self.written.store(written, Ordering::Release);
+        let waiting = core::mem::take(&mut queue.waiting);
+        (queue, waiting)
     }
 }
 
 /// One `writev` of as much as fits into it.
 fn write_once(stream: &dyn Connection, writing: &Writing) -> io::Result<usize> {
-    let mut slices = [IoSlice::new(&[]); MAX_CHUNKS];
     let mut skip = writing.offset;
     let chunks = writing
         .messages
@@ -288,16 +297,12 @@ fn write_once(stream: &dyn Connection, writing: &Writing) -> io::Result<usize> {
         .flat_map(|outgoing| outgoing.octets.chunks())
         .filter_map(|chunk| {
             let skipped = skip.min(chunk.len());
-            skip -= skipped;
+            skip = skip.saturating_sub(skipped);
             chunk.get(skipped..).filter(|rest| !rest.is_empty())
         });
-    let mut used = 0;
-    for (slice, chunk) in slices.iter_mut().zip(chunks) {
-        *slice = IoSlice::new(chunk);
-        used += 1;
-    }
+    let slices: Slices<'_> = chunks.map(IoSlice::new).take(MAX_CHUNKS).collect();
     zorb_giop::probe!(Writing);
-    let written = stream.try_write(&slices[..used]);
+    let written = stream.try_write(&slices);
     zorb_giop::probe!(Written);
     match written {
         Ok(0) => Err(io::ErrorKind::WriteZero.into()),
