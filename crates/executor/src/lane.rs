@@ -1,5 +1,4 @@
 use std::{
-    error::Error,
     fmt, io,
     sync::{Arc, mpsc},
     thread::{self, JoinHandle},
@@ -13,6 +12,8 @@ use tokio::{
 
 use crate::{
     Dispatch, WaitPolicy,
+    error::LaneError,
+    pool,
     sentinel::{Held, Sentinel},
 };
 
@@ -176,6 +177,13 @@ impl Lane {
     }
 }
 
+impl pool::Builder {
+    /// The lane whose runtime the threads enter: its reactor and its clock serve what requests await.
+    pub fn lane(self, lane: &Lane) -> Self {
+        self.runtime(lane.handle().clone())
+    }
+}
+
 /// Which lane something belongs to; for comparing, hashing and printing.
 ///
 /// No two lanes that exist at the same time have the same id.
@@ -187,29 +195,6 @@ impl fmt::Display for LaneId {
         self.0.fmt(f)
     }
 }
-
-/// Why there is no such lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LaneError {
-    /// The caller is not inside any tokio runtime.
-    NoRuntime,
-    /// [`Dispatch::BlockInPlace`] was asked of a current-thread runtime.
-    DispatchDoesNotFit,
-}
-
-impl fmt::Display for LaneError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoRuntime => "expected to be called inside a tokio runtime, found none",
-            Self::DispatchDoesNotFit => {
-                "expected a multi-thread runtime to block in place, found a current-thread one"
-            }
-        })
-    }
-}
-
-impl Error for LaneError {}
 
 /// The thread of a dedicated lane, told to stop with its last owner.
 #[derive(Debug)]

@@ -1,9 +1,13 @@
-//! Who runs a piece of work, on which thread and in which order. Knows nothing of what the work is.
+//! Lanes and thread pools: which thread runs a piece of work, and in which order. Knows nothing of what the work is.
 //!
-//! A [`Lane`] is a tokio runtime seen as a place where connections live and requests are read: the one that we are
-//! in, or a thread of its own. A [`WorkerPool`] is the other half of the half-sync/half-async pattern: a bounded
-//! queue, ordered by [`Priority`], and plain threads that run whatever comes, even if it blocks or computes for long,
-//! while the lane goes on reading. [`Dispatch`] says which of the two runs the upcalls of a lane.
+//! A [`Lane`] is a tokio runtime seen as a place where connections live and requests are read: the one that the caller is
+//! in, or a thread of its own. A [`WorkerPool`] is the other half of the half-sync/half-async pattern: bounded
+//! queues, ordered by [`Priority`] and deadline, and plain threads that run whatever comes, even if it blocks or computes
+//! for long, while the lane goes on reading. [`Dispatch`] says which of the two runs the upcalls of a lane.
+//!
+//! For real-time work a pool has lanes of threads at native priorities: [`LaneThreads`], [`Scheduling`], a
+//! [`PriorityMapping`] from CORBA's priorities to those of the system, and a lock with priority inheritance,
+//! `RtMutex` (on Linux).
 //!
 //! # What a lane promises
 //! | lane's runtime | [`Dispatch`] | while one upcall blocks or computes |
@@ -16,26 +20,66 @@
 //! ```
 //! use zorb_executor::{Lane, Priority, WorkerPool};
 //!
-//! # fn main() -> std::io::Result<()> {
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let lane = Lane::dedicated("reader")?;
 //! let pool = WorkerPool::builder().lane(&lane).name("worker").threads(2).queue_capacity(64).build()?;
 //!
 //! let (done, result) = std::sync::mpsc::channel();
-//! let job = Box::pin(async move { done.send(6 * 7).expect("somebody waits") });
-//! pool.try_submit(Priority::default(), job).expect("the queue is empty");
+//! let job = Box::pin(async move { done.send(6 * 7).expect("the receiver is there") });
+//! pool.try_submit(Priority::default(), job).expect("a thread is free");
 //! assert_eq!(result.recv(), Ok(42));
+//! # Ok(()) }
+//! ```
+//!
+//! Lanes at real-time priorities, where the process may have them:
+//! ```
+//! use zorb_executor::{BuildError, Lane, LaneThreads, Priority, Scheduling, WorkerPool};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let reactor = Lane::dedicated("reactor")?;
+//! let pool = WorkerPool::builder()
+//!     .lane(&reactor)
+//!     .lanes([
+//!         LaneThreads::new(Priority(1_000), 2).dynamic(2),
+//!         LaneThreads::new(Priority(30_000), 1),
+//!     ])
+//!     .borrowing(true)
+//!     .scheduling(Scheduling::Fifo)
+//!     .build();
+//! match pool {
+//!     Ok(pool) => assert_eq!(pool.counters().len(), 2),
+//!     // No pool falls back to another scheduling policy.
+//!     Err(error @ BuildError::Scheduling { .. }) => println!("{error}"),
+//!     Err(error) => return Err(error.into()),
+//! }
 //! # Ok(()) }
 //! ```
 #![forbid(unsafe_code)]
 
 mod dispatch;
+mod error;
 mod lane;
+mod lock;
+#[cfg(target_os = "linux")]
+mod mutex;
+mod native;
 mod pool;
+mod priority;
 mod sentinel;
 mod wait;
 
 pub use dispatch::Dispatch;
-pub use lane::{Lane, LaneError, LaneId};
-pub use pool::{Builder, Job, Priority, RejectReason, Rejected, WorkerPool};
+pub use error::{BuildError, LaneError};
+pub use lane::{Lane, LaneId};
+#[cfg(target_os = "linux")]
+pub use mutex::{RtMutex, RtMutexGuard};
+pub use native::{Scheduling, current_thread_scheduling};
+pub use pool::{
+    Builder, Job, LaneCounters, LaneThreads, RejectReason, Rejected, Submission, WorkerPool,
+    current_priority,
+};
+pub use priority::{
+    ContinuousMapping, DirectMapping, LinearMapping, NativePriority, Priority, PriorityMapping,
+};
 pub use sentinel::Held;
 pub use wait::WaitPolicy;

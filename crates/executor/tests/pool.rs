@@ -12,7 +12,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::oneshot,
 };
-use zorb_executor::{Job, Lane, LaneError, Priority, RejectReason, WorkerPool};
+use zorb_executor::{BuildError, Job, Lane, LaneError, Priority, RejectReason, WorkerPool};
 
 #[test]
 fn jobs_run_by_priority_and_then_in_order_of_arrival() {
@@ -288,30 +288,41 @@ fn a_job_may_be_the_last_owner_of_its_own_pool() {
 fn a_description_that_makes_no_sense_is_refused() {
     let lane = Lane::dedicated("lane").unwrap();
     let builder = || WorkerPool::builder().lane(&lane);
-    let check = |result: std::io::Result<WorkerPool>, expected: &str| {
+    let check = |result: Result<WorkerPool, BuildError>, expected: &str| {
         let error = result.unwrap_err();
-        assert_eq!(
-            (error.kind(), error.to_string()),
-            (ErrorKind::InvalidInput, expected.to_owned())
-        );
+        assert_eq!(error.to_string(), expected);
+        // Where an I/O error is wanted, the kind tells what is wrong, and the cause stays to be found.
+        let error = std::io::Error::from(error);
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.get_ref().unwrap().is::<BuildError>());
     };
     check(
         builder().threads(0).build(),
-        "expected at least one thread, found 0",
-    );
-    check(
-        builder().queue_capacity(0).build(),
-        "expected a queue of at least one job, found 0",
+        "expected at least one static thread, found 0",
     );
     check(
         builder().name("a\0b").build(),
         "a thread name cannot contain NUL",
     );
     let error = WorkerPool::builder().build().unwrap_err();
-    assert_eq!(
-        error.get_ref().and_then(|inner| inner.downcast_ref()),
-        Some(&LaneError::NoRuntime)
-    );
+    assert!(matches!(error, BuildError::Lane(LaneError::NoRuntime)));
+}
+
+#[test]
+fn a_pool_without_a_queue_refuses_what_no_thread_is_free_for() {
+    let lane = Lane::dedicated("lane").unwrap();
+    let pool = WorkerPool::builder()
+        .lane(&lane)
+        .threads(1)
+        .queue_capacity(0)
+        .build()
+        .unwrap();
+    let gate = Gate::hold(&pool);
+    let rejected = pool
+        .try_submit(Priority::default(), Box::pin(async {}))
+        .unwrap_err();
+    assert_eq!(rejected.reason(), RejectReason::Full);
+    gate.open();
 }
 
 #[test]

@@ -1,0 +1,111 @@
+//! Why there is no such lane, and no such pool.
+use std::{error::Error, fmt, io};
+
+use crate::{NativePriority, Priority, Scheduling};
+
+/// How many threads a pool has at most.
+pub(crate) const MAX_THREADS: usize = 4096;
+
+/// Why there is no such lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LaneError {
+    /// The caller is not inside any tokio runtime.
+    NoRuntime,
+    /// [`Dispatch::BlockInPlace`](crate::Dispatch::BlockInPlace) was asked of a current-thread runtime.
+    DispatchDoesNotFit,
+}
+
+impl fmt::Display for LaneError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoRuntime => "expected to be called inside a tokio runtime, found none",
+            Self::DispatchDoesNotFit => {
+                "expected a multi-thread runtime to block in place, found a current-thread one"
+            }
+        })
+    }
+}
+
+impl Error for LaneError {}
+
+/// Why there is no such [`WorkerPool`](crate::WorkerPool).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A lane, or a pool without lanes, has no static thread.
+    #[error("expected at least one static thread, found 0")]
+    NoThreads,
+    /// More threads than [`WorkerPool::MAX_THREADS`](crate::WorkerPool::MAX_THREADS).
+    #[error("expected at most {} threads in all, found {_0}", MAX_THREADS)]
+    TooManyThreads(usize),
+    /// A list of lanes without any.
+    #[error("expected at least one lane, found none")]
+    NoLanes,
+    /// The priority of a lane is negative.
+    #[error("expected the priority of a lane to be 0 to 32767, found {_0}")]
+    PriorityOutOfRange(Priority),
+    /// Two lanes have one priority, so that no request would know its lane.
+    #[error("expected lanes of different priorities, found two of priority {_0}")]
+    TwoLanesOfOnePriority(Priority),
+    /// The mapping has no native priority for this one (DATA_CONVERSION in Real-time CORBA).
+    #[error(
+        "priority {priority} maps to no native priority of {}; another mapping may have one",
+        scheduling.name()
+    )]
+    Unmappable {
+        /// The CORBA priority.
+        priority: Priority,
+        /// The policy whose range it would have to be in.
+        scheduling: Scheduling,
+    },
+    /// There is no memory for a queue of so many requests.
+    #[error("no memory for a queue of {_0} requests")]
+    QueueTooLarge(usize),
+    /// A name with NUL in it.
+    #[error("a thread name cannot contain NUL")]
+    NameHasNul,
+    /// No lane was given, and there is no runtime that the pool could take.
+    #[error(transparent)]
+    Lane(LaneError),
+    /// The operating system refuses the scheduling policy or the priority. Real-time policies need CAP_SYS_NICE, or a
+    /// resource limit RLIMIT_RTPRIO of at least the native priority (`ulimit -r`).
+    #[error(
+        "the system refuses {} with priority {native}: CAP_SYS_NICE or an RLIMIT_RTPRIO of at least {native} permits it",
+        scheduling.name()
+    )]
+    Scheduling {
+        /// The policy.
+        scheduling: Scheduling,
+        /// The native priority.
+        native: NativePriority,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// None of the CPUs is there, or the process may not use them.
+    #[error("the system lets no thread run on CPUs {cpus:?}")]
+    Cpus {
+        /// The CPUs, by number.
+        cpus: Vec<usize>,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The operating system starts no thread.
+    #[error("the system starts no further thread")]
+    Thread(#[source] io::Error),
+}
+
+impl From<BuildError> for io::Error {
+    /// `InvalidInput` for what was described wrongly, the kind of the cause where the system refuses.
+    fn from(error: BuildError) -> Self {
+        let kind = match &error {
+            BuildError::Scheduling { source, .. }
+            | BuildError::Cpus { source, .. }
+            | BuildError::Thread(source) => source.kind(),
+            BuildError::QueueTooLarge(_) => io::ErrorKind::OutOfMemory,
+            BuildError::Lane(_) => io::ErrorKind::Other,
+            _ => io::ErrorKind::InvalidInput,
+        };
+        Self::new(kind, error)
+    }
+}

@@ -1,0 +1,472 @@
+//! The decisions of a worker pool, without its threads: which worker takes which request, and which request waits.
+//!
+//! A value of [`Lanes`] is a state machine whose inputs are requests, workers that want work, and points in time; it
+//! starts no thread, wakes none and reads no clock. The pool calls it under its lock and does what it says.
+//!
+//! Two invariants hold between calls:
+//! - a lane with an idle worker has an empty queue;
+//! - with borrowing, a lane has an empty queue if a lane of a lower priority has an idle worker.
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BinaryHeap,
+    time::Instant,
+};
+
+use crate::Priority;
+
+/// What a lane of a [`WorkerPool`](crate::WorkerPool) has done since the pool was built, and has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LaneCounters {
+    /// The lane's priority; the default priority of a pool without lanes.
+    pub priority: Priority,
+    /// Requests that wait now.
+    pub queued: usize,
+    /// Threads that are idle now.
+    pub idle: usize,
+    /// Requests that a thread has begun.
+    pub started: u64,
+    /// Requests that had to wait for a thread.
+    pub waited: u64,
+    /// Requests that a thread of a lower lane has begun.
+    pub borrowed: u64,
+    /// Requests whose deadline was past when a thread began them.
+    pub late: u64,
+    /// Requests that were refused because the queue was full.
+    pub refused: u64,
+}
+
+impl LaneCounters {
+    const fn new(priority: Priority) -> Self {
+        Self {
+            priority,
+            queued: 0,
+            idle: 0,
+            started: 0,
+            waited: 0,
+            borrowed: 0,
+            late: 0,
+            refused: 0,
+        }
+    }
+}
+
+/// Why a job was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RejectReason {
+    /// No thread is free, and as many requests or octets wait as may: an overload, which passes.
+    Full,
+    /// The pool was shut down, for good.
+    Closed,
+    /// No lane has the priority of the request.
+    NoLane,
+    /// The mapping has no native priority for that of the request.
+    Unmappable,
+}
+
+/// A request, as the pool knows it.
+#[derive(Debug)]
+pub(super) struct Request<T> {
+    pub(super) priority: Priority,
+    /// When its result is of no use any more. Earlier ones go first among requests of one priority, and all of them before
+    /// those without a deadline.
+    pub(super) deadline: Option<Instant>,
+    /// What it counts of the queue's room in octets.
+    pub(super) octets: usize,
+    pub(super) work: T,
+}
+
+/// The threads and the priority of one lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) priority: Priority,
+    pub(super) static_threads: usize,
+    pub(super) dynamic_threads: usize,
+}
+
+/// What bounds the queues of all lanes together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub(super) requests: usize,
+    pub(super) octets: usize,
+}
+
+/// What becomes of a request that was taken.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Placed {
+    /// An idle worker has it and is to be woken.
+    Handed(WorkerId),
+    /// A new dynamic worker has it, whose thread is to be started.
+    Start(WorkerId),
+    /// It waits.
+    Queued,
+}
+
+/// A request that was not taken.
+pub(super) struct Refused<T> {
+    pub(super) request: Request<T>,
+    pub(super) reason: RejectReason,
+}
+
+/// A request that a worker is to run now.
+pub(super) struct Assigned<T> {
+    pub(super) request: Request<T>,
+    /// Whether the worker belongs to a lane of a lower priority.
+    pub(super) borrowed: bool,
+}
+
+/// Names a worker; free again when it has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct WorkerId(usize);
+
+impl WorkerId {
+    pub(super) const fn index(self) -> usize {
+        self.0
+    }
+}
+
+pub(super) struct Lanes<T> {
+    /// In ascending order of priority.
+    lanes: Vec<Lane<T>>,
+    /// Whether a request needs a lane of exactly its priority. A pool without lanes has one here, for all priorities.
+    exact: bool,
+    borrowing: bool,
+    room: Room,
+    queued: Room,
+    next_turn: u64,
+    workers: Vec<Option<Worker<T>>>,
+    open: bool,
+}
+
+struct Lane<T> {
+    priority: Priority,
+    /// How many more dynamic workers there may be.
+    dynamic_left: usize,
+    queue: BinaryHeap<Queued<T>>,
+    /// The worker that became idle last is the first to get work: its stack is still in the caches, and the others'
+    /// idle times run out.
+    idle: Vec<WorkerId>,
+    counters: LaneCounters,
+}
+
+struct Worker<T> {
+    lane: usize,
+    dynamic: bool,
+    /// A request handed to the worker while it was idle, or with which it was started.
+    hand: Option<Assigned<T>>,
+}
+
+impl<T> Lanes<T> {
+    /// The lanes' static workers exist from the start and are idle; [`workers`](Self::workers) names them.
+    ///
+    /// `exact` is false for a pool without lanes, which has one shape. The shapes are in ascending order of priority.
+    ///
+    /// # Errors
+    /// There is no memory for the queues.
+    pub(super) fn new(
+        shapes: &[Shape],
+        exact: bool,
+        borrowing: bool,
+        room: Room,
+    ) -> Result<Self, std::collections::TryReserveError> {
+        let mut lanes = Vec::with_capacity(shapes.len());
+        let mut workers = Vec::new();
+        for (number, shape) in shapes.iter().enumerate() {
+            let mut queue = BinaryHeap::new();
+            queue.try_reserve_exact(room.requests)?;
+            let mut idle = Vec::with_capacity(shape.static_threads + shape.dynamic_threads);
+            for _ in 0..shape.static_threads {
+                idle.push(WorkerId(workers.len()));
+                workers.push(Some(Worker {
+                    lane: number,
+                    dynamic: false,
+                    hand: None,
+                }));
+            }
+            idle.reverse();
+            lanes.push(Lane {
+                priority: shape.priority,
+                dynamic_left: shape.dynamic_threads,
+                queue,
+                idle,
+                counters: LaneCounters::new(shape.priority),
+            });
+        }
+        Ok(Self {
+            lanes,
+            exact,
+            borrowing,
+            room,
+            queued: Room {
+                requests: 0,
+                octets: 0,
+            },
+            next_turn: 0,
+            workers,
+            open: true,
+        })
+    }
+
+    /// The workers that there are.
+    pub(super) fn workers(&self) -> impl Iterator<Item = WorkerId> {
+        (0..self.workers.len())
+            .filter(|index| self.workers[*index].is_some())
+            .map(WorkerId)
+    }
+
+    /// The priority of a worker's lane.
+    pub(super) fn priority_of(&self, worker: WorkerId) -> Priority {
+        self.workers[worker.0]
+            .as_ref()
+            .map(|worker| self.lanes[worker.lane].priority)
+            .unwrap_or_default()
+    }
+
+    /// Whether a worker ends when it has been idle for long.
+    pub(super) fn is_dynamic(&self, worker: WorkerId) -> bool {
+        self.workers[worker.0]
+            .as_ref()
+            .is_some_and(|worker| worker.dynamic)
+    }
+
+    /// Takes a request, or says why not.
+    pub(super) fn submit(&mut self, request: Request<T>) -> Result<Placed, Refused<T>> {
+        if !self.open {
+            return Err(Refused {
+                request,
+                reason: RejectReason::Closed,
+            });
+        }
+        let Some(lane) = self.lane_for(request.priority) else {
+            return Err(Refused {
+                request,
+                reason: RejectReason::NoLane,
+            });
+        };
+        if let Some(worker) = self.lanes[lane].idle.pop() {
+            return Ok(self.hand(worker, request, false));
+        }
+        if self.lanes[lane].dynamic_left > 0 {
+            self.lanes[lane].dynamic_left -= 1;
+            let worker = self.add(Worker {
+                lane,
+                dynamic: true,
+                hand: Some(Assigned {
+                    request,
+                    borrowed: false,
+                }),
+            });
+            return Ok(Placed::Start(worker));
+        }
+        // The highest of the lower lanes: the one whose own requests are hurt least by the raised priority.
+        if self.borrowing
+            && let Some(worker) = self.lanes[..lane]
+                .iter_mut()
+                .rev()
+                .find_map(|lane| lane.idle.pop())
+        {
+            return Ok(self.hand(worker, request, true));
+        }
+        self.queue(lane, request)
+    }
+
+    /// The worker that was to start could not be: its request is queued after all, or refused.
+    pub(super) fn start_failed(&mut self, worker: WorkerId) -> Result<Placed, Refused<T>> {
+        let Some(ended) = self.workers[worker.0].take() else {
+            return Ok(Placed::Queued);
+        };
+        self.lanes[ended.lane].dynamic_left += 1;
+        let Some(Assigned { request, .. }) = ended.hand else {
+            return Ok(Placed::Queued);
+        };
+        match self.lanes[ended.lane].idle.pop() {
+            Some(worker) => Ok(self.hand(worker, request, false)),
+            None => self.queue(ended.lane, request),
+        }
+    }
+
+    /// The next request of a worker. Without one, the worker is idle until it is [handed](Placed::Handed) one.
+    pub(super) fn next(&mut self, worker: WorkerId, now: Instant) -> Option<Assigned<T>> {
+        let this = self.workers[worker.0].as_mut()?;
+        let lane = this.lane;
+        let assigned = match this.hand.take() {
+            Some(assigned) => assigned,
+            None => match self.dequeue(lane) {
+                Some(assigned) => assigned,
+                None => {
+                    let idle = &mut self.lanes[lane].idle;
+                    if !idle.contains(&worker) {
+                        idle.push(worker);
+                    }
+                    return None;
+                }
+            },
+        };
+        let counters = self.counters_for(lane, &assigned);
+        counters.started += 1;
+        counters.borrowed += u64::from(assigned.borrowed);
+        counters.late += u64::from(
+            assigned
+                .request
+                .deadline
+                .is_some_and(|deadline| deadline <= now),
+        );
+        Some(assigned)
+    }
+
+    /// Ends a worker that has been idle for long, or whose pool is closed, unless it has been handed a request meanwhile.
+    /// Static workers end only with their pool.
+    pub(super) fn end(&mut self, worker: WorkerId) -> bool {
+        let Some(this) = &self.workers[worker.0] else {
+            return true;
+        };
+        if this.hand.is_some() || (self.open && !this.dynamic) {
+            return false;
+        }
+        let lane = &mut self.lanes[this.lane];
+        lane.idle.retain(|idle| *idle != worker);
+        lane.dynamic_left += usize::from(this.dynamic);
+        self.workers[worker.0] = None;
+        true
+    }
+
+    /// Takes no more requests. Idle workers are to be woken; they [end](Self::end), the others do when the queues are
+    /// empty.
+    pub(super) fn close(&mut self) {
+        self.open = false;
+    }
+
+    pub(super) const fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// How many requests wait.
+    pub(super) const fn queued(&self) -> usize {
+        self.queued.requests
+    }
+
+    pub(super) fn counters(&self) -> Vec<LaneCounters> {
+        self.lanes
+            .iter()
+            .map(|lane| {
+                let mut counters = lane.counters;
+                counters.queued = lane.queue.len();
+                counters.idle = lane.idle.len();
+                counters
+            })
+            .collect()
+    }
+
+    fn lane_for(&self, priority: Priority) -> Option<usize> {
+        if !self.exact {
+            return Some(0);
+        }
+        self.lanes
+            .binary_search_by_key(&priority, |lane| lane.priority)
+            .ok()
+    }
+
+    fn add(&mut self, worker: Worker<T>) -> WorkerId {
+        match self.workers.iter().position(Option::is_none) {
+            Some(free) => {
+                self.workers[free] = Some(worker);
+                WorkerId(free)
+            }
+            None => {
+                self.workers.push(Some(worker));
+                WorkerId(self.workers.len() - 1)
+            }
+        }
+    }
+
+    fn hand(&mut self, id: WorkerId, request: Request<T>, borrowed: bool) -> Placed {
+        if let Some(worker) = &mut self.workers[id.0] {
+            worker.hand = Some(Assigned { request, borrowed });
+        }
+        Placed::Handed(id)
+    }
+
+    fn queue(&mut self, lane: usize, request: Request<T>) -> Result<Placed, Refused<T>> {
+        let room = self.room.octets.saturating_sub(self.queued.octets);
+        if self.queued.requests >= self.room.requests || request.octets > room {
+            self.lanes[lane].counters.refused += 1;
+            return Err(Refused {
+                request,
+                reason: RejectReason::Full,
+            });
+        }
+        self.queued.requests += 1;
+        self.queued.octets += request.octets;
+        let turn = Reverse(self.next_turn);
+        // At a request a nanosecond it would take five centuries to come round.
+        self.next_turn = self.next_turn.wrapping_add(1);
+        self.lanes[lane].counters.waited += 1;
+        self.lanes[lane].queue.push(Queued { request, turn });
+        Ok(Placed::Queued)
+    }
+
+    /// What a worker of this lane does next: the most urgent request that it may take.
+    fn dequeue(&mut self, own: usize) -> Option<Assigned<T>> {
+        let highest = if self.borrowing {
+            self.lanes.len()
+        } else {
+            own + 1
+        };
+        let from = (own..highest)
+            .rev()
+            .find(|lane| !self.lanes[*lane].queue.is_empty())?;
+        let Queued { request, .. } = self.lanes[from].queue.pop()?;
+        self.queued.requests -= 1;
+        self.queued.octets -= request.octets;
+        Some(Assigned {
+            request,
+            borrowed: from != own,
+        })
+    }
+
+    /// The counters of the lane that the request belongs to.
+    fn counters_for(&mut self, own: usize, assigned: &Assigned<T>) -> &mut LaneCounters {
+        let lane = self.lane_for(assigned.request.priority).unwrap_or(own);
+        &mut self.lanes[lane].counters
+    }
+}
+
+/// The greatest entry goes first: higher priority, then earlier deadline, then earlier arrival.
+struct Queued<T> {
+    request: Request<T>,
+    turn: Reverse<u64>,
+}
+
+impl<T> Queued<T> {
+    /// `Reverse(None)` would be greater than any deadline, so "none" is said by a flag in front.
+    const fn key(&self) -> (Priority, bool, Reverse<Option<Instant>>, Reverse<u64>) {
+        let Request {
+            priority, deadline, ..
+        } = self.request;
+        (priority, deadline.is_some(), Reverse(deadline), self.turn)
+    }
+}
+
+impl<T> Ord for Queued<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl<T> PartialOrd for Queued<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Queued<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<T> Eq for Queued<T> {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,377 @@
+//! Traces of decisions, on a clock that the tests move.
+use std::time::{Duration, Instant};
+
+use super::*;
+
+/// A pool's decisions, each a word of a trace.
+struct Pool {
+    lanes: Lanes<&'static str>,
+    start: Instant,
+    trace: Vec<String>,
+}
+
+const ROOM: Room = Room {
+    requests: 3,
+    octets: 100,
+};
+
+fn lane(priority: i16, static_threads: usize, dynamic_threads: usize) -> Shape {
+    Shape {
+        priority: Priority(priority),
+        static_threads,
+        dynamic_threads,
+    }
+}
+
+impl Pool {
+    fn new(shapes: &[Shape], borrowing: bool) -> Self {
+        let exact = shapes.len() > 1;
+        Self {
+            lanes: Lanes::new(shapes, exact, borrowing, ROOM).unwrap(),
+            start: Instant::now(),
+            trace: Vec::new(),
+        }
+    }
+
+    fn request(
+        &self,
+        work: &'static str,
+        priority: i16,
+        deadline: Option<u64>,
+        octets: usize,
+    ) -> Request<&'static str> {
+        Request {
+            priority: Priority(priority),
+            deadline: deadline.map(|millis| self.start + Duration::from_millis(millis)),
+            octets,
+            work,
+        }
+    }
+
+    fn submit_with(
+        &mut self,
+        work: &'static str,
+        priority: i16,
+        deadline: Option<u64>,
+        octets: usize,
+    ) {
+        let request = self.request(work, priority, deadline, octets);
+        let word = match self.lanes.submit(request) {
+            Ok(Placed::Handed(worker)) => format!("{work}→{}", worker.0),
+            Ok(Placed::Start(worker)) => format!("{work}→new {}", worker.0),
+            Ok(Placed::Queued) => format!("{work} waits"),
+            Err(Refused { request, reason }) => {
+                assert_eq!(request.work, work);
+                format!("{work} {reason:?}")
+            }
+        };
+        self.trace.push(word);
+        self.check();
+    }
+
+    fn submit(&mut self, work: &'static str, priority: i16) {
+        self.submit_with(work, priority, None, 0);
+    }
+
+    fn next_at(&mut self, worker: usize, millis: u64) {
+        let now = self.start + Duration::from_millis(millis);
+        let word = match self.lanes.next(WorkerId(worker), now) {
+            Some(assigned) => format!(
+                "{worker}:{}{}",
+                assigned.request.work,
+                if assigned.borrowed { "↑" } else { "" }
+            ),
+            None => format!("{worker}:idle"),
+        };
+        self.trace.push(word);
+        self.check();
+    }
+
+    fn next(&mut self, worker: usize) {
+        self.next_at(worker, 0);
+    }
+
+    /// The invariants of the module's head.
+    fn check(&self) {
+        let mut idle_below = false;
+        for lane in &self.lanes.lanes {
+            let waits = !lane.queue.is_empty();
+            assert!(!waits || lane.idle.is_empty(), "{:?}", self.trace);
+            assert!(
+                !(waits && self.lanes.borrowing && idle_below),
+                "{:?}",
+                self.trace
+            );
+            idle_below |= !lane.idle.is_empty();
+        }
+        let queued: usize = self.lanes.lanes.iter().map(|lane| lane.queue.len()).sum();
+        assert_eq!(queued, self.lanes.queued());
+    }
+
+    #[track_caller]
+    fn expect(&mut self, words: &[&str]) {
+        assert_eq!(self.trace, words);
+        self.trace.clear();
+    }
+}
+
+#[test]
+fn requests_without_lanes_leave_by_priority_deadline_and_arrival() {
+    let mut pool = Pool::new(&[lane(0, 1, 0)], false);
+    pool.lanes.room.requests = 10;
+    pool.submit("first", 0);
+    pool.submit_with("late deadline", 0, Some(20), 0);
+    pool.submit("none", 0);
+    pool.submit_with("early deadline", 0, Some(10), 0);
+    pool.submit("urgent", 7);
+    pool.submit("none too", 0);
+    pool.submit_with("urgent, by a deadline", 7, Some(90), 0);
+    for _ in 0..8 {
+        pool.next(0);
+    }
+    pool.expect(&[
+        "first→0",
+        "late deadline waits",
+        "none waits",
+        "early deadline waits",
+        "urgent waits",
+        "none too waits",
+        "urgent, by a deadline waits",
+        "0:first",
+        "0:urgent, by a deadline",
+        "0:urgent",
+        "0:early deadline",
+        "0:late deadline",
+        "0:none",
+        "0:none too",
+        "0:idle",
+    ]);
+}
+
+#[test]
+fn a_request_needs_a_lane_of_exactly_its_priority() {
+    let mut pool = Pool::new(&[lane(10, 1, 0), lane(30, 1, 0)], false);
+    pool.submit("low", 10);
+    pool.submit("between", 20);
+    pool.submit("high", 30);
+    pool.submit("above", 31);
+    pool.expect(&["low→0", "between NoLane", "high→1", "above NoLane"]);
+}
+
+#[test]
+fn a_busy_lane_without_borrowing_leaves_the_threads_of_others_alone() {
+    let mut pool = Pool::new(&[lane(10, 1, 0), lane(30, 1, 0)], false);
+    pool.submit("a", 30);
+    pool.next(1);
+    pool.submit("b", 30);
+    pool.next(0);
+    pool.next(1);
+    pool.expect(&["a→1", "1:a", "b waits", "0:idle", "1:b"]);
+}
+
+#[test]
+fn a_lane_borrows_from_the_highest_lower_one_and_never_from_a_higher_one() {
+    let shapes = [lane(10, 1, 0), lane(20, 1, 0), lane(30, 1, 0)];
+    let mut pool = Pool::new(&shapes, true);
+    pool.submit("a", 30);
+    pool.submit("b", 30);
+    pool.submit("c", 30);
+    pool.submit("d", 30);
+    pool.submit("low", 10);
+    for worker in [2, 1, 0] {
+        pool.next(worker);
+    }
+    // The thread of the lowest lane serves the highest queue before its own.
+    pool.next(0);
+    pool.next(0);
+    pool.next(0);
+    // The highest lane is idle, and its thread takes nothing of the lower ones.
+    pool.next(2);
+    pool.submit("e", 10);
+    pool.submit("f", 10);
+    pool.expect(&[
+        "a→2",
+        "b→1",
+        "c→0",
+        "d waits",
+        "low waits",
+        "2:a",
+        "1:b↑",
+        "0:c↑",
+        "0:d↑",
+        "0:low",
+        "0:idle",
+        "2:idle",
+        "e→0",
+        "f waits",
+    ]);
+    let counters = pool.lanes.counters();
+    let highest = counters.last().unwrap();
+    assert_eq!((highest.started, highest.borrowed), (4, 3));
+    assert_eq!(highest.waited, 1);
+}
+
+#[test]
+fn dynamic_workers_come_when_all_are_busy_and_end_when_idle() {
+    let mut pool = Pool::new(&[lane(0, 1, 2)], false);
+    pool.submit("a", 0);
+    pool.submit("b", 0);
+    pool.submit("c", 0);
+    pool.submit("d", 0);
+    for worker in [0, 1, 2] {
+        pool.next(worker);
+    }
+    pool.next(1);
+    pool.next(1);
+    assert!(pool.lanes.end(WorkerId(1)));
+    assert!(!pool.lanes.end(WorkerId(0)), "a static worker stays");
+    pool.submit("e", 0);
+    pool.expect(&[
+        "a→0",
+        "b→new 1",
+        "c→new 2",
+        "d waits",
+        "0:a",
+        "1:b",
+        "2:c",
+        "1:d",
+        "1:idle",
+        "e→new 1",
+    ]);
+}
+
+#[test]
+fn a_worker_that_was_handed_a_request_does_not_end() {
+    let mut pool = Pool::new(&[lane(0, 1, 1)], false);
+    pool.submit("a", 0);
+    pool.submit("b", 0);
+    pool.next(1);
+    pool.next(1);
+    pool.submit("c", 0);
+    assert!(!pool.lanes.end(WorkerId(1)));
+    pool.next(1);
+    pool.expect(&["a→0", "b→new 1", "1:b", "1:idle", "c→1", "1:c"]);
+}
+
+#[test]
+fn a_worker_that_cannot_start_leaves_its_request_to_others() {
+    let mut pool = Pool::new(&[lane(0, 1, 1)], false);
+    pool.submit("a", 0);
+    pool.next(0);
+    pool.submit("b", 0);
+    assert!(matches!(
+        pool.lanes.start_failed(WorkerId(1)),
+        Ok(Placed::Queued)
+    ));
+    pool.next(0);
+    // The place of the worker that did not start is free.
+    pool.submit("c", 0);
+    pool.next(0);
+    assert!(matches!(
+        pool.lanes.start_failed(WorkerId(1)),
+        Ok(Placed::Handed(WorkerId(0)))
+    ));
+    pool.next(0);
+    pool.expect(&["a→0", "0:a", "b→new 1", "0:b", "c→new 1", "0:idle", "0:c"]);
+}
+
+#[test]
+fn queues_are_bounded_by_requests_and_by_octets_of_all_lanes() {
+    let mut pool = Pool::new(&[lane(10, 1, 0), lane(30, 1, 0)], false);
+    for (work, priority) in [("a", 10), ("b", 30)] {
+        pool.submit_with(work, priority, None, 1000);
+        pool.next(usize::from(priority == 30));
+    }
+    pool.submit_with("c", 10, None, 60);
+    pool.submit_with("d", 30, None, 41);
+    pool.submit_with("e", 30, None, 40);
+    pool.submit_with("f", 30, None, 0);
+    pool.submit_with("g", 10, None, 0);
+    pool.next(1);
+    pool.submit_with("h", 10, None, 40);
+    pool.expect(&[
+        "a→0", "0:a", "b→1", "1:b", "c waits", "d Full", "e waits", "f waits", "g Full", "1:e",
+        "h waits",
+    ]);
+    let refused: Vec<_> = pool
+        .lanes
+        .counters()
+        .iter()
+        .map(|lane| lane.refused)
+        .collect();
+    assert_eq!(refused, [1, 1]);
+}
+
+#[test]
+fn requests_begun_past_their_deadline_are_counted() {
+    let mut pool = Pool::new(&[lane(0, 1, 0)], false);
+    pool.submit_with("in time", 0, Some(11), 0);
+    pool.next_at(0, 10);
+    pool.submit_with("late", 0, Some(20), 0);
+    pool.next_at(0, 20);
+    assert_eq!(pool.lanes.counters()[0].late, 1);
+}
+
+#[test]
+fn a_closed_pool_takes_nothing_and_runs_what_waits() {
+    let mut pool = Pool::new(&[lane(0, 1, 0)], false);
+    pool.submit("a", 0);
+    pool.next(0);
+    pool.submit("b", 0);
+    pool.lanes.close();
+    pool.submit("c", 0);
+    pool.next(0);
+    pool.next(0);
+    pool.expect(&["a→0", "0:a", "b waits", "c Closed", "0:b", "0:idle"]);
+    assert!(pool.lanes.end(WorkerId(0)));
+}
+
+/// Workers and requests in any order: each request that was taken is run once, and none but these.
+#[test]
+fn nothing_is_lost_or_doubled_in_any_order() {
+    let mut random = fastrand::Rng::with_seed(7);
+    for round in 0..500 {
+        let shapes = [lane(1, 1, 1), lane(2, 2, 0), lane(3, 1, 2)];
+        let mut lanes: Lanes<u32> = Lanes::new(&shapes, true, round % 2 == 0, ROOM).unwrap();
+        let now = Instant::now();
+        let (mut taken, mut run) = (Vec::new(), Vec::new());
+        for work in 0..200 {
+            if random.bool() {
+                let request = Request {
+                    priority: Priority(random.i16(1..=3)),
+                    deadline: random.bool().then_some(now),
+                    octets: random.usize(0..50),
+                    work,
+                };
+                match lanes.submit(request) {
+                    Ok(Placed::Start(worker)) if random.bool() => {
+                        if lanes.start_failed(worker).is_ok() {
+                            taken.push(work);
+                        }
+                    }
+                    Ok(_) => taken.push(work),
+                    Err(refused) => assert_eq!(refused.reason, RejectReason::Full),
+                }
+            }
+            let workers: Vec<_> = lanes.workers().collect();
+            let worker = workers[random.usize(..workers.len())];
+            match lanes.next(worker, now) {
+                Some(assigned) => run.push(assigned.request.work),
+                None => drop(lanes.end(worker)),
+            }
+        }
+        lanes.close();
+        loop {
+            let Some(worker) = lanes.workers().next() else {
+                break;
+            };
+            match lanes.next(worker, now) {
+                Some(assigned) => run.push(assigned.request.work),
+                None => assert!(lanes.end(worker)),
+            }
+        }
+        run.sort_unstable();
+        assert_eq!(run, taken, "round {round}");
+        assert_eq!(lanes.queued(), 0);
+    }
+}

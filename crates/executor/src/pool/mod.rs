@@ -1,0 +1,274 @@
+//! Half-sync/half-async: bounded, ordered queues and plain threads that empty them, with or without lanes.
+use std::{
+    error::Error,
+    fmt,
+    sync::{Arc, mpsc},
+    time::Instant,
+};
+
+use tokio::runtime::Handle;
+
+use crate::{
+    Priority,
+    error::{BuildError, MAX_THREADS},
+};
+
+mod builder;
+mod lanes;
+mod worker;
+
+pub use builder::{Builder, LaneThreads};
+pub use lanes::{LaneCounters, RejectReason};
+use lanes::{Refused, Request};
+use worker::Shared;
+pub use worker::{Job, current_priority};
+
+/// Threads that run requests, and bounded queues of the requests that no thread is free for (Real-time CORBA 1.2, section
+/// 5.8, "Thread Pools").
+///
+/// Each thread enters the runtime of its lane and drives one job at a time to its end, so that a job may
+/// block or compute for as long as it likes: it takes up one thread, and delays nothing else. What a job awaits is
+/// driven elsewhere: sockets and timers by the runtime's own reactor, **which has to be running**. A
+/// current-thread runtime's is driven by its own thread alone, so while that thread is blocked (or after it has ended)
+/// no job's socket or timer gets on. The pool does not keep its runtime alive.
+///
+/// A job that panics ends; its thread goes on. The panic is reported by the panic hook, as for any thread.
+///
+/// # Order
+/// A queue gives its requests away by [`Priority`], then by deadline (the earliest first, and all of them before requests
+/// without one), then by arrival. First come, first served keeps a pool with more clients than threads fair.
+///
+/// # Lanes
+/// ```text
+///                       lane 30 ┌──────────┐   ┌────────┐ ┌────────┐
+///  Submission ──priority──┬────▶│  queue   │──▶│ thread │ │ thread │ ◀─┐ borrowed: an idle thread of a lower lane,
+///                         │     └──────────┘   └────────┘ └────────┘   │ at the priority of the request
+///                         │     lane 10 ┌──────────┐   ┌────────┐      │
+///                         └────────────▶│  queue   │──▶│ thread │ ─────┘
+///                                       └──────────┘   └────────┘
+/// ```
+/// With [`Builder::lanes`] a request goes to the lane of exactly its priority, and is refused where there is none. A lane
+/// without an idle thread starts a dynamic one if it may, then [borrows](Builder::borrowing) one of a lower lane if it may,
+/// then queues, then refuses. Without lanes, all requests share one queue, and with a real-time
+/// [`Scheduling`](crate::Scheduling) a thread takes the priority of each request before it runs it.
+///
+/// # End
+/// Cloning is cheap, and a clone is the same pool. When the last clone is dropped the pool takes no more jobs, runs
+/// those that are queued, and ends its threads. The dropping thread waits for that unless it is inside a runtime
+/// (jobs may need just that thread to get on) or one of the pool's; async code that wants to wait calls
+/// [`shutdown`](Self::shutdown).
+#[derive(Clone)]
+pub struct WorkerPool {
+    owner: Arc<Owner>,
+}
+
+impl WorkerPool {
+    /// How many threads a pool has at most, static and dynamic ones of all lanes together.
+    pub const MAX_THREADS: usize = MAX_THREADS;
+
+    /// Starts to describe a pool.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Starts the static threads, and waits until each of them has what it needs.
+    fn start(shared: Shared) -> Result<Self, BuildError> {
+        // From here on an early return drops the owner, which ends the threads that there are.
+        let owner = Owner {
+            shared: Arc::new(shared),
+        };
+        let workers: Vec<_> = owner.shared.lock().lanes.workers().collect();
+        let (started, ready) = mpsc::sync_channel(workers.len());
+        for worker in workers {
+            worker::start(&owner.shared, worker, Some(started.clone()))
+                .map_err(BuildError::Thread)?;
+        }
+        drop(started);
+        for result in ready {
+            result?;
+        }
+        Ok(Self {
+            owner: Arc::new(owner),
+        })
+    }
+
+    /// Submits a job without a deadline that takes no room in octets.
+    ///
+    /// # Errors
+    /// As for [`submit`](Self::submit).
+    pub fn try_submit(&self, priority: Priority, job: Job) -> Result<(), Rejected> {
+        self.submit(Submission::new(priority, job))
+    }
+
+    /// Gives a request to a thread, or queues it where there is room.
+    ///
+    /// Takes the pool's lock for a moment and wakes one thread at most; starts a thread where a dynamic one is due. Allocates
+    /// nothing else. Safe to call from anywhere, the pool's own threads included.
+    ///
+    /// # Errors
+    /// [`Rejected`] gives the job back when no thread is free and the queue is full, when no lane has its priority, when its
+    /// priority has no native one, or when the pool was shut down.
+    pub fn submit(&self, submission: Submission) -> Result<(), Rejected> {
+        let Submission {
+            priority,
+            deadline,
+            octets,
+            job,
+        } = submission;
+        let shared = &self.owner.shared;
+        if !shared.threads.native.admits(priority) {
+            return Err(Rejected {
+                job,
+                reason: RejectReason::Unmappable,
+            });
+        }
+        let request = Request {
+            priority,
+            deadline,
+            octets,
+            work: job,
+        };
+        shared
+            .submit(request)
+            .map_err(|Refused { request, reason }| Rejected {
+                job: request.work,
+                reason,
+            })
+    }
+
+    /// What each lane has done and has to do, in ascending order of priority; one entry for a pool without lanes.
+    ///
+    /// The numbers are of one point in time. Takes the pool's lock, and allocates.
+    #[must_use]
+    pub fn counters(&self) -> Vec<LaneCounters> {
+        self.owner.shared.lock().lanes.counters()
+    }
+
+    /// Takes no more jobs, and completes when all those queued have run and the threads have ended.
+    ///
+    /// Called by one of the pool's own jobs it does not wait, since that would be for itself.
+    ///
+    /// # Cancel safety
+    /// The pool is closed as soon as the future was polled once, and winds up whether or not the future is polled again.
+    pub async fn shutdown(&self) {
+        self.owner.shared.close();
+        if self.owner.shared.runs_on_this_thread() {
+            return;
+        }
+        let mut alive = self.owner.shared.alive.subscribe();
+        // The sender lives as long as we do.
+        let _ = alive.wait_for(|alive| *alive == 0).await;
+        // They have done their last work, and end without waiting for anything.
+        self.owner.join();
+    }
+}
+
+impl fmt::Debug for WorkerPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.owner.shared.lock();
+        f.debug_struct("WorkerPool")
+            .field("queued", &state.lanes.queued())
+            .field("open", &state.lanes.is_open())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A request to a [`WorkerPool`].
+pub struct Submission {
+    /// Which lane it goes to, and how urgent it is.
+    pub priority: Priority,
+    /// The point in time from which its result is of no use: it decides the order within a priority. The job still runs
+    /// when it is past, and looks at the clock itself if it has a shorter answer then.
+    pub deadline: Option<Instant>,
+    /// How much of [`Builder::queue_octets`] it takes while it waits.
+    pub octets: usize,
+    /// What runs.
+    pub job: Job,
+}
+
+impl Submission {
+    /// A request without a deadline that takes no room in octets.
+    #[must_use]
+    pub const fn new(priority: Priority, job: Job) -> Self {
+        Self {
+            priority,
+            deadline: None,
+            octets: 0,
+            job,
+        }
+    }
+}
+
+impl fmt::Debug for Submission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Submission")
+            .field("priority", &self.priority)
+            .field("deadline", &self.deadline)
+            .field("octets", &self.octets)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A job that was not taken, and why.
+pub struct Rejected {
+    job: Job,
+    reason: RejectReason,
+}
+
+impl Rejected {
+    /// Why.
+    #[must_use]
+    pub const fn reason(&self) -> RejectReason {
+        self.reason
+    }
+
+    /// The job, untouched.
+    #[must_use]
+    pub fn into_job(self) -> Job {
+        self.job
+    }
+}
+
+impl fmt::Debug for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rejected")
+            .field("reason", &self.reason)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.reason {
+            RejectReason::Full => "the queue of the worker pool is full",
+            RejectReason::Closed => "the worker pool was shut down",
+            RejectReason::NoLane => "no lane of the worker pool has the priority",
+            RejectReason::Unmappable => "the priority maps to no native one",
+        })
+    }
+}
+
+impl Error for Rejected {}
+
+/// What all clones of a pool hold together.
+struct Owner {
+    shared: Arc<Shared>,
+}
+
+impl Owner {
+    fn join(&self) {
+        for thread in self.shared.take_handles() {
+            // Threads of a pool do not panic; jobs do, and are caught.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.shared.close();
+        if Handle::try_current().is_err() && !self.shared.runs_on_this_thread() {
+            self.join();
+        }
+    }
+}
