@@ -2,7 +2,7 @@
 
 use crate::{
     ByteOrder, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError, EncodeErrorKind,
-    Encoder, Layout, Window, WindowMut,
+    Encoder, Layout, Lent, Octets, Window, WindowMut,
     text::count_units,
     traits::{decode_array, decode_run, encode_run, load_all, not_fixed, store_all},
 };
@@ -336,6 +336,23 @@ impl<C: Codec, const N: u32> Codec for BoundedSeq<C, N> {
         let mut values = Vec::new();
         C::decode_into(decoder, len, &mut values)?;
         Ok(values)
+    }
+}
+
+impl<const N: u32> BoundedOctets<N> {
+    /// Encodes the octets as [`Encode::encode_lent`] does.
+    ///
+    /// # Errors
+    /// More octets than the type allows.
+    #[doc(hidden)]
+    #[inline]
+    pub fn encode_lent<'a, O: ByteOrder>(
+        octets: &'a Octets<'_>,
+        encoder: &mut Encoder<O>,
+        lent: &mut Option<Lent<'a>>,
+    ) -> Result<(), EncodeError> {
+        encode_bound(N, octets.len())?;
+        octets.encode_lent(encoder, lent)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     ByteOrder, CharSet, Context, Encode, EncodeError, EncodeErrorKind, Endian, Gather, KnownValue,
-    WireFormat, any::Held, gather::Lent, layout::padding,
+    Lending, Lent, WireFormat, any::Held, layout::padding,
 };
 use alloc::{boxed::Box, sync::Arc};
 use bytes::{Bytes, BytesMut};
@@ -51,10 +51,6 @@ pub struct Encoder<O> {
     bias: usize,
     format: WireFormat,
     remembers_runs: bool,
-    /// Whether octets may be lent.
-    may_lend: bool,
-    /// Those that are lent if they are written now.
-    lends: Option<Lent>,
     /// What is written is for an any, which has to hold what is noted.
     holds: bool,
     held: Rare<Held>,
@@ -80,29 +76,11 @@ impl<O: ByteOrder> Encoder<O> {
             bias: 0,
             format,
             remembers_runs: false,
-            may_lend: false,
-            lends: None,
             holds: false,
             held: Rare::NONE,
             values: Rare::NONE,
             order: PhantomData,
         }
-    }
-
-    /// The same encoder, but [`put_lent`](Self::put_lent) may leave out a large borrowed argument, which whoever sends what
-    /// is [finished](Self::finish) still has: see [`Gather::is_lent`].
-    #[inline]
-    #[must_use]
-    pub const fn lending(mut self) -> Self {
-        self.set_lending();
-        self
-    }
-
-    /// As [`lending`](Self::lending), of an encoder that stays where it is: to move one costs as much as to write a few
-    /// numbers.
-    #[inline]
-    pub const fn set_lending(&mut self) {
-        self.may_lend = true;
     }
 
     /// From here on, remembers where it writes long runs ([`LONG_RUN`] octets and more) of octets, characters and
@@ -202,17 +180,15 @@ impl<O: ByteOrder> Encoder<O> {
         }
     }
 
-    /// Writes octets that may be [lent](Self::lending), if they are those that are to be.
+    /// Writes octets, or leaves them out if they are at least [`SHARE_FROM`] and none are left out yet: then they are in
+    /// `lent` afterwards.
     #[inline]
-    pub(crate) fn append_or_lend(&mut self, octets: &[u8]) {
-        if octets.len() < SHARE_FROM || self.lends != Some(Lent::of(octets)) {
-            self.append(octets);
-        } else {
-            // Once: what is sent has one place for them.
-            self.lends = None;
-            self.bias = self.bias.wrapping_add(octets.len());
-            self.out.lend(octets);
+    pub(crate) fn append_or_lend<'a>(&mut self, octets: &'a [u8], lent: &mut Option<Lent<'a>>) {
+        if octets.len() < SHARE_FROM || lent.is_some() {
+            return self.append(octets);
         }
+        self.bias = self.bias.wrapping_add(octets.len());
+        *lent = Some(self.out.lend(octets));
     }
 
     /// Writes the length of a sequence.
@@ -237,7 +213,20 @@ impl<O: ByteOrder> Encoder<O> {
     pub fn write_octets(&mut self, octets: &[u8]) -> Result<(), EncodeError> {
         self.write_count(octets.len())?;
         let start = self.position();
-        self.append_or_lend(octets);
+        self.append(octets);
+        self.end_run(start);
+        Ok(())
+    }
+
+    /// Writes a `sequence<octet>`, whose octets may be left out.
+    pub(crate) fn write_octets_lent<'a>(
+        &mut self,
+        octets: &'a [u8],
+        lent: &mut Option<Lent<'a>>,
+    ) -> Result<(), EncodeError> {
+        self.write_count(octets.len())?;
+        let start = self.position();
+        self.append_or_lend(octets, lent);
         self.end_run(start);
         Ok(())
     }
@@ -261,18 +250,6 @@ impl<O: ByteOrder> Encoder<O> {
     #[inline]
     pub fn put<T: Encode + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
         value.encode(self)
-    }
-
-    /// Writes a value, and if this encoder [lends](Self::lending), leaves out [what it has](Encode::lent) for that.
-    ///
-    /// # Errors
-    /// As [`put`](Self::put).
-    #[inline]
-    pub fn put_lent<T: Encode + ?Sized>(&mut self, value: &T) -> Result<(), EncodeError> {
-        self.lends = value.lent().filter(|_| self.may_lend).map(Lent::of);
-        let put = value.encode(self);
-        self.lends = None;
-        put
     }
 
     /// Writes an encapsulation: `f` writes its inside, behind the byte order octet, and alignment restarts there.
@@ -338,17 +315,15 @@ impl<O: ByteOrder> Encoder<O> {
         self.out.as_single()
     }
 
-    /// Whether it [lends](Self::lending), and octets are missing from what was written: see [`Gather::is_lent`].
-    #[inline]
-    #[must_use]
-    pub fn is_lent(&self) -> bool {
-        self.out.is_lent()
-    }
-
     /// What was written, as by [`finish`](Self::finish); the encoder is used up with that.
     #[must_use]
     pub fn take(&mut self) -> Gather {
         core::mem::take(&mut self.out)
+    }
+
+    /// What was written, with the octets that were left out of it; the encoder is used up with that.
+    pub fn take_lending<'a>(&mut self, lent: Lent<'a>) -> Lending<'a> {
+        Lending::new(self.take(), lent)
     }
 
     /// The buffer that was written to, to be used again; the encoder is used up with that.

@@ -3,16 +3,14 @@
 use crate::rare::Rare;
 use alloc::vec::Vec;
 use bytes::{Bytes, BytesMut};
-use core::{fmt, num::NonZero, ops::Range, ptr::NonNull};
+use core::{fmt, ops::Range};
 
 /// Octets in the order in which they go out, some of them shared rather than copied.
 ///
 /// Made by [`Encoder::finish`](crate::Encoder::finish). Hand [`chunks`](Self::chunks) to `writev`, then take the buffer
 /// back with [`into_buffer`](Self::into_buffer).
 ///
-/// If the encoder was one that [lends](crate::Encoder::lending), octets may be missing that are still where the caller
-/// has them ([`is_lent`](Self::is_lent)): then [`chunks_with`](Self::chunks_with) is to be used, until
-/// [`settle`](Self::settle) has copied them.
+/// A message from which octets were [left out](crate::Encode::encode_lent) is a [`Lending`] until they are copied into it.
 ///
 /// Small, since a message is passed on many times before it is out: what is more than octets in one piece, with one
 /// other piece between them at most, is behind a pointer.
@@ -30,8 +28,8 @@ pub struct Gather {
 /// Octets that are not in the buffer.
 enum Piece {
     Shared(Bytes),
-    /// At most one of a message.
-    Lent(Lent),
+    /// So many octets are left out. At most once in a message.
+    Lent(usize),
 }
 
 /// What few messages have.
@@ -47,19 +45,58 @@ struct Rest {
 
 const _: () = assert!(size_of::<Gather>() <= 11 * size_of::<usize>());
 
-/// Which octets are lent, without holding on to them.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Lent {
-    address: NonZero<usize>,
-    len: usize,
+/// Octets that an encoder has left out of its message, and that the message is sent with from where they are.
+///
+/// Only an encoder makes one, of the octets that it leaves out ([`Encode::encode_lent`](crate::Encode::encode_lent)), so
+/// whoever has it has the octets that the message lacks, for as long as they are borrowed.
+#[must_use = "the message is not whole without these octets"]
+#[derive(Debug)]
+pub struct Lent<'a>(&'a [u8]);
+
+/// A message, and the octets that its encoder has left out.
+///
+/// Made by [`Encoder::take_lending`](crate::Encoder::take_lending).
+#[derive(Debug)]
+pub struct Lending<'a> {
+    message: Gather,
+    lent: &'a [u8],
 }
 
-impl Lent {
-    pub(crate) fn of(octets: &[u8]) -> Self {
-        Self {
-            address: NonNull::from(octets).addr(),
-            len: octets.len(),
-        }
+impl<'a> Lending<'a> {
+    /// `lent` has to be what was left out of `message`.
+    pub(crate) fn new(message: Gather, Lent(lent): Lent<'a>) -> Self {
+        debug_assert!(message.lacks(lent.len()), "other octets than were lent");
+        Self { message, lent }
+    }
+
+    /// Number of octets in all.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.message.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.message.is_empty()
+    }
+
+    /// All octets in pieces, in order, those that were left out from where they are; none of them empty.
+    pub fn chunks(&self) -> impl Iterator<Item = &[u8]> {
+        self.message.chunks_or(self.lent)
+    }
+
+    /// The whole message, with a copy of the octets that were left out.
+    #[must_use]
+    pub fn into_whole(mut self) -> Gather {
+        self.message.fill(self.lent);
+        self.message
+    }
+
+    /// The buffer of the octets that the encoder has written, to be used again.
+    #[must_use]
+    pub fn into_buffer(self) -> BytesMut {
+        self.message.into_buffer()
     }
 }
 
@@ -67,7 +104,7 @@ impl Piece {
     fn len(&self) -> usize {
         match self {
             Self::Shared(octets) => octets.len(),
-            Self::Lent(lent) => lent.len,
+            Self::Lent(octets) => *octets,
         }
     }
 }
@@ -99,7 +136,7 @@ impl Gather {
     }
 
     /// Octets of memory that it keeps: all of its buffer, which may be much larger than what is in it, and what it shares.
-    /// What is [lent](Self::is_lent) is the lender's.
+    /// What was [left out](Lending) is its owner's.
     #[must_use]
     pub fn memory(&self) -> usize {
         let shared = self.pieces().map(|(_, piece)| match piece {
@@ -115,51 +152,33 @@ impl Gather {
         self.len() == 0
     }
 
-    /// The octets in pieces, in order; none of them empty. What is [lent](Self::is_lent) is not among them.
+    /// The octets in pieces, in order; none of them empty.
     pub fn chunks(&self) -> impl Iterator<Item = &[u8]> {
-        debug_assert!(!self.is_lent(), "octets that are lent are not sent");
+        debug_assert!(self.is_whole(), "octets that were left out are not sent");
         self.chunks_or(&[])
     }
 
-    /// As [`chunks`](Self::chunks), with the octets that are [lent](Self::is_lent) in their place: `lent`, which have to
-    /// be [those](Self::lacks).
-    pub fn chunks_with<'a>(&'a self, lent: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-        debug_assert!(self.lacks(lent), "other octets than were lent");
-        self.chunks_or(lent)
-    }
-
-    /// Whether these are the octets that are missing: as many, and where the encoder left them.
-    #[must_use]
-    pub fn lacks(&self, lent: &[u8]) -> bool {
-        let lent = Lent::of(lent);
-        self.pieces()
-            .any(|(_, piece)| matches!(piece, Piece::Lent(missing) if *missing == lent))
-    }
-
-    /// Whether octets are missing, which the encoder left where they were.
-    #[inline(always)]
-    #[must_use]
-    pub fn is_lent(&self) -> bool {
-        self.first.is_some() && self.has_lent_piece()
-    }
-
-    fn has_lent_piece(&self) -> bool {
-        self.pieces()
+    /// Whether no octets are left out.
+    fn is_whole(&self) -> bool {
+        !self
+            .pieces()
             .any(|(_, piece)| matches!(piece, Piece::Lent(_)))
     }
 
-    /// Puts a copy of what was lent in its place: all octets are here then. False, and nothing happens, if `lent` is not
-    /// what was lent.
-    pub fn settle(&mut self, lent: &[u8]) -> bool {
-        let missing = Lent::of(lent);
+    /// Whether so many octets are left out.
+    fn lacks(&self, octets: usize) -> bool {
+        self.pieces()
+            .any(|(_, piece)| matches!(piece, Piece::Lent(missing) if *missing == octets))
+    }
+
+    /// Puts a copy of the octets that were left out in their place.
+    fn fill(&mut self, lent: &[u8]) {
         let more = self.rest.iter_mut().flat_map(|rest| &mut rest.more);
         for (_, piece) in self.first.iter_mut().chain(more) {
-            if matches!(piece, Piece::Lent(lent) if *lent == missing) {
+            if matches!(piece, Piece::Lent(_)) {
                 *piece = Piece::Shared(Bytes::copy_from_slice(lent));
-                return true;
             }
         }
-        false
     }
 
     /// The octets in pieces, with `lent` where a piece has none.
@@ -214,7 +233,7 @@ impl Gather {
     /// All octets in one piece; copies them unless they are in one already.
     #[must_use]
     pub fn into_bytes(mut self) -> Bytes {
-        debug_assert!(!self.is_lent(), "octets that are lent are not here");
+        debug_assert!(self.is_whole(), "octets that were left out are not here");
         if self.first.is_none() {
             return self.own.freeze();
         }
@@ -230,7 +249,7 @@ impl Gather {
     /// All octets in the pieces in which they lie in memory, none of them empty, to be cut further without copying.
     #[must_use]
     pub fn into_pieces(mut self) -> Vec<Bytes> {
-        debug_assert!(!self.is_lent(), "octets that are lent are not here");
+        debug_assert!(self.is_whole(), "octets that were left out are not here");
         let mut own = self.own.freeze();
         let more = self.rest.take().map(|rest| rest.more).unwrap_or_default();
         let mut pieces = Vec::with_capacity(more.len().saturating_add(3));
@@ -296,9 +315,11 @@ impl Gather {
         self.put_in(Piece::Shared(octets));
     }
 
-    /// Leaves out octets that are added when it is sent. There may be none yet.
-    pub(crate) fn lend(&mut self, octets: &[u8]) {
-        self.put_in(Piece::Lent(Lent::of(octets)));
+    /// Leaves out octets that are added when it is sent. None may be left out yet.
+    pub(crate) fn lend<'a>(&mut self, octets: &'a [u8]) -> Lent<'a> {
+        debug_assert!(self.is_whole(), "octets are left out once");
+        self.put_in(Piece::Lent(octets.len()));
+        Lent(octets)
     }
 
     fn put_in(&mut self, piece: Piece) {

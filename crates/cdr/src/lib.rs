@@ -107,7 +107,7 @@ pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
 pub use fixed::{Fixed, FixedError};
 pub use format::{CharSet, WCharSet, WireFormat};
 pub use frame::Frame;
-pub use gather::Gather;
+pub use gather::{Gather, Lending, Lent};
 #[doc(hidden)]
 pub use impls::Number;
 pub use impls::{Char, NotOneOctet, NotOneUnit, WChar};

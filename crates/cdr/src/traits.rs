@@ -2,7 +2,7 @@
 
 use crate::{
     ByteOrder, DecodeError, DecodeErrorKind, Decoder, EncodeError, EncodeErrorKind, Encoder,
-    Layout, SHARE_FROM, Window, WindowMut, WireFormat, window::Faults,
+    Layout, Lent, Window, WindowMut, WireFormat, window::Faults,
 };
 use alloc::vec::Vec;
 
@@ -81,22 +81,39 @@ pub trait Encode {
         })
     }
 
-    /// The octets of the value, [`SHARE_FROM`](crate::SHARE_FROM) or more, that [`encode`](Self::encode) leaves out where
-    /// the encoder [lends](Encoder::lending): they lie in memory as they travel.
+    /// Encodes the value, but may leave out octets of it that lie in memory as they travel: the first
+    /// [`SHARE_FROM`](crate::SHARE_FROM) or more of a sequence. They are in `lent` afterwards, and the message is sent with
+    /// them from where they are ([`Encoder::take_lending`]). Nothing is left out if something is in `lent` already.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
     #[doc(hidden)]
     #[inline(always)]
-    fn lent(&self) -> Option<&[u8]> {
-        None
+    fn encode_lent<'a, O: ByteOrder>(
+        &'a self,
+        encoder: &mut Encoder<O>,
+        lent: &mut Option<Lent<'a>>,
+    ) -> Result<(), EncodeError> {
+        let _ = lent;
+        self.encode(encoder)
     }
 
-    /// The same of values one behind the other.
+    /// Encodes values one behind the other, as [`encode_lent`](Self::encode_lent) does.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
     #[doc(hidden)]
     #[inline(always)]
-    fn lent_slice(_values: &[Self]) -> Option<&[u8]>
+    fn encode_slice_lent<'a, O: ByteOrder>(
+        values: &'a [Self],
+        encoder: &mut Encoder<O>,
+        lent: &mut Option<Lent<'a>>,
+    ) -> Result<(), EncodeError>
     where
         Self: Sized,
     {
-        None
+        let _ = lent;
+        Self::encode_slice(values, encoder)
     }
 
     /// Stores the value into a window of its layout. Only called where [`ENCODED`](Self::ENCODED) is fixed.
@@ -221,12 +238,6 @@ pub trait Decode<'de>: Sized {
     fn decode_fixed_array<O: ByteOrder, const N: usize>(window: &mut Window<'_>) -> [Self; N] {
         core::array::from_fn(|_| Self::decode_fixed::<O>(window))
     }
-}
-
-/// Octets that are many enough to be lent.
-#[inline(always)]
-pub(crate) fn lendable(octets: &[u8]) -> Option<&[u8]> {
-    (octets.len() >= SHARE_FROM).then_some(octets)
 }
 
 /// Stands where a type of varying layout would be loaded from a window, which never happens.

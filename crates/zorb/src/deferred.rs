@@ -169,8 +169,4 @@ impl EncodeArguments for Encoded {
         }
         Ok(())
     }
-
-    fn lent(&self) -> Option<&[u8]> {
-        None
-    }
 }

@@ -1,8 +1,8 @@
 //! Sequences, arrays and references.
 
 use crate::{
-    ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Layout, Octets,
-    OctetsRef, Window, WindowMut, traits::lendable,
+    ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Layout, Lent, Octets,
+    OctetsRef, Window, WindowMut,
 };
 use alloc::{
     borrow::{Cow, ToOwned},
@@ -19,8 +19,12 @@ impl<T: Encode + ?Sized> Encode for &T {
     }
 
     #[inline(always)]
-    fn lent(&self) -> Option<&[u8]> {
-        T::lent(self)
+    fn encode_lent<'a, O: ByteOrder>(
+        &'a self,
+        encoder: &mut Encoder<O>,
+        lent: &mut Option<Lent<'a>>,
+    ) -> Result<(), EncodeError> {
+        T::encode_lent(self, encoder, lent)
     }
 
     #[inline(always)]
@@ -44,9 +48,14 @@ impl<T: Encode> Encode for [T] {
         T::encode_slice(self, encoder)
     }
 
-    #[inline(always)]
-    fn lent(&self) -> Option<&[u8]> {
-        T::lent_slice(self)
+    #[inline]
+    fn encode_lent<'a, O: ByteOrder>(
+        &'a self,
+        encoder: &mut Encoder<O>,
+        lent: &mut Option<Lent<'a>>,
+    ) -> Result<(), EncodeError> {
+        encoder.write_count(self.len())?;
+        T::encode_slice_lent(self, encoder, lent)
     }
 }
 
@@ -130,10 +139,14 @@ impl Encode for Octets<'_> {
     }
 
     #[inline]
-    fn lent(&self) -> Option<&[u8]> {
+    fn encode_lent<'a, O: ByteOrder>(
+        &'a self,
+        encoder: &mut Encoder<O>,
+        lent: &mut Option<Lent<'a>>,
+    ) -> Result<(), EncodeError> {
         match self.shared() {
-            Some(_) => None,
-            None => lendable(self),
+            Some(bytes) => encoder.write_shared(bytes),
+            None => encoder.write_octets_lent(self, lent),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Numbers, octets and booleans, alone and in bulk.
 
 use crate::{
-    ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Layout, Window,
-    WindowMut,
-    traits::{BLOCK, lendable, reserve, try_array},
+    ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Layout, Lent,
+    SHARE_FROM, Window, WindowMut,
+    traits::{BLOCK, reserve, try_array},
 };
 use alloc::{borrow::Cow, vec::Vec};
 use core::fmt;
@@ -44,7 +44,7 @@ macro_rules! numeric {
                 encoder.align($size);
                 let start = encoder.position();
                 if O::IS_NATIVE || $size == 1 {
-                    encoder.append_or_lend(values.as_bytes());
+                    encoder.append(values.as_bytes());
                 } else {
                     encoder.reserve(values.len().saturating_mul($size));
                     for values in values.chunks(BLOCK / $size) {
@@ -61,9 +61,23 @@ macro_rules! numeric {
                 Ok(())
             }
 
-            #[inline(always)]
-            fn lent_slice(values: &[Self]) -> Option<&[u8]> {
-                lendable(values.as_bytes())
+            #[inline]
+            fn encode_slice_lent<'a, O: ByteOrder>(
+                values: &'a [Self],
+                encoder: &mut Encoder<O>,
+                lent: &mut Option<Lent<'a>>,
+            ) -> Result<(), EncodeError> {
+                let octets = values.as_bytes();
+                if octets.len() < SHARE_FROM || !(O::IS_NATIVE || $size == 1) {
+                    return Self::encode_slice(values, encoder);
+                }
+                encoder.align($size);
+                let start = encoder.position();
+                encoder.append_or_lend(octets, lent);
+                if $size <= 4 {
+                    encoder.end_run(start);
+                }
+                Ok(())
             }
 
             #[inline(always)]

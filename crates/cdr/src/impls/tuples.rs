@@ -1,7 +1,7 @@
 //! Tuples: their members one behind the other, as the arguments of an operation are.
 
 use crate::{
-    ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Layout, Window,
+    ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Layout, Lent, Window,
     WindowMut,
 };
 
@@ -50,9 +50,14 @@ macro_rules! tuple {
             }
 
             #[inline(always)]
-            fn lent(&self) -> Option<&[u8]> {
+            fn encode_lent<'a, Order: ByteOrder>(
+                &'a self,
+                encoder: &mut Encoder<Order>,
+                lent: &mut Option<Lent<'a>>,
+            ) -> Result<(), EncodeError> {
                 let ($($v,)*) = self;
-                None$(.or_else(|| $v.lent()))*
+                $($v.encode_lent(encoder, lent)?;)*
+                Ok(())
             }
 
             #[inline(always)]

@@ -193,10 +193,6 @@ impl EncodeArguments for Argument {
         encoder.write_u8(self.0);
         Ok(())
     }
-
-    fn lent(&self) -> Option<&[u8]> {
-        None
-    }
 }
 
 /// Who waits for a reply.

@@ -12,7 +12,7 @@ use core::sync::atomic::AtomicBool;
 use core::task::{Context, Poll, Waker, ready};
 use std::borrow::Cow;
 use std::io;
-use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, Gather, NativeEndian, WireFormat};
+use zorb_cdr::{EncodeError, EncodeErrorKind, Encoder, Lent, NativeEndian, WireFormat};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     Fault, LocateReply, LocateRequestHeader, ProtocolError, ReplySlot, RequestId, RequestTemplate,
@@ -45,8 +45,19 @@ pub trait EncodeArguments: Sync {
     /// Values that cannot be expressed on the wire.
     fn encode(&self, encoder: &mut Encoder<NativeEndian>) -> Result<(), EncodeError>;
 
-    /// The octets that [`encode`](Self::encode) has left out, if the encoder lends.
-    fn lent(&self) -> Option<&[u8]>;
+    /// Encodes them, but may leave out octets that the message is sent with from where they are: these are in `lent`
+    /// afterwards. Leaves out nothing, unless it is implemented.
+    ///
+    /// # Errors
+    /// Values that cannot be expressed on the wire.
+    fn encode_lent<'a>(
+        &'a self,
+        encoder: &mut Encoder<NativeEndian>,
+        lent: &mut Option<Lent<'a>>,
+    ) -> Result<(), EncodeError> {
+        let _ = lent;
+        self.encode(encoder)
+    }
 }
 
 /// A request to be sent on a connection.
@@ -120,7 +131,8 @@ impl ClientConnection {
     ) -> Poll<Result<(), CallError>> {
         let blocks = blocking::may_block();
         let call = call.insert(self.begin(request.template.version(), request.wait)?);
-        let mut e = self.encode(call.id, request.response, request)?;
+        let mut lent = None;
+        let mut e = self.encode(call.id, request.response, request, &mut lent)?;
         zorb_giop::probe!(RequestSealed);
         request.sent.store(true, Ordering::Relaxed);
         let octets = e.position();
@@ -130,7 +142,7 @@ impl ClientConnection {
             true => self.reading.claim(),
             false => None,
         };
-        match self.write_from(&mut e, request.arguments) {
+        match self.write_from(&mut e, lent) {
             Ok(ticket) => call.ticket = Some(ticket),
             Err(error) => return Poll::Ready(Err(self.explain_loss(error, octets))),
         }
@@ -291,16 +303,16 @@ impl ClientConnection {
         Encoder::with_buffer(buffers::take(), self.format(version))
     }
 
-    /// Encodes a request. The message may lack octets that the arguments lend.
+    /// Encodes a request. Octets of its arguments that are left out are in `lent` afterwards.
     #[inline]
-    pub(super) fn encode(
+    pub(super) fn encode<'a>(
         &self,
         id: RequestId,
         response: ResponseFlags,
-        request: &ClientRequest<'_>,
+        request: &ClientRequest<'a>,
+        lent: &mut Option<Lent<'a>>,
     ) -> Result<Encoder<NativeEndian>, CallError> {
         let mut e = self.encoder(request.template.version());
-        e.set_lending();
         // Stated with every request until the first reply shows that one has arrived.
         let announced = self.contexts.is_empty() || self.announced.load(Ordering::Relaxed);
         let all;
@@ -312,7 +324,7 @@ impl ClientConnection {
                 &*all
             }
         };
-        let arguments = |e: &mut Encoder<NativeEndian>| request.arguments.encode(e);
+        let arguments = |e: &mut Encoder<NativeEndian>| request.arguments.encode_lent(e, lent);
         let encoded = (request.template).encode_in(
             &mut e,
             id.0,
@@ -338,15 +350,15 @@ impl ClientConnection {
         })
     }
 
-    /// Sends an encoded request, which may lack octets that its arguments lend. The encoder is used up.
+    /// Sends an encoded request with the octets that were left out of it. The encoder is used up.
     #[inline]
     pub(super) fn write_from(
         &self,
         e: &mut Encoder<NativeEndian>,
-        arguments: &dyn EncodeArguments,
+        lent: Option<Lent<'_>>,
     ) -> Result<Ticket, CallError> {
-        match trace::is_on() || e.is_lent() {
-            true => self.write_lent(e.take(), arguments),
+        match trace::is_on() || lent.is_some() {
+            true => self.write_lent(e, lent),
             false => self.is_sent(self.link.outbound.send(e.take(), &*self.link.stream)),
         }
     }
@@ -354,19 +366,21 @@ impl ClientConnection {
     #[cold]
     fn write_lent(
         &self,
-        mut message: Gather,
-        arguments: &dyn EncodeArguments,
+        e: &mut Encoder<NativeEndian>,
+        lent: Option<Lent<'_>>,
     ) -> Result<Ticket, CallError> {
-        // A message that is fragmented or traced has to be whole.
-        if self.link.outbound.max_fragment().is_none()
-            && !trace::is_on()
-            && let Some(lent) = arguments.lent()
-            && message.lacks(lent)
-        {
-            let outbound = &self.link.outbound;
-            return self.is_sent(outbound.send_lent(message, lent, &*self.link.stream));
-        }
-        settle(&mut message, arguments)?;
+        let outbound = &self.link.outbound;
+        let message = match lent {
+            None => e.take(),
+            // A message that is fragmented or traced has to be whole.
+            Some(lent) if outbound.max_fragment().is_some() || trace::is_on() => {
+                e.take_lending(lent).into_whole()
+            }
+            Some(lent) => {
+                let message = e.take_lending(lent);
+                return self.is_sent(outbound.send_lent(message, &*self.link.stream));
+            }
+        };
         self.is_sent(self.link.send(message))
     }
 
@@ -380,18 +394,6 @@ impl ClientConnection {
             _ => Ok(ticket),
         }
     }
-}
-
-/// Copies lent octets into a message that lacks them.
-pub(super) fn settle(
-    message: &mut Gather,
-    arguments: &dyn EncodeArguments,
-) -> Result<(), CallError> {
-    if !message.is_lent() || arguments.lent().is_some_and(|lent| message.settle(lent)) {
-        return Ok(());
-    }
-    let moved = EncodeErrorKind::Expected("octets that stay where they are");
-    Err(CallError::Encode(Fault::Encode(moved.into())))
 }
 
 /// How GIOP 1.0 and 1.1 address an object.

@@ -2,11 +2,11 @@
 
 use super::super::outbound::{Batched, Ticket};
 use super::super::sync::Ordering;
-use super::call::{ClientRequest, settle};
+use super::call::ClientRequest;
 use super::{CallError, ClientConnection};
 use core::future::poll_fn;
 use core::task::{Poll, ready};
-use zorb_cdr::{Encoder, NativeEndian};
+use zorb_cdr::{Encoder, Lent, NativeEndian};
 use zorb_giop::{Fault, RequestId, ResponseFlags, buffers};
 
 /// A one-way request that is being encoded and sent: the connection is in use until this is dropped.
@@ -69,7 +69,8 @@ impl ClientConnection {
         if self.is_over() {
             self.check(&self.state())?;
         }
-        let mut e = self.encode_one_way(request)?;
+        let mut lent = None;
+        let mut e = self.encode_one_way(request, &mut lent)?;
         request.sent.store(true, Ordering::Relaxed);
         let batched = match e.as_single() {
             Some(octets) => self.link.batch(octets),
@@ -86,7 +87,7 @@ impl ClientConnection {
                 self.check(&self.state())?;
                 Err(CallError::NotSent(Fault::ConnectionClosed { endpoint }))
             }
-            Batched::Separate => self.batch_separately(e, request),
+            Batched::Separate => self.batch_separately(e, lent),
         }
     }
 
@@ -95,11 +96,13 @@ impl ClientConnection {
     fn batch_separately(
         &self,
         mut e: Encoder<NativeEndian>,
-        request: &ClientRequest<'_>,
+        lent: Option<Lent<'_>>,
     ) -> Result<(), CallError> {
         let _in_use = self.in_use()?;
-        let mut message = e.take();
-        settle(&mut message, request.arguments)?;
+        let message = match lent {
+            None => e.take(),
+            Some(lent) => e.take_lending(lent).into_whole(),
+        };
         self.link.batch_separately(message);
         Ok(())
     }
@@ -107,9 +110,10 @@ impl ClientConnection {
     /// The ticket of the request, unless all of it is handed to the transport already.
     fn write_one_way(&self, request: &ClientRequest<'_>) -> Result<Option<Ticket>, CallError> {
         let in_use = self.in_use()?;
-        let mut e = self.encode_one_way(request)?;
+        let mut lent = None;
+        let mut e = self.encode_one_way(request, &mut lent)?;
         request.sent.store(true, Ordering::Relaxed);
-        let ticket = self.write_from(&mut e, request.arguments)?;
+        let ticket = self.write_from(&mut e, lent)?;
         drop(in_use);
         let is_written = self.link.outbound.is_counted(ticket);
         Ok((!is_written).then_some(ticket))
@@ -126,12 +130,13 @@ impl ClientConnection {
     }
 
     #[inline]
-    fn encode_one_way(
+    fn encode_one_way<'a>(
         &self,
-        request: &ClientRequest<'_>,
+        request: &ClientRequest<'a>,
+        lent: &mut Option<Lent<'a>>,
     ) -> Result<Encoder<NativeEndian>, CallError> {
         let number = self.one_way_ids.fetch_add(1, Ordering::Relaxed);
         let id = RequestId::unanswered(number, true);
-        self.encode(id, ResponseFlags::None, request)
+        self.encode(id, ResponseFlags::None, request, lent)
     }
 }

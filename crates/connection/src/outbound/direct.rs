@@ -3,7 +3,7 @@
 use super::super::sync::{MutexGuard, Ordering, fence};
 use super::{Flush, MAX_CHUNKS, Outbound, Outgoing, Queued, Slices, Ticket, Writing, memory};
 use std::io::{self, IoSlice};
-use zorb_cdr::Gather;
+use zorb_cdr::{Gather, Lending};
 use zorb_giop::buffers;
 use zorb_transport::Connection;
 
@@ -34,21 +34,18 @@ impl Outbound {
         (ticket, self.flush(stream))
     }
 
-    /// Sends a message that lacks octets which its sender [lends](Gather::is_lent). The socket gets them from the sender's
-    /// memory, as many as it takes at once; the rest is copied, since the sender may be gone when there is room for it.
-    /// `lent` has to be what the message [lacks](Gather::lacks).
+    /// Sends a message from which octets were left out. The socket gets them from their owner's memory, as many as it takes
+    /// at once; the rest is copied, since the owner may be gone when there is room for it.
     pub(crate) fn send_lent(
         &self,
-        mut message: Gather,
-        lent: &[u8],
+        message: Lending<'_>,
         stream: &dyn Connection,
     ) -> (Ticket, io::Result<Flush>) {
         let Some(writing) = self.claim_direct() else {
-            message.settle(lent);
-            return self.send(message, stream);
+            return self.send(message.into_whole(), stream);
         };
         let (ticket, written) = {
-            let chunks = message.chunks_with(lent).map(IoSlice::new);
+            let chunks = message.chunks().map(IoSlice::new);
             let slices: Slices<'_> = chunks.take(MAX_CHUNKS).collect();
             self.write_direct(&slices, stream)
         };
@@ -58,12 +55,13 @@ impl Outbound {
             buffers::give(message.into_buffer());
             self.flush(stream)
         } else if left == 0 {
-            self.send_rest(message, ticket, written, stream, writing)
+            buffers::give(message.into_buffer());
+            self.send_rest(Gather::default(), ticket, 0, stream, writing)
         } else {
             let mut rest = buffers::take();
             rest.reserve(left);
             let mut skip = written;
-            for chunk in message.chunks_with(lent) {
+            for chunk in message.chunks() {
                 let skipped = skip.min(chunk.len());
                 skip -= skipped;
                 rest.extend_from_slice(chunk.get(skipped..).unwrap_or_default());

@@ -105,10 +105,6 @@ impl EncodeArguments for Octets<'_> {
         encoder.append(self.0);
         Ok(())
     }
-
-    fn lent(&self) -> Option<&[u8]> {
-        None
-    }
 }
 
 /// A call as a test makes it.

@@ -37,7 +37,7 @@ use intercept::Contexts;
 use scope::supported;
 use std::time::Instant;
 use values::{ByValues, Values};
-use zorb_cdr::{Encode, EncodeError, Encoder, NativeEndian, WireFormat};
+use zorb_cdr::{Encode, EncodeError, Encoder, Lent, NativeEndian, WireFormat};
 use zorb_connection::{CallError, ClientRequest, EncodeArguments, blocking};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
@@ -51,14 +51,18 @@ struct Encoding<'a, A> {
 
 impl<A: Encode + Sync> EncodeArguments for Encoding<'_, A> {
     fn encode(&self, e: &mut Encoder<NativeEndian>) -> Result<(), EncodeError> {
-        zorb_giop::probe!(Headed);
-        let put = e.put_lent(self.arguments);
-        zorb_giop::probe!(Marshalled);
-        put
+        e.put(self.arguments)
     }
 
-    fn lent(&self) -> Option<&[u8]> {
-        self.arguments.lent()
+    fn encode_lent<'l>(
+        &'l self,
+        e: &mut Encoder<NativeEndian>,
+        lent: &mut Option<Lent<'l>>,
+    ) -> Result<(), EncodeError> {
+        zorb_giop::probe!(Headed);
+        let put = self.arguments.encode_lent(e, lent);
+        zorb_giop::probe!(Marshalled);
+        put
     }
 }
 

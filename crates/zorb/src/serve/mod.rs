@@ -354,7 +354,12 @@ fn dispatch(
     let intercepted = match receive_request(orb.interceptor(), request.as_ref()) {
         Ok(intercepted) => intercepted,
         Err(exception) => {
-            return end(connection, pending, receipt.system_exception(&exception), receipt);
+            return end(
+                connection,
+                pending,
+                receipt.system_exception(&exception),
+                receipt,
+            );
         }
     };
     let octets = request.as_ref().map_or(0, Request::octets);
@@ -416,12 +421,7 @@ fn dispatch(
 
 /// Replies with the outcome of an upcall that has ended where its request was read.
 #[inline]
-fn end(
-    connection: &Connection,
-    pending: Option<Pending>,
-    outcome: Outcome,
-    receipt: &Receipt,
-) {
+fn end(connection: &Connection, pending: Option<Pending>, outcome: Outcome, receipt: &Receipt) {
     match pending {
         None => connection.queue_reply(into_reply(outcome)),
         Some(pending) => finish(pending, outcome, receipt),

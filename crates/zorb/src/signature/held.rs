@@ -2,7 +2,7 @@
 
 use crate::interface::{Interface, IntoReference, RefCodec};
 use core::borrow::Borrow;
-use zorb_cdr::{BoundedOctets, ByteOrder, Codec, Encode, EncodeError, Encoder, Octets};
+use zorb_cdr::{BoundedOctets, ByteOrder, Codec, Encode, EncodeError, Encoder, Lent, Octets};
 
 /// A value that travels by codec `C`: a reference, a value, which calls take by value.
 pub struct Held<C: Codec>(C::Value);
@@ -60,7 +60,11 @@ impl<const N: u32> Encode for HeldOctets<'_, N> {
     }
 
     #[inline]
-    fn lent(&self) -> Option<&[u8]> {
-        self.0.lent()
+    fn encode_lent<'l, O: ByteOrder>(
+        &'l self,
+        encoder: &mut Encoder<O>,
+        lent: &mut Option<Lent<'l>>,
+    ) -> Result<(), EncodeError> {
+        BoundedOctets::<N>::encode_lent(&self.0, encoder, lent)
     }
 }
