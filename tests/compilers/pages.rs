@@ -83,7 +83,7 @@ fn the_server_and_the_client_of_the_readme_do_what_it_says() {
     let mut server = page.start(0, &[]);
     let ready = server.find(|line| line.starts_with("listening on iiop://").then_some(()));
     assert!(ready.is_some(), "{server:?}");
-    let expected = shown(README, "\n## Finding objects by name\n");
+    let expected = shown(README, "\n## How fast\n");
     assert_eq!(page.run(1, &[]), (true, strings(&expected)));
     let again = strings(&["balance: 20.00", "980.00 missing"]);
     assert_eq!(page.run(1, &[]), (true, again));

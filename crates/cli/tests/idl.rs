@@ -171,9 +171,9 @@ fn colours_are_for_terminals_and_for_who_asks() {
 }
 
 #[test]
-fn the_readme_shows_what_is_said() {
-    let readme = include_str!("../../../README.md");
+fn the_page_of_the_tools_shows_what_is_said() {
+    let page = include_str!("../../../docs/tools.md");
     let golden = fs::read_to_string(folder().join("account.txt")).unwrap();
     let shown = format!("$ zorb idl check -I include account.idl\n{golden}```\n");
-    assert!(readme.contains(&shown), "{shown}");
+    assert!(page.contains(&shown), "{shown}");
 }

@@ -1,4 +1,4 @@
-//! The transcripts of `zorb` that README.md and docs/tracing.md show: every command of them is run,
+//! The transcripts of `zorb` that docs/tools.md and docs/tracing.md show: every command of them is run,
 //! against an omniNames of this test, and says what stands there.
 //!
 //! Where this differs from page to machine, addresses, times and object keys, nothing is compared.
@@ -14,7 +14,7 @@ use support::{Running, have};
 use zorb_giop::Ior;
 use zorb_giop::ior::IiopProfile;
 
-const README: &str = include_str!("../../../README.md");
+const TOOLS: &str = include_str!("../../../docs/tools.md");
 const TRACING: &str = include_str!("../../../docs/tracing.md");
 /// A reference, and what `zorb ior` says of it.
 const EXPLAINED: &str = include_str!("ior/omniorb-unix.txt");
@@ -58,7 +58,7 @@ fn sorted(mut lines: Vec<String>) -> Vec<String> {
 
 #[test]
 fn what_zorb_ior_says_on_the_page_is_what_it_says() {
-    let commands = transcripts(README);
+    let commands = transcripts(TOOLS);
     let (command, said) = &commands[0];
     let digits = command
         .strip_prefix("zorb ior ")
@@ -90,7 +90,7 @@ fn what_the_other_commands_say_on_the_pages_is_what_they_say() {
         000000001c000000010100000a0000003132372e302e302e3100010004000000426f6f6b";
     std::fs::write(folder.path().join("account.ior"), account).unwrap();
 
-    let commands = [transcripts(README), transcripts(TRACING)].concat();
+    let commands = [transcripts(TOOLS), transcripts(TRACING)].concat();
     let mut run = 0;
     for (command, expected) in commands {
         if command.starts_with("zorb ior IOR:") {

@@ -110,6 +110,8 @@ mod pages {
     struct Readme;
     #[doc = include_str!("../../../docs/mapping.md")]
     struct Mapping;
+    #[doc = include_str!("../../../docs/objects.md")]
+    struct Objects;
     #[doc = include_str!("../../../docs/tracing.md")]
     struct Tracing;
     #[doc = include_str!("../../../docs/blocking.md")]
