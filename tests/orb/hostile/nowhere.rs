@@ -256,10 +256,13 @@ async fn a_socket_that_may_not_be_used_says_so() {
 async fn a_black_hole_ends_with_the_time_limit_of_the_call_and_nothing_was_done() {
     let world = World::start().await;
     let black_hole = BlackHole::new().await;
-    let target = to(world.bystander(), black_hole.ior());
+    // Longer than the test takes on any machine: the attempt to connect must not end by itself.
+    let client = Orb::builder().connect_timeout(Duration::from_secs(3600));
+    let client = client.build().await.unwrap();
+    let target = to(&client, black_hole.ior());
     let hasty = target.as_object().with_round_trip_timeout(SHORT);
     let place = black_hole.address.to_string();
-    // Nobody's impatience ends the attempt of the others.
+    // A call that ends by its own time limit does not end the attempt of the others.
     let patient = tokio::spawn(async move { target.twice(4).await });
     for _ in 0..3 {
         let typed: TargetRef = hasty.unchecked_narrow();
