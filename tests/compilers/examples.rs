@@ -70,6 +70,24 @@ fn file(name: &str) -> (TempDir, String) {
 }
 
 #[test]
+fn a_transport_of_one_s_own_carries_calls_late_lossy_and_cut() {
+    let lines = run("pipe", &[]).success();
+    for expected in [
+        "serving at pipe://echo: IOR:",
+        "no transport for profile 0x5a4f52f0",
+        "plain: \"hello\" -> \"HELLO\"",
+        "slow and lossy: \"over there\" -> \"OVER THERE\"",
+        "corbaloc:pipe:1.2@echo/Echo",
+        "COMM_FAILURE",
+        "cut: \"three\" -> \"THREE\"",
+        "all ORBs are down",
+    ] {
+        let is_said = lines.iter().any(|line| line.contains(expected));
+        assert!(is_said, "no {expected} in {lines:#?}");
+    }
+}
+
+#[test]
 fn quickstart_shows_a_balance_an_exception_and_a_callback() {
     let lines = run("quickstart", &[]).success();
     for expected in ["withdraw(2.50)", "InsufficientFunds", "IOR:"] {

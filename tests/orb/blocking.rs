@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use zorb::blocking::{Orb, Wait};
-use zorb::transport::Endpoint;
 use zorb::{
     Bytes, CompletionStatus, Interface, SystemException, SystemExceptionKind as Kind, WaitPolicy,
 };
@@ -470,10 +469,8 @@ fn serving_no_idlers() -> (Orb, DeskRef, TcpStream) {
     let poa = orb.root_poa();
     let desk = poa.activate(DeskServant::new(Servant::default())).unwrap();
     poa.the_poa_manager().activate().unwrap();
-    let Endpoint::Iiop { port, .. } = &orb.endpoints()[0] else {
-        panic!("{:?}", orb.endpoints());
-    };
-    let peer = TcpStream::connect(("127.0.0.1", *port)).unwrap();
+    let port = orb.endpoints()[0].port().unwrap();
+    let peer = TcpStream::connect(("127.0.0.1", port)).unwrap();
     (orb, desk, peer)
 }
 

@@ -26,6 +26,7 @@ mod lives;
 mod one_ways;
 mod outgoing;
 mod persistent;
+mod pipe;
 mod references;
 mod servants;
 mod sync_none;

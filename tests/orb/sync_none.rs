@@ -8,7 +8,8 @@ use std::task::{Context, Poll, Waker};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use zorb::transport::{
-    BoxFuture, Capabilities, Connection, Endpoint, Listener, Tcp, Transport, TransportError,
+    Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Tcp, Transport,
+    TransportError,
 };
 use zorb::{Interface, Orb, SyncScope, SystemException, SystemExceptionKind as Kind, Version};
 
@@ -57,8 +58,8 @@ struct Withheld {
 }
 
 impl Transport for Withheld {
-    fn scheme(&self) -> &'static str {
-        self.tcp.scheme()
+    fn addressing(&self) -> &dyn Addressing {
+        self.tcp.addressing()
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -58,7 +58,7 @@ type Entries = Mutex<HashMap<CacheKey, Entry>>;
 pub struct ConnectionLimits {
     /// In all. Endpoints that peers have named get [`PEERS_SHARE`](Self::PEERS_SHARE) of them.
     pub all: usize,
-    /// To one host, whatever the port; all UNIX sockets count as one host.
+    /// To one host, whatever the port; all endpoints of a transport without hosts, UNIX sockets for instance, count as one host.
     pub by_host: usize,
 }
 
@@ -328,10 +328,8 @@ impl ConnectionCache {
 
 /// Whether two endpoints are of one host, as far as they say. Two names of one host are two hosts.
 fn is_same_host(one: &Endpoint, other: &Endpoint) -> bool {
-    match (one, other) {
-        (Endpoint::Iiop { host: one, .. }, Endpoint::Iiop { host: other, .. }) => {
-            one.eq_ignore_ascii_case(other)
-        }
+    match (one.host(), other.host()) {
+        (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),
         _ => one.scheme() == other.scheme(),
     }
 }

@@ -51,6 +51,8 @@ impl ComponentTag {
     /// All endpoints of a profile as TAO writes them, that of the body included: a sequence of
     /// host, port and priority.
     pub const TAO_ENDPOINTS: Self = Self(0x5441_4f02);
+    /// The platform of a server that zorb runs on: see [`Platform`](crate::platform::Platform).
+    pub const ZORB_PLATFORM: Self = Self(0x5a4f_5201);
 }
 
 impl fmt::Debug for ComponentTag {

@@ -72,6 +72,7 @@ mod header_prefix;
 pub mod ior;
 mod limits;
 mod locate;
+pub mod platform;
 mod printable;
 #[doc(hidden)]
 pub mod probe;

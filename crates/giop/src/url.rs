@@ -8,6 +8,7 @@ use crate::header::Version;
 use crate::ior::{Ior, IorError};
 use core::fmt;
 use core::str::FromStr;
+use std::borrow::Cow;
 
 /// The port of an address that names none.
 pub const DEFAULT_PORT: u16 = 2809;
@@ -103,6 +104,42 @@ pub enum CorbalocAddress {
         /// The socket's path.
         path: String,
     },
+    /// Another protocol, whose addresses its transport reads.
+    Other {
+        /// What stands before the colon, in lower case.
+        protocol: String,
+        /// The highest GIOP version to use; 1.0 unless stated.
+        version: Version,
+        /// The address, as it is written.
+        address: String,
+    },
+}
+
+impl CorbalocAddress {
+    /// The protocol, the highest GIOP version to use and the text of the address; `None` for `rir:`, which is no place.
+    #[must_use]
+    pub fn location(&self) -> Option<(&str, Version, Cow<'_, str>)> {
+        Some(match self {
+            Self::Rir => return None,
+            Self::Iiop {
+                version,
+                host,
+                port,
+            } => {
+                let address = match host.contains(':') {
+                    true => format!("[{host}]:{port}"),
+                    false => format!("{host}:{port}"),
+                };
+                ("iiop", *version, Cow::Owned(address))
+            }
+            Self::Uiop { version, path } => ("uiop", *version, Cow::Borrowed(path)),
+            Self::Other {
+                protocol,
+                version,
+                address,
+            } => (protocol, *version, Cow::Borrowed(address)),
+        })
+    }
 }
 
 /// Why an object URL cannot be read.
@@ -205,6 +242,18 @@ impl Corbaloc {
                 key: unescape(key)?,
             });
         }
+        if let (Some((protocol, rest)), Some((_, key))) =
+            (other_protocol(text), text.split_once('|'))
+        {
+            // Its addresses may hold slashes and commas too.
+            let address = rest.split_once('|').map_or(rest, |(address, _)| address);
+            let key = unescape(key)?;
+            let default = default_key.filter(|_| key.is_empty());
+            return Ok(Self {
+                addresses: vec![other(text, protocol, address)?],
+                key: default.map_or(key, |default| default.into()),
+            });
+        }
         let (addresses, key) = match text.split_once('/') {
             Some((addresses, key)) => (addresses, unescape(key)?),
             None => (text, Vec::new()),
@@ -233,9 +282,40 @@ fn bad_address(address: &str, why: &'static str) -> UrlError {
     }
 }
 
+/// The protocol before the colon and what stands behind it, of a protocol that is not known here.
+fn other_protocol(text: &str) -> Option<(&str, &str)> {
+    let (protocol, rest) = text.split_once(':')?;
+    let is_name = protocol.starts_with(|c: char| c.is_ascii_alphabetic())
+        && protocol.bytes().all(|octet| octet.is_ascii_alphanumeric());
+    let is_known = ["iiop", "uiop", "rir"]
+        .iter()
+        .any(|known| protocol.eq_ignore_ascii_case(known));
+    // A host and its port, before which the colon is missing.
+    let is_host = rest.bytes().all(|octet| octet.is_ascii_digit());
+    (is_name && !is_known && !is_host).then_some((protocol, rest))
+}
+
+fn other(text: &str, protocol: &str, rest: &str) -> Result<CorbalocAddress, UrlError> {
+    let (version, address) = version(rest)?;
+    if address.is_empty() || address.contains(',') {
+        return Err(bad_address(
+            text,
+            "expected one address behind the protocol",
+        ));
+    }
+    Ok(CorbalocAddress::Other {
+        protocol: protocol.to_ascii_lowercase(),
+        version,
+        address: address.to_owned(),
+    })
+}
+
 fn address(text: &str) -> Result<CorbalocAddress, UrlError> {
     if text.eq_ignore_ascii_case("rir:") {
         return Ok(CorbalocAddress::Rir);
+    }
+    if let Some((protocol, rest)) = other_protocol(text) {
+        return other(text, protocol, rest);
     }
     let Some(rest) = text
         .strip_prefix(':')
@@ -362,6 +442,16 @@ impl fmt::Display for Corbaloc {
                     delimiter = '|';
                     write!(f, "uiop:{version}@{path}")?;
                 }
+                CorbalocAddress::Other {
+                    protocol,
+                    version,
+                    address,
+                } => {
+                    if address.contains('/') {
+                        delimiter = '|';
+                    }
+                    write!(f, "{protocol}:{version}@{address}")?;
+                }
             }
         }
         write!(f, "{delimiter}{}", escape(&self.key))
@@ -420,6 +510,38 @@ mod tests {
     }
 
     #[test]
+    fn addresses_of_other_protocols_are_kept_as_they_are_written() {
+        for (text, address, key, anew) in [
+            (
+                "corbaloc:ATM:0.0.42/k",
+                "0.0.42",
+                "k",
+                "corbaloc:atm:1.0@0.0.42/k",
+            ),
+            ("corbaloc:shm:1.2@/a/b,c|k", "/a/b,c", "k", ""),
+            (
+                "corbaloc:shm:1.2@/a/b|k",
+                "/a/b",
+                "k",
+                "corbaloc:shm:1.2@/a/b|k",
+            ),
+        ] {
+            let Ok(ObjectUrl::Corbaloc(read)) = text.parse() else {
+                assert!(anew.is_empty(), "{text} is a corbaloc");
+                continue;
+            };
+            let (_, _, found) = read.addresses[0].location().unwrap();
+            assert_eq!((&*found, &read.key[..]), (address, key.as_bytes()));
+            assert_eq!(read.to_string(), anew);
+        }
+        let two = "corbaloc::h,atm:1.2@itf.1/k".parse();
+        let Ok(ObjectUrl::Corbaloc(two)) = two else {
+            panic!("two addresses")
+        };
+        assert_eq!(two.to_string(), "corbaloc:iiop:1.0@h:2809,atm:1.2@itf.1/k");
+    }
+
+    #[test]
     fn a_corbaname_has_a_context_and_a_name() {
         let url: ObjectUrl = "corbaname::h:5#a/b%20c.d".parse().unwrap();
         let ObjectUrl::Corbaname { context, name } = url else {
@@ -448,9 +570,14 @@ mod tests {
                 "expected IOR:, corbaloc:, corbaname: or file:, found \"hello\"",
             ),
             (
-                "corbaloc:foo:h/k",
+                "corbaloc:foo:1.2@/k",
                 minor::BAD_ADDRESS,
-                "bad address \"foo:h\": expected iiop:, uiop:, rir: or a colon",
+                "bad address \"foo:1.2@\": expected one address behind the protocol",
+            ),
+            (
+                "corbaloc:f-o:h/k",
+                minor::BAD_ADDRESS,
+                "bad address \"f-o:h\": expected iiop:, uiop:, rir: or a colon",
             ),
             (
                 "corbaloc::h:66000/k",

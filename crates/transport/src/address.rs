@@ -26,6 +26,20 @@ impl fmt::Display for Address {
     }
 }
 
+/// The process at the other end, when it connected or began to listen.
+///
+/// The ids are those that the operating system gives it in the namespaces of this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "what the system tells")]
+pub struct PeerIdentity {
+    /// The effective user.
+    pub user: u32,
+    /// The effective group.
+    pub group: u32,
+    /// The process; `None` where it is in a namespace that is not seen from here.
+    pub process: Option<u32>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -25,6 +25,9 @@ pub struct Capabilities {
     max_frame: Option<usize>,
     gathers: bool,
     priorities: bool,
+    reliable: bool,
+    descriptor: bool,
+    identity: bool,
 }
 
 impl Capabilities {
@@ -36,6 +39,9 @@ impl Capabilities {
             max_frame: None,
             gathers: false,
             priorities: false,
+            reliable: true,
+            descriptor: false,
+            identity: false,
         }
     }
 
@@ -47,6 +53,9 @@ impl Capabilities {
             max_frame: Some(max_frame),
             gathers: false,
             priorities: false,
+            reliable: false,
+            descriptor: false,
+            identity: false,
         }
     }
 
@@ -64,6 +73,34 @@ impl Capabilities {
     pub const fn with_priorities(self) -> Self {
         Self {
             priorities: true,
+            ..self
+        }
+    }
+
+    /// The same, and frames arrive, all of them once and in order, or the connection ends. A stream is reliable anyway.
+    #[must_use]
+    pub const fn with_reliability(self) -> Self {
+        Self {
+            reliable: true,
+            ..self
+        }
+    }
+
+    /// The same, and behind a connection is one descriptor of the operating system, so that connections count against
+    /// the descriptors of the process.
+    #[must_use]
+    pub const fn with_descriptor(self) -> Self {
+        Self {
+            descriptor: true,
+            ..self
+        }
+    }
+
+    /// The same, and a connection tells which process its peer is.
+    #[must_use]
+    pub const fn with_peer_identity(self) -> Self {
+        Self {
+            identity: true,
             ..self
         }
     }
@@ -90,5 +127,23 @@ impl Capabilities {
     #[must_use]
     pub const fn passes_priorities(self) -> bool {
         self.priorities
+    }
+
+    /// Whether what was written arrives, once and in order, unless the connection ends.
+    #[must_use]
+    pub const fn is_reliable(self) -> bool {
+        self.reliable
+    }
+
+    /// Whether a connection takes a descriptor of the process.
+    #[must_use]
+    pub const fn has_descriptor(self) -> bool {
+        self.descriptor
+    }
+
+    /// Whether a connection tells which process its peer is.
+    #[must_use]
+    pub const fn tells_peer_identity(self) -> bool {
+        self.identity
     }
 }

@@ -1,230 +1,254 @@
 use std::{
-    error::Error, ffi::OsString, fmt, os::unix::ffi::OsStrExt, os::unix::ffi::OsStringExt,
-    path::PathBuf, str::FromStr,
+    any::Any,
+    borrow::Cow,
+    cmp::Ordering,
+    error::Error,
+    fmt,
+    hash::{Hash, Hasher},
+    str::FromStr,
+    sync::Arc,
 };
 
-/// Where a peer listens, as people write it and before any IOR profile: `iiop://host:port`, `uiop:///path`.
+use crate::{AddressError, Registry};
+
+/// Where a peer listens, as people write it and before any IOR profile: a scheme, and an address of the transport of that
+/// scheme, as in `iiop://host:port` and `uiop:///path`.
 ///
-/// [`Display`](fmt::Display) and [`FromStr`] are each other's inverse:
-/// - a host is a name or an address; a colon in it means IPv6 and is written in brackets, `iiop://[::1]:2809`. Port 0
-///   is for listening only, and means any free port.
-/// - a path is written as it is, but for the octets that text cannot carry (controls, what is not UTF-8) and `%`
-///   itself, which are `%` and two hexadecimal digits.
+/// The address is a value of the transport's own type ([`address`](Self::address)), such as [`TcpAddress`](crate::TcpAddress).
+/// Two endpoints are equal if they are written the same. A clone shares the address.
+///
+/// [`FromStr`] knows the transports of this crate; text with other schemes is read by a [`Registry`] that has them
+/// ([`Registry::parse`]). [`Display`](fmt::Display) is its inverse.
 ///
 /// ```
-/// use zorb_transport::Endpoint;
+/// use zorb_transport::{Endpoint, TcpAddress};
 ///
 /// let endpoint: Endpoint = "iiop://[::1]:2809".parse()?;
 /// assert_eq!(endpoint, Endpoint::iiop("::1", 2809));
+/// assert_eq!(endpoint.address(), Some(&TcpAddress::new("::1", 2809)));
 /// assert_eq!(Endpoint::uiop("/run/bank.sock").to_string(), "uiop:///run/bank.sock");
 /// # Ok::<(), zorb_transport::ParseEndpointError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Endpoint {
-    /// TCP.
-    Iiop {
-        /// A host name, an IPv4 address, or an IPv6 address without brackets.
-        host: String,
-        /// The port; 0 asks a listener to take any that is free.
-        port: u16,
-    },
-    /// A UNIX stream socket.
-    Uiop {
-        /// Where in the file system. Absolute when it comes from text; what is relative is relative to the current
-        /// directory.
-        path: PathBuf,
-    },
+#[derive(Clone)]
+pub struct Endpoint {
+    scheme: &'static str,
+    /// What the address is written as, by which endpoints are compared.
+    text: Arc<str>,
+    address: Arc<dyn EndpointAddress>,
+}
+
+/// An address of a transport: a value of the transport's own type, which is written ([`Display`](fmt::Display)) as what stands
+/// behind `scheme://` in the text of an endpoint. Addresses that are not the same are not written the same.
+///
+/// What the ORB wants to know of addresses without knowing their transports is told by the methods, which have an answer
+/// for addresses that are neither hosts nor files.
+pub trait EndpointAddress: Any + fmt::Debug + fmt::Display + Send + Sync {
+    /// The host, where the address is that of a host: a name, or an IP address without brackets. Limits count by it. All addresses
+    /// without a host count as those of one.
+    fn host(&self) -> Option<&str> {
+        None
+    }
+
+    /// The port, where the address is host and port.
+    fn port(&self) -> Option<u16> {
+        None
+    }
+
+    /// The endpoint of another host and port, where an address is host and port.
+    fn with_host(&self, host: &str, port: u16) -> Option<Endpoint> {
+        let _ = (host, port);
+        None
+    }
+
+    /// Whether the address is a name within this very host, as a UNIX socket's is. An ORB follows those that a peer names
+    /// only if it is set up to.
+    fn is_local_name(&self) -> bool {
+        false
+    }
+
+    /// Why nobody can connect to it, if so: `port 0`.
+    fn leads_nowhere(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 impl Endpoint {
-    /// A TCP endpoint; an IPv6 address goes without brackets.
-    #[must_use]
-    pub fn iiop(host: impl Into<String>, port: u16) -> Self {
-        Self::Iiop {
-            host: host.into(),
-            port,
+    /// The endpoint of an address; `scheme` is that of the address's transport, in lower case.
+    pub fn new(scheme: &'static str, address: impl EndpointAddress) -> Self {
+        Self {
+            scheme,
+            text: address.to_string().into(),
+            address: Arc::new(address),
         }
     }
 
-    /// A UNIX socket.
-    #[must_use]
-    pub fn uiop(path: impl Into<PathBuf>) -> Self {
-        Self::Uiop { path: path.into() }
-    }
-
-    /// What stands before `://`, and finds the transport in a [`Registry`](crate::Registry).
+    /// What stands before `://`, and finds the transport in a [`Registry`].
     #[must_use]
     pub const fn scheme(&self) -> &'static str {
-        match self {
-            Self::Iiop { .. } => IIOP,
-            Self::Uiop { .. } => UIOP,
-        }
+        self.scheme
+    }
+
+    /// The address, if it is of this type.
+    #[must_use]
+    pub fn address<A: EndpointAddress>(&self) -> Option<&A> {
+        let address: &dyn Any = &*self.address;
+        address.downcast_ref()
+    }
+
+    /// What the address is written as: the text behind `scheme://`.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The host, where the address is that of a host: see [`EndpointAddress::host`].
+    #[must_use]
+    pub fn host(&self) -> Option<&str> {
+        self.address.host()
+    }
+
+    /// The port, where the address is host and port.
+    #[must_use]
+    pub fn port(&self) -> Option<u16> {
+        self.address.port()
+    }
+
+    /// The endpoint of another host and port of the same transport; `None` where addresses are not host and port.
+    #[must_use]
+    pub fn with_host(&self, host: &str, port: u16) -> Option<Self> {
+        self.address.with_host(host, port)
+    }
+
+    /// Whether the address is a name within this very host: see [`EndpointAddress::is_local_name`].
+    #[must_use]
+    pub fn is_local_name(&self) -> bool {
+        self.address.is_local_name()
+    }
+
+    /// Why nobody can connect to it, if so.
+    #[must_use]
+    pub fn leads_nowhere(&self) -> Option<&'static str> {
+        self.address.leads_nowhere()
+    }
+
+    fn identity(&self) -> (&str, &str) {
+        (self.scheme, &self.text)
+    }
+}
+
+impl PartialEq for Endpoint {
+    fn eq(&self, other: &Self) -> bool {
+        self.identity() == other.identity()
+    }
+}
+
+impl Eq for Endpoint {}
+
+impl Hash for Endpoint {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.identity().hash(state);
+    }
+}
+
+impl PartialOrd for Endpoint {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Endpoint {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.identity().cmp(&other.identity())
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Endpoint({self})")
     }
 }
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://", self.scheme())?;
-        match self {
-            Self::Iiop { host, port } => {
-                let is_address = host.contains(':');
-                f.write_str(if is_address { "[" } else { "" })?;
-                for character in host.chars() {
-                    // A reference may name a host with line ends in it, which must not reach a log.
-                    if character.is_control() {
-                        write!(f, "%{:02X}", u32::from(character))?;
-                    } else {
-                        fmt::Write::write_char(f, character)?;
-                    }
-                }
-                write!(f, "{}:{port}", if is_address { "]" } else { "" })
-            }
-            Self::Uiop { path } => {
-                for chunk in path.as_os_str().as_bytes().utf8_chunks() {
-                    for character in chunk.valid().chars() {
-                        // Both are ASCII, so the character's number is its one octet.
-                        if character == '%' || character.is_ascii_control() {
-                            write!(f, "%{:02X}", u32::from(character))?;
-                        } else {
-                            fmt::Write::write_char(f, character)?;
-                        }
-                    }
-                    for octet in chunk.invalid() {
-                        write!(f, "%{octet:02X}")?;
-                    }
-                }
-                Ok(())
-            }
-        }
+        write!(f, "{}://{}", self.scheme, self.text)
     }
 }
 
+/// As [`Registry::parse`] of the default registry.
 impl FromStr for Endpoint {
     type Err = ParseEndpointError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let fail = |problem| ParseEndpointError {
-            text: text.into(),
-            problem,
-        };
-        let (scheme, rest) = text
-            .split_once("://")
-            .ok_or_else(|| fail(Problem::NoScheme))?;
-        if scheme.eq_ignore_ascii_case(IIOP) {
-            host_and_port(rest).map_err(fail)
-        } else if scheme.eq_ignore_ascii_case(UIOP) {
-            path(rest).map_err(fail)
-        } else {
-            Err(fail(Problem::UnknownScheme))
-        }
+        Registry::default().parse(text)
     }
 }
 
 /// Text that is not an [`Endpoint`]; the message says what was expected and quotes the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseEndpointError {
+    expected: Cow<'static, str>,
     text: Box<str>,
-    problem: Problem,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Problem {
-    NoScheme,
-    UnknownScheme,
-    NoPort,
-    BadPort,
-    BadHost,
-    OpenBracket,
-    RelativePath,
-    NulInPath,
-    BadEscape,
+impl ParseEndpointError {
+    /// `expected` was expected, and `text` was found.
+    pub fn new(expected: impl Into<Cow<'static, str>>, text: &str) -> Self {
+        Self {
+            expected: expected.into(),
+            text: text.into(),
+        }
+    }
 }
 
 impl fmt::Display for ParseEndpointError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let expected = match self.problem {
-            Problem::NoScheme => "iiop://host:port or uiop:///path",
-            Problem::UnknownScheme => "one of the schemes iiop and uiop",
-            Problem::NoPort => "a colon and a port after the host",
-            Problem::BadPort => "a port from 0 to 65535",
-            Problem::BadHost => "a host name, an IPv4 address, or an IPv6 address in brackets",
-            Problem::OpenBracket => "a closing bracket after the IPv6 address",
-            Problem::RelativePath => "an absolute path",
-            Problem::NulInPath => "a path without NUL",
-            Problem::BadEscape => "two hexadecimal digits after each percent sign",
-        };
-        write!(f, "expected {expected}, found {:?}", self.text)
+        write!(f, "expected {}, found {:?}", self.expected, self.text)
     }
 }
 
 impl Error for ParseEndpointError {}
 
-fn host_and_port(text: &str) -> Result<Endpoint, Problem> {
-    let (host, port) = if let Some(rest) = text.strip_prefix('[') {
-        let (host, rest) = rest.split_once(']').ok_or(Problem::OpenBracket)?;
-        let port = rest.strip_prefix(':').ok_or(Problem::NoPort)?;
-        // Only what Display puts into brackets again.
-        (
-            host.contains(':').then_some(host).ok_or(Problem::BadHost)?,
-            port,
-        )
-    } else {
-        let (host, port) = text.rsplit_once(':').ok_or(Problem::NoPort)?;
-        (
-            (!host.contains(':'))
-                .then_some(host)
-                .ok_or(Problem::BadHost)?,
-            port,
-        )
-    };
-    let forbidden = |c: char| c.is_whitespace() || c.is_control() || "/?#@[]\\,".contains(c);
-    if host.is_empty() || host.contains(forbidden) {
-        return Err(Problem::BadHost);
+/// Writes text with each character that `escaped` names as `%` and the hexadecimal digits of its number.
+pub(crate) fn write_escaped(
+    f: &mut fmt::Formatter<'_>,
+    text: &str,
+    escaped: impl Fn(char) -> bool,
+) -> fmt::Result {
+    for character in text.chars() {
+        if escaped(character) {
+            write!(f, "%{:02X}", u32::from(character))?;
+        } else {
+            fmt::Write::write_char(f, character)?;
+        }
     }
-    // u16::from_str takes a leading plus sign, which no port has.
-    if !port.bytes().all(|octet| octet.is_ascii_digit()) {
-        return Err(Problem::BadPort);
-    }
-    Ok(Endpoint::iiop(
-        host,
-        port.parse().map_err(|_| Problem::BadPort)?,
-    ))
+    Ok(())
 }
 
-fn path(text: &str) -> Result<Endpoint, Problem> {
-    if !text.starts_with('/') {
-        return Err(Problem::RelativePath);
-    }
-    let mut path = Vec::with_capacity(text.len());
+/// Undoes `%` and two hexadecimal digits.
+pub(crate) fn unescape(text: &str) -> Result<Vec<u8>, AddressError> {
+    let bad = || AddressError::expected("two hexadecimal digits after each percent sign");
+    let mut plain = Vec::with_capacity(text.len());
     let mut octets = text.bytes();
     while let Some(octet) = octets.next() {
-        path.push(if octet == b'%' {
+        plain.push(if octet == b'%' {
             let mut digit = || {
-                octets
-                    .next()
-                    .and_then(|d| char::from(d).to_digit(16))
-                    .ok_or(Problem::BadEscape)
+                let digit = octets.next().and_then(|d| char::from(d).to_digit(16));
+                digit.ok_or_else(bad)
             };
             let (high, low) = (digit()?, digit()?);
-            u8::try_from(high << 4 | low).map_err(|_| Problem::BadEscape)?
+            u8::try_from(high << 4 | low).map_err(|_| bad())?
         } else {
             octet
         });
     }
-    if path.contains(&0) {
-        return Err(Problem::NulInPath);
-    }
-    Ok(Endpoint::uiop(OsString::from_vec(path)))
+    Ok(plain)
 }
-
-const IIOP: &str = "iiop";
-const UIOP: &str = "uiop";
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::{ffi::OsString, os::unix::ffi::OsStringExt};
 
     #[test]
     fn control_characters_of_host_names_are_escaped() {
@@ -252,6 +276,7 @@ mod tests {
             Endpoint::uiop(OsString::from_vec(b"/tmp/\n\xffx".into())),
         );
         check("uiop:///", Endpoint::uiop("/"));
+        check("uiop://@bank%25", Endpoint::uiop_abstract(*b"bank%"));
     }
 
     #[test]
@@ -269,8 +294,11 @@ mod tests {
                 format!("expected {expected}, found {text:?}")
             );
         };
-        check("", "iiop://host:port or uiop:///path");
-        check("localhost:1", "iiop://host:port or uiop:///path");
+        check("", "iiop://host:port, uiop:///path or uiop://@name");
+        check(
+            "localhost:1",
+            "iiop://host:port, uiop:///path or uiop://@name",
+        );
         check("http://localhost:1", "one of the schemes iiop and uiop");
         check("iiop://localhost", "a colon and a port after the host");
         check("iiop://[::1]", "a colon and a port after the host");
@@ -296,8 +324,9 @@ mod tests {
             );
         }
         check("iiop://[::1:1", "a closing bracket after the IPv6 address");
-        check("uiop://tmp/x", "an absolute path");
-        check("uiop://", "an absolute path");
+        for path in ["uiop://tmp/x", "uiop://", "uiop://@"] {
+            check(path, "an absolute path, or @ and an abstract name");
+        }
         check("uiop:///a%00", "a path without NUL");
         for escape in ["%", "%1", "%zz", "%+1", "%1ü"] {
             check(

@@ -42,6 +42,12 @@ impl TransportError {
         &self.endpoint
     }
 
+    /// The same of another endpoint: for a transport over a transport, whose endpoints are called otherwise.
+    #[must_use]
+    pub fn of(self, endpoint: Endpoint) -> Self {
+        Self { endpoint, ..self }
+    }
+
     /// What was being done.
     #[must_use]
     pub const fn operation(&self) -> Operation {

@@ -2,7 +2,8 @@
 //!
 //! A [`Transport`] turns an [`Endpoint`] (`iiop://host:port`, `uiop:///path`) into a [`Connection`] or a
 //! [`Listener`]; a [`Registry`] finds the transport for an endpoint's scheme. The adapters here are [`Tcp`] and
-//! [`Unix`]. What a transport can and cannot do is told by its [`Capabilities`], so that any messaging protocol
+//! [`Unix`]; others implement the same traits, and own their scheme, the syntax of their addresses ([`Addressing`]), and
+//! what stands of them in object references. What a transport can and cannot do is told by its [`Capabilities`], so that any messaging protocol
 //! can be plugged onto any transport that fits it.
 //!
 //! All of it is made for a caller that polls: a connection never blocks and never spawns, it has no buffer of its
@@ -45,24 +46,31 @@
 compile_error!("zorb-transport waits for file descriptors and is for UNIX-like systems only");
 
 mod address;
+mod addressing;
 mod capabilities;
-#[cfg(feature = "__conformance")]
-#[doc(hidden)]
+#[cfg(feature = "conformance")]
 pub mod conformance;
 mod endpoint;
 mod error;
+mod property;
 mod registry;
 mod stream;
 mod sys;
+mod system;
 mod tcp;
 mod traits;
 mod unix;
 
-pub use address::Address;
+pub use address::{Address, PeerIdentity};
+pub use addressing::{
+    AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, Holds, ListenAddress,
+};
 pub use capabilities::{Capabilities, Delivery};
-pub use endpoint::{Endpoint, ParseEndpointError};
+pub use endpoint::{Endpoint, EndpointAddress, ParseEndpointError};
 pub use error::{Operation, TransportError};
+pub use property::{Properties, Property, PropertyError};
 pub use registry::Registry;
-pub use tcp::{Tcp, TcpOptions};
+pub use system::host_name;
+pub use tcp::{Tcp, TcpAddress, TcpAddressing, TcpOptions};
 pub use traits::{BoxFuture, Connection, Listener, Transport};
-pub use unix::{Unix, UnixOptions};
+pub use unix::{Unix, UnixAddress, UnixAddressing, UnixOptions};

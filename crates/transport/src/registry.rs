@@ -1,7 +1,8 @@
 use std::{collections::BTreeMap, io, sync::Arc};
 
 use crate::{
-    BoxFuture, Connection, Endpoint, Listener, Operation, Tcp, Transport, TransportError, Unix,
+    BoxFuture, Connection, Endpoint, ListenAddress, Listener, Operation, ParseEndpointError,
+    Properties, Tcp, Transport, TransportError, Unix,
 };
 
 /// The transports that an ORB knows, found by the scheme of an endpoint. Cloning is cheap enough for start-up, and
@@ -36,6 +37,71 @@ impl Registry {
     /// The schemes that there are transports for, in the order of the alphabet.
     pub fn schemes(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.transports.keys().copied()
+    }
+
+    /// The transports, in the order of their schemes.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Transport>> + '_ {
+        self.transports.values()
+    }
+
+    /// The transport whose addresses stand in profiles with this tag; if several claim it, the first by their schemes.
+    #[must_use]
+    pub fn by_profile(&self, tag: u32) -> Option<&Arc<dyn Transport>> {
+        self.iter()
+            .find(|transport| transport.addressing().profile() == Some(tag))
+    }
+
+    /// Reads an endpoint of any of the transports.
+    ///
+    /// # Errors
+    /// What was expected and what was found: the forms of all transports, their schemes, or the address that the scheme
+    /// asks for.
+    pub fn parse(&self, text: &str) -> Result<Endpoint, ParseEndpointError> {
+        let Some((scheme, address)) = text.split_once("://") else {
+            return Err(ParseEndpointError::new(self.forms(), text));
+        };
+        match self.get(&scheme.to_ascii_lowercase()) {
+            Some(transport) => (transport.addressing())
+                .parse(address)
+                .map_err(|error| error.in_text(text)),
+            None => {
+                let schemes: Vec<_> = self.schemes().collect();
+                let expected = format!("one of the schemes {}", enumeration(&schemes, "and"));
+                Err(ParseEndpointError::new(expected, text))
+            }
+        }
+    }
+
+    /// Reads where to listen, in any of the syntaxes that the transports know.
+    ///
+    /// # Errors
+    /// As of [`parse`](Self::parse).
+    pub fn parse_listen(&self, text: &str) -> Result<ListenAddress, ParseEndpointError> {
+        let read = self
+            .iter()
+            .find_map(|transport| transport.addressing().parse_listen(text));
+        read.unwrap_or_else(|| self.parse(text).map(ListenAddress::from))
+    }
+
+    /// The same transports, those for which there are properties with these.
+    #[must_use]
+    pub fn with_properties(&self, properties: &Properties) -> Self {
+        let mut changed = self.clone();
+        for transport in self.iter() {
+            if let Some(transport) = transport.with_properties(properties) {
+                changed.insert(transport);
+            }
+        }
+        changed
+    }
+
+    fn forms(&self) -> String {
+        let forms: Vec<_> = self
+            .iter()
+            .flat_map(|transport| transport.addressing().forms())
+            .copied()
+            .collect();
+        enumeration(&forms, "or")
     }
 
     /// Connects by whichever transport `endpoint` needs; see [`Transport::connect`].
@@ -79,6 +145,15 @@ impl Default for Registry {
         registry.insert(Arc::new(Tcp::default()));
         registry.insert(Arc::new(Unix::default()));
         registry
+    }
+}
+
+/// `a, b or c`.
+fn enumeration(items: &[&str], word: &str) -> String {
+    match items {
+        [] => "a registered transport".to_owned(),
+        [only] => (*only).to_owned(),
+        [before @ .., last] => format!("{} {word} {last}", before.join(", ")),
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::{
     runtime::Handle,
 };
 
-use crate::{Address, Capabilities, Connection, sys};
+use crate::{Address, Capabilities, Connection, Endpoint, PeerIdentity, sys};
 
 /// A stream socket, parked at the reactor of its home runtime for reading only; not even that while whoever reads
 /// prefers to try.
@@ -264,7 +264,23 @@ impl Connection for StreamConnection {
     }
 
     fn capabilities(&self) -> Capabilities {
-        STREAM
+        match self.peer {
+            Address::Inet(_) => STREAM,
+            _ => LOCAL_STREAM,
+        }
+    }
+
+    fn peer_identity(&self) -> Option<PeerIdentity> {
+        if matches!(self.peer, Address::Inet(_)) {
+            return None;
+        }
+        let peer = rustix::net::sockopt::socket_peercred(&*self.socket).ok()?;
+        let process = u32::try_from(peer.pid.as_raw_nonzero().get()).ok();
+        Some(PeerIdentity {
+            user: peer.uid.as_raw(),
+            group: peer.gid.as_raw(),
+            process,
+        })
     }
 }
 
@@ -330,12 +346,19 @@ fn is_the_peers_fault(error: &io::Error) -> bool {
 fn address(address: &SockAddr) -> Address {
     match address.as_socket() {
         Some(inet) => Address::Inet(inet),
-        None => Address::Unix(address.as_pathname().map(Into::into)),
+        None => match address.as_abstract_namespace() {
+            // As the endpoint is written.
+            Some(name) => Address::Other(Endpoint::uiop_abstract(name).to_string().into()),
+            None => Address::Unix(address.as_pathname().map(Into::into)),
+        },
     }
 }
 
 /// What stream sockets can do.
-pub(crate) const STREAM: Capabilities = Capabilities::stream().with_gather();
+pub(crate) const STREAM: Capabilities = Capabilities::stream().with_gather().with_descriptor();
+
+/// And those within one host, whose peers the operating system knows.
+pub(crate) const LOCAL_STREAM: Capabilities = STREAM.with_peer_identity();
 
 /// How many peers wait to be accepted at most; the kernel cuts it down to its own limit (`somaxconn`, 4,096 on
 /// today's Linux). Deep enough for a thousand clients that all come back at once after a restart.

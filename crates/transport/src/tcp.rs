@@ -6,16 +6,22 @@ use std::{
     time::Duration,
 };
 
-use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
+use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::TcpSocket;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 
 use crate::{
-    BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation, Transport, TransportError,
+    Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation, Properties,
+    Property, PropertyError, Transport, TransportError,
     stream::{Acceptor, BACKLOG, STREAM, StreamConnection},
-    sys,
 };
+
+mod address;
+mod options;
+
+pub use address::{TcpAddress, TcpAddressing};
+pub use options::TcpOptions;
 
 /// TCP: endpoints `iiop://host:port`.
 ///
@@ -49,121 +55,9 @@ impl Default for Tcp {
     }
 }
 
-/// How TCP sockets are set up. The default: no delay, keepalive after two minutes, and everything else as the operating
-/// system has it.
-#[derive(Clone, Debug)]
-pub struct TcpOptions {
-    nodelay: bool,
-    keepalive: Option<Duration>,
-    send_buffer: Option<usize>,
-    receive_buffer: Option<usize>,
-    congestion_control: Option<&'static str>,
-}
-
-impl TcpOptions {
-    /// Whether small writes go out at once (`TCP_NODELAY`, the default), rather than wait for the acknowledgement
-    /// of those before: a request would wait for a reply that waits for it.
-    #[must_use]
-    pub const fn nodelay(self, nodelay: bool) -> Self {
-        Self { nodelay, ..self }
-    }
-
-    /// Asks a silent peer for a sign of life after this time (`SO_KEEPALIVE`; whole seconds), and then every 15 seconds; a
-    /// connection whose peer does not answer as often as the operating system asks (nine times on Linux) is lost. 120 seconds
-    /// unless set: a peer that has vanished is noticed within five minutes, and gateways that forget idle connections are
-    /// reminded.
-    #[must_use]
-    pub const fn keepalive(self, idle: Duration) -> Self {
-        Self {
-            keepalive: Some(idle),
-            ..self
-        }
-    }
-
-    /// Never asks a silent peer for a sign of life: where each packet costs something.
-    #[must_use]
-    pub const fn without_keepalive(self) -> Self {
-        Self {
-            keepalive: None,
-            ..self
-        }
-    }
-
-    /// The kernel's buffer for octets that are not acknowledged yet (`SO_SNDBUF`, in octets; Linux doubles it).
-    /// Setting it turns automatic tuning off.
-    #[must_use]
-    pub const fn send_buffer(self, octets: usize) -> Self {
-        Self {
-            send_buffer: Some(octets),
-            ..self
-        }
-    }
-
-    /// The kernel's buffer for octets that are not read yet (`SO_RCVBUF`, in octets; Linux doubles it). Setting it
-    /// turns automatic tuning off.
-    #[must_use]
-    pub const fn receive_buffer(self, octets: usize) -> Self {
-        Self {
-            receive_buffer: Some(octets),
-            ..self
-        }
-    }
-
-    /// What decides how fast octets leave, by its name (`TCP_CONGESTION`, where the operating system has that). The system's
-    /// unless set, which it tells in `net.ipv4.tcp_congestion_control`; one that it does not have or does not let this
-    /// program use is an error of connecting and listening.
-    ///
-    /// On Linux `reno` is always there. Where the system's is BBR, which paces what is sent, it makes a difference between
-    /// two programs on one CPU of a machine: twice as many one-way calls with 64 KiB, and less than half as many of those
-    /// that have hardly any octets, which pacing joins.
-    #[must_use]
-    pub const fn congestion_control(self, name: &'static str) -> Self {
-        Self {
-            congestion_control: Some(name),
-            ..self
-        }
-    }
-
-    /// Buffer sizes count from before the connection is made, since they decide on the window's scale; and a connection
-    /// that has been paced once remains so.
-    fn before_connecting(&self, socket: &Socket) -> io::Result<()> {
-        if let Some(octets) = self.send_buffer {
-            socket.set_send_buffer_size(octets)?;
-        }
-        if let Some(octets) = self.receive_buffer {
-            socket.set_recv_buffer_size(octets)?;
-        }
-        if let Some(name) = self.congestion_control {
-            sys::set_congestion_control(socket, name)?;
-        }
-        Ok(())
-    }
-
-    fn when_connected(&self, socket: &Socket) -> io::Result<()> {
-        socket.set_tcp_nodelay(self.nodelay)?;
-        let Some(idle) = self.keepalive else {
-            return Ok(());
-        };
-        let keepalive = TcpKeepalive::new().with_time(idle);
-        socket.set_tcp_keepalive(&keepalive.with_interval(PROBE_INTERVAL))
-    }
-}
-
-impl Default for TcpOptions {
-    fn default() -> Self {
-        Self {
-            nodelay: true,
-            keepalive: Some(KEEPALIVE),
-            send_buffer: None,
-            receive_buffer: None,
-            congestion_control: None,
-        }
-    }
-}
-
 impl Transport for Tcp {
-    fn scheme(&self) -> &'static str {
-        "iiop"
+    fn addressing(&self) -> &dyn Addressing {
+        &TcpAddressing
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -209,9 +103,30 @@ impl Transport for Tcp {
             Err(fail(Operation::Listen)(all_failed(failed)))
         })
     }
+
+    fn properties(&self) -> &'static [Property] {
+        &options::PROPERTIES
+    }
+
+    fn with_property(&self, name: &str, value: &str) -> Result<Arc<dyn Transport>, PropertyError> {
+        Ok(Arc::new(
+            self.having(self.options.clone().set(name, value)?),
+        ))
+    }
+
+    fn with_properties(&self, properties: &Properties) -> Option<Arc<dyn Transport>> {
+        let options = properties.get::<TcpOptions>()?;
+        Some(Arc::new(self.having(options.clone())))
+    }
 }
 
 impl Tcp {
+    /// With other options; the resolver's threads are counted together.
+    fn having(&self, options: TcpOptions) -> Self {
+        let resolving = Arc::clone(&self.resolving);
+        Self { options, resolving }
+    }
+
     /// Connects to whichever of the addresses answers first, with a head start for the earlier ones.
     async fn connect_to_any(&self, addresses: &[SocketAddr]) -> io::Result<StreamConnection> {
         // As a rule there is one, which needs no tasks and no clock.
@@ -252,7 +167,8 @@ impl Tcp {
             Some(Protocol::TCP),
         )?;
         socket.set_nonblocking(true)?;
-        self.options.before_connecting(&socket)?;
+        self.options.before_connecting(&socket, address)?;
+        self.options.bind_towards(&socket, address)?;
         let stream = TcpSocket::from_std_stream(socket.into())
             .connect(address)
             .await?;
@@ -280,19 +196,18 @@ impl Tcp {
         if address.is_ipv6() && address.ip().is_unspecified() {
             socket.set_only_v6(false)?;
         }
-        // Or a restarted server would have to wait a minute for the connections of its earlier life to expire.
-        socket.set_reuse_address(true)?;
-        self.options.before_connecting(&socket)?;
+        self.options.before_binding(&socket)?;
+        self.options.before_connecting(&socket, address)?;
         // Each new connection gets these again; here it shows whether the operating system takes them at all.
         self.options.when_connected(&socket)?;
         socket.bind(&address.into())?;
         socket.listen(BACKLOG)?;
-        let (host, asked) = host_and_port(endpoint)?;
+        let asked = tcp_address(endpoint)?;
         let given = socket.local_addr()?.as_socket();
-        let port = given.map_or(asked, |given| given.port());
+        let port = given.map_or_else(|| asked.port(), |given| given.port());
         Ok(TcpListener {
             acceptor: Acceptor::new(socket)?,
-            endpoint: Endpoint::iiop(host, port),
+            endpoint: Endpoint::iiop(asked.host(), port),
             options: self.options.clone(),
         })
     }
@@ -318,7 +233,7 @@ impl Listener for TcpListener {
 
 impl Tcp {
     async fn resolve(&self, endpoint: &Endpoint) -> io::Result<Vec<SocketAddr>> {
-        let (host, port) = host_and_port(endpoint)?;
+        let (host, port) = (tcp_address(endpoint)?.host(), tcp_address(endpoint)?.port());
         if let Ok(address) = host.parse() {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
@@ -352,14 +267,8 @@ impl Tcp {
     }
 }
 
-fn host_and_port(endpoint: &Endpoint) -> io::Result<(&str, u16)> {
-    match endpoint {
-        Endpoint::Iiop { host, port } => Ok((host, *port)),
-        _ => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "not an endpoint of the TCP transport",
-        )),
-    }
+fn tcp_address(endpoint: &Endpoint) -> io::Result<&TcpAddress> {
+    address::address(endpoint).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
 }
 
 /// What is said of a host none of whose addresses would do. The kind is that of the last one.
@@ -379,12 +288,6 @@ fn all_failed(mut failed: Vec<(SocketAddr, io::Error)>) -> io::Error {
     io::Error::new(kind, causes.join(", "))
 }
 
-/// How long a connection is silent before the peer is asked whether it is there, unless set. Linux's two hours are longer
-/// than many gateways remember an idle connection, and than an operator wants descriptors held by peers that have vanished.
-const KEEPALIVE: Duration = Duration::from_secs(120);
-/// How often it is asked again.
-const PROBE_INTERVAL: Duration = Duration::from_secs(15);
-
 /// How long an address that neither answers nor refuses is waited for before the next is tried beside it. What RFC 8305
 /// recommends.
 const HEAD_START: Duration = Duration::from_millis(250);
@@ -399,21 +302,6 @@ const MAX_ADDRESSES: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_silent_peer_is_asked_whether_it_is_there_unless_told_otherwise() {
-        let socket = || Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-        let asked = |options: TcpOptions| {
-            let socket = socket();
-            options.when_connected(&socket).unwrap();
-            let is_asked = socket.keepalive().unwrap();
-            is_asked.then(|| socket.tcp_keepalive_time().unwrap())
-        };
-        assert_eq!(asked(TcpOptions::default()), Some(KEEPALIVE));
-        let minute = Duration::from_secs(60);
-        assert_eq!(asked(TcpOptions::default().keepalive(minute)), Some(minute));
-        assert_eq!(asked(TcpOptions::default().without_keepalive()), None);
-    }
 
     #[test]
     fn a_resolver_that_hangs_holds_up_neither_its_runtime_nor_whoever_is_told_an_address() {
@@ -513,9 +401,7 @@ mod tests {
     async fn everywhere_is_ipv4_and_ipv6() {
         let endpoint = Endpoint::iiop("::", 0);
         let listener = Tcp::default().listen(&endpoint).await.unwrap();
-        let Endpoint::Iiop { port, .. } = *listener.endpoint() else {
-            panic!("it listens to TCP");
-        };
+        let port = listener.endpoint().port().unwrap();
         for host in ["127.0.0.1", "::1"] {
             let endpoint = Endpoint::iiop(host, port);
             Tcp::default().connect(&endpoint).await.unwrap();

@@ -3,13 +3,17 @@ use std::{
     future::Future,
     io::{self, IoSlice},
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
 use bytes::BytesMut;
 
-use crate::{Address, Capabilities, Endpoint, TransportError};
+use crate::{
+    Address, Addressing, Capabilities, Endpoint, PeerIdentity, Properties, Property, PropertyError,
+    TransportError,
+};
 
 /// A boxed future, as the methods of a [`Transport`] return them: opening something is rare and may be slow.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -123,6 +127,12 @@ pub trait Connection: Send + Sync + Debug + 'static {
 
     /// What this connection can do.
     fn capabilities(&self) -> Capabilities;
+
+    /// Which process the peer is, as the operating system vouches for it. `None` where it does not: see
+    /// [`Capabilities::tells_peer_identity`].
+    fn peer_identity(&self) -> Option<PeerIdentity> {
+        None
+    }
 }
 
 /// An open endpoint where peers connect. Dropping it stops that; connections made through it live on.
@@ -145,7 +155,12 @@ pub trait Listener: Send + Sync + Debug + 'static {
     fn endpoint(&self) -> &Endpoint;
 }
 
-/// A way to reach peers: opens connections and listeners for the endpoints of one scheme.
+/// A way to reach peers: opens connections and listeners for the endpoints of one scheme, whose addresses only it
+/// understands.
+///
+/// A transport is a value that is registered when an ORB is built (`Builder::transport` of `zorb`, or
+/// [`Registry::insert`](crate::Registry::insert)). Nothing else has to know it: TCP and UNIX sockets are registered the same way, and
+/// use nothing that a transport in another crate could not.
 ///
 /// The futures are polled inside a tokio runtime with I/O and time enabled; tokio panics elsewhere.
 ///
@@ -155,8 +170,13 @@ pub trait Listener: Send + Sync + Debug + 'static {
 /// 3. An endpoint of another scheme is an error of kind `InvalidInput`, not a panic.
 /// 4. The cause's [`io::ErrorKind`] survives into the error.
 pub trait Transport: Send + Sync + Debug + 'static {
+    /// How its addresses are written, in text and in object references.
+    fn addressing(&self) -> &dyn Addressing;
+
     /// The scheme of its endpoints: `iiop`, `uiop`.
-    fn scheme(&self) -> &'static str;
+    fn scheme(&self) -> &'static str {
+        self.addressing().scheme()
+    }
 
     /// What its connections can do.
     fn capabilities(&self) -> Capabilities;
@@ -186,4 +206,26 @@ pub trait Transport: Send + Sync + Debug + 'static {
         &'a self,
         endpoint: &'a Endpoint,
     ) -> BoxFuture<'a, Result<Box<dyn Listener>, TransportError>>;
+
+    /// The properties that can be set by [`with_property`](Self::with_property), with their defaults.
+    fn properties(&self) -> &'static [Property] {
+        &[]
+    }
+
+    /// The same transport with another value of one property, which text names: for configuration. What is open stays as
+    /// it is.
+    ///
+    /// # Errors
+    /// When there is no such property, or it has no such value. That the operating system refuses it shows when something
+    /// is opened.
+    fn with_property(&self, name: &str, value: &str) -> Result<Arc<dyn Transport>, PropertyError> {
+        Err(PropertyError::unknown(name, value, self.properties()))
+    }
+
+    /// The same transport with the typed properties that are meant for it; `None` if there are none. What is open stays as
+    /// it is.
+    fn with_properties(&self, properties: &Properties) -> Option<Arc<dyn Transport>> {
+        let _ = properties;
+        None
+    }
 }

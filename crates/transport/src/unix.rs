@@ -1,5 +1,7 @@
 use std::{
+    ffi::OsStr,
     fs, io,
+    os::unix::ffi::OsStrExt,
     os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, lchown},
     path::{Path, PathBuf},
     sync::Arc,
@@ -12,11 +14,16 @@ use socket2::{Domain, SockAddr, Socket, Type};
 use tokio::task::spawn_blocking;
 
 use crate::{
-    BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation, Transport, TransportError,
-    stream::{Acceptor, BACKLOG, STREAM, StreamConnection},
+    Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Operation, Properties,
+    Property, PropertyError, Transport, TransportError,
+    stream::{Acceptor, BACKLOG, LOCAL_STREAM, StreamConnection},
 };
 
-/// UNIX stream sockets: endpoints `uiop:///path`.
+mod address;
+
+pub use address::{UnixAddress, UnixAddressing};
+
+/// UNIX stream sockets: endpoints `uiop:///path`, and `uiop://@name` in the abstract namespace.
 ///
 /// A listener that finds a socket at its path asks whether anybody listens there: if so it fails with `AddrInUse`,
 /// else it takes the stale socket's place (holding a lock on the directory for that moment, so that two who start
@@ -100,6 +107,17 @@ impl UnixOptions {
         }
     }
 
+    /// The same with one property that text names.
+    fn having(self, name: &str, value: &str) -> Option<Self> {
+        Some(match name {
+            "send_buffer" => self.send_buffer(value.parse().ok()?),
+            "mode" => self.mode(u32::from_str_radix(value, 8).ok()?),
+            "owner" => self.owner(value.parse().ok()?),
+            "group" => self.group(value.parse().ok()?),
+            _ => return None,
+        })
+    }
+
     fn prepare(&self, socket: &Socket) -> io::Result<()> {
         match self.send_buffer {
             Some(octets) => socket.set_send_buffer_size(octets),
@@ -109,12 +127,12 @@ impl UnixOptions {
 }
 
 impl Transport for Unix {
-    fn scheme(&self) -> &'static str {
-        "uiop"
+    fn addressing(&self) -> &dyn Addressing {
+        &UnixAddressing
     }
 
     fn capabilities(&self) -> Capabilities {
-        STREAM
+        LOCAL_STREAM
     }
 
     fn connect<'a>(
@@ -123,7 +141,7 @@ impl Transport for Unix {
     ) -> BoxFuture<'a, Result<Box<dyn Connection>, TransportError>> {
         Box::pin(async move {
             let connection = async {
-                let address = SockAddr::unix(path(endpoint)?)?;
+                let address = socket_address(unix_address(endpoint)?)?;
                 let socket = connect(&address).await?;
                 self.options.prepare(&socket)?;
                 StreamConnection::new(socket, &address)
@@ -145,13 +163,21 @@ impl Transport for Unix {
     ) -> BoxFuture<'a, Result<Box<dyn Listener>, TransportError>> {
         Box::pin(async move {
             let listener = async {
-                // An absolute path means the same after a change of the current directory.
-                let path = std::path::absolute(path(endpoint)?)?;
+                let address = unix_address(endpoint)?;
                 let options = self.options.clone();
-                let (socket, file) = unblocked(move || bind(&path, &options)).await?;
+                let (socket, file, endpoint) = match address.path() {
+                    Some(path) => {
+                        // An absolute path means the same after a change of the current directory.
+                        let path = std::path::absolute(path)?;
+                        let (socket, file) = unblocked(move || bind(&path, &options)).await?;
+                        let endpoint = Endpoint::uiop(&file.path);
+                        (socket, Some(file), endpoint)
+                    }
+                    None => (bind_abstract(address)?, None, endpoint.clone()),
+                };
                 io::Result::Ok(UnixListener {
                     acceptor: Acceptor::new(socket)?,
-                    endpoint: Endpoint::uiop(&file.path),
+                    endpoint,
                     options: self.options.clone(),
                     _file: file,
                 })
@@ -166,6 +192,24 @@ impl Transport for Unix {
             }
         })
     }
+
+    fn properties(&self) -> &'static [Property] {
+        &PROPERTIES
+    }
+
+    fn with_property(&self, name: &str, value: &str) -> Result<Arc<dyn Transport>, PropertyError> {
+        let Some(property) = PROPERTIES.iter().find(|property| property.name == name) else {
+            return Err(PropertyError::unknown(name, value, &PROPERTIES));
+        };
+        let options = self.options.clone().having(name, value);
+        let options = options.ok_or_else(|| PropertyError::value(*property, value))?;
+        Ok(Arc::new(Self { options }))
+    }
+
+    fn with_properties(&self, properties: &Properties) -> Option<Arc<dyn Transport>> {
+        let options = properties.get::<UnixOptions>()?.clone();
+        Some(Arc::new(Self { options }))
+    }
 }
 
 #[derive(Debug)]
@@ -173,7 +217,7 @@ struct UnixListener {
     acceptor: Acceptor,
     endpoint: Endpoint,
     options: UnixOptions,
-    _file: SocketFile,
+    _file: Option<SocketFile>,
 }
 
 impl Listener for UnixListener {
@@ -304,15 +348,53 @@ async fn unblocked<T: Send + 'static>(
         .unwrap_or_else(|error| Err(io::Error::other(error)))
 }
 
-fn path(endpoint: &Endpoint) -> io::Result<&Path> {
-    match endpoint {
-        Endpoint::Uiop { path } => Ok(path),
-        _ => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "not an endpoint of the UNIX transport",
-        )),
+fn unix_address(endpoint: &Endpoint) -> io::Result<&UnixAddress> {
+    address::address(endpoint).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+}
+
+fn socket_address(address: &UnixAddress) -> io::Result<SockAddr> {
+    match (address.path(), address.abstract_name()) {
+        (Some(path), _) => SockAddr::unix(path),
+        // The system gives a socket without a name one of its own choice.
+        (None, None | Some([])) => Err(io::ErrorKind::InvalidInput.into()),
+        (None, Some(name)) => {
+            // A NUL before it makes it abstract: unix(7).
+            SockAddr::unix(OsStr::from_bytes(&[b"\0", name].concat()))
+        }
     }
 }
+
+/// Binds an abstract name and listens. The system refuses one that is taken, and frees it when the socket is closed.
+fn bind_abstract(address: &UnixAddress) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.bind(&socket_address(address)?)?;
+    socket.listen(BACKLOG)?;
+    Ok(socket)
+}
+
+/// The properties as text names them.
+const PROPERTIES: [Property; 4] = [
+    Property {
+        name: "send_buffer",
+        values: "octets",
+        default: "the operating system's",
+    },
+    Property {
+        name: "mode",
+        values: "octal digits",
+        default: "what the umask leaves of 777",
+    },
+    Property {
+        name: "owner",
+        values: "the number of a user",
+        default: "that of the process",
+    },
+    Property {
+        name: "group",
+        values: "the number of a group",
+        default: "that of the process or the directory",
+    },
+];
 
 /// How long one blocking connect lasts at most: as long as a dropped attempt may keep a thread.
 const QUEUE_TURN: Duration = Duration::from_millis(250);

@@ -10,7 +10,8 @@ use std::{
 use bytes::BytesMut;
 use socket2::{Domain, Socket, Type};
 use zorb_transport::{
-    Endpoint, Operation, Tcp, TcpOptions, Transport, conformance::Fixture, conformance_tests,
+    Endpoint, Operation, Properties, Tcp, TcpAddress, TcpOptions, Transport, conformance::Fixture,
+    conformance_tests,
 };
 
 mod by_default {
@@ -42,11 +43,9 @@ async fn a_host_name_is_resolved() {
         .listen(&Endpoint::iiop("localhost", 0))
         .await
         .unwrap();
-    let Endpoint::Iiop { host, port } = listener.endpoint() else {
-        panic!("TCP listens on iiop")
-    };
-    assert_eq!(host, "localhost");
-    assert_ne!(*port, 0);
+    let address: &TcpAddress = listener.endpoint().address().unwrap();
+    assert_eq!(address.host(), "localhost");
+    assert_ne!(address.port(), 0);
     transport.connect(listener.endpoint()).await.unwrap();
 }
 
@@ -58,11 +57,9 @@ async fn all_addresses_of_a_name_are_tried() {
         .listen(&Endpoint::iiop("127.0.0.1", 0))
         .await
         .unwrap();
-    let Endpoint::Iiop { port, .. } = listener.endpoint() else {
-        panic!("TCP listens on iiop")
-    };
+    let port = listener.endpoint().port().unwrap();
     let connection = transport
-        .connect(&Endpoint::iiop("localhost", *port))
+        .connect(&Endpoint::iiop("localhost", port))
         .await
         .unwrap();
     assert_eq!(
@@ -82,11 +79,10 @@ async fn ipv6_goes_in_brackets() {
             return;
         }
     };
-    let Endpoint::Iiop { host, port } = listener.endpoint() else {
-        panic!("TCP listens on iiop")
-    };
+    let address: &TcpAddress = listener.endpoint().address().unwrap();
+    let port = address.port();
     assert_eq!(
-        (host.as_str(), listener.endpoint().to_string()),
+        (address.host(), listener.endpoint().to_string()),
         ("::1", format!("iiop://[::1]:{port}"))
     );
     let connection = transport.connect(listener.endpoint()).await.unwrap();
@@ -197,4 +193,82 @@ impl Fixture for OverTcp {
             ErrorKind::ConnectionRefused,
         )
     }
+}
+
+mod with_properties {
+    //! The same checks with every property set away from its default.
+    use super::*;
+
+    fn with_everything() -> OverTcp {
+        let options = TcpOptions::default()
+            .dscp(46)
+            .bind(Ipv4Addr::LOCALHOST.into())
+            .reuse_address(false);
+        over("127.0.0.1", options)
+    }
+
+    conformance_tests!(with_everything());
+}
+
+#[tokio::test]
+async fn connections_come_from_the_address_that_they_are_bound_to() {
+    let own = Ipv4Addr::new(127, 0, 0, 77);
+    let tcp = Tcp::new(TcpOptions::default().bind(own.into()));
+    let listener = tcp.listen(&Endpoint::iiop("127.0.0.1", 0)).await.unwrap();
+    let client = tcp.connect(listener.endpoint()).await.unwrap();
+    let from = client.local().to_string();
+    assert!(from.starts_with("iiop://127.0.0.77:"), "{from}");
+}
+
+#[tokio::test]
+async fn a_port_is_shared_by_listeners_that_all_ask_for_it() {
+    let shared = Tcp::new(TcpOptions::default().reuse_port(true));
+    let one = shared
+        .listen(&Endpoint::iiop("127.0.0.1", 0))
+        .await
+        .unwrap();
+    shared.listen(one.endpoint()).await.unwrap();
+    let error = Tcp::default().listen(one.endpoint()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AddrInUse);
+}
+
+#[tokio::test]
+async fn properties_are_set_by_name_and_by_type() {
+    let tcp = Tcp::default();
+    let bound = tcp.with_property("bind", "127.0.0.78").unwrap();
+    let options = TcpOptions::default().bind(Ipv4Addr::new(127, 0, 0, 78).into());
+    let typed = tcp
+        .with_properties(&Properties::default().with(options))
+        .unwrap();
+    for transport in [bound, typed] {
+        let listener = tcp.listen(&Endpoint::iiop("127.0.0.1", 0)).await.unwrap();
+        let client = transport.connect(listener.endpoint()).await.unwrap();
+        assert!(client.local().to_string().starts_with("iiop://127.0.0.78:"));
+    }
+    assert!(tcp.with_properties(&Properties::default()).is_none());
+    for (name, value, expected) in [
+        (
+            "dscp",
+            "64",
+            "expected dscp=a code point from 0 to 63, found \"dscp=64\"",
+        ),
+        (
+            "nodelay",
+            "maybe",
+            "expected nodelay=0 or 1, found \"nodelay=maybe\"",
+        ),
+        (
+            "bind",
+            "::x",
+            "expected bind=an IP address of this host, found \"bind=::x\"",
+        ),
+    ] {
+        let error = tcp.with_property(name, value).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+    let unknown = tcp.with_property("colour", "red").unwrap_err().to_string();
+    assert!(
+        unknown.starts_with("expected one of the properties nodelay,"),
+        "{unknown}"
+    );
 }

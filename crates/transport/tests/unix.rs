@@ -323,3 +323,52 @@ impl Fixture for OverUnix {
         )
     }
 }
+
+#[tokio::test]
+async fn a_connection_tells_which_process_its_peer_is() {
+    let place = place();
+    let listener = listen(&place).await.unwrap();
+    let client = Unix::default().connect(listener.endpoint()).await.unwrap();
+    let identity = client.peer_identity().unwrap();
+    assert_eq!(identity.process, Some(std::process::id()));
+    assert!(client.capabilities().tells_peer_identity());
+}
+
+mod abstract_names {
+    //! The same checks with names that are not in the file system.
+    use super::*;
+
+    struct Abstract {
+        transport: Arc<dyn Transport>,
+        made: AtomicUsize,
+    }
+
+    fn abstract_names() -> Abstract {
+        Abstract {
+            transport: Arc::new(Unix::default()),
+            made: AtomicUsize::new(0),
+        }
+    }
+
+    /// One that no other test has, nor another run.
+    fn name(number: usize, fixture: *const Abstract) -> Endpoint {
+        let process = std::process::id();
+        Endpoint::uiop_abstract(format!("zorb-test {process} {fixture:p} {number}"))
+    }
+
+    impl Fixture for Abstract {
+        fn transport(&self) -> Arc<dyn Transport> {
+            Arc::clone(&self.transport)
+        }
+
+        fn endpoint(&self) -> Endpoint {
+            name(self.made.fetch_add(1, Ordering::Relaxed), self)
+        }
+
+        fn nobody(&self) -> (Endpoint, ErrorKind) {
+            (name(usize::MAX, self), ErrorKind::ConnectionRefused)
+        }
+    }
+
+    conformance_tests!(abstract_names());
+}

@@ -1,6 +1,6 @@
 //! How an ORB is described before it starts.
 
-use crate::endpoints::{Listen, Publishing};
+use crate::endpoints::{self, Listen, Publish, Publishing};
 use crate::error::Error;
 use crate::initial;
 use crate::interceptor::Interceptor;
@@ -16,7 +16,7 @@ use zorb_executor::{Dispatch, Lane, WaitPolicy};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::url::UrlScheme;
 use zorb_giop::{Limits, Version};
-use zorb_transport::{Registry, Transport};
+use zorb_transport::Registry;
 
 /// How long connecting may take by default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,6 +42,7 @@ const MAX_THREADS: usize = 1_000;
 pub struct Builder {
     pub(crate) listen: Vec<Text>,
     pub(crate) publish: Vec<Text>,
+    pub(crate) transport_properties: Vec<Text>,
     default_initial_reference: Option<Text>,
     lane: Option<Lane>,
     dispatch: Option<Dispatch>,
@@ -62,8 +63,12 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    fn read<T: core::str::FromStr<Err = String>>(&self) -> Result<T, OptionError> {
-        self.text.parse().map_err(|why| self.bad(why))
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&str, &Registry) -> Result<T, String>,
+        transports: &Registry,
+    ) -> Result<T, OptionError> {
+        read(&self.text, transports).map_err(|why| self.bad(why))
     }
 
     fn bad(&self, why: String) -> OptionError {
@@ -80,6 +85,7 @@ pub(crate) struct Settings {
     pub(crate) publish: Publishing,
     pub(crate) max_giop_version: Version,
     pub(crate) transports: Registry,
+    pub(crate) publish_platform: bool,
     pub(crate) initial_references: BTreeMap<String, String>,
     pub(crate) default_initial_reference: Option<String>,
     /// What `string_to_object` takes; `None` for everything.
@@ -163,6 +169,7 @@ impl Default for Builder {
         Self {
             listen: Vec::new(),
             publish: Vec::new(),
+            transport_properties: Vec::new(),
             default_initial_reference: None,
             lane: None,
             dispatch: None,
@@ -176,6 +183,7 @@ impl Default for Builder {
                 publish: Publishing::default(),
                 max_giop_version: Version::HIGHEST,
                 transports: Registry::default(),
+                publish_platform: false,
                 initial_references: BTreeMap::new(),
                 default_initial_reference: None,
                 url_schemes: None,
@@ -300,7 +308,7 @@ impl Builder {
         self
     }
 
-    fn text(&self, method: &'static str, text: impl Into<String>) -> Text {
+    pub(crate) fn text(&self, method: &'static str, text: impl Into<String>) -> Text {
         Text {
             text: text.into(),
             source: self.source,
@@ -472,12 +480,6 @@ impl Builder {
         self
     }
 
-    /// Adds a transport, or replaces the one for its scheme.
-    pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
-        self.settings.transports.insert(transport);
-        self
-    }
-
     /// When one-way calls are done; [`SyncScope::WithTransport`] unless set. A reference may have it
     /// another way: [`ObjectRef::with_sync_scope`](crate::ObjectRef::with_sync_scope).
     #[doc(alias = "SyncScopePolicy")]
@@ -552,16 +554,14 @@ impl Builder {
     pub(crate) fn settle(self) -> Result<(Settings, Option<Lane>, Option<Dispatch>), OptionError> {
         let this = Given::apply(self)?;
         let mut settings = this.settings;
-        settings.listen = this
-            .listen
-            .iter()
-            .map(Text::read)
-            .collect::<Result<_, _>>()?;
-        settings.publish.rules = this
-            .publish
-            .iter()
-            .map(Text::read)
-            .collect::<Result<_, _>>()?;
+        for property in &this.transport_properties {
+            settings.transports = property.read(endpoints::with_property, &settings.transports)?;
+        }
+        let transports = &settings.transports;
+        let listen = (this.listen.iter()).map(|text| text.read(Listen::read, transports));
+        settings.listen = listen.collect::<Result<_, _>>()?;
+        let rules = (this.publish.iter()).map(|text| text.read(Publish::read, transports));
+        settings.publish.rules = rules.collect::<Result<_, _>>()?;
         if let Some(prefix) = this.default_initial_reference {
             initial::check_default(&prefix.text).map_err(|why| prefix.bad(why))?;
             settings.default_initial_reference = Some(prefix.text);

@@ -1,19 +1,21 @@
 //! Whether two references lead to the same object, by what their profiles say.
 //!
 //! ORBs write a reference anew when they pass it on: in the other byte order, with other octets in the padding of
-//! encapsulations, with another order of profiles or components. So octets are not compared, but what was meant: for
-//! IIOP the host, the port and the object key, for UNIX sockets the path and the key. A profile with port 0 leads where
-//! its components say (to a port for TLS, or a UNIX socket), so those count there. A profile of another protocol is its
-//! octets.
+//! encapsulations, with another order of profiles or components. So octets are not compared, but what was meant: the
+//! endpoint and the object key, of a transport that the ORB has; of IIOP that is host and port. A profile with port 0
+//! leads where its components say (to a port for TLS, or a UNIX socket), so those count there. A profile of another protocol
+//! is its octets.
 //!
 //! What does not tell objects apart is left out: the repository id, the GIOP version, code sets, the ORB's type, further
 //! addresses of a profile.
 
+use crate::addresses::{Body, read_component, read_profile};
 use crate::object::ObjectRef;
-use crate::profile::{alternate_address, omniorb_socket};
+use crate::profile::address_components;
 use bytes::Bytes;
 use zorb_giop::Ior;
-use zorb_giop::ior::{ComponentTag, IiopProfile, ProfileTag, TaggedComponent, UiopProfile};
+use zorb_giop::ior::{ComponentTag, ProfileTag, TaggedComponent};
+use zorb_transport::{Endpoint, Registry};
 
 impl ObjectRef {
     /// Whether the two references lead to the same object for certain. No server is asked: `false`
@@ -30,7 +32,7 @@ impl ObjectRef {
     pub fn is_equivalent(&self, other: &Self) -> bool {
         core::ptr::eq(self.ior(), other.ior())
             || self.ior().profiles == other.ior().profiles
-            || identities(self.ior()) == identities(other.ior())
+            || self.identities() == other.identities()
     }
 
     /// A hash that [equivalent](Self::is_equivalent) references share, between 0 and `maximum`; the same in every
@@ -42,9 +44,13 @@ impl ObjectRef {
         // The default keys are fixed, so the value is the same in every process.
         #[expect(deprecated, reason = "the stable hasher is the point here")]
         let mut hasher = core::hash::SipHasher::new();
-        identities(self.ior()).hash(&mut hasher);
+        self.identities().hash(&mut hasher);
         let range = u64::from(maximum) + 1;
         u32::try_from(hasher.finish() % range).unwrap_or(maximum)
+    }
+
+    fn identities(&self) -> Vec<Identity> {
+        identities(self.ior(), self.transports())
     }
 }
 
@@ -61,57 +67,60 @@ impl core::hash::Hash for ObjectRef {
     /// Equivalent references have the same hash: see [`hash_value`](Self::hash_value). Nothing that changes in a
     /// reference is in it, so it can be the key of a map, whatever clippy's `mutable_key_type` says.
     fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
-        identities(self.ior()).hash(state);
+        self.identities().hash(state);
     }
 }
 
 /// What a profile says of where the object is, and which one it is.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Identity {
-    Iiop {
-        /// In lower case, as host names are compared.
-        host: String,
-        port: u16,
+    Known {
+        place: Place,
         key: Bytes,
-        /// Where else it leads, if it has no port.
+        /// Where else it leads, if it does not lead to the place.
         elsewhere: Vec<Elsewhere>,
-    },
-    Uiop {
-        path: String,
-        key: Bytes,
     },
     /// A protocol that is not known here, or a malformed profile.
     Other(u32, Bytes),
 }
 
+/// An endpoint as it is compared.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Place {
+    scheme: &'static str,
+    /// The host, in lower case, as host names are compared, or the whole address where there is no host.
+    address: String,
+    port: Option<u16>,
+}
+
+impl Place {
+    fn of(endpoint: &Endpoint) -> Self {
+        Self {
+            scheme: endpoint.scheme(),
+            address: match endpoint.host() {
+                Some(host) => host.to_ascii_lowercase(),
+                None => endpoint.text().to_owned(),
+            },
+            port: endpoint.port(),
+        }
+    }
+}
+
 /// Where a component of a profile without a port leads.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Elsewhere {
-    Address(String, u16),
-    Socket(Vec<u8>, Vec<u8>),
+    Place(Place),
     Other(u32, Bytes),
 }
 
 /// What all profiles of a reference say, in an order of its own, each once.
 ///
 /// Costs some allocations for each profile.
-fn identities(ior: &Ior) -> Vec<Identity> {
+fn identities(ior: &Ior, transports: &Registry) -> Vec<Identity> {
     let mut found: Vec<Identity> = (ior.profiles.iter())
-        .map(|profile| {
-            let other = || Identity::Other(profile.tag.0, profile.data.clone());
-            match profile.tag {
-                ProfileTag::INTERNET_IOP => {
-                    IiopProfile::from_tagged(profile).map_or_else(|_| other(), iiop)
-                }
-                ProfileTag::UIOP => UiopProfile::from_tagged(profile).map_or_else(
-                    |_| other(),
-                    |body| Identity::Uiop {
-                        path: body.address.path,
-                        key: body.object_key,
-                    },
-                ),
-                _ => other(),
-            }
+        .map(|profile| match read_profile(profile, transports) {
+            Some((_, Ok(body))) => known(body, profile.tag.0, transports),
+            _ => Identity::Other(profile.tag.0, profile.data.clone()),
         })
         .collect();
     // Components that profiles share are not an object by themselves.
@@ -124,43 +133,50 @@ fn identities(ior: &Ior) -> Vec<Identity> {
     found
 }
 
-fn iiop(body: IiopProfile) -> Identity {
-    let mut elsewhere: Vec<Elsewhere> = match body.address.port {
-        0 => body.components.iter().filter_map(leads_elsewhere).collect(),
-        _ => Vec::new(),
+fn known(body: Body, profile: u32, transports: &Registry) -> Identity {
+    let leads = |component| leads_elsewhere(component, profile, transports);
+    let mut elsewhere: Vec<Elsewhere> = match body.endpoint.leads_nowhere() {
+        Some(_) => body.components.iter().flat_map(leads).collect(),
+        None => Vec::new(),
     };
     elsewhere.sort_unstable();
     elsewhere.dedup();
-    Identity::Iiop {
-        host: body.address.host.to_ascii_lowercase(),
-        port: body.address.port,
+    Identity::Known {
+        place: Place::of(&body.endpoint),
         key: body.object_key,
         elsewhere,
     }
 }
 
-fn leads_elsewhere(component: &TaggedComponent) -> Option<Elsewhere> {
-    let other = || Elsewhere::Other(component.tag.0, component.data.clone());
-    Some(match component.tag {
+fn leads_elsewhere(
+    component: &TaggedComponent,
+    profile: u32,
+    transports: &Registry,
+) -> Vec<Elsewhere> {
+    if matches!(
+        component.tag,
         ComponentTag::ORB_TYPE
-        | ComponentTag::CODE_SETS
-        | ComponentTag::RMI_CUSTOM_MAX_STREAM_FORMAT => return None,
-        ComponentTag::ALTERNATE_IIOP_ADDRESS => match alternate_address(&component.data) {
-            Some((host, port)) => Elsewhere::Address(host.to_ascii_lowercase(), port),
-            None => other(),
-        },
-        ComponentTag::OMNIORB_UNIX => match omniorb_socket(&component.data) {
-            Some((host, path)) => Elsewhere::Socket(host, path),
-            None => other(),
-        },
-        _ => other(),
-    })
+            | ComponentTag::CODE_SETS
+            | ComponentTag::RMI_CUSTOM_MAX_STREAM_FORMAT
+            | ComponentTag::ZORB_PLATFORM
+    ) {
+        return Vec::new();
+    }
+    let found: Vec<_> = address_components(transports, profile, component.tag.0)
+        .flat_map(|(addressing, held)| read_component(held, addressing, &component.data))
+        .map(|endpoint| Elsewhere::Place(Place::of(&endpoint)))
+        .collect();
+    match found.is_empty() {
+        true => vec![Elsewhere::Other(component.tag.0, component.data.clone())],
+        false => found,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use zorb_cdr::{BigEndian, ByteOrder, Encoder, LittleEndian, WireFormat};
+    use zorb_giop::ior::IiopProfile;
     use zorb_giop::ior::TaggedProfile;
 
     /// A reference as different ORBs may write it: one IIOP profile with a component of 6 octets and padding.
@@ -193,6 +209,10 @@ mod tests {
         }
     }
 
+    fn of_default(ior: &Ior) -> Vec<Identity> {
+        identities(ior, &Registry::default())
+    }
+
     fn of(profiles: Vec<TaggedProfile>) -> Ior {
         Ior {
             type_id: String::new(),
@@ -211,7 +231,7 @@ mod tests {
             iiop_in::<BigEndian>("host", 1, b"key", 0xee),
         ]);
         assert_ne!(one.profiles, anew.profiles);
-        assert_eq!(identities(&one), identities(&anew));
+        assert_eq!(of_default(&one), of_default(&anew));
     }
 
     #[test]
@@ -222,7 +242,7 @@ mod tests {
             iiop_in::<LittleEndian>("host", 2, b"key", 0),
             iiop_in::<LittleEndian>("host", 1, b"kez", 0),
         ] {
-            assert_ne!(identities(&one), identities(&of(vec![other])));
+            assert_ne!(of_default(&one), of_default(&of(vec![other])));
         }
     }
 
@@ -241,7 +261,7 @@ mod tests {
                     data: Bytes::from_static(octets),
                 }],
             };
-            identities(&of(vec![body.to_tagged().unwrap()]))
+            of_default(&of(vec![body.to_tagged().unwrap()]))
         };
         let socket = |garbage: u8, name: u8| {
             // Byte order, padding, host "h", padding, path.
@@ -270,19 +290,19 @@ mod tests {
                 data,
             }])
         };
-        assert_eq!(identities(&unknown(b"a")), identities(&unknown(b"a")));
-        assert_ne!(identities(&unknown(b"a")), identities(&unknown(b"b")));
+        assert_eq!(of_default(&unknown(b"a")), of_default(&unknown(b"a")));
+        assert_ne!(of_default(&unknown(b"a")), of_default(&unknown(b"b")));
         let malformed = of(vec![TaggedProfile {
             tag: ProfileTag::INTERNET_IOP,
             data: Bytes::from_static(&[1, 1]),
         }]);
-        assert_eq!(identities(&malformed).len(), 1);
+        assert_eq!(of_default(&malformed).len(), 1);
         // Components that profiles share add nothing.
         let mut with_shared = unknown(b"a");
         with_shared.profiles.push(TaggedProfile {
             tag: ProfileTag::MULTIPLE_COMPONENTS,
             data: Bytes::from_static(b"x"),
         });
-        assert_eq!(identities(&with_shared), identities(&unknown(b"a")));
+        assert_eq!(of_default(&with_shared), of_default(&unknown(b"a")));
     }
 }

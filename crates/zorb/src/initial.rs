@@ -2,6 +2,7 @@
 
 mod file;
 
+use crate::addresses::Body;
 use crate::error::Error;
 use crate::interface::Interface;
 use crate::naming;
@@ -10,11 +11,8 @@ use crate::orb::Orb;
 use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
 use std::path::PathBuf;
-use zorb_giop::ior::{IiopAddress, ProfileBody, UiopAddress};
 use zorb_giop::url::{Corbaloc, CorbalocAddress, ObjectUrl, UrlError, UrlScheme, escape};
-use zorb_giop::{
-    CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, Version, minor,
-};
+use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, minor};
 
 /// References that lead to references (a file with a `corbaloc:rir:` in it, and so on) end here.
 const MAX_INDIRECTIONS: usize = 8;
@@ -181,14 +179,25 @@ impl Orb {
                     return Err(Error::File { path, cause });
                 }
             };
+            // Nor does an address that no transport reads.
+            let place = |corbaloc: &Corbaloc| {
+                self.corbaloc(corbaloc)
+                    .map_err(|error| match (error, &file) {
+                        (Error::Url(error), Some(path)) => Error::File {
+                            path: path.clone(),
+                            cause: file::not_a_reference(describe_without_contents(&error)),
+                        },
+                        (error, _) => error,
+                    })
+            };
             match url {
                 ObjectUrl::Ior(ior) => return self.not_nil(ior),
-                ObjectUrl::Corbaloc(corbaloc) => match self.corbaloc(&corbaloc)? {
+                ObjectUrl::Corbaloc(corbaloc) => match place(&corbaloc)? {
                     Location::Ior(ior) => return self.not_nil(ior),
                     Location::Url(url) => (text, permitted) = (url, None),
                 },
                 ObjectUrl::Corbaname { context, name } => {
-                    let context = match self.corbaloc(&context)? {
+                    let context = match place(&context)? {
                         Location::Ior(ior) => self.not_nil(ior)?,
                         Location::Url(url) => Box::pin(self.read_url(url, depth, None)).await?,
                     };
@@ -209,7 +218,8 @@ impl Orb {
     /// A reference made from its parts. Nil leads nowhere: calls on it are INV_OBJREF.
     #[must_use]
     pub fn object(&self, ior: Ior) -> ObjectRef {
-        self.inner().named_sockets().remember(&ior);
+        let inner = self.inner();
+        inner.named_sockets().remember(&ior, inner.transports());
         ObjectRef::new(self.clone(), ior)
     }
 
@@ -241,31 +251,25 @@ impl Orb {
         let encode = |error| Fault::Encode(error).raise(CompletionStatus::No);
         let mut profiles = Vec::new();
         for address in &corbaloc.addresses {
-            let profile = match address {
-                CorbalocAddress::Iiop {
-                    version,
-                    host,
-                    port,
-                } => body(
-                    *version,
-                    &corbaloc.key,
-                    IiopAddress {
-                        // An empty host means this one.
-                        host: if host.is_empty() {
-                            "localhost".to_owned()
-                        } else {
-                            host.clone()
-                        },
-                        port: *port,
-                    },
-                )
-                .to_tagged(),
-                CorbalocAddress::Uiop { version, path } => {
-                    body(*version, &corbaloc.key, UiopAddress { path: path.clone() }).to_tagged()
-                }
-                _ => continue,
+            let Some((protocol, version, text)) = address.location() else {
+                continue;
             };
-            profiles.push(profile.map_err(encode)?);
+            let bad = |why| UrlError::BadAddress {
+                address: format!("{protocol}:{text}"),
+                why,
+            };
+            let transport = (self.inner().transports().get(protocol))
+                .ok_or_else(|| bad("expected a protocol that a transport is registered for"))?;
+            let addressing = transport.addressing();
+            let endpoint = (addressing.parse_corbaloc(&text))
+                .map_err(|_| bad("expected an address of the protocol's transport"))?;
+            let body = Body {
+                version,
+                endpoint,
+                object_key: bytes::Bytes::copy_from_slice(&corbaloc.key),
+                components: Vec::new(),
+            };
+            profiles.push(body.to_tagged(addressing).map_err(encode)?);
         }
         Ok(Location::Ior(Ior {
             type_id: String::new(),
@@ -341,13 +345,4 @@ pub(crate) fn check_default(prefix: &str) -> Result<(), String> {
 enum Location {
     Ior(Ior),
     Url(String),
-}
-
-fn body<A>(version: Version, key: &[u8], address: A) -> ProfileBody<A> {
-    ProfileBody {
-        version,
-        address,
-        object_key: bytes::Bytes::copy_from_slice(key),
-        components: Vec::new(),
-    }
 }

@@ -14,12 +14,11 @@ use core::pin::Pin;
 use core::time::Duration;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
-use zorb_giop::url::{Corbaloc, CorbalocAddress};
+use zorb_giop::url::escape;
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
 use zorb_poa::{
     ActiveObject, Missing, Names, ObjectAdapter, ObjectId, ObjectKey, Whose, is_reserved,
 };
-use zorb_transport::Endpoint;
 
 /// Keys that the locator is asked about at a time; beyond it a request is TRANSIENT.
 const MAX_PENDING_LOOKUPS: usize = 256;
@@ -373,38 +372,30 @@ impl Orb {
     /// The URL of a plain key at the endpoints that this ORB publishes, escaped:
     /// `corbaloc:iiop:1.2@host:port/Bank`. Whether anything is behind the key is not looked at.
     ///
-    /// TCP endpoints are all named in one URL. UNIX sockets cannot stand beside them, so the first
-    /// one is named only when there is no TCP endpoint.
+    /// Endpoints whose addresses are without slashes, as those of TCP are, are all named in one URL. Others, UNIX sockets
+    /// for instance, cannot stand beside them, so the first one is named only when there is no other kind.
     ///
     /// # Errors
     /// [`Error::NoEndpoint`] when the ORB listens nowhere.
     pub fn corbaloc_url(&self, key: impl AsRef<[u8]>) -> Result<String, Error> {
         let published = self.inner().published();
-        let version = published.version;
-        let mut addresses: Vec<CorbalocAddress> = published
-            .endpoints
-            .iter()
-            .filter_map(|endpoint| match endpoint {
-                Endpoint::Iiop { host, port } => Some(CorbalocAddress::Iiop {
-                    version,
-                    host: host.clone(),
-                    port: *port,
-                }),
-                _ => None,
-            })
-            .collect();
-        if addresses.is_empty() {
-            let socket = published
-                .endpoints
-                .iter()
-                .find_map(|endpoint| match endpoint {
-                    Endpoint::Uiop { path } => Some(path.to_string_lossy().into_owned()),
-                    _ => None,
-                });
-            let path = socket.ok_or(Error::NoEndpoint)?;
-            addresses.push(CorbalocAddress::Uiop { version, path });
+        let (mut together, mut alone) = (Vec::new(), None);
+        for endpoint in &published.endpoints {
+            let Some(transport) = self.inner().transports().get(endpoint.scheme()) else {
+                continue;
+            };
+            let address = transport.addressing().corbaloc(endpoint);
+            let text = format!("{}:{}@{address}", endpoint.scheme(), published.version);
+            match address.contains(['/', ',', '|']) {
+                true => alone = alone.or(Some(text)),
+                false => together.push(text),
+            }
         }
-        let key = key.as_ref().to_vec();
-        Ok(Corbaloc { addresses, key }.to_string())
+        let key = escape(key.as_ref());
+        match (together.is_empty(), alone) {
+            (false, _) => Ok(format!("corbaloc:{}/{key}", together.join(","))),
+            (true, Some(alone)) => Ok(format!("corbaloc:{alone}|{key}")),
+            (true, None) => Err(Error::NoEndpoint),
+        }
     }
 }

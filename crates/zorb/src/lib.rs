@@ -6,10 +6,12 @@ extern crate self as zorb;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+mod addresses;
 pub mod blocking;
 mod blocking_servant;
 mod builder;
 mod builder_limits;
+mod builder_transports;
 mod context;
 pub mod corba;
 mod counts;

@@ -20,6 +20,7 @@ use zorb_giop::{
     AddressingDisposition, CompletionStatus, Fault, Ior, ProtocolError, RequestTemplate,
     SystemException, SystemExceptionKind, TargetAddress, Version,
 };
+use zorb_transport::Registry;
 
 /// Times that a server may want its object addressed in another way: there are two others than
 /// the one that is tried first.
@@ -414,9 +415,9 @@ impl ObjectRef {
             unstated: orb.connection_settings().unstated_code_sets,
         };
         let unusable = |profiles| Fault::NoUsableProfile { profiles }.raise(CompletionStatus::No);
-        let mut ways = candidates_for(ior, orb.settings().max_giop_version, text);
+        let mut ways = candidates_for(ior, orb.settings().max_giop_version, orb.transports(), text);
         if ways.is_empty() {
-            return Err(unusable(describe_unusable(ior)));
+            return Err(unusable(describe_unusable(ior, orb.transports())));
         }
         ways.retain(|way| orb.may_connect(&way.endpoint, named_by));
         if ways.is_empty() {
@@ -483,9 +484,14 @@ impl ObjectRef {
         }
     }
 
+    /// The transports of its ORB.
+    pub(crate) fn transports(&self) -> &Registry {
+        self.0.orb.inner().transports()
+    }
+
     /// Where the reference leads, for people.
     pub(crate) fn whereabouts(&self) -> String {
-        let endpoints: Vec<String> = candidates(&self.0.ior, Version::HIGHEST)
+        let endpoints: Vec<String> = candidates(&self.0.ior, Version::HIGHEST, self.transports())
             .iter()
             .map(|c| c.endpoint.to_string())
             .collect();
@@ -588,7 +594,7 @@ impl fmt::Display for ObjectRef {
 
 impl fmt::Debug for ObjectRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let endpoints: Vec<String> = candidates(&self.0.ior, Version::HIGHEST)
+        let endpoints: Vec<String> = candidates(&self.0.ior, Version::HIGHEST, self.transports())
             .into_iter()
             .map(|candidate| candidate.endpoint.to_string())
             .collect();

@@ -37,7 +37,7 @@ enum List {
 }
 
 /// Every option there is.
-const OPTIONS: [OptionSpec; 15] = [
+const OPTIONS: [OptionSpec; 16] = [
     OptionSpec {
         name: "InitRef",
         value: "NAME=URL",
@@ -83,6 +83,16 @@ const OPTIONS: [OptionSpec; 15] = [
         several: true,
         list: Some(List::Publish),
         set: |builder, text| Ok(text.split(',').fold(builder, Builder::publish)),
+    },
+    OptionSpec {
+        name: "TransportProperty",
+        value: "scheme.property=value, several separated by semicolons",
+        several: true,
+        list: None,
+        set: |builder, text| {
+            let properties = text.split(';').filter(|property| !property.is_empty());
+            Ok(properties.fold(builder, Builder::transport_property))
+        },
     },
     OptionSpec {
         name: "clientCallTimeOutPeriod",

@@ -1,5 +1,6 @@
 //! The ORB: what it listens to, what it is connected to, how it starts and ends.
 
+use crate::addresses::read_profile;
 use crate::builder::{Builder, Settings};
 use crate::current;
 use crate::deferred::DeferredRequests;
@@ -34,10 +35,9 @@ use zorb_connection::{
     SpinLimits,
 };
 use zorb_executor::{Dispatch, Lane};
-use zorb_giop::ior::TaggedProfile;
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
 use zorb_poa::{ActiveObject, ObjectAdapter, Whose};
-use zorb_transport::Endpoint;
+use zorb_transport::{Endpoint, Registry};
 
 /// An object request broker: the way to objects elsewhere, and the home of objects here.
 ///
@@ -112,6 +112,7 @@ impl Orb {
             endpoints: (settings.publish.endpoints(&asked))
                 .map_err(|why| OptionError::bad(Source::Builder, "publish", why))?,
             native_char_set: settings.native_char_set.unwrap_or(CharSet::Utf8),
+            platform: settings.platform_component(),
         };
         warn_of_doubts(&listening, &published.endpoints).await;
         let connections = zorb_connection::Settings {
@@ -374,13 +375,14 @@ impl OrbInner {
     /// itself; of the others any server may have the like, so one of the ORB's endpoints has to
     /// be named beside it.
     pub(crate) fn local_key(&self, ior: &Ior) -> Option<Bytes> {
-        let ours = ior
-            .profiles
-            .iter()
-            .filter_map(TaggedProfile::object_key)
+        let transports = self.transports();
+        let keys = (ior.profiles.iter())
+            .filter_map(|profile| Some(read_profile(profile, transports)?.1.ok()?.object_key));
+        let ours = keys
+            .into_iter()
             .find(|key| self.adapters.whose(key) == Whose::Ours);
         ours.or_else(|| {
-            candidates(ior, zorb_giop::Version::HIGHEST)
+            candidates(ior, zorb_giop::Version::HIGHEST, transports)
                 .into_iter()
                 .find(|way| {
                     self.adapters.whose(&way.key) == Whose::AnyServers
@@ -389,6 +391,11 @@ impl OrbInner {
                 })
                 .map(|way| way.key)
         })
+    }
+
+    /// The transports that it was built with.
+    pub(crate) fn transports(&self) -> &Registry {
+        &self.settings.transports
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -467,7 +474,7 @@ impl OrbInner {
     }
 
     pub(crate) fn make_ior(&self, type_id: &str, key: &Bytes) -> Result<Ior, SystemException> {
-        make_ior(type_id, key, &self.published)
+        make_ior(type_id, key, &self.published, self.transports())
             .map_err(|error| Fault::Encode(error).raise(CompletionStatus::No))
     }
 
@@ -511,12 +518,10 @@ impl OrbInner {
 
     /// Whether an endpoint may be connected to that was named so.
     pub(crate) fn may_connect(&self, endpoint: &Endpoint, named_by: NamedBy) -> bool {
-        match (named_by, endpoint) {
-            (NamedBy::Peer, Endpoint::Uiop { path }) => {
-                self.settings.unix_sockets_of_peers || self.named_sockets.contains(path)
-            }
-            _ => true,
-        }
+        named_by == NamedBy::Application
+            || !endpoint.is_local_name()
+            || self.settings.unix_sockets_of_peers
+            || self.named_sockets.contains(endpoint)
     }
 
     /// Whether the endpoint said nothing when it was last tried, which was not long ago.

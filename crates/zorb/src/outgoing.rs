@@ -2,11 +2,10 @@
 
 use crate::profile::candidates;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use zorb_connection::ConnectionLimits;
 use zorb_giop::{Ior, Version};
-use zorb_transport::Endpoint;
+use zorb_transport::{Endpoint, Registry};
 
 /// Outgoing connections at most, unless the builder says otherwise and the process may have more than twice as many
 /// descriptors.
@@ -36,27 +35,27 @@ pub(crate) fn limits(all: Option<usize>, to_host: Option<usize>) -> ConnectionLi
 pub(crate) const NO_SOCKETS_OF_PEERS: &str =
     "UNIX sockets that a peer names are not connected to (Builder::unix_sockets_of_peers)";
 
-/// UNIX sockets that the application has named itself: by text, by a configured reference, or by a reference made of
-/// its parts.
+/// Names within this host, UNIX sockets for instance, that the application has named itself: by text, by a configured
+/// reference, or by a reference made of its parts.
 #[derive(Debug, Default)]
-pub(crate) struct NamedSockets(Mutex<HashSet<PathBuf>>);
+pub(crate) struct NamedSockets(Mutex<HashSet<Endpoint>>);
 
 impl NamedSockets {
-    /// Remembers the UNIX sockets of a reference that the application has named.
-    pub(crate) fn remember(&self, ior: &Ior) {
-        for way in candidates(ior, Version::HIGHEST) {
-            if let Endpoint::Uiop { path } = way.endpoint {
+    /// Remembers those of a reference that the application has named.
+    pub(crate) fn remember(&self, ior: &Ior, transports: &Registry) {
+        for way in candidates(ior, Version::HIGHEST, transports) {
+            if way.endpoint.is_local_name() {
                 let mut named = self.0.lock().unwrap_or_else(PoisonError::into_inner);
                 if named.len() < MAX_NAMED_SOCKETS {
-                    named.insert(path);
+                    named.insert(way.endpoint);
                 }
             }
         }
     }
 
     /// Whether the application has named this one.
-    pub(crate) fn contains(&self, path: &Path) -> bool {
+    pub(crate) fn contains(&self, endpoint: &Endpoint) -> bool {
         let named = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        named.contains(path)
+        named.contains(endpoint)
     }
 }

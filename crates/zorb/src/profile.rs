@@ -1,22 +1,16 @@
 //! From references to endpoints and back: which profile leads where.
 
-use crate::endpoints::host_name;
+use crate::addresses::{Body, carries_giop, read_component, read_profile, write_component};
 use bytes::Bytes;
 use std::collections::HashSet;
-use std::path::PathBuf;
-use zorb_cdr::{
-    ByteOrder, CharSet, DecodeError, Decoder, EncapsulationVisitor, EncodeError, EncodeErrorKind,
-    Encoder, NativeEndian, WireFormat,
-};
+use std::sync::LazyLock;
+use zorb_cdr::{CharSet, EncodeError, EncodeErrorKind};
 use zorb_connection::PeerOrb;
 use zorb_giop::codeset::{CodeSetInfo, CodeSets, ServerText};
-use zorb_giop::ior::{
-    ComponentTag, IiopAddress, IiopProfile, ORB_TYPE, ProfileBody, ProfileTag, TaggedComponent,
-    TaggedProfile, UiopAddress, UiopProfile, decode_encapsulation, encapsulate,
-};
+use zorb_giop::ior::{ComponentTag, ORB_TYPE, TaggedComponent, encapsulate};
 use zorb_giop::{Ior, Version};
 use zorb_poa::{Index, InstanceId, ObjectKey, Path};
-use zorb_transport::Endpoint;
+use zorb_transport::{AddressComponent, Addressing, Endpoint, Holds, Registry};
 
 /// The ORB type in omniORB's references: `ATT` and a NUL.
 const OMNIORB_ORB_TYPE: u32 = 0x4154_5400;
@@ -90,116 +84,107 @@ impl Text {
     }
 }
 
-/// Every way to reach the object that a transport of ours may know, in the order of the
+/// Every way to reach the object that a transport of ours knows, in the order of the
 /// reference. Malformed profiles lead nowhere.
 ///
 /// `highest` is the highest GIOP version to use.
-pub(crate) fn candidates(ior: &Ior, highest: Version) -> Vec<Candidate> {
-    candidates_for(ior, highest, Text::DEFAULT)
+pub(crate) fn candidates(ior: &Ior, highest: Version, transports: &Registry) -> Vec<Candidate> {
+    candidates_for(ior, highest, transports, Text::DEFAULT)
 }
 
 /// The same, with the code sets that text is to travel in.
-pub(crate) fn candidates_for(ior: &Ior, highest: Version, text: Text) -> Vec<Candidate> {
+pub(crate) fn candidates_for(
+    ior: &Ior,
+    highest: Version,
+    transports: &Registry,
+    text: Text,
+) -> Vec<Candidate> {
     let mut found = Vec::new();
-    for (index, profile) in ior.profiles.iter().enumerate() {
-        let before = found.len();
-        match profile.tag {
-            ProfileTag::INTERNET_IOP => {
-                if let Ok(body) = IiopProfile::from_tagged(profile) {
-                    iiop_candidates(&body, highest, text, &mut found);
-                }
-            }
-            ProfileTag::UIOP => {
-                if let Ok(body) = UiopProfile::from_tagged(profile) {
-                    let endpoint = Endpoint::uiop(&body.address.path);
-                    found.push(candidate(&body, highest, text, endpoint));
-                }
-            }
-            _ => {}
-        }
-        found
-            .iter_mut()
-            .skip(before)
-            .for_each(|candidate| candidate.profile = index);
-    }
     let mut seen = HashSet::new();
-    found.retain(|way| seen.insert((way.endpoint.clone(), way.key.clone())));
-    found.truncate(MAX_CANDIDATES);
+    for (index, profile) in ior.profiles.iter().enumerate() {
+        let Some((_, Ok(body))) = read_profile(profile, transports) else {
+            continue;
+        };
+        for endpoint in endpoints(&body, profile.tag.0, transports) {
+            if endpoint.leads_nowhere().is_some()
+                || !(transports.get(endpoint.scheme())).is_some_and(|t| carries_giop(&**t))
+                || !seen.insert((endpoint.clone(), body.object_key.clone()))
+            {
+                continue;
+            }
+            found.push(candidate(&body, highest, text, endpoint, index));
+            if found.len() == MAX_CANDIDATES {
+                return found;
+            }
+        }
+    }
     found
 }
 
+/// The endpoints that a profile names: in components for peers that know other transports, which are on the same host and
+/// better than what the profile is for, then the address of the profile, then its further addresses.
+fn endpoints(body: &Body, profile: u32, transports: &Registry) -> Vec<Endpoint> {
+    // Our own references name each endpoint in a profile, in the order that the server wants.
+    let ours = body.orb_type() == Some(ORB_TYPE);
+    let (mut before, mut behind) = (Vec::new(), Vec::new());
+    for component in &body.components {
+        for (addressing, held) in address_components(transports, profile, component.tag.0) {
+            let endpoints = || read_component(held, addressing, &component.data);
+            if addressing.profile() == Some(profile) {
+                behind.append(&mut endpoints());
+            } else if !(ours && held.holds == Holds::Every) {
+                before.append(&mut endpoints());
+            }
+        }
+    }
+    before.push(body.endpoint.clone());
+    before.append(&mut behind);
+    before
+}
+
+/// What transports have addresses in such components of such profiles.
+pub(crate) fn address_components(
+    transports: &Registry,
+    profile: u32,
+    tag: u32,
+) -> impl Iterator<Item = (&dyn Addressing, AddressComponent)> {
+    transports.iter().flat_map(move |transport| {
+        let addressing = transport.addressing();
+        let here = move |held: &&AddressComponent| held.profile == profile && held.tag == tag;
+        let held = addressing.components().iter().filter(here);
+        held.map(move |held| (addressing, *held))
+    })
+}
+
 /// Why each profile of a reference leads nowhere, for people.
-pub(crate) fn describe_unusable(ior: &Ior) -> String {
-    let why: Vec<String> = ior
-        .profiles
-        .iter()
-        .map(|profile| match profile.tag {
-            ProfileTag::INTERNET_IOP => match IiopProfile::from_tagged(profile) {
-                Ok(body) => {
-                    let IiopAddress { host, port } = &body.address;
-                    let lack = if host.is_empty() {
-                        "empty host"
-                    } else {
-                        "port 0"
-                    };
-                    format!("IIOP {host}:{port}: {lack}")
-                }
-                Err(error) => format!("IIOP: {error}"),
-            },
-            ProfileTag::UIOP => match UiopProfile::from_tagged(profile) {
-                Ok(body) => format!("UIOP {}", body.address.path),
-                Err(error) => format!("UIOP: {error}"),
-            },
-            ProfileTag(tag) => format!("unknown profile 0x{tag:08x}"),
+pub(crate) fn describe_unusable(ior: &Ior, transports: &Registry) -> String {
+    let shown = ior.profiles.iter().take(MAX_CANDIDATES);
+    let mut why: Vec<String> = shown
+        .map(|profile| match read_profile(profile, transports) {
+            None => format!("no transport for profile 0x{:08x}", profile.tag.0),
+            Some((transport, Err(error))) => format!("{}: {error}", transport.scheme()),
+            Some((transport, Ok(body))) => {
+                let lack = match body.endpoint.leads_nowhere() {
+                    Some(lack) => lack,
+                    None if !carries_giop(transport) => "GIOP needs a reliable stream",
+                    None => "not usable",
+                };
+                format!("{}: {lack}", body.endpoint)
+            }
         })
         .collect();
+    if ior.profiles.len() > why.len() {
+        why.push(format!("{} more", ior.profiles.len() - why.len()));
+    }
     why.join(", ")
 }
 
-fn iiop_candidates(body: &IiopProfile, highest: Version, text: Text, found: &mut Vec<Candidate>) {
-    // omniORB's UNIX socket: on the same host only, and then better than TCP. Our own references
-    // name their sockets in profiles, in the order that the server wants.
-    let ours = orb_type(body) == Some(ORB_TYPE);
-    for component in &body.components {
-        if component.tag == ComponentTag::OMNIORB_UNIX
-            && !ours
-            && let Ok((host, path)) = read(&component.data, OmniUnix)
-            && host_name().is_some_and(|ours| ours.as_bytes() == host)
-        {
-            found.push(candidate(body, highest, text, Endpoint::uiop(path)));
-        }
-    }
-    let mut lead_to = |host: &str, port: u16| {
-        // An empty host is illegal, and port 0 says that there is no plain port.
-        if !host.is_empty() && port != 0 {
-            found.push(candidate(body, highest, text, Endpoint::iiop(host, port)));
-        }
-    };
-    lead_to(&body.address.host, body.address.port);
-    for component in &body.components {
-        match component.tag {
-            ComponentTag::ALTERNATE_IIOP_ADDRESS => {
-                if let Ok((host, port)) = read(&component.data, Alternate) {
-                    lead_to(&host, port);
-                }
-            }
-            ComponentTag::TAO_ENDPOINTS => {
-                let endpoints: Result<Vec<(String, u16, i16)>, _> =
-                    decode_encapsulation(&component.data);
-                for (host, port, _priority) in endpoints.unwrap_or_default() {
-                    lead_to(&host, port);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-fn candidate<A: zorb_giop::ior::ProfileAddress>(
-    body: &ProfileBody<A>,
+fn candidate(
+    body: &Body,
     highest: Version,
     text: Text,
     endpoint: Endpoint,
+    profile: usize,
 ) -> Candidate {
     let version = body.version.min(highest);
     let info = body
@@ -208,34 +193,36 @@ fn candidate<A: zorb_giop::ior::ProfileAddress>(
     let knows_rmi = body
         .component(ComponentTag::RMI_CUSTOM_MAX_STREAM_FORMAT)
         .is_some();
+    let orb_type = body.orb_type();
     let (code_sets, stated) = text.choose(ServerText {
         stated: info.as_ref(),
-        orb_type: orb_type(body),
+        orb_type,
         knows_rmi,
         version,
     });
     Candidate {
         endpoint,
         key: body.object_key.clone(),
-        profile: 0,
+        profile,
         version,
         code_sets,
         stated,
-        peer: peer_orb(orb_type(body)),
-        needs_fragments: orb_type(body).is_none() && knows_rmi,
+        peer: peer_orb(orb_type),
+        needs_fragments: orb_type.is_none() && knows_rmi,
     }
 }
 
-/// Which ORB made the reference, if it says so.
-fn orb_type<A: zorb_giop::ior::ProfileAddress>(body: &ProfileBody<A>) -> Option<u32> {
-    decode_encapsulation(body.component(ComponentTag::ORB_TYPE)?).ok()
-}
-
-/// The endpoints that a reference leads to, for traces.
+/// The endpoints that a reference leads to, for traces. Of transports that an application has registered only the tags of
+/// their profiles are shown, as a trace belongs to no ORB.
 pub(crate) fn describe_endpoints(ior: &Ior) -> String {
-    let endpoints: Vec<String> = (candidates(ior, Version::HIGHEST).iter())
+    static TRANSPORTS: LazyLock<Registry> = LazyLock::new(Registry::default);
+    let ways = candidates(ior, Version::HIGHEST, &TRANSPORTS);
+    let endpoints: Vec<String> = (ways.iter())
         .map(|candidate| candidate.endpoint.to_string())
         .collect();
+    if endpoints.is_empty() && !ior.is_nil() {
+        return describe_unusable(ior, &TRANSPORTS);
+    }
     endpoints.join(",")
 }
 
@@ -287,47 +274,6 @@ fn short(key: &[u8]) -> String {
     }
 }
 
-/// Host and port of a component for another address; `None` if it is malformed.
-pub(crate) fn alternate_address(data: &[u8]) -> Option<(String, u16)> {
-    read(data, Alternate).ok()
-}
-
-/// Host and path of omniORB's component for a UNIX socket; `None` if it is malformed.
-pub(crate) fn omniorb_socket(data: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
-    use std::os::unix::ffi::OsStringExt;
-    let (host, path) = read(data, OmniUnix).ok()?;
-    Some((host.to_vec(), path.into_os_string().into_vec()))
-}
-
-struct Alternate;
-
-impl<'de> EncapsulationVisitor<'de> for Alternate {
-    type Output = (String, u16);
-    fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<Self::Output, DecodeError> {
-        let host = String::from_utf8_lossy(d.read_raw_string()?).into_owned();
-        Ok((host, d.read_u16()?))
-    }
-}
-
-struct OmniUnix;
-
-impl<'de> EncapsulationVisitor<'de> for OmniUnix {
-    type Output = (&'de [u8], PathBuf);
-    fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<Self::Output, DecodeError> {
-        use std::os::unix::ffi::OsStrExt;
-        let host = d.read_raw_string()?;
-        let path = std::ffi::OsStr::from_bytes(d.read_raw_string()?);
-        Ok((host, path.into()))
-    }
-}
-
-fn read<'de, V: EncapsulationVisitor<'de>>(
-    data: &'de [u8],
-    visitor: V,
-) -> Result<V::Output, DecodeError> {
-    zorb_cdr::decode_encapsulation(data, WireFormat::default(), visitor)
-}
-
 /// Where this ORB can be reached, as its references say.
 #[derive(Debug, Clone)]
 pub(crate) struct Published {
@@ -335,312 +281,85 @@ pub(crate) struct Published {
     pub(crate) version: Version,
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) native_char_set: CharSet,
+    /// What references say of the platform, if they do.
+    pub(crate) platform: Option<TaggedComponent>,
 }
 
-/// Makes a reference to an object of this ORB: one IIOP profile for the TCP endpoints (the first
-/// in the body, the others as alternate addresses), one UIOP profile for each UNIX socket, in the
-/// order in which they were asked for. For omniORB, which does not know UIOP, the IIOP profile
-/// names the UNIX sockets too; when there is no TCP endpoint, it says so with port 0.
+/// Makes a reference to an object of this ORB: a profile for each endpoint, in the order in which they were asked for, but for those
+/// of a transport that has further ones in components, which share one profile. Besides, endpoints stand in
+/// components for peers that know no such profile; where there is no profile for those to stand in, one is made that leads
+/// nowhere else.
 pub(crate) fn make_ior(
     type_id: &str,
     key: &Bytes,
     published: &Published,
+    transports: &Registry,
 ) -> Result<Ior, EncodeError> {
-    let components = vec![
-        component(ComponentTag::ORB_TYPE, |e| {
-            e.write_u32(ORB_TYPE);
-            Ok(())
-        })?,
+    let mut components = vec![
+        TaggedComponent {
+            tag: ComponentTag::ORB_TYPE,
+            data: encapsulate(|e| {
+                e.write_u32(ORB_TYPE);
+                Ok(())
+            })?,
+        },
         CodeSetInfo::native_in(published.native_char_set).to_component()?,
     ];
-    let version = published.version;
-    let mut profiles = Vec::new();
-    let mut iiop: Option<(usize, IiopProfile)> = None;
-    let mut sockets = Vec::new();
+    components.extend(published.platform.clone());
+    let body = |endpoint: &Endpoint| Body {
+        version: published.version,
+        endpoint: endpoint.clone(),
+        object_key: key.clone(),
+        components: components.clone(),
+    };
+    let mut profiles: Vec<(&dyn Addressing, Body)> = Vec::new();
+    let mut besides = Vec::new();
     for endpoint in &published.endpoints {
-        match endpoint {
-            Endpoint::Iiop { host, port } => match &mut iiop {
-                None => {
-                    let address = IiopAddress {
-                        host: host.clone(),
-                        port: *port,
-                    };
-                    let body = body(address, version, key, &components);
-                    iiop = Some((profiles.len(), body));
-                    // Its place; it is written when all its components are known.
-                    profiles.push(TaggedProfile {
-                        tag: ProfileTag::INTERNET_IOP,
-                        data: Bytes::new(),
-                    });
-                }
-                Some((_, body)) => {
-                    let alternate = component(ComponentTag::ALTERNATE_IIOP_ADDRESS, |e| {
-                        e.write_raw_string(host.as_bytes())?;
-                        e.write_u16(*port);
-                        Ok(())
-                    })?;
-                    body.components.push(alternate);
-                }
-            },
-            Endpoint::Uiop { path } => {
-                let path = path.to_string_lossy().into_owned();
-                let address = UiopAddress { path: path.clone() };
-                profiles.push(body(address, version, key, &components).to_tagged()?);
-                sockets.push(path);
+        // One that is left out would be missed by clients only.
+        let Some(transport) = transports.get(endpoint.scheme()) else {
+            return Err(EncodeErrorKind::Expected("an endpoint of a transport").into());
+        };
+        let addressing = transport.addressing();
+        let holds = |what| move |held: &&AddressComponent| held.holds == what;
+        let mut held = addressing.components().iter();
+        let further = held.clone().find(holds(Holds::Further));
+        let same =
+            |(other, _): &&mut (&dyn Addressing, Body)| other.scheme() == addressing.scheme();
+        match (further, profiles.iter_mut().find(same)) {
+            (Some(held), Some((_, body))) => {
+                body.components
+                    .extend(write_component(*held, addressing, endpoint)?);
             }
-            // No transport of ours has another kind of endpoint yet; one that is left out would be missed by clients only.
-            _ => {
-                return Err(
-                    EncodeErrorKind::Expected("an endpoint of TCP or of UNIX sockets").into(),
-                );
-            }
+            _ => profiles.push((addressing, body(endpoint))),
+        }
+        if let Some(held) = held.find(holds(Holds::Every)) {
+            besides.push((addressing, *held, endpoint));
         }
     }
-    if let (false, Some(host)) = (sockets.is_empty(), host_name()) {
-        let (_, body) = iiop.get_or_insert_with(|| {
-            profiles.push(TaggedProfile {
-                tag: ProfileTag::INTERNET_IOP,
-                data: Bytes::new(),
-            });
-            let address = IiopAddress {
-                host: host.clone(),
-                port: 0,
-            };
-            (profiles.len() - 1, body(address, version, key, &components))
-        });
-        for path in sockets {
-            body.components
-                .push(component(ComponentTag::OMNIORB_UNIX, |e| {
-                    e.write_raw_string(host.as_bytes())?;
-                    e.write_raw_string(path.as_bytes())
-                })?);
-        }
+    for (addressing, held, endpoint) in besides {
+        let Some(component) = write_component(held, addressing, endpoint)? else {
+            continue;
+        };
+        let there = (profiles.iter()).position(|(other, _)| other.profile() == Some(held.profile));
+        let at = match (there, transports.by_profile(held.profile)) {
+            (Some(at), _) => at,
+            (None, Some(other)) if let Some(nowhere) = other.addressing().nowhere() => {
+                profiles.push((other.addressing(), body(&nowhere)));
+                profiles.len() - 1
+            }
+            _ => continue,
+        };
+        profiles[at].1.components.push(component);
     }
-    if let Some((at, body)) = iiop {
-        profiles[at] = body.to_tagged()?;
-    }
+    let profiles = profiles
+        .iter()
+        .map(|(addressing, body)| body.to_tagged(*addressing))
+        .collect::<Result<_, _>>()?;
     Ok(Ior {
         type_id: type_id.to_owned(),
         profiles,
     })
 }
 
-fn body<A>(
-    address: A,
-    version: Version,
-    key: &Bytes,
-    components: &[TaggedComponent],
-) -> ProfileBody<A> {
-    ProfileBody {
-        version,
-        address,
-        object_key: key.clone(),
-        components: components.to_vec(),
-    }
-}
-
-fn component(
-    tag: ComponentTag,
-    write: impl FnOnce(&mut Encoder<NativeEndian>) -> Result<(), EncodeError>,
-) -> Result<TaggedComponent, EncodeError> {
-    Ok(TaggedComponent {
-        tag,
-        data: encapsulate(write)?,
-    })
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use zorb_cdr::{CharSet, WCharSet};
-
-    #[test]
-    fn a_reference_leads_to_every_endpoint_in_the_order_asked_for() {
-        let endpoints = vec![
-            Endpoint::iiop("one", 1),
-            Endpoint::uiop("/tmp/two"),
-            Endpoint::iiop("::1", 3),
-        ];
-        let key = Bytes::from_static(b"key");
-        let published = Published {
-            version: Version::HIGHEST,
-            endpoints: endpoints.clone(),
-            native_char_set: CharSet::default(),
-        };
-        let ior = make_ior("IDL:X:1.0", &key, &published).unwrap();
-        let found = candidates(&ior, Version::HIGHEST);
-        let found_endpoints: Vec<_> = found.iter().map(|c| c.endpoint.clone()).collect();
-        // Alternate addresses belong to the first TCP profile; what omniORB is told is for it alone.
-        assert_eq!(
-            found_endpoints,
-            [
-                endpoints[0].clone(),
-                endpoints[2].clone(),
-                endpoints[1].clone()
-            ]
-        );
-        assert!(
-            found
-                .iter()
-                .all(|c| c.key == key && c.stated && c.version == Version::V1_2)
-        );
-    }
-
-    #[test]
-    fn a_reference_with_endless_addresses_is_tried_in_bounds() {
-        let endpoints = (1..1000).map(|port| Endpoint::iiop("host", port)).collect();
-        let ior = make_ior(
-            "",
-            &Bytes::new(),
-            &Published {
-                version: Version::HIGHEST,
-                endpoints,
-                native_char_set: CharSet::default(),
-            },
-        )
-        .unwrap();
-        assert_eq!(candidates(&ior, Version::HIGHEST).len(), MAX_CANDIDATES);
-    }
-
-    #[test]
-    fn tao_s_further_endpoints_are_tried_once_each_and_addresses_to_nowhere_never() {
-        let address = IiopAddress {
-            host: "one".to_owned(),
-            port: 1,
-        };
-        let tao = component(ComponentTag::TAO_ENDPOINTS, |e| {
-            e.put(&vec![
-                ("one".to_owned(), 1u16, 0i16),
-                ("two".to_owned(), 40_000, 0),
-            ])
-        });
-        let nowhere = component(ComponentTag::ALTERNATE_IIOP_ADDRESS, |e| {
-            e.write_raw_string(b"three")?;
-            e.write_u16(0);
-            Ok(())
-        });
-        let components = [nowhere.unwrap(), tao.unwrap()];
-        let profile = body(address, Version::V1_2, &Bytes::new(), &components);
-        let ior = Ior {
-            type_id: String::new(),
-            profiles: vec![profile.to_tagged().unwrap()],
-        };
-        let found: Vec<_> = candidates(&ior, Version::HIGHEST)
-            .into_iter()
-            .map(|way| way.endpoint)
-            .collect();
-        assert_eq!(
-            found,
-            [Endpoint::iiop("one", 1), Endpoint::iiop("two", 40_000)]
-        );
-    }
-
-    #[test]
-    fn an_orb_held_to_an_old_version_states_and_uses_no_other() {
-        let published = Published {
-            version: Version::V1_0,
-            endpoints: vec![Endpoint::iiop("h", 1)],
-            native_char_set: CharSet::default(),
-        };
-        let old = make_ior("", &Bytes::new(), &published).unwrap();
-        let new = Published {
-            version: Version::HIGHEST,
-            ..published
-        };
-        let new = make_ior("", &Bytes::new(), &new).unwrap();
-        for (ior, highest, version) in [
-            (&old, Version::HIGHEST, Version::V1_0),
-            (&new, Version::V1_0, Version::V1_0),
-            (&new, Version::V1_1, Version::V1_1),
-        ] {
-            let [way] = &candidates(ior, highest)[..] else {
-                panic!("one way");
-            };
-            // GIOP 1.0 negotiates nothing.
-            assert_eq!(
-                (way.version, way.stated),
-                (version, version > Version::V1_0)
-            );
-        }
-    }
-
-    #[test]
-    fn omniorb_is_not_told_what_was_given_up() {
-        let takes_cancels = |orb_type: Option<u32>| {
-            let mut body = body(
-                IiopAddress {
-                    host: "h".to_owned(),
-                    port: 1,
-                },
-                Version::HIGHEST,
-                &Bytes::new(),
-                &[],
-            );
-            body.components.extend(orb_type.map(|orb_type| {
-                let write = |e: &mut Encoder<NativeEndian>| {
-                    e.write_u32(orb_type);
-                    Ok(())
-                };
-                component(ComponentTag::ORB_TYPE, write).unwrap()
-            }));
-            let endpoint = Endpoint::iiop("h", 1);
-            candidate(&body, Version::HIGHEST, Text::DEFAULT, endpoint)
-                .peer
-                .takes_cancels()
-        };
-        assert!(takes_cancels(Some(ORB_TYPE)));
-        // Who does not say may be omniORB.
-        assert!(!takes_cancels(Some(OMNIORB_ORB_TYPE)) && !takes_cancels(None));
-    }
-
-    /// References as JacORB 3.9 writes them.
-    #[test]
-    fn text_for_jacorb_is_in_the_set_in_which_it_answers() {
-        let natively_latin1 = "IOR:000000000000001F49444C3A7A6F72622E746573742F496E7465726F702F506565723A312E300000000000010000000000000078000102000000000A3132372E302E302E3100B4FF0000001E3436313734333836312F020243370F022A3818100630463814141B484C1B0000000000020000000000000008000000004A41430000000001000000240000000000010001000000020001000F0501000100010109000000020501000100010100";
-        let natively_utf8 = "IOR:000000000000001F49444C3A7A6F72622E746573742F496E7465726F702F506565723A312E300000000000010000000000000078000102000000000A3132372E302E302E3100AF610000001F353030323537393636332F020303234C2119473F100630463814141B484C1B00000000020000000000000008000000004A4143000000000100000024000000000501000100000002000100010001000F00010109000000020501000100010100";
-        for (reference, expected) in [
-            // It offers to convert UTF-8, and then answers in ISO 8859-1.
-            (natively_latin1, CharSet::Latin1),
-            (natively_utf8, CharSet::Utf8),
-        ] {
-            let ior = Ior::from_hex(&reference[4..]).unwrap();
-            let found = candidates(&ior, Version::HIGHEST);
-            assert_eq!(found.len(), 1);
-            assert_eq!(found[0].code_sets.char_set, expected);
-            assert_eq!(found[0].code_sets.wchar_set, WCharSet::Utf16);
-            assert_eq!(found[0].peer, PeerOrb::Other);
-        }
-    }
-
-    #[test]
-    fn foreign_and_malformed_profiles_lead_nowhere_and_do_no_harm() {
-        let ior = Ior {
-            type_id: String::new(),
-            profiles: vec![
-                TaggedProfile {
-                    tag: ProfileTag(99),
-                    data: Bytes::from_static(b"whatever"),
-                },
-                TaggedProfile {
-                    tag: ProfileTag::INTERNET_IOP,
-                    data: Bytes::from_static(&[1, 1, 2, 0]),
-                },
-                TaggedProfile {
-                    tag: ProfileTag::UIOP,
-                    data: Bytes::new(),
-                },
-            ],
-        };
-        assert!(candidates(&ior, Version::HIGHEST).is_empty());
-    }
-
-    #[test]
-    fn keys_are_short_whatever_they_are() {
-        assert_eq!(describe_key(b"NameService"), "NameService");
-        assert_eq!(describe_key(&[0xfe, 1, b'a']), "\\xfe\\x01a");
-        assert_eq!(
-            describe_key(&[b'k'; 40]),
-            "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk…(40 octets)"
-        );
-    }
-}
+mod tests;

@@ -8,7 +8,8 @@ use std::time::Duration;
 use tokio::join;
 use tokio::net::{TcpSocket, TcpStream};
 use zorb::transport::{
-    BoxFuture, Capabilities, Connection, Endpoint, Listener, Transport, TransportError,
+    Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, TcpAddressing, Transport,
+    TransportError,
 };
 use zorb::{CompletionStatus as Completed, Interface, Orb, SystemExceptionKind as Kind, minor};
 use zorb_giop::ior::{IiopAddress, IiopProfile, ProfileTag, TaggedProfile};
@@ -305,8 +306,8 @@ async fn the_next_endpoint_is_tried_when_one_is_a_black_hole() {
 struct Silence;
 
 impl Transport for Silence {
-    fn scheme(&self) -> &'static str {
-        "iiop"
+    fn addressing(&self) -> &dyn Addressing {
+        &TcpAddressing
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities::stream()

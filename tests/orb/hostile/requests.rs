@@ -176,11 +176,9 @@ async fn a_reference_from_an_earlier_life_of_the_server_does_not_exist() {
     let old = {
         // The second address is an alternate of the first; make a profile of it alone.
         let mut body = first.profile();
-        let zorb::transport::Endpoint::Iiop { host, port } = &first.server.endpoints()[1] else {
-            panic!("a TCP endpoint");
-        };
-        body.address.host.clone_from(host);
-        body.address.port = *port;
+        let endpoint = &first.server.endpoints()[1];
+        body.address.host = endpoint.host().unwrap().to_owned();
+        body.address.port = endpoint.port().unwrap();
         body.components.clear();
         ior.profiles = vec![body.to_tagged().unwrap()];
         ior.to_ior_string().unwrap()

@@ -5,7 +5,9 @@ use std::io;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 use zorb_giop::MessageKind;
-use zorb_transport::{BoxFuture, Capabilities, Connection, Listener, Operation, Transport};
+use zorb_transport::{
+    Addressing, BoxFuture, Capabilities, Connection, Listener, Operation, Transport, UnixAddressing,
+};
 
 /// A transport in memory, which connects when it is permitted.
 #[derive(Debug)]
@@ -22,8 +24,8 @@ struct Connects {
 }
 
 impl Transport for TestTransport {
-    fn scheme(&self) -> &'static str {
-        "uiop"
+    fn addressing(&self) -> &dyn Addressing {
+        &UnixAddressing
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -63,9 +63,7 @@ impl<O: Owner> ServerConnection<O> {
             describe: settings.describe,
         };
         let stream = Box::new(Ended(Address::Unix(None)));
-        let endpoint = Endpoint::Uiop {
-            path: PathBuf::new(),
-        };
+        let endpoint = Endpoint::uiop(PathBuf::new());
         Self::over(Link::new(stream, endpoint, None, shown), owner, admitted)
     }
 }

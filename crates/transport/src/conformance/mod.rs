@@ -1,8 +1,12 @@
-//! What every transport must do, as checks that are generic over it.
+//! What every transport must do, as checks that are generic over it: octets, wake-ups, ends, addresses, and faults on the way.
 //!
 //! An adapter implements [`Fixture`] and writes `zorb_transport::conformance_tests!(its_fixture())` in a test file;
 //! that makes one test of each check, run on both flavours of runtime. The checks wait for events, never for time:
 //! where an obligation is broken by a wake-up that does not come, the check hangs.
+#![expect(
+    missing_docs,
+    reason = "the names of the checks are sentences that say what is checked"
+)]
 #![cfg_attr(
     not(test),
     expect(
@@ -25,11 +29,15 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{Connection, Endpoint, Listener, Transport};
 
+mod addressing;
 mod ending;
+mod faults;
 mod listening;
 mod streaming;
 
+pub use addressing::*;
 pub use ending::*;
+pub use faults::*;
 pub use listening::*;
 pub use streaming::*;
 
@@ -44,6 +52,11 @@ pub trait Fixture: Send + Sync {
     /// An endpoint that nobody listens on and nobody will while the fixture lives, and the kind of error that
     /// connecting to it gives.
     fn nobody(&self) -> (Endpoint, io::ErrorKind);
+
+    /// How frames under the transport are made to fail, if it has any.
+    fn frames(&self) -> Option<&dyn FrameFaults> {
+        None
+    }
 }
 
 /// One test of each check, over the fixture that the expression makes.
@@ -82,6 +95,15 @@ macro_rules! conformance_tests {
             an_endpoint_of_another_scheme_is_an_error
             a_read_that_blocks_waits_for_octets_for_its_limit_and_for_the_end
             connections_may_be_driven_from_another_runtime
+            text_is_read_as_the_endpoint_that_it_was_written_from
+            octets_are_read_as_the_endpoint_that_they_were_written_from
+            components_are_read_as_what_was_written_and_cut_ones_are_errors
+            another_transport_s_endpoint_is_not_written
+            properties_are_told_and_refused_by_name
+            octets_that_come_late_and_in_pieces_are_all_there_in_order
+            a_connection_that_is_cut_at_any_octet_gives_what_came_before_it_and_ends
+            a_stalled_peer_holds_the_writer_up_and_loses_nothing
+            frames_that_are_lost_or_doubled_are_made_good
         }
     };
     (@each $fixture:expr; $($check:ident)*) => {

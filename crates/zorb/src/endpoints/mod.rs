@@ -5,17 +5,40 @@ mod listen;
 mod publish;
 
 pub(crate) use listen::Listen;
-pub(crate) use publish::{Publishing, host_name};
+pub(crate) use publish::{Publish, Publishing};
 
 use std::net::{IpAddr, ToSocketAddrs};
-use zorb_transport::Endpoint;
+use zorb_transport::{Endpoint, Registry};
+
+/// The transports, one of them with another value of a property: `scheme.name=value`.
+///
+/// # Errors
+/// What was expected and what was found.
+pub(crate) fn with_property(text: &str, transports: &Registry) -> Result<Registry, String> {
+    let parts = text.split_once('.').and_then(|(scheme, rest)| {
+        let (name, value) = rest.split_once('=')?;
+        Some((scheme, name, value))
+    });
+    let schemes = || transports.schemes().collect::<Vec<_>>().join(", ");
+    let (scheme, name, value) =
+        parts.ok_or_else(|| format!("expected scheme.property=value, found {text:?}"))?;
+    let Some(transport) = transports.get(scheme) else {
+        let schemes = schemes();
+        return Err(format!(
+            "expected one of the schemes {schemes}, found {scheme:?}"
+        ));
+    };
+    let changed = transport.with_property(name, value);
+    let mut transports = transports.clone();
+    transports.insert(changed.map_err(|error| error.to_string())?);
+    Ok(transports)
+}
 
 /// Logs a warning for each endpoint that no other host will reach.
 pub(crate) async fn warn_of_doubts(listening: &[Endpoint], published: &[Endpoint]) {
     for endpoint in listening {
         // Names are looked up, which blocks; addresses are not worth a thread.
-        let is_name =
-            matches!(endpoint, Endpoint::Iiop { host, .. } if host.parse::<IpAddr>().is_err());
+        let is_name = (endpoint.host()).is_some_and(|host| host.parse::<IpAddr>().is_err());
         let doubt = if is_name {
             let (endpoint, published) = (endpoint.clone(), published.to_vec());
             let asked = tokio::task::spawn_blocking(move || doubt(&endpoint, &published));
@@ -44,13 +67,14 @@ fn doubt_where(
     reachable: impl FnOnce(bool) -> Vec<IpAddr>,
     first: impl FnOnce(&str, u16) -> Option<IpAddr>,
 ) -> Option<String> {
-    let Endpoint::Iiop { host, port } = listening else {
-        return None;
-    };
+    let (host, port) = (listening.host()?, listening.port()?);
     match host.parse::<IpAddr>() {
         Ok(any) if any.is_unspecified() => {
             let reachable = reachable(any.is_ipv6());
-            let named = |ip: &IpAddr| published.contains(&Endpoint::iiop(ip.to_string(), *port));
+            let named = |ip: &IpAddr| {
+                let there = listening.with_host(&ip.to_string(), port);
+                there.is_some_and(|there| published.contains(&there))
+            };
             reachable.iter().all(|ip| ip.is_loopback() && named(ip)).then(|| {
                 "this host has no address that others could reach, so references name the loopback address"
                     .to_owned()
@@ -61,31 +85,11 @@ fn doubt_where(
         Err(_) if host.eq_ignore_ascii_case("localhost") => None,
         Err(_) => {
             // What was listened to is the first address of the name that would do.
-            let first = first(host, *port)?;
+            let first = first(host, port)?;
             (first.is_loopback() && published.contains(listening)).then(|| {
                 format!("references name {host:?}, which is {first} here: nobody else gets in")
             })
         }
-    }
-}
-
-/// Reads omniORB's `host:port` (what stands behind `giop:tcp:`): both may be missing.
-fn omni_host_and_port(text: &str) -> Result<(String, u16), String> {
-    let bad = || {
-        format!(
-            "expected giop:tcp:host:port, either of which may be left out, found {:?}",
-            format!("giop:tcp:{text}")
-        )
-    };
-    let (host, port) = text.rsplit_once(':').ok_or_else(bad)?;
-    let port = if port.is_empty() { "0" } else { port };
-    // A host that is there is one that an endpoint can have.
-    let stand_in = if host.is_empty() { "host" } else { host };
-    match format!("iiop://{stand_in}:{port}").parse() {
-        Ok(Endpoint::Iiop { host: read, port }) => {
-            Ok((if host.is_empty() { String::new() } else { read }, port))
-        }
-        _ => Err(bad()),
     }
 }
 

@@ -1,11 +1,9 @@
 //! What references say of the endpoints that are listened to.
 
+use super::Listen;
 use super::interfaces;
-use super::listen::strip;
-use super::{Listen, omni_host_and_port};
-use core::str::FromStr;
 use std::net::IpAddr;
-use zorb_transport::Endpoint;
+use zorb_transport::{Endpoint, Registry, host_name};
 
 /// One thing to publish: the first of these that comes to something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +12,9 @@ pub(crate) struct Publish(Vec<Rule>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Rule {
     /// This endpoint; port 0 stands for each port that is listened to.
-    Endpoint { host: String, port: u16 },
+    Endpoint(Endpoint),
+    /// This host in place of that of each endpoint.
+    Host(String),
     /// Addresses of the endpoint, of that family if one is named: the first, or all.
     Addresses { v6: Option<bool>, all: bool },
     /// This host's name.
@@ -24,39 +24,40 @@ enum Rule {
 const EXPECTED: &str =
     "iiop://host:port, giop:tcp:host:port, addr, ipv4, ipv6, hostname or all(…) of one of these";
 
-impl FromStr for Publish {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
+impl Publish {
+    /// Reads what is to be published.
+    ///
+    /// # Errors
+    /// What was expected and what was found.
+    pub(crate) fn read(text: &str, transports: &Registry) -> Result<Self, String> {
         text.split('|')
-            .map(|rule| rule.trim().parse())
+            .map(|rule| Rule::read(rule.trim(), transports))
             .collect::<Result<_, _>>()
             .map(Self)
     }
 }
 
-impl FromStr for Rule {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if let Some(address) = strip(text, "giop:tcp:") {
-            let (host, port) = omni_host_and_port(address)?;
-            if host.is_empty() {
+impl Rule {
+    fn read(text: &str, transports: &Registry) -> Result<Self, String> {
+        // No rule has a colon, and each syntax of endpoints has one.
+        if text.contains(':') {
+            let listen = transports.parse_listen(text);
+            let endpoint = listen.map_err(|error| error.to_string())?.endpoint;
+            let (Some(host), Some(_)) = (endpoint.host(), endpoint.port()) else {
+                return Err(format!(
+                    "expected an endpoint of host and port (others are published as they are), found {:?}",
+                    endpoint.to_string()
+                ));
+            };
+            let means_any = host.parse().is_ok_and(|ip: IpAddr| ip.is_unspecified());
+            if means_any {
                 return Err(format!("expected a host to publish, found {text:?}"));
             }
-            return Ok(Self::Endpoint { host, port });
+            return Ok(Self::Endpoint(endpoint));
         }
-        if text.contains("://") {
-            return match text.parse() {
-                Ok(Endpoint::Iiop { host, port }) => Ok(Self::Endpoint { host, port }),
-                Ok(other) => Err(format!(
-                    "expected a TCP endpoint (others are published as they are), found {:?}",
-                    other.to_string()
-                )),
-                Err(error) => Err(error.to_string()),
-            };
-        }
-        let (rule, all) = match strip(text, "all(").and_then(|rest| rest.strip_suffix(')')) {
+        let inside = text.split_at_checked("all(".len());
+        let inside = inside.filter(|(all, _)| all.eq_ignore_ascii_case("all("));
+        let (rule, all) = match inside.and_then(|(_, rest)| rest.strip_suffix(')')) {
             Some(rule) => (rule, true),
             None => (text, false),
         };
@@ -97,17 +98,14 @@ impl Publishing {
             // Nobody would answer; whoever activates a servant is to be told.
             return Ok(Vec::new());
         }
-        let host = self.host.iter().map(|host| {
-            let (host, port) = (host.clone(), 0);
-            Publish(vec![Rule::Endpoint { host, port }])
-        });
+        let host = (self.host.iter()).map(|host| Publish(vec![Rule::Host(host.clone())]));
         let rules: Vec<Publish> = host.chain(self.rules.iter().cloned()).collect();
         // Endpoints with a host of their own are not asked.
         let ruled: Vec<&Endpoint> = listening
             .iter()
-            .filter(|(listen, _)| listen.published_host.is_none())
+            .filter(|(listen, _)| own(listen).is_none())
             .map(|(_, endpoint)| endpoint)
-            .filter(|endpoint| matches!(endpoint, Endpoint::Iiop { .. }))
+            .filter(|endpoint| endpoint.port().is_some())
             .collect();
         let mut by_rules = Vec::new();
         for Publish(alternatives) in &rules {
@@ -128,16 +126,17 @@ impl Publishing {
         let mut published = Vec::new();
         let mut told = rules.is_empty();
         for (listen, endpoint) in listening {
-            match (endpoint, &listen.published_host) {
-                (Endpoint::Iiop { port, .. }, Some(host)) => {
-                    published.push(Endpoint::iiop(host.clone(), *port));
+            match (endpoint.host(), endpoint.port(), own(listen)) {
+                (Some(host), Some(port), Some((own_host, own_port))) => {
+                    let (host, port) = (own_host.unwrap_or(host), own_port.unwrap_or(port));
+                    published.extend(endpoint.with_host(host, port));
                 }
-                (Endpoint::Iiop { .. }, None) if !rules.is_empty() => {
+                (_, Some(_), None) if !rules.is_empty() => {
                     if !core::mem::replace(&mut told, true) {
                         published.append(&mut by_rules);
                     }
                 }
-                (endpoint, _) => published.extend(natural(endpoint)),
+                _ => published.extend(natural(endpoint)),
             }
         }
         if !told {
@@ -151,23 +150,33 @@ impl Publishing {
     }
 }
 
+/// The host and the port that are published for one endpoint alone.
+fn own(listen: &Listen) -> Option<(Option<&str>, Option<u16>)> {
+    let (host, port) = (
+        &listen.address.published_host,
+        listen.address.published_port,
+    );
+    (host.is_some() || port.is_some()).then_some((host.as_deref(), port))
+}
+
 impl Rule {
     fn apply(&self, listening: &[&Endpoint]) -> Vec<Endpoint> {
-        let ports = listening.iter().filter_map(|endpoint| match endpoint {
-            Endpoint::Iiop { port, .. } => Some(*port),
-            _ => None,
-        });
+        // Host and port in place of those that are listened to.
+        let at = |host: &str| {
+            (listening.iter())
+                .filter_map(|endpoint| endpoint.with_host(host, endpoint.port()?))
+                .collect()
+        };
         match self {
-            Self::Endpoint { host, port: 0 } => ports
-                .map(|port| Endpoint::iiop(host.clone(), port))
-                .collect(),
-            Self::Endpoint { host, port } => vec![Endpoint::iiop(host.clone(), *port)],
-            Self::HostName => match host_name() {
-                Some(host) => ports
-                    .map(|port| Endpoint::iiop(host.clone(), port))
+            Self::Endpoint(endpoint) => match (endpoint.host(), endpoint.port()) {
+                (Some(host), Some(0)) => (listening.iter())
+                    .filter(|listening| listening.scheme() == endpoint.scheme())
+                    .filter_map(|listening| endpoint.with_host(host, listening.port()?))
                     .collect(),
-                None => Vec::new(),
+                _ => vec![endpoint.clone()],
             },
+            Self::Host(host) => at(host),
+            Self::HostName => host_name().map_or_else(Vec::new, |host| at(&host)),
             Self::Addresses { v6, all } => listening
                 .iter()
                 .flat_map(|endpoint| {
@@ -183,13 +192,11 @@ impl Rule {
 
 /// What references say of an endpoint when nobody says what they should.
 fn natural(endpoint: &Endpoint) -> Vec<Endpoint> {
-    let Endpoint::Iiop { host, port } = endpoint else {
-        return vec![endpoint.clone()];
-    };
-    match host.parse::<IpAddr>() {
-        Ok(any) if any.is_unspecified() => interfaces::reachable(any.is_ipv6())
+    let address = endpoint.host().and_then(|host| host.parse::<IpAddr>().ok());
+    match (address, endpoint.port()) {
+        (Some(any), Some(port)) if any.is_unspecified() => interfaces::reachable(any.is_ipv6())
             .into_iter()
-            .map(|address| Endpoint::iiop(address.to_string(), *port))
+            .filter_map(|address| endpoint.with_host(&address.to_string(), port))
             .collect(),
         _ => vec![endpoint.clone()],
     }
@@ -197,17 +204,11 @@ fn natural(endpoint: &Endpoint) -> Vec<Endpoint> {
 
 /// Whether the endpoint is an address of the sixth version; `None` for names.
 fn is_v6(endpoint: &Endpoint) -> Option<bool> {
-    match endpoint {
-        Endpoint::Iiop { host, .. } if host.contains(':') => Some(true),
-        Endpoint::Iiop { host, .. } => host.parse::<IpAddr>().ok().map(|ip| ip.is_ipv6()),
-        _ => None,
+    let host = endpoint.host()?;
+    match host.contains(':') {
+        true => Some(true),
+        false => host.parse::<IpAddr>().ok().map(|ip| ip.is_ipv6()),
     }
-}
-
-/// This host's name, as the kernel has it and omniORB writes it.
-pub(crate) fn host_name() -> Option<String> {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-    Some(name.trim_end().to_owned()).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
@@ -215,8 +216,12 @@ mod tests {
     use super::*;
 
     fn published(publishing: &Publishing, listening: &[&str]) -> Result<Vec<String>, String> {
-        let listens: Vec<Listen> = listening.iter().map(|text| text.parse().unwrap()).collect();
-        let listening: Vec<_> = listens.iter().map(|l| (l, l.endpoint.clone())).collect();
+        let transports = Registry::default();
+        let read = |text: &&str| Listen::read(text, &transports).unwrap();
+        let listens: Vec<Listen> = listening.iter().map(read).collect();
+        let listening: Vec<_> = (listens.iter())
+            .map(|listen| (listen, listen.address.endpoint.clone()))
+            .collect();
         let endpoints = publishing.endpoints(&listening)?;
         Ok(endpoints.iter().map(ToString::to_string).collect())
     }
@@ -224,7 +229,9 @@ mod tests {
     fn rules(rules: &[&str]) -> Publishing {
         Publishing {
             host: None,
-            rules: rules.iter().map(|rule| rule.parse().unwrap()).collect(),
+            rules: (rules.iter())
+                .map(|rule| Publish::read(rule, &Registry::default()).unwrap())
+                .collect(),
         }
     }
 
@@ -298,10 +305,16 @@ mod tests {
             "iiop://0.0.0.0:1/hostname_in_ior=own",
             "iiop://0.0.0.0:2",
             "iiop://0.0.0.0:3",
+            "iiop://10.0.0.1:4/port_in_ior=44",
         ];
         assert_eq!(
             published(&publishing, &listening).unwrap(),
-            ["iiop://own:1", "iiop://nat:2", "iiop://nat:3"]
+            [
+                "iiop://own:1",
+                "iiop://nat:2",
+                "iiop://nat:3",
+                "iiop://10.0.0.1:44"
+            ]
         );
     }
 
@@ -334,10 +347,10 @@ mod tests {
                 "expected iiop://host:port, giop:tcp:host:port, addr",
             ),
             ("giop:tcp::1", "expected a host to publish"),
-            ("uiop:///x", "expected a TCP endpoint"),
+            ("uiop:///x", "expected an endpoint of host and port"),
             ("iiop://h", "expected a colon and a port"),
         ] {
-            let error = text.parse::<Publish>().unwrap_err();
+            let error = Publish::read(text, &Registry::default()).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
         }
     }

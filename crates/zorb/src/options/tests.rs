@@ -35,7 +35,7 @@ fn listening(settings: &Settings) -> Vec<String> {
     let endpoints = settings
         .listen
         .iter()
-        .map(|listen| listen.endpoint.to_string());
+        .map(|listen| listen.address.endpoint.to_string());
     endpoints.collect()
 }
 
@@ -269,7 +269,7 @@ fn each_mistake_names_option_source_and_what_was_expected() {
         Orb::builder().listen("h:1"),
         &[],
         &[],
-        "Orb::builder().listen: expected iiop://host:port or uiop:///path, found \"h:1\"",
+        "Orb::builder().listen: expected iiop://host:port, uiop:///path or uiop://@name, found \"h:1\"",
     );
     // Nothing is near: all of them are named.
     let error = settled(Orb::builder(), &[], &["-ORBsvcConf", "x"]).unwrap_err();

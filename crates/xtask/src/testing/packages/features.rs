@@ -20,7 +20,7 @@ const LINTED: [(&[&str], &str); 13] = [
     (&["zorb-cdr"], "deep-values"),
     (
         &["zorb-idl", "zorb-transport"],
-        "zorb-idl/format,zorb-transport/__conformance",
+        "zorb-idl/format,zorb-transport/conformance",
     ),
 ];
 
@@ -29,7 +29,7 @@ const PROBES: (&[&str], &str) = (&["zorb", "zorb-connection", "zorb-giop"], "zor
 
 /// Features that add items, and so links.
 const ALL_FEATURES: &str =
-    "zorb-cdr/serde,zorb-cdr/deep-values,zorb-idl/format,zorb-transport/__conformance,zorb/probes";
+    "zorb-cdr/serde,zorb-cdr/deep-values,zorb-idl/format,zorb-transport/conformance,zorb/probes";
 
 /// Lints the libraries in every configuration, and tests what a feature alone adds.
 ///

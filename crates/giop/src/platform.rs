@@ -1,0 +1,169 @@
+//! What a reference says of the platform that its server runs on: the component that is reserved for peers who could do
+//! without marshalling.
+//!
+//! The component is zorb's own ([`ComponentTag::ZORB_PLATFORM`]); other ORBs keep it and pass it on. Nothing is agreed on by
+//! it yet: a server that states protocol 0 speaks GIOP and nothing else.
+
+use crate::ior::{ComponentTag, TaggedComponent, decode_encapsulation, encapsulate};
+use bytes::Bytes;
+use zorb_cdr::{ByteOrder, Decode, DecodeError, Decoder, EncodeError};
+
+/// The platform of a server.
+///
+/// On the wire an encapsulation: octet 1 if little-endian, octet size of a pointer, octet largest alignment of a number, unsigned short
+/// protocol, string ABI, sequence of octets host. What stands behind these is not read, and is for later versions.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Platform {
+    /// Whether numbers are little-endian.
+    pub is_little_endian: bool,
+    /// Octets of a pointer.
+    pub pointer_octets: u8,
+    /// The alignment of the number that needs most, in octets.
+    pub max_alignment: u8,
+    /// What peers of one platform may agree on beside GIOP, as a version; 0: nothing.
+    pub protocol: u16,
+    /// Processor, operating system and environment: `x86_64-linux-gnu`. At most [`MAX_ABI_OCTETS`](Self::MAX_ABI_OCTETS).
+    pub abi: String,
+    /// What processes on one host have in common until it is started anew; empty where the system does not tell.
+    /// At most [`MAX_HOST_OCTETS`](Self::MAX_HOST_OCTETS).
+    pub host: Bytes,
+}
+
+impl Platform {
+    /// Octets of an ABI's name at most.
+    pub const MAX_ABI_OCTETS: usize = 128;
+    /// Octets of a host's identity at most.
+    pub const MAX_HOST_OCTETS: usize = 64;
+
+    /// The platform of this process. Reads a file.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        let environment = match (cfg!(target_env = "gnu"), cfg!(target_env = "musl")) {
+            (true, _) => "gnu",
+            (_, true) => "musl",
+            _ => "other",
+        };
+        let (arch, os) = (std::env::consts::ARCH, std::env::consts::OS);
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+        let digits: String = (boot.unwrap_or_default().chars())
+            .filter(char::is_ascii_hexdigit)
+            .collect();
+        Self {
+            is_little_endian: cfg!(target_endian = "little"),
+            pointer_octets: octets(size_of::<usize>()),
+            max_alignment: octets(align_of::<u128>()),
+            protocol: 0,
+            abi: format!("{arch}-{os}-{environment}"),
+            host: digits.into(),
+        }
+    }
+
+    /// The component that says it.
+    ///
+    /// # Errors
+    /// When the ABI's name has a NUL in it.
+    pub fn to_component(&self) -> Result<TaggedComponent, EncodeError> {
+        let data = encapsulate(|e| {
+            e.write_u8(u8::from(self.is_little_endian));
+            e.write_u8(self.pointer_octets);
+            e.write_u8(self.max_alignment);
+            e.write_u16(self.protocol);
+            e.write_raw_string(self.abi.as_bytes())?;
+            e.write_octets(&self.host)
+        })?;
+        let tag = ComponentTag::ZORB_PLATFORM;
+        Ok(TaggedComponent { tag, data })
+    }
+
+    /// Reads the data of such a component.
+    ///
+    /// # Errors
+    /// When it is cut short, or its parts are longer than they may be.
+    pub fn from_component(data: &[u8]) -> Result<Self, DecodeError> {
+        decode_encapsulation(data)
+    }
+
+    /// Whether values lie in the memory of both in the same way: byte order, pointers, alignment and ABI are the same.
+    #[must_use]
+    pub fn is_compatible_with(&self, other: &Self) -> bool {
+        let layout = |of: &Self| (of.is_little_endian, of.pointer_octets, of.max_alignment);
+        layout(self) == layout(other) && self.abi == other.abi
+    }
+
+    /// Whether both are on one host, as far as they say.
+    #[must_use]
+    pub fn is_on_host_of(&self, other: &Self) -> bool {
+        !self.host.is_empty() && self.host == other.host
+    }
+}
+
+fn octets(count: usize) -> u8 {
+    u8::try_from(count).unwrap_or(u8::MAX)
+}
+
+impl<'de> Decode<'de> for Platform {
+    const MIN_SIZE: usize = 16;
+
+    fn decode<O: ByteOrder>(d: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
+        let is_little_endian = d.read_u8()? != 0;
+        let (pointer_octets, max_alignment) = (d.read_u8()?, d.read_u8()?);
+        let protocol = d.read_u16()?;
+        let bounded = |octets: &'de [u8], most: usize| octets.get(..most).unwrap_or(octets);
+        let abi = bounded(d.read_raw_string()?, Self::MAX_ABI_OCTETS);
+        let host = bounded(d.read_octets()?, Self::MAX_HOST_OCTETS);
+        Ok(Self {
+            is_little_endian,
+            pointer_octets,
+            max_alignment,
+            protocol,
+            abi: String::from_utf8_lossy(abi).into_owned(),
+            host: Bytes::copy_from_slice(host),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_a_platform_is_read_again_and_longer_forms_too() {
+        let this = Platform::of_this_process();
+        let component = this.to_component().unwrap();
+        assert_eq!(component.tag, ComponentTag::ZORB_PLATFORM);
+        let read = Platform::from_component(&component.data).unwrap();
+        assert_eq!(read, this);
+        assert!(read.is_compatible_with(&this));
+        let later = [&component.data[..], b"more"].concat();
+        assert_eq!(Platform::from_component(&later), Ok(this.clone()));
+        for cut in 0..component.data.len() {
+            assert!(Platform::from_component(&component.data[..cut]).is_err());
+        }
+        assert!(component.data.len() < 100);
+    }
+
+    #[test]
+    fn platforms_differ_by_what_values_look_like_and_hosts_by_what_they_say() {
+        let this = Platform::of_this_process();
+        let mut other = this.clone();
+        other.host = Bytes::from_static(b"another");
+        assert!(this.is_compatible_with(&other) && !this.is_on_host_of(&other));
+        other = this.clone();
+        other.is_little_endian = !this.is_little_endian;
+        assert!(!this.is_compatible_with(&other));
+        // Two that say nothing are not taken for one.
+        (other.host, other.abi) = (Bytes::new(), String::new());
+        assert!(!other.is_on_host_of(&other.clone()));
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        let mut this = Platform::of_this_process();
+        this.abi = "x".repeat(70_000);
+        this.host = vec![1; 70_000].into();
+        let read = Platform::from_component(&this.to_component().unwrap().data).unwrap();
+        assert_eq!(read.abi.len(), Platform::MAX_ABI_OCTETS);
+        assert_eq!(read.host.len(), Platform::MAX_HOST_OCTETS);
+    }
+}

@@ -1,0 +1,289 @@
+//! Addresses of a transport: as text, and as octets in an object reference.
+use std::{borrow::Cow, error::Error, fmt};
+
+use crate::{Endpoint, ParseEndpointError};
+
+/// How addresses of one transport are written: in the text of endpoints, and in object references.
+///
+/// A [`Transport`](crate::Transport) has one ([`Transport::addressing`](crate::Transport::addressing)); it has no state,
+/// and several transports may share one. Of a reference only the address is its business: the ORB writes the
+/// GIOP version before it, the object key and the components behind it, and keeps profiles and components whose tags no
+/// transport claims as they came.
+///
+/// # For implementers
+/// 1. What [`parse`](Self::parse) returns is written by [`Display`](fmt::Display) as text that it reads as an equal endpoint.
+/// 2. What [`write`](Self::write) writes is read by [`read`](Self::read) as an equal endpoint, in either byte order.
+/// 3. Text comes from operators, and octets from peers: whatever they are, the answer is an endpoint or an error, without a
+///    panic, a name looked up, or an allocation that is larger than what was given.
+///
+/// The crate's conformance suite checks the first two over any transport.
+pub trait Addressing: Send + Sync + fmt::Debug {
+    /// The scheme of its endpoints: `iiop`, `uiop`. In lower case; text may have it in any.
+    fn scheme(&self) -> &'static str;
+
+    /// The forms of text that are understood, for messages: `iiop://host:port`.
+    fn forms(&self) -> &'static [&'static str];
+
+    /// Reads what stands behind `scheme://`.
+    ///
+    /// # Errors
+    /// What was expected.
+    fn parse(&self, text: &str) -> Result<Endpoint, AddressError>;
+
+    /// Reads a whole text that says where to listen, with options and in other syntaxes if the transport has any.
+    /// `None` for text that is no business of this transport.
+    ///
+    /// # Errors
+    /// What was expected and what was found.
+    fn parse_listen(&self, text: &str) -> Option<Result<ListenAddress, ParseEndpointError>> {
+        let address = strip_scheme(text, self.scheme())?;
+        let read = self.parse(address).map(ListenAddress::from);
+        Some(read.map_err(|error| error.in_text(text)))
+    }
+
+    /// Reads the address of a `corbaloc`: what stands behind `scheme:` and the version. As [`parse`](Self::parse) unless
+    /// the transport has defaults of its own there.
+    ///
+    /// # Errors
+    /// What was expected.
+    fn parse_corbaloc(&self, text: &str) -> Result<Endpoint, AddressError> {
+        self.parse(text)
+    }
+
+    /// Writes an endpoint as the address of a `corbaloc`, without scheme and version.
+    fn corbaloc(&self, endpoint: &Endpoint) -> String {
+        endpoint.text().to_owned()
+    }
+
+    /// The tag of its profiles in object references. `None`: references cannot name its endpoints.
+    ///
+    /// Tags are assigned by the OMG. Source: CORBA 3.3 Part 2, Standard Profiles.
+    fn profile(&self) -> Option<u32> {
+        None
+    }
+
+    /// Writes the address in the body of a profile, behind the version and before the object key.
+    ///
+    /// # Errors
+    /// When the address cannot be written, or is none of this transport.
+    fn write(&self, endpoint: &Endpoint, to: &mut dyn AddressWriter) -> Result<(), AddressError> {
+        let _ = (endpoint, to);
+        Err(AddressError::expected(
+            "a transport whose addresses stand in profiles",
+        ))
+    }
+
+    /// Reads what [`write`](Self::write) writes. What comes behind it is not looked at.
+    ///
+    /// # Errors
+    /// When the octets are cut short or are no address.
+    fn read(&self, from: &mut dyn AddressReader) -> Result<Endpoint, AddressError> {
+        let _ = from;
+        Err(AddressError::expected(
+            "a transport whose addresses stand in profiles",
+        ))
+    }
+
+    /// The components of profiles that hold addresses of this transport too.
+    fn components(&self) -> &'static [AddressComponent] {
+        &[]
+    }
+
+    /// Writes an address as the data of such a component, byte order aside. Returns whether it is to be written at all.
+    ///
+    /// # Errors
+    /// When the address cannot be written, or is none of this transport.
+    fn write_component(
+        &self,
+        component: AddressComponent,
+        endpoint: &Endpoint,
+        to: &mut dyn AddressWriter,
+    ) -> Result<bool, AddressError> {
+        let _ = (component, endpoint, to);
+        Ok(false)
+    }
+
+    /// Reads the endpoints that such a component leads to.
+    ///
+    /// # Errors
+    /// When the octets are cut short or hold no address.
+    fn read_component(
+        &self,
+        component: AddressComponent,
+        from: &mut dyn AddressReader,
+    ) -> Result<Vec<Endpoint>, AddressError> {
+        let _ = (component, from);
+        Ok(Vec::new())
+    }
+
+    /// An endpoint that leads nowhere, for a profile that is there for the sake of its components only. `None`: no such
+    /// profile is made.
+    fn nowhere(&self) -> Option<Endpoint> {
+        None
+    }
+}
+
+/// A component of profiles that holds addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "two tags, and what is done with them"
+)]
+pub struct AddressComponent {
+    /// The tag of the profiles that it stands in: the transport's own, or those of another.
+    pub profile: u32,
+    /// The tag of the component.
+    pub tag: u32,
+    /// Which endpoints of ours are written so.
+    pub holds: Holds,
+}
+
+/// Which endpoints are written as a component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "the ORB has to know them all")]
+pub enum Holds {
+    /// None: the component is only read.
+    Nothing,
+    /// Every one but the first, which is in the body: then all endpoints of the transport share one profile.
+    Further,
+    /// Every one, besides the profile that it has of its own: for peers that do not know those. Of references that this
+    /// kind of ORB has made it is not read.
+    Every,
+}
+
+/// Where to listen, as text says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListenAddress {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// How many ports to try, from the endpoint's own on; at least 1. TAO's `portspan`.
+    pub ports: u16,
+    /// The host that references name instead. TAO's `hostname_in_ior`.
+    pub published_host: Option<String>,
+    /// The port that references name instead.
+    pub published_port: Option<u16>,
+    /// Properties of the transport for this endpoint, by their names: see
+    /// [`Transport::with_property`](crate::Transport::with_property).
+    pub properties: Vec<(String, String)>,
+}
+
+impl From<Endpoint> for ListenAddress {
+    fn from(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            ports: 1,
+            published_host: None,
+            published_port: None,
+            properties: Vec::new(),
+        }
+    }
+}
+
+/// Writes the parts of an address into a reference, in CDR and in the byte order of the reference.
+pub trait AddressWriter {
+    /// An octet.
+    fn write_u8(&mut self, value: u8);
+    /// An unsigned short.
+    fn write_u16(&mut self, value: u16);
+    /// An unsigned long.
+    fn write_u32(&mut self, value: u32);
+    /// An unsigned long long.
+    fn write_u64(&mut self, value: u64);
+    /// A string, without the NUL behind it.
+    ///
+    /// # Errors
+    /// When there is a NUL in it.
+    fn write_string(&mut self, octets: &[u8]) -> Result<(), AddressError>;
+    /// A sequence of octets.
+    ///
+    /// # Errors
+    /// When there are more than 2³² − 1.
+    fn write_octets(&mut self, octets: &[u8]) -> Result<(), AddressError>;
+}
+
+/// Reads the parts of an address from a reference, in CDR and in whichever byte order it is.
+///
+/// All methods fail when the octets are cut short.
+pub trait AddressReader {
+    /// An octet.
+    ///
+    /// # Errors
+    /// When it is not there.
+    fn read_u8(&mut self) -> Result<u8, AddressError>;
+    /// An unsigned short.
+    ///
+    /// # Errors
+    /// When it is not there.
+    fn read_u16(&mut self) -> Result<u16, AddressError>;
+    /// An unsigned long.
+    ///
+    /// # Errors
+    /// When it is not there.
+    fn read_u32(&mut self) -> Result<u32, AddressError>;
+    /// An unsigned long long.
+    ///
+    /// # Errors
+    /// When it is not there.
+    fn read_u64(&mut self) -> Result<u64, AddressError>;
+    /// A string, without the NUL behind it.
+    ///
+    /// # Errors
+    /// When it is not there or not ended.
+    fn read_string(&mut self) -> Result<&[u8], AddressError>;
+    /// A sequence of octets.
+    ///
+    /// # Errors
+    /// When it is not there.
+    fn read_octets(&mut self) -> Result<&[u8], AddressError>;
+}
+
+/// What was expected where an address was read or written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddressError(Cow<'static, str>);
+
+impl AddressError {
+    /// Something else was expected: `a port from 0 to 65535`.
+    pub fn expected(what: impl Into<Cow<'static, str>>) -> Self {
+        Self(what.into())
+    }
+
+    /// The same, of a whole text.
+    #[must_use]
+    pub fn in_text(self, text: &str) -> ParseEndpointError {
+        ParseEndpointError::new(self.0, text)
+    }
+
+    /// What was expected.
+    #[must_use]
+    pub fn what(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}", self.0)
+    }
+}
+
+impl Error for AddressError {}
+
+/// What stands behind `scheme://`, in whichever case the scheme is.
+pub(crate) fn strip_scheme<'a>(text: &'a str, scheme: &str) -> Option<&'a str> {
+    strip(text, scheme)?.strip_prefix("://")
+}
+
+/// Strips a prefix whatever its case.
+pub(crate) fn strip<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let (head, rest) = text.split_at_checked(prefix.len())?;
+    head.eq_ignore_ascii_case(prefix).then_some(rest)
+}
+
+/// Octets as text: UTF-8, or else ISO 8859-1.
+pub(crate) fn text_of(octets: &[u8]) -> String {
+    match std::str::from_utf8(octets) {
+        Ok(text) => text.to_owned(),
+        Err(_) => octets.iter().copied().map(char::from).collect(),
+    }
+}

@@ -1,0 +1,222 @@
+//! What comes of octets when something between the two ends fails.
+//!
+//! Between client and server stands a relay: a server to the one and a client to the other, over the transport itself, which passes
+//! octets on late, in pieces, not at all for a while, or only so many of them. Frames are under the transport, so only
+//! its fixture can lose and double them ([`Fixture::frames`]).
+use std::{future::poll_fn, io, sync::Arc};
+
+use bytes::BytesMut;
+use tokio::{
+    sync::Notify,
+    task::{JoinHandle, spawn, yield_now},
+};
+
+use super::{
+    BLOCK, Fixture, LARGE, accept, listening, pattern, read, read_exactly, read_to_end, write_all,
+};
+use crate::Connection;
+
+/// How frames that carry a transport's octets fail, for transports that have frames of their own under their
+/// connections and so have to make good what happens to them.
+pub trait FrameFaults: Send + Sync {
+    /// From now on one of so many frames is lost; 0: none.
+    fn lose(&self, of: u32);
+    /// From now on one of so many frames arrives twice; 0: none.
+    fn double(&self, of: u32);
+}
+
+/// What a relay does to the octets that go from the client to the server.
+#[derive(Default)]
+struct Plan {
+    /// At most so many octets at a time, and a turn of the runtime between them; 0: as they come.
+    piece: usize,
+    /// Ends both connections when so many octets have been passed on.
+    cut: Option<usize>,
+    /// Passes nothing on before this is told.
+    stall: Option<Arc<Notify>>,
+}
+
+/// A client, a relay that does what is planned, and a server.
+struct Relayed {
+    client: Box<dyn Connection>,
+    server: Box<dyn Connection>,
+    relay: JoinHandle<()>,
+}
+
+async fn relayed(fixture: &dyn Fixture, plan: Plan) -> Relayed {
+    let (transport, front) = listening(fixture).await;
+    let back = transport
+        .listen(&fixture.endpoint())
+        .await
+        .expect("a free endpoint");
+    let client = transport
+        .connect(front.endpoint())
+        .await
+        .expect("a connection");
+    let near = accept(&*front).await;
+    let far = transport
+        .connect(back.endpoint())
+        .await
+        .expect("a connection");
+    let server = accept(&*back).await;
+    let relay = spawn(async move {
+        // Its ends stay open until it is through.
+        let _ = pass_on(&*near, &*far, plan).await;
+    });
+    Relayed {
+        client,
+        server,
+        relay,
+    }
+}
+
+async fn pass_on(near: &dyn Connection, far: &dyn Connection, plan: Plan) -> io::Result<()> {
+    if let Some(go) = &plan.stall {
+        go.notified().await;
+    }
+    let mut left = plan.cut.unwrap_or(usize::MAX);
+    while left > 0 {
+        let most = if plan.piece > 0 { plan.piece } else { BLOCK };
+        let mut octets = BytesMut::with_capacity(most.min(left));
+        if read(near, &mut octets).await? == 0 {
+            break;
+        }
+        // A buffer may have got more room than was asked for.
+        octets.truncate(left);
+        left -= octets.len();
+        write_all(far, &octets).await?;
+        if plan.piece > 0 {
+            yield_now().await;
+        }
+    }
+    far.shutdown_write()
+}
+
+/// Octets up to the end, whatever ended them.
+async fn read_until_over(connection: &dyn Connection) -> Vec<u8> {
+    let mut octets = BytesMut::new();
+    loop {
+        octets.reserve(BLOCK);
+        match read(connection, &mut octets).await {
+            Ok(0) | Err(_) => return octets.into(),
+            Ok(_) => {}
+        }
+    }
+}
+
+pub async fn octets_that_come_late_and_in_pieces_are_all_there_in_order(fixture: &dyn Fixture) {
+    for piece in [1, 7, 1_000] {
+        let plan = Plan {
+            piece,
+            ..Plan::default()
+        };
+        let Relayed {
+            client,
+            server,
+            relay,
+        } = relayed(fixture, plan).await;
+        let sent = pattern(piece, 5_000);
+        write_all(&*client, &sent)
+            .await
+            .expect("a writable connection");
+        client.shutdown_write().expect("an open connection");
+        assert_eq!(read_to_end(&*server).await, sent);
+        relay.await.expect("a relay");
+    }
+}
+
+pub async fn a_connection_that_is_cut_at_any_octet_gives_what_came_before_it_and_ends(
+    fixture: &dyn Fixture,
+) {
+    let sent = pattern(3, CUT_MESSAGE);
+    for cut in 0..=sent.len() {
+        let plan = Plan {
+            cut: Some(cut),
+            ..Plan::default()
+        };
+        let Relayed {
+            client,
+            server,
+            relay,
+        } = relayed(fixture, plan).await;
+        // Where it has been cut already that is an error.
+        let _ = write_all(&*client, &sent).await;
+        let received = read_until_over(&*server).await;
+        assert_eq!(received, sent[..cut], "cut after {cut} octets");
+        relay.await.expect("a relay");
+        // And the writer finds it out.
+        assert_eq!(read_until_over(&*client).await, b"");
+    }
+}
+
+pub async fn a_stalled_peer_holds_the_writer_up_and_loses_nothing(fixture: &dyn Fixture) {
+    let go = Arc::new(Notify::new());
+    let plan = Plan {
+        stall: Some(Arc::clone(&go)),
+        ..Plan::default()
+    };
+    let Relayed {
+        client,
+        server,
+        relay,
+    } = relayed(fixture, plan).await;
+    let writer = spawn(async move {
+        let mut written = 0;
+        // Until nothing fits any more.
+        loop {
+            let block = pattern(written, BLOCK);
+            match client.try_write(&[io::IoSlice::new(&block)]) {
+                Ok(taken) => written += taken,
+                Err(error) => {
+                    assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+                    break;
+                }
+            }
+        }
+        go.notify_one();
+        poll_fn(|cx| client.poll_write_ready(cx))
+            .await
+            .expect("a connection that can be waited for");
+        write_all(&*client, &pattern(written, LARGE))
+            .await
+            .expect("a writable connection");
+        client.shutdown_write().expect("an open connection");
+        (client, written + LARGE)
+    });
+    let received = read_to_end(&*server).await;
+    let (_client, written) = writer.await.expect("a writer");
+    assert_eq!(received.len(), written);
+    assert!(received == pattern(0, written), "in order, none missing");
+    relay.await.expect("a relay");
+}
+
+pub async fn frames_that_are_lost_or_doubled_are_made_good(fixture: &dyn Fixture) {
+    let Some(frames) = fixture.frames() else {
+        return;
+    };
+    for (lose, double) in [(10, 0), (0, 3), (7, 5)] {
+        let (transport, listener) = listening(fixture).await;
+        let client = transport
+            .connect(listener.endpoint())
+            .await
+            .expect("a connection");
+        let server = accept(&*listener).await;
+        frames.lose(lose);
+        frames.double(double);
+        let sent = pattern(usize::try_from(lose).expect("a small number"), 300_000);
+        let expected = sent.clone();
+        let writer = spawn(async move {
+            write_all(&*client, &sent)
+                .await
+                .expect("a writable connection");
+            client
+        });
+        assert_eq!(read_exactly(&*server, expected.len()).await, expected);
+        frames.lose(0);
+        frames.double(0);
+        drop(writer.await.expect("a writer"));
+    }
+}
+
+/// Octets of the message that is cut at each of them: a request's header and a little more.
+const CUT_MESSAGE: usize = 96;

@@ -1,0 +1,111 @@
+use std::{
+    any::{Any, TypeId},
+    collections::HashMap,
+    error::Error,
+    fmt,
+    sync::Arc,
+};
+
+/// Properties of transports, at most one value of each type: `TcpOptions` for TCP, `UnixOptions` for UNIX sockets, and whatever
+/// type a transport of yours has. A policy carries them, and [`Registry::with_properties`](crate::Registry::with_properties)
+/// applies them.
+///
+/// ```
+/// use zorb_transport::{Properties, TcpOptions};
+///
+/// let properties = Properties::default().with(TcpOptions::default().nodelay(false));
+/// assert!(properties.get::<TcpOptions>().is_some());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Properties(HashMap<TypeId, Arc<dyn Value>>);
+
+trait Value: Any + fmt::Debug + Send + Sync {}
+impl<T: Any + fmt::Debug + Send + Sync> Value for T {}
+
+impl Properties {
+    /// The same with this value, in place of one of its type.
+    #[must_use]
+    pub fn with<P: fmt::Debug + Send + Sync + 'static>(mut self, properties: P) -> Self {
+        self.0.insert(TypeId::of::<P>(), Arc::new(properties));
+        self
+    }
+
+    /// The value of this type.
+    #[must_use]
+    pub fn get<P: 'static>(&self) -> Option<&P> {
+        let value: &dyn Any = &**self.0.get(&TypeId::of::<P>())?;
+        value.downcast_ref()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What a property of a transport is called in text, and what its values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a row of a table")]
+pub struct Property {
+    /// Its name: `nodelay`.
+    pub name: &'static str,
+    /// What its values look like: `0 or 1`.
+    pub values: &'static str,
+    /// What holds unless it is set.
+    pub default: &'static str,
+}
+
+/// A property that a transport does not have, or not with this value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PropertyError {
+    name: Box<str>,
+    value: Box<str>,
+    expected: String,
+}
+
+impl PropertyError {
+    /// A name that is none of these.
+    #[must_use]
+    pub fn unknown(name: &str, value: &str, known: &[Property]) -> Self {
+        let names: Vec<_> = known.iter().map(|property| property.name).collect();
+        let expected = match names.is_empty() {
+            true => "no property, as this transport has none".to_owned(),
+            false => format!("one of the properties {}", names.join(", ")),
+        };
+        let (name, value) = (name.into(), value.into());
+        Self {
+            name,
+            value,
+            expected,
+        }
+    }
+
+    /// A value that is not what the property has.
+    #[must_use]
+    pub fn value(property: Property, value: &str) -> Self {
+        Self {
+            name: property.name.into(),
+            value: value.into(),
+            expected: format!("{}={}", property.name, property.values),
+        }
+    }
+}
+
+impl fmt::Display for PropertyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = format!("{}={}", self.name, self.value);
+        write!(f, "expected {}, found {found:?}", self.expected)
+    }
+}
+
+impl Error for PropertyError {}
+
+/// A truth value in text: `0` or `1`, as TAO's options have it.
+pub(crate) fn flag(value: &str) -> Option<bool> {
+    match value {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}

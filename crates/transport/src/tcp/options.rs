@@ -1,0 +1,323 @@
+//! How TCP sockets are set up.
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
+
+use rustix::net;
+use socket2::{Socket, TcpKeepalive};
+
+use crate::{Property, PropertyError, property::flag, sys};
+
+/// How TCP sockets are set up. The default: no delay, keepalive after two minutes, and everything else as the operating
+/// system has it.
+#[derive(Clone, Debug)]
+pub struct TcpOptions {
+    nodelay: bool,
+    keepalive: Option<Duration>,
+    send_buffer: Option<usize>,
+    receive_buffer: Option<usize>,
+    congestion_control: Option<&'static str>,
+    dscp: Option<u8>,
+    bind: Option<IpAddr>,
+    reuse_address: bool,
+    reuse_port: bool,
+}
+
+impl TcpOptions {
+    /// Whether small writes go out at once (`TCP_NODELAY`, the default), rather than wait for the acknowledgement
+    /// of those before: a request would wait for a reply that waits for it.
+    #[must_use]
+    pub const fn nodelay(self, nodelay: bool) -> Self {
+        Self { nodelay, ..self }
+    }
+
+    /// Asks a silent peer for a sign of life after this time (`SO_KEEPALIVE`; whole seconds), and then every 15 seconds; a
+    /// connection whose peer does not answer as often as the operating system asks (nine times on Linux) is lost. 120 seconds
+    /// unless set: a peer that has vanished is noticed within five minutes, and gateways that forget idle connections are
+    /// reminded.
+    #[must_use]
+    pub const fn keepalive(self, idle: Duration) -> Self {
+        Self {
+            keepalive: Some(idle),
+            ..self
+        }
+    }
+
+    /// Never asks a silent peer for a sign of life: where each packet costs something.
+    #[must_use]
+    pub const fn without_keepalive(self) -> Self {
+        Self {
+            keepalive: None,
+            ..self
+        }
+    }
+
+    /// The kernel's buffer for octets that are not acknowledged yet (`SO_SNDBUF`, in octets; Linux doubles it).
+    /// Setting it turns automatic tuning off.
+    #[must_use]
+    pub const fn send_buffer(self, octets: usize) -> Self {
+        Self {
+            send_buffer: Some(octets),
+            ..self
+        }
+    }
+
+    /// The kernel's buffer for octets that are not read yet (`SO_RCVBUF`, in octets; Linux doubles it). Setting it
+    /// turns automatic tuning off.
+    #[must_use]
+    pub const fn receive_buffer(self, octets: usize) -> Self {
+        Self {
+            receive_buffer: Some(octets),
+            ..self
+        }
+    }
+
+    /// What decides how fast octets leave, by its name (`TCP_CONGESTION`, where the operating system has that). The system's
+    /// unless set, which it tells in `net.ipv4.tcp_congestion_control`; one that it does not have or does not let this
+    /// program use is an error of connecting and listening.
+    ///
+    /// On Linux `reno` is always there. Where the system's is BBR, which paces what is sent, it makes a difference between
+    /// two programs on one CPU of a machine: twice as many one-way calls with 64 KiB, and less than half as many of those
+    /// that have hardly any octets, which pacing joins.
+    #[must_use]
+    pub const fn congestion_control(self, name: &'static str) -> Self {
+        Self {
+            congestion_control: Some(name),
+            ..self
+        }
+    }
+
+    /// The differentiated services code point of the packets that are sent, from 0 to 63 (`IP_TOS`, `IPV6_TCLASS`): by which
+    /// routers give precedence, 46 (expedited forwarding) for instance. That of the operating system unless set, which is 0.
+    /// Bits above the six are left out.
+    ///
+    /// Source: RFC 2474, section 3.
+    #[must_use]
+    pub const fn dscp(self, code_point: u8) -> Self {
+        Self {
+            dscp: Some(code_point & MAX_DSCP),
+            ..self
+        }
+    }
+
+    /// The address of this host that connections are made from, for hosts with several. As the operating system
+    /// routes unless set. An address of the other family than the peer's does not count.
+    #[must_use]
+    pub const fn bind(self, address: IpAddr) -> Self {
+        Self {
+            bind: Some(address),
+            ..self
+        }
+    }
+
+    /// Whether a listener takes a port on which connections of an earlier life still expire (`SO_REUSEADDR`, the default): or
+    /// a restarted server would have to wait a minute.
+    #[must_use]
+    pub const fn reuse_address(self, reuse: bool) -> Self {
+        Self {
+            reuse_address: reuse,
+            ..self
+        }
+    }
+
+    /// Whether several listeners share one port (`SO_REUSEPORT`), in one process or in several of one user: the operating
+    /// system deals new connections out to them. Off unless set; then a port in use is refused.
+    #[must_use]
+    pub const fn reuse_port(self, reuse: bool) -> Self {
+        Self {
+            reuse_port: reuse,
+            ..self
+        }
+    }
+
+    /// The same with one property that text names.
+    pub(super) fn set(self, name: &str, value: &str) -> Result<Self, PropertyError> {
+        let Some(property) = PROPERTIES.iter().find(|property| property.name == name) else {
+            return Err(PropertyError::unknown(name, value, &PROPERTIES));
+        };
+        self.having(name, value)
+            .ok_or_else(|| PropertyError::value(*property, value))
+    }
+
+    fn having(self, name: &str, value: &str) -> Option<Self> {
+        Some(match name {
+            "nodelay" => self.nodelay(flag(value)?),
+            "keepalive" => match value.parse().ok()? {
+                0 => self.without_keepalive(),
+                seconds => self.keepalive(Duration::from_secs(seconds)),
+            },
+            "send_buffer" => self.send_buffer(value.parse().ok()?),
+            "receive_buffer" => self.receive_buffer(value.parse().ok()?),
+            "dscp" => self.dscp(value.parse().ok().filter(|dscp| *dscp <= MAX_DSCP)?),
+            "bind" => self.bind(value.parse().ok()?),
+            "reuse_address" => self.reuse_address(flag(value)?),
+            "reuse_port" => self.reuse_port(flag(value)?),
+            _ => return None,
+        })
+    }
+
+    /// What has to be known before a listener is bound.
+    pub(super) fn before_binding(&self, socket: &Socket) -> io::Result<()> {
+        socket.set_reuse_address(self.reuse_address)?;
+        if self.reuse_port {
+            net::sockopt::set_socket_reuseport(socket, true)?;
+        }
+        Ok(())
+    }
+
+    /// Binds a socket that is to connect to `peer`.
+    pub(super) fn bind_towards(&self, socket: &Socket, peer: SocketAddr) -> io::Result<()> {
+        match self.bind {
+            Some(own) if own.is_ipv4() == peer.is_ipv4() => {
+                socket.bind(&SocketAddr::new(own, 0).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Buffer sizes count from before the connection is made, since they decide on the window's scale; and a connection
+    /// that has been paced once remains so.
+    pub(super) fn before_connecting(&self, socket: &Socket, address: SocketAddr) -> io::Result<()> {
+        if let Some(octets) = self.send_buffer {
+            socket.set_send_buffer_size(octets)?;
+        }
+        if let Some(octets) = self.receive_buffer {
+            socket.set_recv_buffer_size(octets)?;
+        }
+        if let Some(name) = self.congestion_control {
+            sys::set_congestion_control(socket, name)?;
+        }
+        if let Some(code_point) = self.dscp {
+            // The two bits below belong to congestion notification.
+            let class = code_point << 2;
+            if address.is_ipv6() {
+                net::sockopt::set_ipv6_tclass(socket, class.into())?;
+            }
+            // An IPv6 socket may carry IPv4 too.
+            match net::sockopt::set_ip_tos(socket, class) {
+                Err(error) if address.is_ipv4() => return Err(error.into()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn when_connected(&self, socket: &Socket) -> io::Result<()> {
+        socket.set_tcp_nodelay(self.nodelay)?;
+        let Some(idle) = self.keepalive else {
+            return Ok(());
+        };
+        let keepalive = TcpKeepalive::new().with_time(idle);
+        socket.set_tcp_keepalive(&keepalive.with_interval(PROBE_INTERVAL))
+    }
+}
+
+impl Default for TcpOptions {
+    fn default() -> Self {
+        Self {
+            nodelay: true,
+            keepalive: Some(KEEPALIVE),
+            send_buffer: None,
+            receive_buffer: None,
+            congestion_control: None,
+            dscp: None,
+            bind: None,
+            reuse_address: true,
+            reuse_port: false,
+        }
+    }
+}
+
+/// The largest code point: six bits.
+const MAX_DSCP: u8 = 63;
+
+/// How long a connection is silent before the peer is asked whether it is there, unless set. Linux's two hours are longer
+/// than many gateways remember an idle connection, and than an operator wants descriptors held by peers that have vanished.
+const KEEPALIVE: Duration = Duration::from_secs(120);
+/// How often it is asked again.
+const PROBE_INTERVAL: Duration = Duration::from_secs(15);
+
+/// The properties as text names them.
+pub(super) const PROPERTIES: [Property; 8] = [
+    Property {
+        name: "nodelay",
+        values: "0 or 1",
+        default: "1",
+    },
+    Property {
+        name: "keepalive",
+        values: "seconds, or 0 for never",
+        default: "120",
+    },
+    Property {
+        name: "send_buffer",
+        values: "octets",
+        default: "the operating system's",
+    },
+    Property {
+        name: "receive_buffer",
+        values: "octets",
+        default: "the operating system's",
+    },
+    Property {
+        name: "dscp",
+        values: "a code point from 0 to 63",
+        default: "the operating system's",
+    },
+    Property {
+        name: "bind",
+        values: "an IP address of this host",
+        default: "as the operating system routes",
+    },
+    Property {
+        name: "reuse_address",
+        values: "0 or 1",
+        default: "1",
+    },
+    Property {
+        name: "reuse_port",
+        values: "0 or 1",
+        default: "0",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use socket2::{Domain, Type};
+
+    #[test]
+    fn a_silent_peer_is_asked_whether_it_is_there_unless_told_otherwise() {
+        let socket = || Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let asked = |options: TcpOptions| {
+            let socket = socket();
+            options.when_connected(&socket).unwrap();
+            let is_asked = socket.keepalive().unwrap();
+            is_asked.then(|| socket.tcp_keepalive_time().unwrap())
+        };
+        assert_eq!(asked(TcpOptions::default()), Some(KEEPALIVE));
+        let minute = Duration::from_secs(60);
+        assert_eq!(asked(TcpOptions::default().keepalive(minute)), Some(minute));
+        assert_eq!(asked(TcpOptions::default().without_keepalive()), None);
+    }
+
+    #[test]
+    fn packets_carry_the_code_point_that_was_asked_for() {
+        for (address, domain) in [("127.0.0.1:1", Domain::IPV4), ("[::1]:1", Domain::IPV6)] {
+            // A machine without IPv6, as containers often are.
+            let Ok(socket) = Socket::new(domain, Type::STREAM, None) else {
+                continue;
+            };
+            let address: SocketAddr = address.parse().unwrap();
+            let options = TcpOptions::default().dscp(46);
+            options.before_connecting(&socket, address).unwrap();
+            let class = match address {
+                SocketAddr::V4(_) => net::sockopt::ip_tos(&socket).unwrap().into(),
+                SocketAddr::V6(_) => net::sockopt::ipv6_tclass(&socket).unwrap(),
+            };
+            assert_eq!(class, 46 << 2);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What stands of a transport's addresses in object references: the transport says which octets, here is what is around them.
+//!
+//! A profile is an encapsulation of the GIOP version, the address, the object key and, from 1.1 on, components; a component that
+//! holds an address is an encapsulation too. Which transports there are is not known here. Source: CORBA 3.3 Part 2,
+//! Interoperability Architecture, and IIOP IOR Profiles, whose form the profiles of TAO's transports have as well.
+
+use bytes::Bytes;
+use zorb_cdr::{
+    ByteOrder, DecodeError, Decoder, EncapsulationVisitor, EncodeError, EncodeErrorKind, Encoder,
+    NativeEndian, WireFormat,
+};
+use zorb_giop::Version;
+use zorb_giop::ior::{
+    ComponentTag, ProfileTag, TaggedComponent, TaggedProfile, decode_encapsulation, encapsulate,
+};
+use zorb_transport::{
+    AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, Delivery, Endpoint,
+    Registry, Transport,
+};
+
+/// The body of a profile whose address a transport reads and writes.
+#[derive(Debug, Clone)]
+pub(crate) struct Body {
+    /// The highest GIOP version the server takes through this profile.
+    pub(crate) version: Version,
+    /// Where the server listens.
+    pub(crate) endpoint: Endpoint,
+    /// Which object there.
+    pub(crate) object_key: Bytes,
+    /// Further facts, unknown ones included.
+    pub(crate) components: Vec<TaggedComponent>,
+}
+
+impl Body {
+    /// Reads a profile of the transport whose addresses these are.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub(crate) fn read(
+        profile: &TaggedProfile,
+        addressing: &dyn Addressing,
+    ) -> Result<Self, String> {
+        let read = zorb_cdr::decode_encapsulation(
+            &profile.data,
+            WireFormat::default(),
+            ReadBody(addressing),
+        );
+        read.unwrap_or_else(|error| Err(error.to_string()))
+    }
+
+    /// Writes it as a profile.
+    ///
+    /// # Errors
+    /// When the transport cannot write the address.
+    pub(crate) fn to_tagged(
+        &self,
+        addressing: &dyn Addressing,
+    ) -> Result<TaggedProfile, EncodeError> {
+        let Some(tag) = addressing.profile() else {
+            return Err(EncodeErrorKind::Expected("a transport that references can name").into());
+        };
+        let data = encapsulate(|e| {
+            e.write_u8(self.version.major);
+            e.write_u8(self.version.minor);
+            let written = addressing.write(&self.endpoint, &mut Writer(e));
+            written.map_err(|_| not_written())?;
+            e.write_octets(&self.object_key)?;
+            // A 1.0 body ends with the key.
+            if self.version >= Version::V1_1 {
+                e.put(&self.components)?;
+            }
+            Ok(())
+        })?;
+        let tag = ProfileTag(tag);
+        Ok(TaggedProfile { tag, data })
+    }
+
+    /// The data of the first component with this tag.
+    pub(crate) fn component(&self, tag: ComponentTag) -> Option<&Bytes> {
+        let found = self.components.iter().find(|c| c.tag == tag);
+        found.map(|c| &c.data)
+    }
+
+    /// Which ORB made the reference, if it says so.
+    pub(crate) fn orb_type(&self) -> Option<u32> {
+        decode_encapsulation(self.component(ComponentTag::ORB_TYPE)?).ok()
+    }
+}
+
+/// The transport whose profile this is, and the body. `None` of a protocol that no transport knows.
+pub(crate) fn read_profile<'a>(
+    profile: &TaggedProfile,
+    transports: &'a Registry,
+) -> Option<(&'a dyn Transport, Result<Body, String>)> {
+    let transport = &**transports.by_profile(profile.tag.0)?;
+    Some((transport, Body::read(profile, transport.addressing())))
+}
+
+/// Whether GIOP can be spoken over it, which needs all octets in their order.
+pub(crate) fn carries_giop(transport: &dyn Transport) -> bool {
+    let capabilities = transport.capabilities();
+    capabilities.delivery() == Delivery::Stream && capabilities.is_reliable()
+}
+
+/// The endpoints that a component holds; none if it is malformed.
+pub(crate) fn read_component(
+    component: AddressComponent,
+    addressing: &dyn Addressing,
+    data: &[u8],
+) -> Vec<Endpoint> {
+    let visitor = ReadComponent(component, addressing);
+    let read = zorb_cdr::decode_encapsulation(data, WireFormat::default(), visitor);
+    read.unwrap_or_default()
+}
+
+/// The component that names an endpoint, if the transport writes one.
+///
+/// # Errors
+/// When the transport cannot write the address.
+pub(crate) fn write_component(
+    component: AddressComponent,
+    addressing: &dyn Addressing,
+    endpoint: &Endpoint,
+) -> Result<Option<TaggedComponent>, EncodeError> {
+    let mut is_written = false;
+    let data = encapsulate(|e| {
+        let written = addressing.write_component(component, endpoint, &mut Writer(e));
+        is_written = written.map_err(|_| not_written())?;
+        Ok(())
+    })?;
+    let tag = ComponentTag(component.tag);
+    Ok(is_written.then_some(TaggedComponent { tag, data }))
+}
+
+fn not_written() -> EncodeError {
+    EncodeErrorKind::Expected("an address that its transport can write").into()
+}
+
+struct ReadBody<'a>(&'a dyn Addressing);
+
+impl<'de> EncapsulationVisitor<'de> for ReadBody<'_> {
+    type Output = Result<Body, String>;
+
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<Self::Output, DecodeError> {
+        let version = Version {
+            major: d.read_u8()?,
+            minor: d.read_u8()?,
+        };
+        let endpoint = match self.0.read(&mut Reader(d)) {
+            Ok(endpoint) => endpoint,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        Ok(Ok(Body {
+            version,
+            endpoint,
+            object_key: Bytes::copy_from_slice(d.read_octets()?),
+            components: match version >= Version::V1_1 {
+                true => d.get()?,
+                false => Vec::new(),
+            },
+        }))
+    }
+}
+
+struct ReadComponent<'a>(AddressComponent, &'a dyn Addressing);
+
+impl<'de> EncapsulationVisitor<'de> for ReadComponent<'_> {
+    type Output = Vec<Endpoint>;
+
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<Self::Output, DecodeError> {
+        Ok((self.1.read_component(self.0, &mut Reader(d))).unwrap_or_default())
+    }
+}
+
+/// CDR as a transport reads it.
+struct Reader<'a, 'de, O: ByteOrder>(&'a mut Decoder<'de, O>);
+
+fn unread(error: DecodeError) -> AddressError {
+    AddressError::expected(format!("the address of a profile: {error}"))
+}
+
+impl<O: ByteOrder> AddressReader for Reader<'_, '_, O> {
+    fn read_u8(&mut self) -> Result<u8, AddressError> {
+        self.0.read_u8().map_err(unread)
+    }
+    fn read_u16(&mut self) -> Result<u16, AddressError> {
+        self.0.read_u16().map_err(unread)
+    }
+    fn read_u32(&mut self) -> Result<u32, AddressError> {
+        self.0.read_u32().map_err(unread)
+    }
+    fn read_u64(&mut self) -> Result<u64, AddressError> {
+        self.0.read_u64().map_err(unread)
+    }
+    fn read_string(&mut self) -> Result<&[u8], AddressError> {
+        self.0.read_raw_string().map_err(unread)
+    }
+    fn read_octets(&mut self) -> Result<&[u8], AddressError> {
+        self.0.read_octets().map_err(unread)
+    }
+}
+
+/// CDR as a transport writes it.
+struct Writer<'a>(&'a mut Encoder<NativeEndian>);
+
+fn unwritten(error: EncodeError) -> AddressError {
+    AddressError::expected(error.to_string())
+}
+
+impl AddressWriter for Writer<'_> {
+    fn write_u8(&mut self, value: u8) {
+        self.0.write_u8(value);
+    }
+    fn write_u16(&mut self, value: u16) {
+        self.0.write_u16(value);
+    }
+    fn write_u32(&mut self, value: u32) {
+        self.0.write_u32(value);
+    }
+    fn write_u64(&mut self, value: u64) {
+        self.0.write_u64(value);
+    }
+    fn write_string(&mut self, octets: &[u8]) -> Result<(), AddressError> {
+        self.0.write_raw_string(octets).map_err(unwritten)
+    }
+    fn write_octets(&mut self, octets: &[u8]) -> Result<(), AddressError> {
+        self.0.write_octets(octets).map_err(unwritten)
+    }
+}

@@ -1,0 +1,47 @@
+//! The transports of an ORB, and what references say of its platform.
+
+use crate::builder::{Builder, Settings};
+use std::sync::Arc;
+use zorb_giop::ior::TaggedComponent;
+use zorb_giop::platform::Platform;
+use zorb_transport::Transport;
+
+impl Builder {
+    /// Adds a transport, or replaces the one for its scheme: from then on the ORB listens to its endpoints, reads and writes
+    /// its profiles, and understands its addresses in object URLs. TCP and UNIX sockets are there already, and are
+    /// transports like any other: [`zorb::transport`](crate::transport) says what one has to do.
+    pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
+        self.settings.transports.insert(transport);
+        self
+    }
+
+    /// Sets a property of a transport: `iiop.dscp=46`, scheme, name and value. May be repeated. Which there are is in
+    /// [the page on protocols](https://github.com/zorb-rs/zorb/blob/main/docs/protocols.md); what they mean is said at
+    /// [`TcpOptions`](crate::transport::TcpOptions) and [`UnixOptions`](crate::transport::UnixOptions), whose values a
+    /// [`transport`](Self::transport) may be made with too.
+    #[doc(alias = "-ORBTransportProperty")]
+    pub fn transport_property(mut self, property: impl Into<String>) -> Self {
+        let text = self.text("transport_property", property);
+        self.transport_properties.push(text);
+        self
+    }
+
+    /// Has references say on which platform the server runs, in a component of about 60 octets: byte order, ABI, host and the version of
+    /// what peers of one platform may agree on ([`Platform`](zorb_giop::platform::Platform)). Off unless set: nothing
+    /// reads it yet but tools, and it tells strangers which machine it is.
+    pub fn publish_platform(mut self, publish: bool) -> Self {
+        self.settings.publish_platform = publish;
+        self
+    }
+}
+
+impl Settings {
+    /// What references say of the platform, if they do.
+    pub(crate) fn platform_component(&self) -> Option<TaggedComponent> {
+        // It fails for no name that a platform has.
+        let component = self
+            .publish_platform
+            .then(|| Platform::of_this_process().to_component());
+        component?.ok()
+    }
+}

@@ -1,0 +1,362 @@
+use super::*;
+use zorb_cdr::{Encoder, NativeEndian, WCharSet};
+use zorb_giop::ior::{
+    IiopAddress, IiopProfile, ProfileBody, ProfileTag, TaggedProfile, UiopAddress, UiopProfile,
+};
+
+fn body<A>(
+    address: A,
+    version: Version,
+    key: &Bytes,
+    components: &[TaggedComponent],
+) -> ProfileBody<A> {
+    ProfileBody {
+        version,
+        address,
+        object_key: key.clone(),
+        components: components.to_vec(),
+    }
+}
+
+fn component(
+    tag: ComponentTag,
+    write: impl FnOnce(&mut Encoder<NativeEndian>) -> Result<(), EncodeError>,
+) -> Result<TaggedComponent, EncodeError> {
+    let data = encapsulate(write)?;
+    Ok(TaggedComponent { tag, data })
+}
+
+#[test]
+fn a_reference_leads_to_every_endpoint_in_the_order_asked_for() {
+    let endpoints = vec![
+        Endpoint::iiop("one", 1),
+        Endpoint::uiop("/tmp/two"),
+        Endpoint::iiop("::1", 3),
+    ];
+    let key = Bytes::from_static(b"key");
+    let published = Published {
+        version: Version::HIGHEST,
+        endpoints: endpoints.clone(),
+        native_char_set: CharSet::default(),
+        platform: None,
+    };
+    let ior = make_ior("IDL:X:1.0", &key, &published, &Registry::default()).unwrap();
+    let found = candidates(&ior, Version::HIGHEST, &Registry::default());
+    let found_endpoints: Vec<_> = found.iter().map(|c| c.endpoint.clone()).collect();
+    // Alternate addresses belong to the first TCP profile; what omniORB is told is for it alone.
+    assert_eq!(
+        found_endpoints,
+        [
+            endpoints[0].clone(),
+            endpoints[2].clone(),
+            endpoints[1].clone()
+        ]
+    );
+    assert!(
+        found
+            .iter()
+            .all(|c| c.key == key && c.stated && c.version == Version::V1_2)
+    );
+}
+
+#[test]
+fn a_reference_with_endless_addresses_is_tried_in_bounds() {
+    let endpoints = (1..1000).map(|port| Endpoint::iiop("host", port)).collect();
+    let ior = make_ior(
+        "",
+        &Bytes::new(),
+        &Published {
+            version: Version::HIGHEST,
+            endpoints,
+            native_char_set: CharSet::default(),
+            platform: None,
+        },
+        &Registry::default(),
+    )
+    .unwrap();
+    assert_eq!(
+        candidates(&ior, Version::HIGHEST, &Registry::default()).len(),
+        MAX_CANDIDATES
+    );
+}
+
+#[test]
+fn tao_s_further_endpoints_are_tried_once_each_and_addresses_to_nowhere_never() {
+    let address = IiopAddress {
+        host: "one".to_owned(),
+        port: 1,
+    };
+    let tao = component(ComponentTag::TAO_ENDPOINTS, |e| {
+        e.put(&vec![
+            ("one".to_owned(), 1u16, 0i16),
+            ("two".to_owned(), 40_000, 0),
+        ])
+    });
+    let nowhere = component(ComponentTag::ALTERNATE_IIOP_ADDRESS, |e| {
+        e.write_raw_string(b"three")?;
+        e.write_u16(0);
+        Ok(())
+    });
+    let components = [nowhere.unwrap(), tao.unwrap()];
+    let profile = body(address, Version::V1_2, &Bytes::new(), &components);
+    let ior = Ior {
+        type_id: String::new(),
+        profiles: vec![profile.to_tagged().unwrap()],
+    };
+    let found: Vec<_> = candidates(&ior, Version::HIGHEST, &Registry::default())
+        .into_iter()
+        .map(|way| way.endpoint)
+        .collect();
+    assert_eq!(
+        found,
+        [Endpoint::iiop("one", 1), Endpoint::iiop("two", 40_000)]
+    );
+}
+
+#[test]
+fn an_orb_held_to_an_old_version_states_and_uses_no_other() {
+    let published = Published {
+        version: Version::V1_0,
+        endpoints: vec![Endpoint::iiop("h", 1)],
+        native_char_set: CharSet::default(),
+        platform: None,
+    };
+    let old = make_ior("", &Bytes::new(), &published, &Registry::default()).unwrap();
+    let new = Published {
+        version: Version::HIGHEST,
+        ..published
+    };
+    let new = make_ior("", &Bytes::new(), &new, &Registry::default()).unwrap();
+    for (ior, highest, version) in [
+        (&old, Version::HIGHEST, Version::V1_0),
+        (&new, Version::V1_0, Version::V1_0),
+        (&new, Version::V1_1, Version::V1_1),
+    ] {
+        let [way] = &candidates(ior, highest, &Registry::default())[..] else {
+            panic!("one way");
+        };
+        // GIOP 1.0 negotiates nothing.
+        assert_eq!(
+            (way.version, way.stated),
+            (version, version > Version::V1_0)
+        );
+    }
+}
+
+#[test]
+fn omniorb_is_not_told_what_was_given_up() {
+    let takes_cancels = |orb_type: Option<u32>| {
+        let mut body = body(
+            IiopAddress {
+                host: "h".to_owned(),
+                port: 1,
+            },
+            Version::HIGHEST,
+            &Bytes::new(),
+            &[],
+        );
+        body.components.extend(orb_type.map(|orb_type| {
+            let write = |e: &mut Encoder<NativeEndian>| {
+                e.write_u32(orb_type);
+                Ok(())
+            };
+            component(ComponentTag::ORB_TYPE, write).unwrap()
+        }));
+        let ior = Ior {
+            type_id: String::new(),
+            profiles: vec![body.to_tagged().unwrap()],
+        };
+        let ways = candidates(&ior, Version::HIGHEST, &Registry::default());
+        ways[0].peer.takes_cancels()
+    };
+    assert!(takes_cancels(Some(ORB_TYPE)));
+    // Who does not say may be omniORB.
+    assert!(!takes_cancels(Some(OMNIORB_ORB_TYPE)) && !takes_cancels(None));
+}
+
+/// References as JacORB 3.9 writes them.
+#[test]
+fn text_for_jacorb_is_in_the_set_in_which_it_answers() {
+    let natively_latin1 = "IOR:000000000000001F49444C3A7A6F72622E746573742F496E7465726F702F506565723A312E300000000000010000000000000078000102000000000A3132372E302E302E3100B4FF0000001E3436313734333836312F020243370F022A3818100630463814141B484C1B0000000000020000000000000008000000004A41430000000001000000240000000000010001000000020001000F0501000100010109000000020501000100010100";
+    let natively_utf8 = "IOR:000000000000001F49444C3A7A6F72622E746573742F496E7465726F702F506565723A312E300000000000010000000000000078000102000000000A3132372E302E302E3100AF610000001F353030323537393636332F020303234C2119473F100630463814141B484C1B00000000020000000000000008000000004A4143000000000100000024000000000501000100000002000100010001000F00010109000000020501000100010100";
+    for (reference, expected) in [
+        // It offers to convert UTF-8, and then answers in ISO 8859-1.
+        (natively_latin1, CharSet::Latin1),
+        (natively_utf8, CharSet::Utf8),
+    ] {
+        let ior = Ior::from_hex(&reference[4..]).unwrap();
+        let found = candidates(&ior, Version::HIGHEST, &Registry::default());
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].code_sets.char_set, expected);
+        assert_eq!(found[0].code_sets.wchar_set, WCharSet::Utf16);
+        assert_eq!(found[0].peer, PeerOrb::Other);
+    }
+}
+
+#[test]
+fn foreign_and_malformed_profiles_lead_nowhere_and_do_no_harm() {
+    let ior = Ior {
+        type_id: String::new(),
+        profiles: vec![
+            TaggedProfile {
+                tag: ProfileTag(99),
+                data: Bytes::from_static(b"whatever"),
+            },
+            TaggedProfile {
+                tag: ProfileTag::INTERNET_IOP,
+                data: Bytes::from_static(&[1, 1, 2, 0]),
+            },
+            TaggedProfile {
+                tag: ProfileTag::UIOP,
+                data: Bytes::new(),
+            },
+        ],
+    };
+    assert!(candidates(&ior, Version::HIGHEST, &Registry::default()).is_empty());
+}
+
+#[test]
+fn keys_are_short_whatever_they_are() {
+    assert_eq!(describe_key(b"NameService"), "NameService");
+    assert_eq!(describe_key(&[0xfe, 1, b'a']), "\\xfe\\x01a");
+    assert_eq!(
+        describe_key(&[b'k'; 40]),
+        "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk…(40 octets)"
+    );
+}
+
+#[test]
+fn profiles_of_tcp_and_unix_sockets_are_what_the_specification_and_tao_have() {
+    let key = Bytes::from_static(b"key");
+    let published = Published {
+        version: Version::V1_0,
+        endpoints: vec![Endpoint::iiop("one", 1), Endpoint::uiop("/tmp/two")],
+        native_char_set: CharSet::default(),
+        platform: None,
+    };
+    let ior = make_ior("", &key, &published, &Registry::default()).unwrap();
+    let [iiop, uiop] = &ior.profiles[..] else {
+        panic!("two profiles");
+    };
+    let address = IiopAddress {
+        host: "one".to_owned(),
+        port: 1,
+    };
+    assert_eq!(
+        *iiop,
+        body(address, Version::V1_0, &key, &[]).to_tagged().unwrap()
+    );
+    let address = UiopAddress {
+        path: "/tmp/two".to_owned(),
+    };
+    assert_eq!(
+        *uiop,
+        body(address, Version::V1_0, &key, &[]).to_tagged().unwrap()
+    );
+    // As TAO writes it: order, version, string, key; little-endian here.
+    if cfg!(target_endian = "little") {
+        let octets = b"\x01\x01\x00\x00\x09\0\0\0/tmp/two\0\0\0\0\x03\0\0\0key";
+        assert_eq!(&uiop.data[..], octets);
+    }
+}
+
+#[test]
+fn a_socket_is_named_for_omniorb_in_an_iiop_profile_that_leads_nowhere_else() {
+    let published = Published {
+        version: Version::HIGHEST,
+        endpoints: vec![
+            Endpoint::uiop("/tmp/two"),
+            Endpoint::uiop_abstract(*b"three"),
+        ],
+        native_char_set: CharSet::default(),
+        platform: None,
+    };
+    let transports = Registry::default();
+    let ior = make_ior("", &Bytes::new(), &published, &transports).unwrap();
+    let tags: Vec<_> = ior.profiles.iter().map(|profile| profile.tag).collect();
+    assert_eq!(
+        tags,
+        [ProfileTag::UIOP, ProfileTag::UIOP, ProfileTag::INTERNET_IOP]
+    );
+    let body = IiopProfile::from_tagged(&ior.profiles[2]).unwrap();
+    assert_eq!(body.address.port, 0);
+    let named = body
+        .components
+        .iter()
+        .filter(|c| c.tag == ComponentTag::OMNIORB_UNIX);
+    assert_eq!(
+        named.count(),
+        1,
+        "an abstract name is nothing that omniORB knows"
+    );
+    let found = candidates(&ior, Version::HIGHEST, &transports);
+    let found: Vec<_> = found.into_iter().map(|way| way.endpoint).collect();
+    assert_eq!(found, published.endpoints);
+    // As from omniORB, which has the component only.
+    let mut foreign = body.clone();
+    foreign
+        .components
+        .retain(|c| c.tag == ComponentTag::OMNIORB_UNIX);
+    let ior = Ior {
+        type_id: String::new(),
+        profiles: vec![foreign.to_tagged().unwrap()],
+    };
+    let found = candidates(&ior, Version::HIGHEST, &transports);
+    assert_eq!(found[0].endpoint, published.endpoints[0]);
+    assert_eq!(found.len(), 1);
+}
+
+#[test]
+fn tao_s_further_sockets_are_read() {
+    let sockets = component(ComponentTag::TAO_ENDPOINTS, |e| {
+        e.put(&vec![("/one".to_owned(), 0i16), ("/two".to_owned(), 0)])
+    });
+    let address = UiopAddress {
+        path: "/one".to_owned(),
+    };
+    let profile: UiopProfile = body(address, Version::V1_2, &Bytes::new(), &[sockets.unwrap()]);
+    let ior = Ior {
+        type_id: String::new(),
+        profiles: vec![profile.to_tagged().unwrap()],
+    };
+    let found = candidates(&ior, Version::HIGHEST, &Registry::default());
+    let found: Vec<_> = found.into_iter().map(|way| way.endpoint).collect();
+    assert_eq!(found, [Endpoint::uiop("/one"), Endpoint::uiop("/two")]);
+}
+
+#[test]
+fn why_nothing_leads_anywhere_is_told_in_bounds() {
+    let iiop = |host: &str, port| {
+        let host = host.to_owned();
+        let address = IiopAddress { host, port };
+        body(address, Version::V1_2, &Bytes::new(), &[])
+            .to_tagged()
+            .unwrap()
+    };
+    let foreign = TaggedProfile {
+        tag: ProfileTag(0x5a4f_0001),
+        data: Bytes::from_static(b"whatever"),
+    };
+    let long = "h".repeat(64 << 10);
+    let mut profiles = vec![iiop("h", 0), iiop("", 1), iiop(&long, 1), foreign];
+    let told = |profiles: &[TaggedProfile]| {
+        let ior = Ior {
+            type_id: String::new(),
+            profiles: profiles.to_vec(),
+        };
+        assert!(candidates(&ior, Version::HIGHEST, &Registry::default()).is_empty());
+        describe_unusable(&ior, &Registry::default())
+    };
+    assert_eq!(
+        told(&profiles),
+        "iiop://h:0: port 0, iiop://:1: empty host, \
+         iiop: expected a host of at most 255 octets, found 65536, \
+         no transport for profile 0x5a4f0001"
+    );
+    profiles = vec![iiop("h", 0); 1_000];
+    let told = told(&profiles);
+    assert!(
+        told.ends_with("port 0, 968 more") && told.len() < 2_000,
+        "{told}"
+    );
+}

@@ -1,0 +1,52 @@
+//! The transport of `examples/pipe` does what every transport has to.
+
+#[path = "../../examples/pipe/transport.rs"]
+mod transport;
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use transport::Pipe;
+use zorb::transport::{Endpoint, Transport};
+use zorb_transport::conformance::Fixture;
+
+struct OverPipes {
+    transport: Arc<dyn Transport>,
+    made: AtomicUsize,
+}
+
+fn over(properties: &[(&str, &str)]) -> OverPipes {
+    let mut transport: Arc<dyn Transport> = Arc::new(Pipe::default());
+    for (name, value) in properties {
+        transport = transport.with_property(name, value).unwrap();
+    }
+    let made = AtomicUsize::new(0);
+    OverPipes { transport, made }
+}
+
+impl OverPipes {
+    fn named(&self, name: &str) -> Endpoint {
+        self.transport.addressing().parse(name).unwrap()
+    }
+}
+
+impl Fixture for OverPipes {
+    fn transport(&self) -> Arc<dyn Transport> {
+        Arc::clone(&self.transport)
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        let number = self.made.fetch_add(1, Ordering::Relaxed);
+        self.named(&format!("pipe-{number}"))
+    }
+
+    fn nobody(&self) -> (Endpoint, ErrorKind) {
+        (self.named("nobody"), ErrorKind::ConnectionRefused)
+    }
+}
+
+mod plain {
+    use super::*;
+
+    zorb_transport::conformance_tests!(over(&[]));
+}
