@@ -27,6 +27,7 @@ mod one_ways;
 mod outgoing;
 mod persistent;
 mod pipe;
+mod policies;
 mod references;
 mod servants;
 mod sync_none;

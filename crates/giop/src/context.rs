@@ -26,6 +26,8 @@ impl ServiceContextId {
     pub const CODE_SETS: Self = Self(1);
     /// The client's own listening points (bidirectional GIOP).
     pub const BI_DIR_IIOP: Self = Self(5);
+    /// Policies of the client for this call (Messaging): their types and values.
+    pub const INVOCATION_POLICIES: Self = Self(7);
     /// Real-time CORBA priority.
     pub const RT_CORBA_PRIORITY: Self = Self(10);
     /// The highest stream format of RMI that the sender knows: only ORBs that came out of Sun's say it.

@@ -203,6 +203,10 @@ pub mod minor {
     pub const BAD_SCHEME_SPECIFIC_PART: u32 = OMG | 9;
     /// BAD_PARAM: string_to_object, anything else.
     pub const BAD_URL: u32 = OMG | 10;
+    /// BAD_PARAM: two policies of one type in a list of overrides.
+    pub const DUPLICATE_POLICY: u32 = OMG | 30;
+    /// INV_POLICY: the policies of a call cannot be reconciled with each other or with the reference.
+    pub const POLICIES_NOT_RECONCILED: u32 = OMG | 1;
     /// IMP_LIMIT: no profile that this ORB can use.
     pub const NO_USABLE_PROFILE: u32 = OMG | 1;
     /// TRANSIENT: the POA's resources are exhausted, or it discards.

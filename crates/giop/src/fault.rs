@@ -157,6 +157,15 @@ pub enum Fault {
     /// The ORB has shut down.
     #[error("the ORB has shut down")]
     OrbShutDown,
+    /// Policies of the call contradict each other, or what the reference offers.
+    #[error("{}", Printable(.0))]
+    PolicyConflict(String),
+    /// Two policies of one list are of the same type.
+    #[error("two policies of one list are {0}")]
+    DuplicatePolicy(String),
+    /// Going on would take a forward or a connection that the policies of the call forbid.
+    #[error("{0}, which the RebindPolicy of the call forbids (ObjectRef::validate_connection)")]
+    Rebind(&'static str),
     /// Waiting here would wait for oneself.
     #[error("waiting for the ORB's shutdown inside an upcall would wait for itself")]
     WouldDeadlock,
@@ -236,6 +245,9 @@ impl Fault {
             Self::CodeSetsChanged => (Kind::Marshal, minor::CODE_SETS_CHANGED),
             Self::UnsupportedCodeSet => (Kind::CodesetIncompatible, minor::UNSUPPORTED_CODE_SET),
             Self::OrbShutDown => (Kind::BadInvOrder, minor::ORB_SHUT_DOWN),
+            Self::PolicyConflict(_) => (Kind::InvPolicy, minor::POLICIES_NOT_RECONCILED),
+            Self::DuplicatePolicy(_) => (Kind::BadParam, minor::DUPLICATE_POLICY),
+            Self::Rebind(_) => (Kind::Rebind, 0),
             Self::WouldDeadlock => (Kind::BadInvOrder, minor::WOULD_DEADLOCK),
         };
         SystemException::new(kind, minor, completed).with_detail(self)

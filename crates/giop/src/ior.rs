@@ -42,6 +42,8 @@ impl ComponentTag {
     pub const ORB_TYPE: Self = Self(0);
     /// The code sets of the server.
     pub const CODE_SETS: Self = Self(1);
+    /// Policies that the object's adapter exposes to clients (Messaging).
+    pub const POLICIES: Self = Self(2);
     /// Another host and port of the same object.
     pub const ALTERNATE_IIOP_ADDRESS: Self = Self(3);
     /// The highest stream format of RMI that the server knows; see the service context of that name.

@@ -4,9 +4,9 @@ use crate::endpoints::{self, Listen, Publish, Publishing};
 use crate::error::Error;
 use crate::initial;
 use crate::interceptor::Interceptor;
-use crate::invoke::SyncScope;
 use crate::options::{Given, OptionError, Source};
 use crate::orb::Orb;
+use crate::policy::{PolicyOverrides, SyncScope};
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -90,7 +90,8 @@ pub(crate) struct Settings {
     pub(crate) default_initial_reference: Option<String>,
     /// What `string_to_object` takes; `None` for everything.
     pub(crate) url_schemes: Option<Vec<UrlScheme>>,
-    pub(crate) round_trip_timeout: Option<Duration>,
+    /// Of the calls of all references.
+    pub(crate) policies: PolicyOverrides,
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Option<Duration>,
     pub(crate) stall_timeout: Option<Duration>,
@@ -107,7 +108,6 @@ pub(crate) struct Settings {
     /// Limits on what peers have it serve, where they are not the defaults.
     pub(crate) serving: ServingSettings,
     pub(crate) trace_payload: usize,
-    pub(crate) sync_scope: SyncScope,
     /// Whether every connection that is served has a thread.
     pub(crate) threads: bool,
     /// What the lane says unless this does.
@@ -187,7 +187,7 @@ impl Default for Builder {
                 initial_references: BTreeMap::new(),
                 default_initial_reference: None,
                 url_schemes: None,
-                round_trip_timeout: None,
+                policies: PolicyOverrides::new(),
                 connect_timeout: CONNECT_TIMEOUT,
                 idle_timeout: None,
                 stall_timeout: Some(STALL_TIMEOUT),
@@ -200,7 +200,6 @@ impl Default for Builder {
                 connections: None,
                 serving: ServingSettings::default(),
                 trace_payload: 0,
-                sync_scope: SyncScope::default(),
                 threads: false,
                 wait: None,
                 interceptor: None,
@@ -372,7 +371,17 @@ impl Builder {
     #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
     #[doc(alias = "clientCallTimeOutPeriod")]
     pub fn round_trip_timeout(mut self, limit: Duration) -> Self {
-        self.settings.round_trip_timeout = Some(limit);
+        self.settings.policies.round_trip_timeout = Some(limit);
+        self
+    }
+
+    /// The policies of the ORB's calls, over those that were set before: the level below tasks and references
+    /// ([`policy`](crate::policy)). [`round_trip_timeout`](Self::round_trip_timeout), [`sync_scope`](Self::sync_scope) and
+    /// [`wait_policy`](Self::wait_policy) set one each.
+    #[doc(alias = "ORBPolicyManager")]
+    pub fn policies(mut self, policies: &PolicyOverrides) -> Self {
+        self.settings.wait = policies.wait.or(self.settings.wait);
+        self.settings.policies = policies.over(&self.settings.policies);
         self
     }
 
@@ -484,7 +493,7 @@ impl Builder {
     /// another way: [`ObjectRef::with_sync_scope`](crate::ObjectRef::with_sync_scope).
     #[doc(alias = "SyncScopePolicy")]
     pub fn sync_scope(mut self, scope: SyncScope) -> Self {
-        self.settings.sync_scope = scope;
+        self.settings.policies.sync_scope = Some(scope);
         self
     }
 

@@ -1,7 +1,7 @@
 //! What every generated reference type has in common.
 
-use crate::invoke::SyncScope;
 use crate::object::ObjectRef;
+use crate::policy::{PolicyOverrides, SyncScope};
 use core::marker::PhantomData;
 use core::time::Duration;
 use std::sync::Arc;
@@ -61,6 +61,13 @@ pub trait Interface: Clone + Send + Sync + Sized + 'static {
     #[doc(alias = "SyncScopePolicy")]
     fn with_sync_scope(&self, scope: SyncScope) -> Self {
         Self::unchecked_narrow(self.as_object().with_sync_scope(scope))
+    }
+
+    /// The same reference, whose calls have these policies: see [`ObjectRef::with_policies`].
+    #[must_use]
+    #[doc(alias = "_set_policy_overrides")]
+    fn with_policies(&self, policies: &PolicyOverrides) -> Self {
+        Self::unchecked_narrow(self.as_object().with_policies(policies))
     }
 
     /// The same reference, whose calls wait for their replies in this way: see

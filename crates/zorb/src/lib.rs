@@ -36,6 +36,7 @@ mod options;
 mod orb;
 mod outgoing;
 mod poa;
+pub mod policy;
 mod profile;
 mod race;
 mod serve;
@@ -49,13 +50,13 @@ pub use dynamic::{Request, RequestError, Response};
 pub use error::Error;
 pub use forward::Forward;
 pub use interface::{Interface, IntoReference, ToReference};
-pub use invoke::SyncScope;
 pub use keys::{KeyTable, KeyTableError};
 pub use local::Native;
 pub use object::ObjectRef;
 pub use options::OptionError;
 pub use orb::Orb;
 pub use poa::Poa;
+pub use policy::SyncScope;
 pub use value::{
     Abstract, Concrete, CustomMarshal, DataInput, DataOutput, Derives, MarshalError, Value,
     ValueBase, ValueRead, ValueState, ValueType, ValueWrite,
@@ -120,6 +121,8 @@ mod pages {
     struct Blocking;
     #[doc = include_str!("../../../docs/options.md")]
     struct Options;
+    #[doc = include_str!("../../../docs/policies.md")]
+    struct PoliciesPage;
     #[doc = include_str!("../../../docs/from-omniorb.md")]
     struct FromOmniOrb;
     #[doc = include_str!("../../../docs/from-jacorb.md")]

@@ -1,16 +1,18 @@
 //! Untyped object references, and the way of a call from them.
 
+mod overrides;
+
 use crate::interceptor::Interceptor;
 use crate::interface::Interface;
-use crate::invoke::SyncScope;
 use crate::orb::Orb;
 use crate::outgoing::NO_SOCKETS_OF_PEERS;
+use crate::policy::{PolicyOverrides, SyncScope};
 use crate::profile::{Candidate, Text, candidates, candidates_for, describe_unusable};
 use crate::race::first_that_works;
 use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
 use core::fmt;
-use core::time::Duration;
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use tokio::runtime::{Handle, Id};
 use zorb_cdr::{CharSet, NativeEndian, WireFormat};
@@ -40,7 +42,10 @@ struct Inner {
     ior: Ior,
     /// Who says that the object is there.
     named_by: NamedBy,
-    round_trip_timeout: Option<Duration>,
+    /// The policies of the object level, if any is set.
+    overrides: Option<Arc<PolicyOverrides>>,
+    /// The reference or its ORB sets a time limit.
+    is_limited: bool,
     /// The code set that its text is to travel in.
     char_code_set: Option<CharSet>,
     /// How its calls wait, unless as all of the ORB do.
@@ -48,7 +53,22 @@ struct Inner {
     /// How far its one-way calls are followed, unless as all of the ORB are.
     scope: Option<SyncScope>,
     /// Where the last call went, looked up with one atomic load.
-    binding: Arc<ArcSwapOption<Binding>>,
+    binding: Arc<BindingSlot>,
+}
+
+/// Where the calls of a reference and its clones go.
+#[derive(Debug, Default)]
+struct BindingSlot {
+    current: ArcSwapOption<Binding>,
+    /// There has been a binding: another one is a rebind.
+    established: AtomicBool,
+}
+
+impl BindingSlot {
+    fn store(&self, binding: &Arc<Binding>) {
+        self.current.store(Some(Arc::clone(binding)));
+        self.established.store(true, Ordering::Relaxed);
+    }
 }
 
 /// A binding, for the time of one call. Borrowed from the reference, so that nothing is counted for it.
@@ -134,7 +154,7 @@ impl Binding {
 impl ObjectRef {
     /// Octets of memory that a reference takes, apart from its IOR.
     pub(crate) const OCTETS: usize =
-        size_of::<([usize; 2], Inner)>() + size_of::<([usize; 2], ArcSwapOption<Binding>)>();
+        size_of::<([usize; 2], Inner)>() + size_of::<([usize; 2], BindingSlot)>();
 
     /// A reference that the application has made.
     pub(crate) fn new(orb: Orb, ior: Ior) -> Self {
@@ -147,13 +167,15 @@ impl ObjectRef {
     }
 
     fn named_by(orb: Orb, ior: Ior, named_by: NamedBy) -> Self {
-        let round_trip_timeout = orb.inner().round_trip_timeout();
+        let is_limited = orb.inner().policies().has_times();
+        let char_code_set = orb.inner().policies().char_code_set;
         Self(Arc::new(Inner {
             orb,
             ior,
             named_by,
-            round_trip_timeout,
-            char_code_set: None,
+            overrides: None,
+            is_limited,
+            char_code_set,
             wait: None,
             scope: None,
             binding: Arc::default(),
@@ -179,82 +201,11 @@ impl ObjectRef {
         &self.0.ior.type_id
     }
 
-    /// The same reference, whose calls fail with TIMEOUT when no reply has come after `limit`.
-    #[must_use]
-    #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
-    pub fn with_round_trip_timeout(&self, limit: Duration) -> Self {
-        self.with(|inner| inner.round_trip_timeout = Some(limit))
-    }
-
-    /// The same reference, whose `char`s and `string`s travel in `set`, whatever its server is natively and the ORB
-    /// [wants](crate::Builder::native_char_code_set).
-    ///
-    /// If the server states that it has the set, it is agreed on, and the calls go over a connection of their own. If
-    /// it does not, or states nothing, nothing is agreed on: text travels in `set`, and wide text not at all. That is
-    /// for servers that are found by `corbaloc`, which states nothing, and take and send UTF-8 (JacORB's, often), whose
-    /// text is another text otherwise; and for servers that state UTF-8 alone and send ISO 8859-1.
-    #[must_use]
-    pub fn with_char_code_set(&self, set: CharSet) -> Self {
-        self.with(|inner| {
-            inner.char_code_set = Some(set);
-            // Its connection is another one.
-            inner.binding = Arc::default();
-        })
-    }
-
-    /// The same reference, whose calls wait for their replies in this way, whatever the ORB's do.
-    /// A reference to a server that answers within microseconds may be worth to spin for, or one
-    /// that takes its time not worth the try. What each costs is told at [`WaitPolicy`].
-    #[must_use]
-    pub fn with_wait_policy(&self, policy: WaitPolicy) -> Self {
-        self.with(|inner| inner.wait = Some(policy))
-    }
-
-    /// The same reference, whose one-way calls are done when `scope` says, whatever the ORB's do.
-    ///
-    /// Its calls keep their order among themselves and with those through the reference that it was made from, as long
-    /// as both go over one connection.
-    #[must_use]
-    #[doc(alias = "SyncScopePolicy")]
-    pub fn with_sync_scope(&self, scope: SyncScope) -> Self {
-        self.with(|inner| inner.scope = Some(scope))
-    }
-
-    pub(crate) fn sync_scope(&self) -> SyncScope {
-        let of_orb = || self.0.orb.inner().settings().sync_scope;
-        self.0.scope.unwrap_or_else(of_orb)
-    }
-
     /// The same reference with something changed.
     fn with(&self, change: impl FnOnce(&mut Inner)) -> Self {
         let mut inner = Inner::clone(&self.0);
         change(&mut inner);
         Self(Arc::new(inner))
-    }
-
-    /// Whether it is a reference of `orb` as that would make it of nothing but an IOR: what calls through it are like
-    /// is as all of the ORB are.
-    pub(crate) fn is_plain_in(&self, orb: &Orb) -> bool {
-        let Inner {
-            orb: own,
-            round_trip_timeout,
-            char_code_set,
-            wait,
-            scope,
-            ior: _,
-            named_by: _,
-            binding: _,
-        } = &*self.0;
-        Arc::ptr_eq(own.inner(), orb.inner())
-            && *round_trip_timeout == orb.inner().round_trip_timeout()
-            && char_code_set.is_none()
-            && wait.is_none()
-            && scope.is_none()
-    }
-
-    /// The reference as `orb` would make it of nothing but its IOR.
-    pub(crate) fn plain_in(&self, orb: &Orb) -> Self {
-        Self::named_by(orb.clone(), self.0.ior.clone(), self.0.named_by)
     }
 
     pub(crate) fn wait_policy(&self) -> Option<WaitPolicy> {
@@ -269,10 +220,6 @@ impl ObjectRef {
     #[inline]
     pub(crate) fn interceptor(&self) -> Option<&dyn Interceptor> {
         self.0.orb.inner().interceptor()
-    }
-
-    pub(crate) fn round_trip_timeout(&self) -> Option<Duration> {
-        self.0.round_trip_timeout
     }
 
     /// The typed reference, if the object implements the interface: see [`Interface::narrow`].
@@ -361,7 +308,7 @@ impl ObjectRef {
             Ok(current) => current.id(),
             Err(_) => self.0.orb.inner().lane().handle().id(),
         };
-        let bound = self.0.binding.load();
+        let bound = self.0.binding.current.load();
         let is_usable = bound.as_ref().is_some_and(|found| found.is_usable(home));
         Ok(is_usable.then(|| BindingGuard(bound)))
     }
@@ -375,6 +322,7 @@ impl ObjectRef {
             if let Some(bound) = self.bound()? {
                 return Ok(bound);
             }
+            self.check_reconnect()?;
             let binding = self.bind_apart().await?;
             self.store_binding(&binding);
             Ok(binding.into())
@@ -390,7 +338,7 @@ impl ObjectRef {
 
     /// Has the calls go there from now on.
     pub(crate) fn store_binding(&self, binding: &Arc<Binding>) {
-        self.0.binding.store(Some(Arc::clone(binding)));
+        self.0.binding.store(binding);
     }
 
     /// What tells the references apart that share no binding.
@@ -423,6 +371,7 @@ impl ObjectRef {
         if ways.is_empty() {
             return Err(unusable(NO_SOCKETS_OF_PEERS.to_owned()));
         }
+        self.select_protocols(&mut ways)?;
         if ways.len() > 1 {
             // Else in the order of the reference.
             ways.sort_by_cached_key(|way| orb.is_silent(&way.endpoint));
@@ -436,12 +385,13 @@ impl ObjectRef {
         ior: &Ior,
         from: &Binding,
     ) -> Result<Arc<Binding>, SystemException> {
+        self.check_forward(ior, from)?;
         let named_by = match &from.target {
             Target::Local => self.0.named_by,
             Target::Remote(_) => NamedBy::Peer,
         };
         let binding = Box::pin(self.bind(ior, &self.home(), true, named_by)).await?;
-        self.0.binding.store(Some(Arc::clone(&binding)));
+        self.0.binding.store(&binding);
         Ok(binding)
     }
 
@@ -472,15 +422,15 @@ impl ObjectRef {
             remote.requests = requests;
         }
         let binding = Arc::new(binding);
-        self.0.binding.store(Some(Arc::clone(&binding)));
+        self.0.binding.store(&binding);
         Ok(binding)
     }
 
     /// Forgets where calls went.
     pub(crate) fn unbind(&self, binding: &Arc<Binding>) {
-        let current = self.0.binding.load_full();
+        let current = self.0.binding.current.load_full();
         if current.is_some_and(|current| Arc::ptr_eq(&current, binding)) {
-            self.0.binding.store(None);
+            self.0.binding.current.store(None);
         }
     }
 

@@ -100,7 +100,7 @@ const OPTIONS: [OptionSpec; 16] = [
         several: false,
         list: None,
         set: |mut builder, text| {
-            builder.settings.round_trip_timeout = milliseconds(text)?;
+            builder.settings.policies.round_trip_timeout = milliseconds(text)?;
             Ok(builder)
         },
     },

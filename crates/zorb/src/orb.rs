@@ -13,6 +13,7 @@ use crate::keys::Keys;
 use crate::options::{OptionError, Source};
 use crate::outgoing::{self, NamedSockets};
 use crate::poa::Poa;
+use crate::policy::PolicyOverrides;
 use crate::profile::{
     Candidate, Published, candidates, describe_endpoints, describe_key, make_ior,
 };
@@ -20,7 +21,6 @@ use crate::value::{Concrete, Values};
 use bytes::Bytes;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
-use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::runtime::Handle;
@@ -406,8 +406,9 @@ impl OrbInner {
         self.settings.limits
     }
 
-    pub(crate) fn round_trip_timeout(&self) -> Option<Duration> {
-        self.settings.round_trip_timeout
+    /// The policies of its calls.
+    pub(crate) const fn policies(&self) -> &PolicyOverrides {
+        &self.settings.policies
     }
 
     /// Reports, once for each interface, a servant that has held its worker for long, where others have had to wait for

@@ -9,6 +9,7 @@ use crate::interceptor::Interceptor;
 use crate::keys::Found;
 use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
+use crate::policy::current;
 use crate::serve::{
     Intercepted, begin, caught, enter, poll, receive_collocated, released, reply_contexts,
 };
@@ -137,6 +138,7 @@ impl ObjectRef {
         if self.char_code_set().is_some() {
             return Ok(None);
         }
+        let _outside = current::leave();
         let begun = caught(|| values.start(object, invocation.operation, RECEIPT))
             .unwrap_or_else(|panic| Ok(Upcall::ready(RECEIPT.system_exception(&panic))));
         match begun {
@@ -159,6 +161,7 @@ impl ObjectRef {
         let orb = self.orb().inner();
         let first = {
             let mut cx = Context::from_waker(Waker::noop());
+            let _outside = current::leave();
             poll_values(orb, &mut upcall, &mut cx, values.results())
         };
         match first {
@@ -242,7 +245,11 @@ async fn run(
     receipt: Receipt,
 ) -> Result<Outcome, CallError> {
     let (mut request, mut outcome) = (Some(request), None);
-    let Some(mut upcall) = begin(orb, &object, &mut request, &mut outcome, &receipt) else {
+    let waits = {
+        let _outside = current::leave();
+        begin(orb, &object, &mut request, &mut outcome, &receipt)
+    };
+    let Some(mut upcall) = waits else {
         return Ok(outcome.unwrap_or(Outcome::Silent));
     };
     let (done, result) = oneshot::channel();

@@ -50,6 +50,9 @@ impl ObjectRef {
         invocation: &mut Invocation<'_>,
     ) -> Option<Result<(), SystemException>> {
         let way = self.first_way()?;
+        if let Err(forbidden) = self.check_reconnect() {
+            return Some(Err(forbidden));
+        }
         if let Some(interceptor) = self.interceptor()
             && let Err(exception) = invocation.send_request(interceptor, false)
         {

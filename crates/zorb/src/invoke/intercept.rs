@@ -3,14 +3,19 @@
 use super::Invocation;
 use super::collocated::Collocated;
 use crate::interceptor::{ClientRequestInfo, Interceptor, ReplyInfo};
+use crate::policy::times::Limit;
 use zorb_connection::CallError;
 use zorb_giop::{ReplySlot, ReplyStatus, ResponseFlags, ServiceContext, SystemException};
 
-/// The service contexts of interceptors.
+/// What a call has beside what all calls have: service contexts of interceptors and policies.
 #[derive(Debug, Default)]
 pub(super) struct Contexts {
     /// Of the request.
-    request: Vec<ServiceContext>,
+    pub(super) request: Vec<ServiceContext>,
+    /// Of the request whatever interceptors add: its start and end times.
+    pub(super) policies: Option<ServiceContext>,
+    /// By when the request has to be on its way.
+    pub(super) request_end: Option<Limit>,
     /// Of the reply of a collocated object.
     pub(super) reply: Vec<ServiceContext>,
 }
@@ -41,7 +46,11 @@ impl Invocation<'_> {
         interceptor: &dyn Interceptor,
         is_collocated: bool,
     ) -> Result<(), SystemException> {
-        self.contexts = None;
+        // Of the attempt before.
+        if let Some(contexts) = &mut self.contexts {
+            contexts.request = contexts.policies.iter().cloned().collect();
+            contexts.reply = Vec::new();
+        }
         interceptor.send_request(&mut self.info(is_collocated))
     }
 

@@ -11,6 +11,7 @@
 //! - `collocated`: calls to objects of the same ORB;
 //! - `values`: arguments and results of such calls that are not marshalled;
 //! - `deferred`: one-way requests that do not wait for their connection;
+//! - `limits`: time limits, and the policies of a task;
 //! - `locate`: LocateRequest;
 //! - `intercept`: what an interceptor sees of a call.
 
@@ -18,6 +19,7 @@ mod collocated;
 mod deferred;
 mod detour;
 mod intercept;
+mod limits;
 mod locate;
 mod reply;
 mod scope;
@@ -25,20 +27,18 @@ mod values;
 
 pub(crate) use locate::locate;
 
-pub use scope::SyncScope;
-
 use crate::object::{Binding, ObjectRef, Remote, Target};
+use crate::policy::SyncScope;
 use crate::signature::{GiveAll, Parameters, Results, Returned};
 use collocated::Collocated;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use core::time::Duration;
 use detour::Detours;
 use intercept::Contexts;
 use scope::supported;
 use std::time::Instant;
 use values::{ByValues, Values};
 use zorb_cdr::{Encode, EncodeError, Encoder, Lent, NativeEndian, WireFormat};
-use zorb_connection::{CallError, ClientRequest, EncodeArguments, blocking};
+use zorb_connection::{CallError, ClientRequest, EncodeArguments};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     CompletionStatus, Fault, OperationError, ReplySlot, ResponseFlags, SystemException,
@@ -231,7 +231,7 @@ impl ObjectRef {
             let (encoding, sent) = (self.encoding(&arguments), AtomicBool::new(false));
             let mut invocation = Invocation::new(operation, &encoding, &sent);
             let scope = self.sync_scope();
-            invocation.response = scope.response().unwrap_or(ResponseFlags::None);
+            invocation.response = scope::response(scope).unwrap_or(ResponseFlags::None);
             invocation.batched = scope == SyncScope::None;
             let mut reply = ReplySlot::new();
             match self.perform(&mut invocation, &mut reply).await {
@@ -271,15 +271,10 @@ impl ObjectRef {
         invocation: &mut Invocation<'_>,
         reply: &mut ReplySlot,
     ) -> Result<Outcome, SystemException> {
-        match self.round_trip_timeout() {
-            None => self.request_until_done(invocation, reply).await,
-            Some(limit) => {
-                let sent = invocation.sent;
-                let deadline = Instant::now().checked_add(limit);
-                invocation.deadline = deadline;
-                let calling = self.request_until_done(invocation, reply);
-                Box::pin(self.within(limit, deadline, sent, calling)).await
-            }
+        match self.is_limited() {
+            false => self.request_until_done(invocation, reply).await,
+            // Boxed: rare, and large beside the rest of a call.
+            true => Box::pin(self.perform_limited(invocation, reply)).await,
         }
     }
 
@@ -355,6 +350,7 @@ impl ObjectRef {
             let octets = invocation.octets.load(Ordering::Relaxed);
             let detour = self.detour(guard, sent, is_two_way, octets, reply, &mut detours);
             guard = Box::pin(detour).await?;
+            self.check_request_end(invocation)?;
         }
     }
 
@@ -370,50 +366,5 @@ impl ObjectRef {
     #[inline]
     fn format(&self, binding: &Binding) -> WireFormat {
         binding.format()
-    }
-
-    /// Holds everything that a call does to its time limit: resolving, connecting, waiting for room, forwards, and
-    /// sending again. Without a limit it does nothing.
-    async fn within_limit<T>(
-        &self,
-        sent: &AtomicBool,
-        calling: impl Future<Output = Result<T, SystemException>>,
-    ) -> Result<T, SystemException> {
-        let Some(limit) = self.round_trip_timeout() else {
-            return calling.await;
-        };
-        let deadline = Instant::now().checked_add(limit);
-        self.within(limit, deadline, sent, calling).await
-    }
-
-    /// The same with a limit. `sent`: whether a request is on its way to the servant, which decides what the exception says
-    /// of its completion.
-    async fn within<T>(
-        &self,
-        limit: Duration,
-        deadline: Option<Instant>,
-        sent: &AtomicBool,
-        calling: impl Future<Output = Result<T, SystemException>>,
-    ) -> Result<T, SystemException> {
-        let sleep = {
-            // Callers may be outside any runtime; the ORB's has the clock then. It may be gone
-            // too, but then the call is over at its first poll, before the clock is asked.
-            let home = self.home();
-            let _runtime = home.enter();
-            tokio::time::sleep(limit)
-        };
-        tokio::select! {
-            biased;
-            // The timer does not wake a thread that blocks.
-            result = blocking::with_deadline(deadline, calling) => result,
-            () = sleep => {
-                let endpoint = self.whereabouts();
-                Err(if sent.load(Ordering::Relaxed) {
-                    Fault::Timeout { endpoint, limit }.raise(CompletionStatus::Maybe)
-                } else {
-                    Fault::SendTimeout { endpoint, limit }.raise(CompletionStatus::No)
-                })
-            }
-        }
     }
 }

@@ -103,7 +103,7 @@ fn every_option_reaches_its_setting() {
     );
     assert_eq!(settings.publish.rules.len(), 2);
     assert_eq!(
-        settings.round_trip_timeout,
+        settings.policies.round_trip_timeout,
         Some(Duration::from_millis(1500))
     );
     assert_eq!(settings.connect_timeout, Duration::MAX);
@@ -133,7 +133,7 @@ fn arguments_go_before_the_environment_and_that_before_the_builder() {
     // An empty variable says nothing.
     assert_eq!(id(&[("ORBid", " ")], &[]), "builder");
     let settings = settled(builder(), &[], &["-ORBclientCallTimeOutPeriod", "0"]).unwrap();
-    assert_eq!(settings.round_trip_timeout, None);
+    assert_eq!(settings.policies.round_trip_timeout, None);
 }
 
 #[test]

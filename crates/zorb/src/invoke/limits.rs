@@ -1,0 +1,177 @@
+//! Calls with time limits, or within the scope of a task's policies.
+
+use super::{Invocation, Outcome};
+use crate::object::ObjectRef;
+use crate::policy::invocation_policies;
+use crate::policy::times::{Limit, TimeLimits};
+use core::pin::pin;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use tokio::time::{Instant as Clock, Sleep};
+use zorb_connection::blocking;
+use zorb_giop::{CompletionStatus, Fault, ReplySlot, SystemException};
+
+impl ObjectRef {
+    /// Makes a call whose policies may limit its time, or are those of a task.
+    pub(super) async fn perform_limited(
+        &self,
+        invocation: &mut Invocation<'_>,
+        reply: &mut ReplySlot,
+    ) -> Result<Outcome, SystemException> {
+        let levels = self.levels();
+        let limits = TimeLimits::of(&levels)?;
+        let own = (levels.task.as_deref())
+            .filter(|task| task.need_own_reference())
+            .map(|task| self.in_task(task));
+        let object = own.as_ref().unwrap_or(self);
+        if limits.is_none() {
+            return object.request_until_done(invocation, reply).await;
+        }
+        invocation.deadline = limits.reply_end.map(|limit| limit.at);
+        let policies = invocation_policies(&levels.effective());
+        if policies.is_some() || limits.request_end.is_some() {
+            let contexts = invocation.contexts.get_or_insert_default();
+            contexts.request = policies.iter().cloned().collect();
+            contexts.policies = policies;
+            contexts.request_end = limits.request_end;
+        }
+        let sent = invocation.sent;
+        let calling = object.request_until_done(invocation, reply);
+        object.within(&limits, sent, calling).await
+    }
+
+    /// Holds everything that a call does to its time limits: resolving, connecting, waiting for room, forwards, and
+    /// sending again. Without limits it does nothing.
+    pub(super) async fn within_limit<T>(
+        &self,
+        sent: &AtomicBool,
+        calling: impl Future<Output = Result<T, SystemException>>,
+    ) -> Result<T, SystemException> {
+        match self.is_limited() {
+            false => calling.await,
+            true => {
+                let limits = TimeLimits::of(&self.levels())?;
+                self.within(&limits, sent, calling).await
+            }
+        }
+    }
+
+    /// The same with limits that are known. `sent`: whether a request is on its way to the servant, which decides what
+    /// the exception says of its completion.
+    async fn within<T>(
+        &self,
+        limits: &TimeLimits,
+        sent: &AtomicBool,
+        calling: impl Future<Output = Result<T, SystemException>>,
+    ) -> Result<T, SystemException> {
+        let clock = self.clock();
+        let first = limits.first();
+        if let Some(start) = limits.request_start {
+            let until = first
+                .into_iter()
+                .chain([start])
+                .min_by_key(|limit| limit.at);
+            self.sleep(clock, until.unwrap_or(start)).await;
+        }
+        if let Some(limit) = first
+            && limit.at <= Instant::now()
+        {
+            return Err(self.not_sent(limit));
+        }
+        let mut calling = pin!(calling);
+        let earlier = limits.request_end.filter(|limit| Some(*limit) == first);
+        if let Some(limit) = earlier {
+            tokio::select! {
+                biased;
+                // The timer does not wake a thread that blocks.
+                result = blocking::with_deadline(Some(limit.at), calling.as_mut()) => {
+                    return self.deliver(clock, limits, result).await;
+                }
+                () = self.sleep(clock, limit) => {}
+            }
+            if !sent.load(Ordering::Relaxed) {
+                return Err(self.not_sent(limit));
+            }
+        }
+        let Some(limit) = limits.reply_end else {
+            let result = calling.await;
+            return self.deliver(clock, limits, result).await;
+        };
+        tokio::select! {
+            biased;
+            result = blocking::with_deadline(Some(limit.at), calling) => {
+                self.deliver(clock, limits, result).await
+            }
+            () = self.sleep(clock, limit) => Err(match sent.load(Ordering::Relaxed) {
+                true => self.no_reply(limit, CompletionStatus::Maybe),
+                false => self.not_sent(limit),
+            }),
+        }
+    }
+
+    /// Holds a result that has come before the time at which it may be delivered.
+    async fn deliver<T>(
+        &self,
+        clock: Clock,
+        limits: &TimeLimits,
+        result: Result<T, SystemException>,
+    ) -> Result<T, SystemException> {
+        let Some(start) = limits.reply_start.filter(|_| result.is_ok()) else {
+            return result;
+        };
+        match limits.reply_end.filter(|limit| limit.at < start.at) {
+            None => {
+                self.sleep(clock, start).await;
+                result
+            }
+            Some(limit) => {
+                self.sleep(clock, limit).await;
+                // The servant has done its work.
+                Err(self.no_reply(limit, CompletionStatus::Yes))
+            }
+        }
+    }
+
+    /// Whether a request that has to be sent once more is still in time.
+    ///
+    /// # Errors
+    /// TIMEOUT if it is not.
+    pub(super) fn check_request_end(
+        &self,
+        invocation: &Invocation<'_>,
+    ) -> Result<(), SystemException> {
+        let contexts = invocation.contexts.as_ref();
+        match contexts.and_then(|contexts| contexts.request_end) {
+            Some(limit) if limit.at <= Instant::now() => Err(self.not_sent(limit)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The clock at the beginning of a call.
+    fn clock(&self) -> Clock {
+        // Callers may be outside any runtime; the ORB's has the clock then. It may be gone
+        // too, but then the call is over at its first poll, before the clock is asked.
+        let home = self.home();
+        let _runtime = home.enter();
+        Clock::now()
+    }
+
+    fn sleep(&self, begun: Clock, until: Limit) -> Sleep {
+        let home = self.home();
+        let _runtime = home.enter();
+        match begun.checked_add(until.after) {
+            Some(at) => tokio::time::sleep_until(at),
+            None => tokio::time::sleep(until.after),
+        }
+    }
+
+    fn not_sent(&self, limit: Limit) -> SystemException {
+        let (endpoint, limit) = (self.whereabouts(), limit.after);
+        Fault::SendTimeout { endpoint, limit }.raise(CompletionStatus::No)
+    }
+
+    fn no_reply(&self, limit: Limit, completed: CompletionStatus) -> SystemException {
+        let (endpoint, limit) = (self.whereabouts(), limit.after);
+        Fault::Timeout { endpoint, limit }.raise(completed)
+    }
+}

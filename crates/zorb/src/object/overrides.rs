@@ -1,0 +1,271 @@
+//! The policies of the calls through a reference.
+
+use super::{Binding, Inner, ObjectRef, Target};
+use crate::orb::Orb;
+use crate::policy::{
+    Levels, Policy, PolicyOverrides, PolicyType, RebindMode, SetOverrideType, SyncScope, conflict,
+    current, exposed,
+};
+use crate::profile::Candidate;
+use core::sync::atomic::Ordering;
+use core::time::Duration;
+use std::sync::Arc;
+use zorb_cdr::CharSet;
+use zorb_executor::WaitPolicy;
+use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind};
+
+impl ObjectRef {
+    /// The same reference, whose calls have these policies, over those that it has already
+    /// ([`policy`](crate::policy)). They do not travel with the reference.
+    ///
+    /// Its calls keep their order among themselves and with those through the reference that it was made from, as long
+    /// as both go over one connection. A reference with another RebindPolicy, ClientProtocolPolicy or code set is bound
+    /// by itself.
+    #[must_use]
+    #[doc(alias = "_set_policy_overrides")]
+    pub fn with_policies(&self, policies: &PolicyOverrides) -> Self {
+        let policies = match &self.0.overrides {
+            Some(overrides) => policies.over(overrides),
+            None => policies.clone(),
+        };
+        self.with_overrides(policies)
+    }
+
+    /// The same reference with policies that are known while the program runs only.
+    ///
+    /// # Errors
+    /// BAD_PARAM, minor code 30, if two policies are of one type.
+    #[doc(alias = "_set_policy_overrides")]
+    pub fn set_policy_overrides(
+        &self,
+        policies: &[Policy],
+        how: SetOverrideType,
+    ) -> Result<Self, SystemException> {
+        let policies = PolicyOverrides::from_policies(policies)?;
+        Ok(match how {
+            SetOverrideType::AddOverride => self.with_policies(&policies),
+            SetOverrideType::SetOverride => self.with_overrides(policies),
+        })
+    }
+
+    /// The policies of these types that are set for the reference itself; all of them for an empty list.
+    #[must_use]
+    #[doc(alias = "_get_policy_overrides")]
+    pub fn policy_overrides(&self, types: &[PolicyType]) -> Vec<Policy> {
+        let overrides = self.0.overrides.as_ref();
+        overrides.map_or_else(Vec::new, |overrides| overrides.listed(types))
+    }
+
+    /// The policy of this type that a call has which is made now, here: that of the most specific level that sets it.
+    /// `None` if none does.
+    #[must_use]
+    #[doc(alias = "_get_policy")]
+    #[doc(alias = "_get_client_policy")]
+    pub fn policy(&self, policy_type: PolicyType) -> Option<Policy> {
+        self.levels().effective().listed(&[policy_type]).pop()
+    }
+
+    /// Connects to the object now, and follows its forwards, whatever its RebindPolicy, so that calls need do neither.
+    /// The result is the types of the policies that cannot be met with what the reference offers: calls with them are
+    /// INV_POLICY.
+    ///
+    /// # Errors
+    /// OBJECT_NOT_EXIST if the server does not have the object, and whatever reaching it fails with.
+    ///
+    /// # Cancel safety
+    /// Safe: the question has no effect.
+    #[doc(alias = "_validate_connection")]
+    pub async fn validate_connection(&self) -> Result<Vec<PolicyType>, SystemException> {
+        let transparent = PolicyOverrides::new().rebind(RebindMode::Transparent);
+        let overrides = match &self.0.overrides {
+            Some(overrides) => transparent.over(overrides),
+            None => transparent,
+        };
+        // With the binding of this reference, which it replaces.
+        let permitted = self.with(|inner| inner.overrides = Some(Arc::new(overrides)));
+        match permitted.locate().await {
+            Ok(true) => Ok(Vec::new()),
+            Ok(false) => Err(Fault::NoObject.raise(CompletionStatus::No)),
+            Err(error) if error.kind == SystemExceptionKind::InvPolicy => {
+                // Times contradict each other, or else no protocol of the reference is one of the policy's.
+                let times = conflict(&self.levels()).map(Vec::from);
+                Ok(times.unwrap_or_else(|| vec![PolicyType::CLIENT_PROTOCOL]))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same reference, whose calls fail with TIMEOUT when no reply has come after `limit`.
+    #[must_use]
+    #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
+    pub fn with_round_trip_timeout(&self, limit: Duration) -> Self {
+        self.with_policies(&PolicyOverrides::new().relative_round_trip_timeout(limit))
+    }
+
+    /// The same reference, whose `char`s and `string`s travel in `set`, whatever its server is natively and the ORB
+    /// [wants](crate::Builder::native_char_code_set).
+    ///
+    /// If the server states that it has the set, it is agreed on, and the calls go over a connection of their own. If
+    /// it does not, or states nothing, nothing is agreed on: text travels in `set`, and wide text not at all. That is
+    /// for servers that are found by `corbaloc`, which states nothing, and take and send UTF-8 (JacORB's, often), whose
+    /// text is another text otherwise; and for servers that state UTF-8 alone and send ISO 8859-1.
+    #[must_use]
+    pub fn with_char_code_set(&self, set: CharSet) -> Self {
+        self.with_policies(&PolicyOverrides::new().char_code_set(set))
+    }
+
+    /// The same reference, whose calls wait for their replies in this way, whatever the ORB's do.
+    /// A reference to a server that answers within microseconds may be worth to spin for, or one
+    /// that takes its time not worth the try. What each costs is told at [`WaitPolicy`].
+    #[must_use]
+    pub fn with_wait_policy(&self, policy: WaitPolicy) -> Self {
+        self.with_policies(&PolicyOverrides::new().wait_policy(policy))
+    }
+
+    /// The same reference, whose one-way calls are done when `scope` says, whatever the ORB's do.
+    ///
+    /// Its calls keep their order among themselves and with those through the reference that it was made from, as long
+    /// as both go over one connection.
+    #[must_use]
+    #[doc(alias = "SyncScopePolicy")]
+    pub fn with_sync_scope(&self, scope: SyncScope) -> Self {
+        self.with_policies(&PolicyOverrides::new().sync_scope(scope))
+    }
+
+    fn with_overrides(&self, policies: PolicyOverrides) -> Self {
+        let orb = self.0.orb.inner().policies();
+        self.with(|inner| {
+            inner.is_limited = policies.has_times() || orb.has_times();
+            inner.char_code_set = policies.char_code_set.or(orb.char_code_set);
+            inner.wait = policies.wait;
+            inner.scope = policies.sync_scope;
+            let before = inner.overrides.take().unwrap_or_default();
+            if !policies.share_binding(&before) {
+                inner.binding = Arc::default();
+            }
+            inner.overrides = Some(Arc::new(policies));
+        })
+    }
+
+    /// The reference as calls of a task with these policies have it: bound by itself.
+    #[cold]
+    pub(crate) fn in_task(&self, task: &PolicyOverrides) -> Self {
+        let policies = match &self.0.overrides {
+            Some(overrides) => overrides.over(task),
+            None => task.clone(),
+        };
+        self.with_overrides(policies)
+    }
+
+    /// Whether calls have to look for time limits, or for policies of a task.
+    #[inline]
+    pub(crate) fn is_limited(&self) -> bool {
+        // One branch for both.
+        self.0.is_limited | current::is_used()
+    }
+
+    /// The policies of a call that is made now, by level.
+    pub(crate) fn levels(&self) -> Levels<'_> {
+        Levels {
+            object: self.0.overrides.as_deref(),
+            task: current::current(),
+            orb: self.0.orb.inner().policies(),
+        }
+    }
+
+    pub(crate) fn sync_scope(&self) -> SyncScope {
+        match self.0.scope {
+            Some(scope) => scope,
+            None => (self.levels().get(|policies| policies.sync_scope)).unwrap_or_default(),
+        }
+    }
+
+    /// Whether it is a reference of `orb` as that would make it of nothing but an IOR: what calls through it are like
+    /// is as all of the ORB are.
+    pub(crate) fn is_plain_in(&self, orb: &Orb) -> bool {
+        let Inner { orb: own, .. } = &*self.0;
+        Arc::ptr_eq(own.inner(), orb.inner()) && self.0.overrides.is_none()
+    }
+
+    /// The reference as `orb` would make it of nothing but its IOR.
+    pub(crate) fn plain_in(&self, orb: &Orb) -> Self {
+        Self::named_by(orb.clone(), self.0.ior.clone(), self.0.named_by)
+    }
+
+    fn rebind_mode(&self) -> RebindMode {
+        (self.levels().get(|policies| policies.rebind)).unwrap_or_default()
+    }
+
+    /// Whether a binding may be made in place of the one that there was.
+    ///
+    /// # Errors
+    /// REBIND if a connection would be opened again, and that is forbidden.
+    pub(crate) fn check_reconnect(&self) -> Result<(), SystemException> {
+        if !self.0.binding.established.load(Ordering::Relaxed)
+            || self.rebind_mode() != RebindMode::NoReconnect
+        {
+            return Ok(());
+        }
+        // It may serve the callers of another runtime, and none of this one yet.
+        let current = self.0.binding.current.load();
+        let is_open = |binding: &Arc<Binding>| match &binding.target {
+            Target::Local => true,
+            Target::Remote(remote) => !remote.connection.is_over(),
+        };
+        match current.as_ref().is_some_and(is_open) {
+            true => Ok(()),
+            false => {
+                Err(Fault::Rebind("the connection would be opened again")
+                    .raise(CompletionStatus::No))
+            }
+        }
+    }
+
+    /// Whether a forward may be followed.
+    ///
+    /// # Errors
+    /// REBIND if that is forbidden.
+    pub(super) fn check_forward(&self, to: &Ior, from: &Binding) -> Result<(), SystemException> {
+        let forbidden = match self.rebind_mode() {
+            RebindMode::Transparent => false,
+            RebindMode::NoRebind => exposed(to) != exposed(&from.reference),
+            RebindMode::NoReconnect => true,
+        };
+        match forbidden {
+            false => Ok(()),
+            true => Err(Fault::Rebind("a forward would be followed").raise(CompletionStatus::No)),
+        }
+    }
+
+    /// Puts the ways to an object into the order of the ClientProtocolPolicy, if there is one.
+    ///
+    /// # Errors
+    /// INV_POLICY if there is no way by any of its protocols.
+    pub(super) fn select_protocols(
+        &self,
+        ways: &mut Vec<Candidate>,
+    ) -> Result<(), SystemException> {
+        let Some(protocols) = (self.levels()).get(|policies| policies.client_protocols.clone())
+        else {
+            return Ok(());
+        };
+        let place = |way: &Candidate| {
+            let scheme = way.endpoint.scheme();
+            protocols
+                .iter()
+                .position(|protocol| protocol.scheme() == scheme)
+        };
+        ways.retain(|way| place(way).is_some());
+        // Stable: the endpoints of a protocol stay in the order of the reference.
+        ways.sort_by_key(place);
+        if ways.is_empty() {
+            let names: Vec<&str> = protocols.iter().map(|protocol| protocol.scheme()).collect();
+            let conflict = format!(
+                "the reference has no endpoint of the ClientProtocolPolicy ({})",
+                names.join(", ")
+            );
+            return Err(Fault::PolicyConflict(conflict).raise(CompletionStatus::No));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,47 @@
+//! Policies of calls, by the names of CORBA Messaging (CORBA 3.3 part 1, chapter 17), at three levels.
+//!
+//! The policies of a call are looked up at the object reference, then at the task, then at the ORB; the most specific
+//! level that sets a policy decides. All three take the same [`PolicyOverrides`]:
+//!
+//! | level | set by | CORBA's name |
+//! |---|---|---|
+//! | object | [`ObjectRef::with_policies`](crate::ObjectRef::with_policies) | `_set_policy_overrides` |
+//! | task | [`PolicyOverrides::scope`] | PolicyCurrent |
+//! | ORB | [`Builder::policies`](crate::Builder::policies) | ORBPolicyManager |
+//!
+//! CORBA's PolicyCurrent belongs to a thread. An asynchronous call may go on in another thread after each `await`, so
+//! the scope belongs to a future instead: it is in force while that future is polled, on whatever thread.
+//!
+//! A call whose reference and ORB set no time limit costs one branch for all of this, as long as the program has entered
+//! no scope.
+//!
+//! ```
+//! use std::time::Duration;
+//! use zorb::policy::PolicyOverrides;
+//! # async fn example(account: zorb::ObjectRef) -> Result<(), zorb::SystemException> {
+//! let patient = PolicyOverrides::new().relative_round_trip_timeout(Duration::from_secs(30));
+//! let hasty = PolicyOverrides::new().relative_round_trip_timeout(Duration::from_secs(1));
+//! patient
+//!     .scope(async {
+//!         // Within 30 seconds,
+//!         account.non_existent().await?;
+//!         // and within one.
+//!         account.with_policies(&hasty).non_existent().await
+//!     })
+//!     .await?;
+//! # Ok(()) }
+//! ```
+
+pub(crate) mod current;
+mod overrides;
+pub(crate) mod times;
+mod untyped;
+mod values;
+
+pub use overrides::PolicyOverrides;
+pub use untyped::{Policy, PolicyError, PolicyErrorReason, PolicyType, SetOverrideType};
+pub use values::{Protocol, RebindMode, SyncScope};
+
+pub(crate) use overrides::Levels;
+pub(crate) use times::conflict;
+pub(crate) use untyped::{exposed, invocation_policies};

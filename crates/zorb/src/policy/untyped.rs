@@ -1,0 +1,467 @@
+//! Policies by their types and values on the wire: `CORBA::Policy`, and where they travel.
+
+use super::overrides::PolicyOverrides;
+use super::values::{Protocol, RebindMode, SyncScope};
+use bytes::Bytes;
+use core::fmt;
+use core::time::Duration;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::SystemTime;
+use zorb_cdr::{
+    Any, ByteOrder, DecodeError, Decoder, EncapsulationVisitor, EncodeError, Encoder, NativeEndian,
+    TcKind, WireFormat,
+};
+use zorb_giop::ior::{
+    ComponentTag, IiopProfile, ProfileAddress, ProfileBody, ProfileTag, UiopProfile, encapsulate,
+};
+use zorb_giop::{Ior, ServiceContext, ServiceContextId};
+
+/// 100 ns between the beginning of the Gregorian calendar, 15 October 1582, from which `TimeBase::TimeT` counts, and the
+/// beginning of 1970.
+const GREGORIAN_TO_UNIX: u64 = 122_192_928_000_000_000;
+/// Nanoseconds of a unit of `TimeBase::TimeT`.
+const UNIT_NANOSECONDS: u64 = 100;
+/// Policies of a list from a peer that are read: there are not as many types of them.
+const MAX_EXPOSED: usize = 256;
+
+/// The type of a policy: `CORBA::PolicyType`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "a number, known or not")]
+pub struct PolicyType(pub u32);
+
+impl PolicyType {
+    /// `Messaging::RebindPolicy`.
+    pub const REBIND: Self = Self(23);
+    /// `Messaging::SyncScopePolicy`.
+    pub const SYNC_SCOPE: Self = Self(24);
+    /// `Messaging::RequestStartTimePolicy`.
+    pub const REQUEST_START_TIME: Self = Self(27);
+    /// `Messaging::RequestEndTimePolicy`.
+    pub const REQUEST_END_TIME: Self = Self(28);
+    /// `Messaging::ReplyStartTimePolicy`.
+    pub const REPLY_START_TIME: Self = Self(29);
+    /// `Messaging::ReplyEndTimePolicy`.
+    pub const REPLY_END_TIME: Self = Self(30);
+    /// `Messaging::RelativeRequestTimeoutPolicy`.
+    pub const RELATIVE_REQUEST_TIMEOUT: Self = Self(31);
+    /// `Messaging::RelativeRoundtripTimeoutPolicy`.
+    pub const RELATIVE_ROUND_TRIP_TIMEOUT: Self = Self(32);
+    /// `RTCORBA::ClientProtocolPolicy`.
+    pub const CLIENT_PROTOCOL: Self = Self(43);
+
+    /// Types of the specification that this ORB knows and does not support.
+    fn is_unsupported(self) -> bool {
+        // RequestPriority, ReplyPriority, Routing, MaxHops, QueueOrder; BidirectionalPolicy; real-time CORBA's.
+        matches!(self.0, 25 | 26 | 33..=35 | 37 | 40..=42 | 44 | 45)
+    }
+}
+
+impl fmt::Display for PolicyType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match *self {
+            Self::REBIND => "RebindPolicy",
+            Self::SYNC_SCOPE => "SyncScopePolicy",
+            Self::REQUEST_START_TIME => "RequestStartTimePolicy",
+            Self::REQUEST_END_TIME => "RequestEndTimePolicy",
+            Self::REPLY_START_TIME => "ReplyStartTimePolicy",
+            Self::REPLY_END_TIME => "ReplyEndTimePolicy",
+            Self::RELATIVE_REQUEST_TIMEOUT => "RelativeRequestTimeoutPolicy",
+            Self::RELATIVE_ROUND_TRIP_TIMEOUT => "RelativeRoundtripTimeoutPolicy",
+            Self::CLIENT_PROTOCOL => "ClientProtocolPolicy",
+            Self(number) => return write!(f, "policy type {number}"),
+        };
+        f.write_str(name)
+    }
+}
+
+/// How a list of policies goes into the overrides that are there: `CORBA::SetOverrideType`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the specification has these two")]
+pub enum SetOverrideType {
+    /// In place of all of them.
+    SetOverride,
+    /// Over them: policies of other types stay.
+    AddOverride,
+}
+
+/// Why there is no such policy: `CORBA::PolicyErrorCode` (CORBA 3.3 part 1, section 8.6.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the specification has these five")]
+#[repr(i16)]
+pub enum PolicyErrorReason {
+    /// The type is unknown (BAD_POLICY).
+    BadPolicy = 0,
+    /// The type is known and not supported (UNSUPPORTED_POLICY).
+    UnsupportedPolicy = 1,
+    /// The value is not of the type that the policy has (BAD_POLICY_TYPE).
+    BadPolicyType = 2,
+    /// The value is out of range (BAD_POLICY_VALUE).
+    BadPolicyValue = 3,
+    /// The value is valid and not supported (UNSUPPORTED_POLICY_VALUE).
+    UnsupportedPolicyValue = 4,
+}
+
+/// A policy that could not be created: `CORBA::PolicyError`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{policy_type} cannot be created: {}", match self.reason {
+    PolicyErrorReason::BadPolicy => "the type is unknown",
+    PolicyErrorReason::UnsupportedPolicy => "the type is not supported",
+    PolicyErrorReason::BadPolicyType => "the value is not of the policy's type",
+    PolicyErrorReason::BadPolicyValue => "the value is out of range",
+    PolicyErrorReason::UnsupportedPolicyValue => "the value is not supported",
+})]
+#[non_exhaustive]
+pub struct PolicyError {
+    /// Of which type it was to be.
+    pub policy_type: PolicyType,
+    /// What was wrong.
+    pub reason: PolicyErrorReason,
+}
+
+/// A policy with its value, of any type that this ORB has: `CORBA::Policy`. For programs that get policies while they
+/// run; others set them by the methods of [`PolicyOverrides`], one for each.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Policy {
+    /// See [`PolicyOverrides::rebind`].
+    Rebind(RebindMode),
+    /// See [`PolicyOverrides::sync_scope`].
+    SyncScope(SyncScope),
+    /// See [`PolicyOverrides::request_start_time`].
+    RequestStartTime(SystemTime),
+    /// See [`PolicyOverrides::request_end_time`].
+    RequestEndTime(SystemTime),
+    /// See [`PolicyOverrides::reply_start_time`].
+    ReplyStartTime(SystemTime),
+    /// See [`PolicyOverrides::reply_end_time`].
+    ReplyEndTime(SystemTime),
+    /// See [`PolicyOverrides::relative_request_timeout`].
+    RelativeRequestTimeout(Duration),
+    /// See [`PolicyOverrides::relative_round_trip_timeout`].
+    RelativeRoundTripTimeout(Duration),
+    /// See [`PolicyOverrides::client_protocols`]. Has no value in an any.
+    ClientProtocol(Arc<[Protocol]>),
+}
+
+impl Policy {
+    /// Creates a policy from the value that the specification has for its type (`ORB::create_policy`): a `short` for
+    /// RebindPolicy and SyncScopePolicy, a `TimeBase::UtcT` for start and end times, a `TimeBase::TimeT` (100 ns) for
+    /// relative timeouts.
+    ///
+    /// # Errors
+    /// See [`PolicyErrorReason`].
+    ///
+    /// ```
+    /// use zorb::Any;
+    /// use zorb::policy::{Policy, PolicyErrorReason, PolicyType, SyncScope};
+    ///
+    /// let value = Any::new(&2_i16).expect("a number");
+    /// let scope = Policy::create(PolicyType::SYNC_SCOPE, &value);
+    /// assert_eq!(scope, Ok(Policy::SyncScope(SyncScope::WithServer)));
+    /// let error = Policy::create(PolicyType::RELATIVE_REQUEST_TIMEOUT, &value).unwrap_err();
+    /// assert_eq!(error.reason, PolicyErrorReason::BadPolicyType);
+    /// ```
+    #[doc(alias = "create_policy")]
+    pub fn create(policy_type: PolicyType, value: &Any) -> Result<Self, PolicyError> {
+        use PolicyErrorReason as Reason;
+        let refused = |reason| PolicyError {
+            policy_type,
+            reason,
+        };
+        let expected = match policy_type {
+            PolicyType::REBIND | PolicyType::SYNC_SCOPE => TcKind::Short,
+            PolicyType::REQUEST_START_TIME
+            | PolicyType::REQUEST_END_TIME
+            | PolicyType::REPLY_START_TIME
+            | PolicyType::REPLY_END_TIME => TcKind::Struct,
+            PolicyType::RELATIVE_REQUEST_TIMEOUT | PolicyType::RELATIVE_ROUND_TRIP_TIMEOUT => {
+                TcKind::ULongLong
+            }
+            PolicyType::CLIENT_PROTOCOL => return Err(refused(Reason::BadPolicyType)),
+            unsupported if unsupported.is_unsupported() => {
+                return Err(refused(Reason::UnsupportedPolicy));
+            }
+            _ => return Err(refused(Reason::BadPolicy)),
+        };
+        if value.type_code().unaliased().kind() != expected {
+            return Err(refused(Reason::BadPolicyType));
+        }
+        let octets =
+            encapsulate(|e| value.encode_value(e)).map_err(|_| refused(Reason::BadPolicyType))?;
+        Self::from_value(policy_type, &octets)
+    }
+
+    /// Reads the value of a policy as it is on the wire: an encapsulation.
+    fn from_value(policy_type: PolicyType, octets: &[u8]) -> Result<Self, PolicyError> {
+        use PolicyErrorReason as Reason;
+        let refused = |reason| PolicyError {
+            policy_type,
+            reason,
+        };
+        let malformed = |_| refused(Reason::BadPolicyType);
+        let short = || read(octets, Short).map_err(malformed);
+        let time = || {
+            let ticks = read(octets, UtcTime).map_err(malformed)?;
+            // What is before 1970 or behind the clock's range is no time of this host's.
+            (ticks.checked_sub(GREGORIAN_TO_UNIX))
+                .and_then(|ticks| SystemTime::UNIX_EPOCH.checked_add(duration(ticks)))
+                .ok_or_else(|| refused(Reason::UnsupportedPolicyValue))
+        };
+        let timeout = || read(octets, Ticks).map(duration).map_err(malformed);
+        Ok(match policy_type {
+            PolicyType::REBIND => Self::Rebind(match short()? {
+                0 => RebindMode::Transparent,
+                1 => RebindMode::NoRebind,
+                2 => RebindMode::NoReconnect,
+                _ => return Err(refused(Reason::BadPolicyValue)),
+            }),
+            PolicyType::SYNC_SCOPE => Self::SyncScope(match short()? {
+                0 => SyncScope::None,
+                1 => SyncScope::WithTransport,
+                2 => SyncScope::WithServer,
+                3 => SyncScope::WithTarget,
+                // Negative values are vendors'.
+                ..0 => return Err(refused(Reason::UnsupportedPolicyValue)),
+                _ => return Err(refused(Reason::BadPolicyValue)),
+            }),
+            PolicyType::REQUEST_START_TIME => Self::RequestStartTime(time()?),
+            PolicyType::REQUEST_END_TIME => Self::RequestEndTime(time()?),
+            PolicyType::REPLY_START_TIME => Self::ReplyStartTime(time()?),
+            PolicyType::REPLY_END_TIME => Self::ReplyEndTime(time()?),
+            PolicyType::RELATIVE_REQUEST_TIMEOUT => Self::RelativeRequestTimeout(timeout()?),
+            PolicyType::RELATIVE_ROUND_TRIP_TIMEOUT => Self::RelativeRoundTripTimeout(timeout()?),
+            _ => return Err(refused(Reason::BadPolicy)),
+        })
+    }
+
+    /// Its type.
+    #[must_use]
+    pub const fn policy_type(&self) -> PolicyType {
+        match self {
+            Self::Rebind(_) => PolicyType::REBIND,
+            Self::SyncScope(_) => PolicyType::SYNC_SCOPE,
+            Self::RequestStartTime(_) => PolicyType::REQUEST_START_TIME,
+            Self::RequestEndTime(_) => PolicyType::REQUEST_END_TIME,
+            Self::ReplyStartTime(_) => PolicyType::REPLY_START_TIME,
+            Self::ReplyEndTime(_) => PolicyType::REPLY_END_TIME,
+            Self::RelativeRequestTimeout(_) => PolicyType::RELATIVE_REQUEST_TIMEOUT,
+            Self::RelativeRoundTripTimeout(_) => PolicyType::RELATIVE_ROUND_TRIP_TIMEOUT,
+            Self::ClientProtocol(_) => PolicyType::CLIENT_PROTOCOL,
+        }
+    }
+
+    pub(super) fn set_in(&self, set: &mut PolicyOverrides) {
+        match self.clone() {
+            Self::Rebind(mode) => set.rebind = Some(mode),
+            Self::SyncScope(scope) => set.sync_scope = Some(scope),
+            Self::RequestStartTime(time) => set.request_start = Some(time),
+            Self::RequestEndTime(time) => set.request_end = Some(time),
+            Self::ReplyStartTime(time) => set.reply_start = Some(time),
+            Self::ReplyEndTime(time) => set.reply_end = Some(time),
+            Self::RelativeRequestTimeout(limit) => set.request_timeout = Some(limit),
+            Self::RelativeRoundTripTimeout(limit) => set.round_trip_timeout = Some(limit),
+            Self::ClientProtocol(protocols) => set.client_protocols = Some(protocols),
+        }
+    }
+}
+
+impl PolicyOverrides {
+    /// The policies of the set that the specification has a type for, by type.
+    #[must_use]
+    pub fn policies(&self) -> Vec<Policy> {
+        let all = [
+            self.rebind.map(Policy::Rebind),
+            self.sync_scope.map(Policy::SyncScope),
+            self.request_start.map(Policy::RequestStartTime),
+            self.request_end.map(Policy::RequestEndTime),
+            self.reply_start.map(Policy::ReplyStartTime),
+            self.reply_end.map(Policy::ReplyEndTime),
+            self.request_timeout.map(Policy::RelativeRequestTimeout),
+            self.round_trip_timeout
+                .map(Policy::RelativeRoundTripTimeout),
+            self.client_protocols.clone().map(Policy::ClientProtocol),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
+/// A duration of so many units of 100 ns.
+fn duration(ticks: u64) -> Duration {
+    let (seconds, rest) = (ticks / 10_000_000, ticks % 10_000_000);
+    Duration::from_secs(seconds) + Duration::from_nanos(rest * UNIT_NANOSECONDS)
+}
+
+/// A time as `TimeBase::TimeT`; the nearest that there is for one before 1970 or out of range.
+fn ticks(time: SystemTime) -> u64 {
+    let since = time
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    let ticks = u64::try_from(since.as_nanos() / u128::from(UNIT_NANOSECONDS)).unwrap_or(u64::MAX);
+    ticks.saturating_add(GREGORIAN_TO_UNIX)
+}
+
+/// The context INVOCATION_POLICIES of a call: its start and end times, which a server or a router may act on (CORBA 3.3
+/// part 2, section 9.7.2, and part 1, section 17.3.2). `None` if there are none: relative timeouts are kept here alone, since no
+/// clock of the server is that of this host.
+pub(crate) fn invocation_policies(policies: &PolicyOverrides) -> Option<ServiceContext> {
+    let times = [
+        (PolicyType::REQUEST_START_TIME, policies.request_start),
+        (PolicyType::REQUEST_END_TIME, policies.request_end),
+        (PolicyType::REPLY_START_TIME, policies.reply_start),
+        (PolicyType::REPLY_END_TIME, policies.reply_end),
+    ];
+    let times: Vec<_> = (times.into_iter())
+        .filter_map(|(policy_type, time)| Some((policy_type, time?)))
+        .collect();
+    if times.is_empty() {
+        return None;
+    }
+    let write = |e: &mut Encoder<NativeEndian>| -> Result<(), EncodeError> {
+        e.write_count(times.len())?;
+        for (policy_type, time) in &times {
+            e.write_u32(policy_type.0);
+            e.write_octets(&encapsulate(|e| {
+                e.write_u64(ticks(*time));
+                // How inexact it is, in two parts, and the time zone: UTC.
+                e.write_u32(0);
+                e.write_u16(0);
+                e.write_u16(0);
+                Ok(())
+            })?)?;
+        }
+        Ok(())
+    };
+    let data = encapsulate(write).ok()?;
+    Some(ServiceContext {
+        id: ServiceContextId::INVOCATION_POLICIES,
+        data,
+    })
+}
+
+/// The policies that the profiles of a reference state (TAG_POLICIES), by type and value. Malformed ones are left out.
+pub(crate) fn exposed(ior: &Ior) -> BTreeSet<(u32, Bytes)> {
+    let mut found = BTreeSet::new();
+    for profile in &ior.profiles {
+        // The profiles that lead somewhere: `profile::candidates`.
+        let data = match profile.tag {
+            ProfileTag::INTERNET_IOP => stated(IiopProfile::from_tagged(profile)),
+            ProfileTag::UIOP => stated(UiopProfile::from_tagged(profile)),
+            _ => None,
+        };
+        if let Some(policies) = data.and_then(|data| read(&data, PolicyValues).ok()) {
+            found.extend(policies);
+        }
+    }
+    found
+}
+
+fn stated<A: ProfileAddress, E>(body: Result<ProfileBody<A>, E>) -> Option<Bytes> {
+    let data = body.ok()?.component(ComponentTag::POLICIES)?.to_vec();
+    Some(data.into())
+}
+
+fn read<'de, V: EncapsulationVisitor<'de>>(
+    octets: &'de [u8],
+    visitor: V,
+) -> Result<V::Output, DecodeError> {
+    zorb_cdr::decode_encapsulation(octets, WireFormat::default(), visitor)
+}
+
+struct Short;
+
+impl EncapsulationVisitor<'_> for Short {
+    type Output = i16;
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'_, O>) -> Result<i16, DecodeError> {
+        d.get()
+    }
+}
+
+struct Ticks;
+
+impl EncapsulationVisitor<'_> for Ticks {
+    type Output = u64;
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'_, O>) -> Result<u64, DecodeError> {
+        d.get()
+    }
+}
+
+/// The time of a `TimeBase::UtcT`.
+struct UtcTime;
+
+impl EncapsulationVisitor<'_> for UtcTime {
+    type Output = u64;
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'_, O>) -> Result<u64, DecodeError> {
+        let time = d.get()?;
+        let _: (u32, u16, i16) = d.get()?;
+        Ok(time)
+    }
+}
+
+/// A `Messaging::PolicyValueSeq`.
+struct PolicyValues;
+
+impl EncapsulationVisitor<'_> for PolicyValues {
+    type Output = Vec<(u32, Bytes)>;
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'_, O>) -> Result<Self::Output, DecodeError> {
+        // A type and the length of its value.
+        let count = d.read_count(8)?;
+        (0..count.min(MAX_EXPOSED))
+            .map(|_| Ok((d.read_u32()?, Bytes::copy_from_slice(d.read_octets()?))))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_units_of_100_ns_since_1582() {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_nanos(1_500_000_700);
+        assert_eq!(ticks(time), GREGORIAN_TO_UNIX + 15_000_007);
+        assert_eq!(duration(15_000_007), Duration::from_nanos(1_500_000_700));
+        let policies = PolicyOverrides::new().request_end_time(time);
+        let context = invocation_policies(&policies).unwrap();
+        let values = read(&context.data, PolicyValues).unwrap();
+        let [(policy_type, value)] = &*values else {
+            panic!("{values:?}");
+        };
+        let read = Policy::from_value(PolicyType(*policy_type), value).unwrap();
+        assert_eq!(read, Policy::RequestEndTime(time));
+        assert_eq!(invocation_policies(&PolicyOverrides::new()), None);
+    }
+
+    #[test]
+    fn what_cannot_be_created_says_why() {
+        use PolicyErrorReason as Reason;
+        let short = |value: i16| Any::new(&value).unwrap();
+        let refused = |policy_type, value: &Any| {
+            Policy::create(PolicyType(policy_type), value)
+                .unwrap_err()
+                .reason
+        };
+        assert_eq!(refused(23, &short(3)), Reason::BadPolicyValue);
+        assert_eq!(refused(24, &short(4)), Reason::BadPolicyValue);
+        assert_eq!(refused(24, &short(-2)), Reason::UnsupportedPolicyValue);
+        assert_eq!(
+            refused(23, &Any::new(&1_i32).unwrap()),
+            Reason::BadPolicyType
+        );
+        assert_eq!(refused(32, &short(1)), Reason::BadPolicyType);
+        assert_eq!(
+            refused(27, &Any::new(&1_u64).unwrap()),
+            Reason::BadPolicyType
+        );
+        assert_eq!(
+            refused(34, &Any::new(&1_u16).unwrap()),
+            Reason::UnsupportedPolicy
+        );
+        assert_eq!(refused(9_999, &short(1)), Reason::BadPolicy);
+        let limit = Policy::create(PolicyType(31), &Any::new(&20_000_000_u64).unwrap());
+        assert_eq!(
+            limit,
+            Ok(Policy::RelativeRequestTimeout(Duration::from_secs(2)))
+        );
+    }
+}

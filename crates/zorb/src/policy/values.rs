@@ -1,0 +1,82 @@
+//! The values of policies.
+
+use core::fmt;
+use std::borrow::Cow;
+
+/// When a one-way call is done, as its caller sees it: `Messaging::SyncScope`.
+///
+/// Calls through one reference arrive in their order, whatever the scope, as long as its connection lives; but a long one
+/// of scope `None` that is cut into [fragments](crate::Builder::max_fragment_octets) is passed by shorter ones after it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[doc(alias = "SyncScopePolicy")]
+#[non_exhaustive]
+pub enum SyncScope {
+    /// At once, when it is queued (SYNC_NONE): its caller waits neither for the connection nor for room. Small ones are
+    /// joined, so that many of them leave by one system call: when 16 KiB wait, or with the next call of another scope,
+    /// or after a millisecond or two.
+    ///
+    /// At most 1 MiB waits on a connection, and as much for all connections of an ORB that are still to be made. One for
+    /// which there is no room is TRANSIENT, COMPLETED_NO, and
+    /// [counted](crate::Orb::one_ways_refused): a sender that is faster than its receiver goes on after a pause, or has
+    /// another scope. Those that are lost with the connection are not reported, those whose connection cannot be made
+    /// are counted, and those that still wait when the program ends without
+    /// [`Orb::shutdown`](crate::Orb::shutdown) are lost too.
+    None,
+    /// When it is handed to the operating system (SYNC_WITH_TRANSPORT): one system call for a lone one.
+    #[default]
+    WithTransport,
+    /// When the server says that it has arrived, before the servant is called (SYNC_WITH_SERVER). Costs a round trip.
+    /// In GIOP 1.0 and 1.1, which cannot say so, as `WithTarget`.
+    WithServer,
+    /// When the servant is done (SYNC_WITH_TARGET). Costs what a call with a reply does, and is told of its system
+    /// exceptions.
+    WithTarget,
+}
+
+/// What the ORB may do without the application's knowledge to reach an object again: `Messaging::RebindMode` (CORBA 3.3
+/// part 1, section 17.2.1.2).
+///
+/// A reference is bound by its first call, which every mode permits, and by
+/// [`ObjectRef::validate_connection`](crate::ObjectRef::validate_connection).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[doc(alias = "RebindPolicy")]
+#[non_exhaustive]
+pub enum RebindMode {
+    /// Connections are opened again, and forwards are followed (TRANSPARENT).
+    #[default]
+    Transparent,
+    /// A forward to a reference whose TAG_POLICIES component differs is REBIND, COMPLETED_NO (NO_REBIND).
+    NoRebind,
+    /// Every forward, and every call for which a connection that was lost or closed would have to be opened again, is
+    /// REBIND, COMPLETED_NO (NO_RECONNECT).
+    NoReconnect,
+}
+
+/// A protocol of a `RTCORBA::ClientProtocolPolicy`: the scheme of its endpoints, such as `iiop`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Protocol(Cow<'static, str>);
+
+impl Protocol {
+    /// GIOP over TCP.
+    pub const IIOP: Self = Self(Cow::Borrowed("iiop"));
+    /// GIOP over UNIX sockets.
+    pub const UIOP: Self = Self(Cow::Borrowed("uiop"));
+
+    /// The protocol whose endpoints have this scheme: what stands before `://`, in lower case.
+    #[must_use]
+    pub fn new(scheme: impl Into<Cow<'static, str>>) -> Self {
+        Self(scheme.into())
+    }
+
+    /// The scheme of its endpoints.
+    #[must_use]
+    pub fn scheme(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
