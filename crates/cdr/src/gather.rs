@@ -183,22 +183,19 @@ impl Gather {
 
     /// The octets in pieces, with `lent` where a piece has none.
     fn chunks_or<'a>(&'a self, lent: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-        let starts = core::iter::once(0).chain(self.pieces().map(|(at, _)| *at));
-        let ends = self
-            .pieces()
-            .map(|(at, _)| *at)
-            .chain(core::iter::once(self.own.len()));
-        let elsewhere = self
-            .pieces()
-            .map(move |(_, piece)| match piece {
-                Piece::Shared(octets) => octets.as_ref(),
-                Piece::Lent(_) => lent,
+        let ends = self.pieces().map(|(at, piece)| (*at, Some(piece)));
+        let mut from = 0;
+        ends.chain(core::iter::once((self.own.len(), None)))
+            .flat_map(move |(to, piece)| {
+                let own = self.own.get(from..to).unwrap_or_default();
+                from = to;
+                let piece = match piece {
+                    Some(Piece::Shared(octets)) => octets.as_ref(),
+                    Some(Piece::Lent(_)) => lent,
+                    None => &[],
+                };
+                [own, piece]
             })
-            .chain(core::iter::once(&[] as &[u8]));
-        starts
-            .zip(ends)
-            .zip(elsewhere)
-            .flat_map(|((start, end), piece)| [self.own.get(start..end).unwrap_or_default(), piece])
             .filter(|chunk| !chunk.is_empty())
     }
 

@@ -63,7 +63,7 @@ impl Outbound {
             let mut skip = written;
             for chunk in message.chunks() {
                 let skipped = skip.min(chunk.len());
-                skip -= skipped;
+                skip = skip.saturating_sub(skipped);
                 rest.extend_from_slice(chunk.get(skipped..).unwrap_or_default());
             }
             buffers::give(message.into_buffer());
@@ -100,7 +100,7 @@ impl Outbound {
     #[inline(always)]
     fn is_whole(&self, ticket: u64, written: usize, octets: usize) -> bool {
         // Only the writer counts.
-        written == octets && self.written.load(Ordering::Relaxed) + 1 == ticket
+        written == octets && self.written.load(Ordering::Relaxed).wrapping_add(1) == ticket
     }
 
     /// Counts a message that is [written](Self::is_whole), and releases the write side. A [flush](Self::flush) has to

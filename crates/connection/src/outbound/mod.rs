@@ -203,7 +203,7 @@ impl Outbound {
 
     /// The next ticket. Tickets of queued messages are given out under the lock of the queue.
     pub(super) fn ticket(&self) -> u64 {
-        self.submitted.fetch_add(1, Ordering::Relaxed) + 1
+        (self.submitted.fetch_add(1, Ordering::Relaxed)).wrapping_add(1)
     }
 
     /// The queue's next message. To be called under the lock of the queue.
@@ -315,31 +315,47 @@ impl Outbound {
             // It stays unsent.
             return Ticket(self.ticket());
         }
+        match self.max_fragment() {
+            None => self.submit_whole(message),
+            Some(most) => self.submit_cut(message, most),
+        }
+    }
+
+    /// Queues a message that is cut if it is longer than that.
+    fn submit_cut(&self, message: Gather, most: usize) -> Ticket {
+        if !self.may_cut(&message) {
+            return self.submit_whole(message);
+        }
         let octets = memory(&message);
-        let fragmented = match self.max_fragment() {
-            Some(most) if self.may_cut(&message) => Fragments::new(message, most),
-            _ => Err(message),
-        };
-        let (fragmented, octets) = match fragmented {
-            Err(message) if octets > ROOMY && message.len() < octets / 4 => {
-                let copied = copied(message);
-                let octets = memory(&copied);
-                (Err(copied), octets)
-            }
-            fragmented => (fragmented, octets),
-        };
+        match Fragments::new(message, most) {
+            Err(message) => self.submit_whole(message),
+            Ok(fragments) => self.defer(Deferred::Fragmented(fragments), octets),
+        }
+    }
+
+    fn submit_whole(&self, mut message: Gather) -> Ticket {
+        let mut octets = memory(&message);
+        if octets > ROOMY && message.len() < octets / 4 {
+            message = copied(message);
+            octets = memory(&message);
+        }
         let mut queue = self.queue();
         let queued = self.issue(octets);
-        match fragmented {
-            Ok(fragments) => (queue.deferred).push_back((queued, Deferred::Fragmented(fragments))),
-            Err(octets) => {
-                queue.seal_batch();
-                queue.messages.push_back(Outgoing {
-                    octets,
-                    completes: Some(queued),
-                });
-            }
-        }
+        queue.seal_batch();
+        queue.messages.push_back(Outgoing {
+            octets: message,
+            completes: Some(queued),
+        });
+        drop(queue);
+        self.check_overdrawn();
+        Ticket(queued.ticket)
+    }
+
+    /// Queues a message behind those in one piece.
+    fn defer(&self, message: Deferred, octets: usize) -> Ticket {
+        let mut queue = self.queue();
+        let queued = self.issue(octets);
+        queue.deferred.push_back((queued, message));
         drop(queue);
         self.check_overdrawn();
         Ticket(queued.ticket)
@@ -347,9 +363,8 @@ impl Outbound {
 
     /// Queues the last message of a connection, which is written behind all others.
     pub(crate) fn submit_last(&self, message: Gather) {
-        let mut queue = self.queue();
-        let queued = self.issue(memory(&message));
-        queue.deferred.push_back((queued, Deferred::Last(message)));
+        let octets = memory(&message);
+        self.defer(Deferred::Last(message), octets);
     }
 
     /// Cancels a message: no further fragment of it is written. Only for requests that the peer is told to forget by

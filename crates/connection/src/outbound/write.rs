@@ -163,7 +163,7 @@ impl Outbound {
             Deferred::Fragmented(fragments) => {
                 let mut octets = 0;
                 while let Some(piece) = fragments.next() {
-                    octets += piece.len();
+                    octets = piece.len().saturating_add(octets);
                     trace::sending_fragment(stream, &piece);
                     let done = fragments.is_done();
                     writing.messages.push_back(Outgoing {
@@ -290,17 +290,21 @@ impl Outbound {
 
 /// One `writev` of as much as fits into it.
 fn write_once(stream: &dyn Connection, writing: &Writing) -> io::Result<usize> {
-    let mut skip = writing.offset;
-    let chunks = writing
-        .messages
-        .iter()
-        .flat_map(|outgoing| outgoing.octets.chunks())
-        .filter_map(|chunk| {
-            let skipped = skip.min(chunk.len());
-            skip = skip.saturating_sub(skipped);
-            chunk.get(skipped..).filter(|rest| !rest.is_empty())
-        });
-    let slices: Slices<'_> = chunks.map(IoSlice::new).take(MAX_CHUNKS).collect();
+    let (mut slices, mut skip) = (Slices::new(), writing.offset);
+    let mut add = |chunk| {
+        let rest = <[u8]>::get(chunk, skip..);
+        skip = skip.saturating_sub(chunk.len());
+        if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
+            // What is beyond the last place leaves by the next write.
+            let _ = slices.try_push(IoSlice::new(rest));
+        }
+    };
+    for outgoing in writing.messages.iter().take(MAX_CHUNKS) {
+        match outgoing.octets.as_single() {
+            Some(octets) => add(octets),
+            None => outgoing.octets.chunks().for_each(&mut add),
+        }
+    }
     zorb_giop::probe!(Writing);
     let written = stream.try_write(&slices);
     zorb_giop::probe!(Written);
