@@ -10,6 +10,7 @@
 //! - **Regret.** After a parked wait, the next one spins for as long as the parked one took, if that is permitted: a spin
 //!   of that length would have found the octets. Two peers that both park need one such spin to find each other awake.
 
+use super::outbound::FULL_BATCH_OCTETS;
 use super::sync::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::io;
@@ -33,31 +34,26 @@ pub struct SpinLimits {
 impl SpinLimits {
     /// The budget grows by this part of the time: 1.6 % of it are spent on spins in vain at most.
     pub const BUDGET_SHARE: u32 = 64;
-    /// The largest budget: what several extended spins cost, for a connection whose peer has just become faster.
+    /// The largest budget: what several extended spins cost, for a connection whose peer has just become faster. A spin
+    /// may overdraw it by half of this if the last wait was prompt: the peer is awake, and answers as soon again.
     pub const MAX_BUDGET: Duration = Duration::from_millis(2);
-    /// How far a spin may overdraw the budget if the last wait was prompt: the peer is awake, and answers as soon again.
-    pub const OVERDRAFT: Duration = Duration::from_millis(1);
-    /// How often the price of a spin that lost the CPU doubles: to a second and more.
-    pub const STOLEN: u32 = 16;
     /// Successful spins in a row after which the price of one that loses the CPU is low again.
     pub const UNDISTURBED: u32 = 1024;
-    /// Spins in a row, before each of which messages came and none was sent, after which they count as a stream of one-way
-    /// requests: a spin that loses the CPU costs nothing then, since its client has it, and one before which few octets
-    /// came reads nothing for [`GATHER`](Self::GATHER).
-    pub const UNANSWERED: u32 = 4;
+    /// Waits in a row that were alike, after which the next one is expected to be like them:
+    ///
+    /// - spins that succeeded: the reactor stops watching the socket, as its wake-ups cost more than the system calls from
+    ///   there on;
+    /// - waits in which no other connection of the ORB was busy: the connection spins; with others about, the thread has
+    ///   something better to do;
+    /// - spins before each of which messages came and none was sent: a stream of one-way requests. A spin that loses the CPU
+    ///   costs nothing then, since its client has it, and one before which less than a [full
+    ///   batch](super::outbound::FULL_BATCH_OCTETS) came reads nothing for [`GATHER`](Self::GATHER).
+    pub const STEADY: u32 = 8;
     /// How long one-way requests gather: a few requests of a client that sends nothing else, and one call's time at most
     /// for the reply to a two-way request behind them.
     pub const GATHER: Duration = Duration::from_micros(10);
-    /// Octets between two spins from which one-way requests do not gather: they already come together.
-    pub const GATHERED: u64 = 16 << 10;
     /// Time of waits without a parked one in between after which other tasks of the runtime have their turn.
     pub const TURN: Duration = Duration::from_micros(640);
-    /// Successful spins in a row after which the reactor stops watching the socket: its wake-ups cost more than the
-    /// system calls from there on.
-    pub const DEREGISTER_AFTER: u32 = 8;
-    /// Waits in a row in which no other connection of the ORB was busy, before a connection spins: with others about,
-    /// the thread has something better to do.
-    pub const ALONE_AFTER: u32 = 4;
 
     /// The limits for connections of the reactor `home` that an ORB in `lane` has.
     #[must_use]
@@ -69,7 +65,7 @@ impl SpinLimits {
             },
             false => Self {
                 spin: WaitPolicy::SHARED,
-                extended: WaitPolicy::LONGEST / 2,
+                extended: half(WaitPolicy::LONGEST),
             },
         }
     }
@@ -114,9 +110,9 @@ pub(crate) enum Spun {
 pub(crate) struct Spinner<C = SystemClock> {
     clock: C,
     limits: SpinLimits,
-    /// How long the next spin lasts, and how far it may overdraw the budget.
+    /// How long the next spin lasts, and whether it may overdraw the budget.
     next: Duration,
-    overdraft: Duration,
+    overdraws: bool,
     /// Nanoseconds of spins in vain that are paid for, and when the budget last grew.
     budget: i64,
     grew: Option<Instant>,
@@ -141,18 +137,18 @@ pub(crate) struct Spinner<C = SystemClock> {
 }
 
 impl Spinner {
-    pub(crate) const fn new(limits: SpinLimits) -> Self {
+    pub(crate) fn new(limits: SpinLimits) -> Self {
         Self::with_clock(limits, SystemClock)
     }
 }
 
 impl<C: Clock> Spinner<C> {
-    pub(crate) const fn with_clock(limits: SpinLimits, clock: C) -> Self {
+    pub(crate) fn with_clock(limits: SpinLimits, clock: C) -> Self {
         Self {
             clock,
             limits,
             next: limits.spin,
-            overdraft: Duration::ZERO,
+            overdraws: false,
             budget: nanos(SpinLimits::MAX_BUDGET),
             grew: None,
             hits: 0,
@@ -171,7 +167,8 @@ impl<C: Clock> Spinner<C> {
     /// Notes how many octets have been received and written in all, before a spin.
     #[inline]
     pub(crate) fn traffic(&mut self, received: u64, written: u64) {
-        self.few = received.wrapping_sub(self.received) < SpinLimits::GATHERED;
+        let more = received.wrapping_sub(self.received);
+        self.few = usize::try_from(more).is_ok_and(|more| more < FULL_BATCH_OCTETS);
         self.unanswered = match written == self.written {
             true => self.unanswered.saturating_add(1),
             false => 0,
@@ -185,12 +182,12 @@ impl<C: Clock> Spinner<C> {
             true => self.alone.saturating_add(1),
             false => 0,
         };
-        self.alone >= SpinLimits::ALONE_AFTER
+        self.alone >= SpinLimits::STEADY
     }
 
     /// Whether nothing but one-way requests has come lately.
     const fn is_one_way(&self) -> bool {
-        self.unanswered >= SpinLimits::UNANSWERED
+        self.unanswered >= SpinLimits::STEADY
     }
 
     /// Whether the reactor does not watch the socket.
@@ -237,35 +234,36 @@ impl<C: Clock> Spinner<C> {
     /// Has the next wait spin for as long as octets took to come, if that is permitted.
     fn regret(&mut self, waited: Duration) {
         // It does not take the same time every time.
-        let needed = waited.saturating_add(waited / 4);
-        let is_prompt = waited <= WaitPolicy::DEDICATED * 2;
-        self.expect(
-            match needed <= self.limits.extended {
-                true => needed.max(self.limits.spin),
-                false => self.limits.spin,
-            },
-            is_prompt,
-        );
+        let needed = waited.saturating_add(half(half(waited)));
+        let next = match needed <= self.limits.extended {
+            true => needed.max(self.limits.spin),
+            false => self.limits.spin,
+        };
+        self.expect(next, half(waited) <= WaitPolicy::DEDICATED);
     }
 
     fn expect(&mut self, next: Duration, is_prompt: bool) {
         self.next = next;
-        self.overdraft = match is_prompt {
-            true => SpinLimits::OVERDRAFT,
-            false => Duration::ZERO,
-        };
+        self.overdraws = is_prompt;
     }
 
     /// Whether the budget affords the next spin.
     fn affords_next(&self) -> bool {
-        self.budget >= nanos(self.next) - nanos(self.overdraft)
+        let overdraft = match self.overdraws {
+            true => nanos(half(SpinLimits::MAX_BUDGET)),
+            false => 0,
+        };
+        self.budget >= nanos(self.next).saturating_sub(overdraft)
     }
 
     /// Lets the budget grow by the time since it last did.
     fn grow(&mut self, now: Instant) {
         let since = self.grew.replace(now);
         let time = since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
-        let more = nanos(time / SpinLimits::BUDGET_SHARE);
+        let more = nanos(
+            time.checked_div(SpinLimits::BUDGET_SHARE)
+                .unwrap_or_default(),
+        );
         self.budget = (self.budget.saturating_add(more)).min(nanos(SpinLimits::MAX_BUDGET));
     }
 
@@ -331,7 +329,7 @@ impl<C: Clock> Spinner<C> {
         if self.hits >= SpinLimits::UNDISTURBED {
             self.stolen = 0;
         }
-        if self.hits >= SpinLimits::DEREGISTER_AFTER {
+        if self.hits >= SpinLimits::STEADY {
             self.deregister(stream);
         }
     }
@@ -341,10 +339,11 @@ impl<C: Clock> Spinner<C> {
     /// spins have been undisturbed for a while.
     fn spend(&mut self, took: Duration, limit: Duration) {
         self.hits = 0;
-        let price = match took > limit.saturating_mul(2) {
+        let price = match half(took) > limit {
             true => {
-                self.stolen = (self.stolen + 1).min(SpinLimits::STOLEN);
-                took.min(limit.saturating_mul(1 << self.stolen))
+                self.stolen = self.stolen.saturating_add(1);
+                let times = 1_u32.checked_shl(self.stolen).unwrap_or(u32::MAX);
+                took.min(limit.saturating_mul(times))
             }
             false => took,
         };
@@ -352,9 +351,13 @@ impl<C: Clock> Spinner<C> {
     }
 }
 
-const fn nanos(time: Duration) -> i64 {
-    // Times of waits are far below 292 years.
-    time.as_nanos() as i64
+/// Nanoseconds; those of waits are far below 292 years.
+fn nanos(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn half(time: Duration) -> Duration {
+    time.checked_div(2).unwrap_or_default()
 }
 
 /// Which connections of an ORB are busy, and how many of them have a thread of their own.
@@ -385,7 +388,7 @@ impl BusyConnections {
     /// The permission to have a thread beside so many workers, unless too many connections have one.
     pub(crate) fn permit_thread(&self, workers: usize) -> Option<ThreadPermit<'_>> {
         let most = workers.saturating_mul(Self::THREADS_PER_WORKER);
-        let one_more = |threads: usize| (threads < most).then(|| threads + 1);
+        let one_more = |threads: usize| (threads < most).then(|| threads.saturating_add(1));
         // Guards the number only.
         let counted = (self.threads).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
         counted.is_ok().then(|| ThreadPermit(self))

@@ -7,7 +7,7 @@ use zorb_cdr::Gather;
 use zorb_giop::buffers;
 
 /// Octets of a full batch: more of them would not make the system call, which they share, any cheaper.
-const FULL_BATCH_OCTETS: usize = 16 << 10;
+pub(crate) const FULL_BATCH_OCTETS: usize = 16 << 10;
 /// Longest message that is copied into a batch: copying a longer one costs more than another chunk.
 const MAX_COPIED_OCTETS: usize = 2 << 10;
 

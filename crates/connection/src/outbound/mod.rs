@@ -20,7 +20,7 @@ mod direct;
 mod tests;
 mod write;
 
-pub(crate) use batch::Batched;
+pub(crate) use batch::{Batched, FULL_BATCH_OCTETS};
 
 use super::evict::Evicted;
 use super::memory::Reserved;
