@@ -72,7 +72,11 @@ impl ConnectionLimits {
         let (share, of) = Self::PEERS_SHARE;
         match named_by {
             NamedBy::Application => self.all,
-            NamedBy::Peer => self.all.saturating_sub(self.all / of * (of - share)),
+            NamedBy::Peer => {
+                let kept = of.saturating_sub(share);
+                let each = self.all.checked_div(of).unwrap_or_default();
+                self.all.saturating_sub(each.saturating_mul(kept))
+            }
         }
     }
 }

@@ -129,7 +129,8 @@ impl Counters {
     /// How often this has happened.
     #[must_use]
     pub fn get(&self, cause: Counter) -> u64 {
-        self.count_of(cause).load(Ordering::Relaxed)
+        self.count_of(cause)
+            .map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
     /// All causes, each with how often it has happened.
@@ -139,7 +140,9 @@ impl Counters {
 
     /// Counts one more. For the ORB and its transports.
     pub fn count(&self, cause: Counter) {
-        self.count_of(cause).fetch_add(1, Ordering::Relaxed);
+        if let Some(count) = self.count_of(cause) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Counts one more, and returns whether it is worth a line in the log: how many lines were left out since the last
@@ -154,11 +157,11 @@ impl Counters {
     fn report_at(&self, cause: Counter, now: Instant) -> Option<u64> {
         self.count(cause);
         let mut all = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
-        all[cause.index()].line(now)
+        all.get_mut(cause.index())?.line(now)
     }
 
-    fn count_of(&self, cause: Counter) -> &AtomicU64 {
-        &self.counts[cause.index()]
+    fn count_of(&self, cause: Counter) -> Option<&AtomicU64> {
+        self.counts.get(cause.index())
     }
 }
 
@@ -170,10 +173,10 @@ impl Logged {
             self.lines = 0;
         }
         if self.lines == LOG_LINES {
-            self.omitted += 1;
+            self.omitted = self.omitted.saturating_add(1);
             return None;
         }
-        self.lines += 1;
+        self.lines = self.lines.saturating_add(1);
         Some(core::mem::take(&mut self.omitted))
     }
 }

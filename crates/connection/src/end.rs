@@ -212,7 +212,7 @@ pub(crate) async fn send_close(stream: Box<dyn Connection>) {
                 match stream.poll_read(cx, &mut discarded) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(()),
-                    Poll::Ready(Ok(read)) => octets += read,
+                    Poll::Ready(Ok(read)) => octets = read.saturating_add(octets),
                 }
                 if octets > MAX_UNREAD_OCTETS {
                     return Poll::Ready(());

@@ -281,7 +281,7 @@ impl Link {
             } else {
                 handle(received)?;
             }
-            *messages += 1;
+            *messages = messages.saturating_add(1);
         }
         Ok(Drained::All)
     }

@@ -62,7 +62,7 @@ impl MemoryLimit {
 
     /// Octets from which on memory is scarce.
     pub(crate) const fn scarce_from(&self) -> usize {
-        self.limit / 4 * 3
+        (self.limit / 4).saturating_mul(3)
     }
 
     /// Counts more octets, unless they are beyond the limit.
@@ -121,6 +121,8 @@ impl Reserved {
     /// What is reserved is a multiple of so many octets. Few, as the last chunk of each connection is mostly not used up,
     /// and many against what small messages change.
     const CHUNK: usize = 16 << 10;
+    /// What is reserved and not held stays below this: two chunks.
+    const MOST_UNUSED: usize = Self::CHUNK << 1;
 
     pub(crate) fn of(memory: &Arc<MemoryLimit>) -> Self {
         Self {
@@ -149,7 +151,10 @@ impl Reserved {
     fn is_about_right(&self, held: usize) -> bool {
         match self.octets() {
             0 => held <= Self::FREE,
-            reserved => held > Self::FREE && held <= reserved && reserved - held < 2 * Self::CHUNK,
+            reserved => {
+                let unused = reserved.checked_sub(held);
+                held > Self::FREE && unused.is_some_and(|unused| unused < Self::MOST_UNUSED)
+            }
         }
     }
 
@@ -183,7 +188,7 @@ impl Reserved {
                 more => more.div_ceil(Self::CHUNK).saturating_mul(Self::CHUNK),
             };
             let before = self.octets();
-            if wanted > before && !take(wanted - before) {
+            if wanted > before && !take(wanted.saturating_sub(before)) {
                 return false;
             }
             let swapped = (self.octets).compare_exchange(

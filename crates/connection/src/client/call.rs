@@ -478,7 +478,7 @@ impl Call<'_> {
         waiter.blocks = blocks;
         match waiter.reply.take() {
             Some(arrived) => {
-                state.untaken -= 1;
+                state.took(true);
                 state.table.finish(self.id);
                 self.done = true;
                 arrived.move_to(reply);
@@ -511,7 +511,7 @@ impl Call<'_> {
         let Some(waiter) = state.table.abandon(self.id) else {
             return;
         };
-        state.untaken -= usize::from(waiter.reply.is_some());
+        state.took(waiter.reply.is_some());
         drop(state);
         // The reactor may know no waker but this caller's.
         self.connection.link.outbound.driver.notify();

@@ -115,7 +115,8 @@ struct Timer {
 
 impl Timer {
     fn set(&mut self, after: Duration) {
-        let at = Instant::now() + after;
+        let now = Instant::now();
+        let at = now.checked_add(after).unwrap_or(now);
         match &mut self.sleep {
             Some(sleep) => sleep.as_mut().reset(at),
             none => *none = Some(Box::pin(time::sleep_until(at))),
@@ -174,7 +175,7 @@ impl Timers {
     }
 
     fn set(&mut self, received: u64) {
-        self.every = (self.every * 2).clamp(LOOK_AGAIN, MAX_LOOK_AGAIN);
+        self.every = (self.every.saturating_mul(2)).clamp(LOOK_AGAIN, MAX_LOOK_AGAIN);
         self.received = received;
         self.look.set(self.every);
     }

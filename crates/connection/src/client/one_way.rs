@@ -14,7 +14,8 @@ struct InUse<'a>(&'a ClientConnection);
 
 impl Drop for InUse<'_> {
     fn drop(&mut self) {
-        self.0.state().one_ways -= 1;
+        let mut state = self.0.state();
+        state.one_ways = state.one_ways.saturating_sub(1);
     }
 }
 
@@ -124,7 +125,7 @@ impl ClientConnection {
     fn in_use(&self) -> Result<InUse<'_>, CallError> {
         let mut state = self.state();
         self.check(&state)?;
-        state.one_ways += 1;
+        state.one_ways = state.one_ways.saturating_add(1);
         drop(state);
         Ok(InUse(self))
     }

@@ -101,7 +101,13 @@ impl State {
     /// Takes a call out of the table that wants no reply, though one may have come.
     pub(super) fn forget(&mut self, id: RequestId) {
         let waiter = self.table.complete(id);
-        self.untaken -= usize::from(waiter.is_some_and(|waiter| waiter.reply.is_some()));
+        self.took(waiter.is_some_and(|waiter| waiter.reply.is_some()));
+    }
+
+    /// Counts a reply that was taken out of the table, if there was one.
+    #[inline]
+    pub(super) fn took(&mut self, reply: bool) {
+        self.untaken = self.untaken.saturating_sub(usize::from(reply));
     }
 
     /// Takes a call out of the table whose caller has its reply.
@@ -128,7 +134,7 @@ impl State {
             return (false, self.table.len());
         }
         match self.table.get_mut(mine.id) {
-            Some(waiter) => (waiter.reply.is_none(), self.table.len() - 1),
+            Some(waiter) => (waiter.reply.is_none(), self.table.len().saturating_sub(1)),
             None => (false, self.table.len()),
         }
     }
@@ -198,7 +204,7 @@ impl ReplyWaiters {
         };
         if waiter.reply.is_none() {
             waiter.reply = Some(arrived);
-            state.untaken += 1;
+            state.untaken = state.untaken.saturating_add(1);
         }
         let waker = waiter.waker.take();
         drop(guard);

@@ -95,7 +95,7 @@ impl Backlog {
             || waiting.octets >= ServerLimits::MAX_WAITING_OCTETS;
         let octets = waiting.octets;
         self.reserved
-            .cover_anyway(|| octets + len * PENDING_OVERHEAD);
+            .cover_anyway(|| octets.saturating_add(len.saturating_mul(PENDING_OVERHEAD)));
         self.len.store(len, Ordering::SeqCst);
         self.is_full.store(is_full, Ordering::Relaxed);
         changed
@@ -103,7 +103,7 @@ impl Backlog {
 
     pub(super) fn push(&self, request: WaitingRequest) {
         self.change(|waiting| {
-            waiting.octets += request.message.octets();
+            waiting.octets = (request.message.octets()).saturating_add(waiting.octets);
             waiting.requests.push_back(request);
         });
     }
@@ -116,7 +116,7 @@ impl Backlog {
     pub(super) fn pop(&self) -> Option<Message> {
         self.change(|waiting| {
             let request = waiting.requests.pop_front()?;
-            waiting.octets -= request.message.octets();
+            waiting.octets = (waiting.octets).saturating_sub(request.message.octets());
             Some(request.message)
         })
     }

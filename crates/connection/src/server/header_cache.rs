@@ -68,8 +68,9 @@ impl<O: Owner> Entry<O> {
 
 impl<O: Owner> RequestHeaderCache<O> {
     pub(super) fn set(tag: u64) -> usize {
-        // All of its bits are below the number of sets.
-        (tag >> (u64::BITS - SETS.ilog2())) as usize
+        // The upper octet has more values than there are sets.
+        let [upper, ..] = tag.to_be_bytes();
+        usize::from(upper) % SETS
     }
 
     /// The cached header of a request in one piece.

@@ -68,7 +68,8 @@ impl ServerLimits {
     pub const fn new(max_connections: usize) -> Self {
         Self {
             max_connections,
-            max_connections_per_host: max_connections - max_connections / Self::RESERVED_SHARE,
+            max_connections_per_host: max_connections
+                .saturating_sub(max_connections / Self::RESERVED_SHARE),
             max_upcalls_per_connection: Self::DEFAULT_MAX_UPCALLS_PER_CONNECTION,
             max_upcalls_per_host: Self::DEFAULT_MAX_UPCALLS_PER_HOST,
             max_upcalls: Self::DEFAULT_MAX_UPCALLS,
@@ -299,7 +300,7 @@ impl Hosts {
         let permit = permit.map_err(|_| NotAdmitted::Full)?;
         let limit = self.limits.max_connections_per_host;
         let taken = (host.connections).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |all| {
-            (all < limit).then_some(all + 1)
+            (all < limit).then(|| all.saturating_add(1))
         });
         match taken {
             Ok(_) => Ok(Admitted {

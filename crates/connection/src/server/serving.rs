@@ -105,7 +105,7 @@ impl<O: Owner> Serving<O> {
     ) -> Registration<O> {
         let mut registered = self.registered();
         let id = registered.next;
-        registered.next += 1;
+        registered.next = id.wrapping_add(1);
         (registered.all).insert(id, Arc::downgrade(connection));
         drop(registered);
         self.begins.notify_one();

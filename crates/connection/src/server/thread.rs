@@ -124,7 +124,7 @@ impl<O: Owner> ServerConnection<O> {
                 Ok(Blocked::Read) if messages > 0 => fruitless = 0,
                 Ok(Blocked::TimedOut) if stays.is_some() => return None,
                 Ok(Blocked::Read) if stays.is_some() && fruitless < FRUITLESS_READS => {
-                    fruitless += 1;
+                    fruitless = fruitless.saturating_add(1);
                 }
                 Ok(Blocked::Read) if stays.is_some() => return None,
                 // A peer that sends an octet now and then is as idle as one that sends none.
