@@ -127,7 +127,9 @@ enum Expr {
         discriminator: i32,
         value: Vec<Self>,
     },
-    Unset(i32),
+    Unset {
+        discriminator: i32,
+    },
 }
 cdr_union!(Expr: i32 {
     one { Number(Fixed<5, 2>) = [0] }

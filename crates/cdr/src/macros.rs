@@ -191,7 +191,7 @@ macro_rules! cdr_enum {
 /// - `one`: a single one, in brackets. The variant holds the member.
 /// - `several`: the variant has the fields `discriminator` and `value`.
 /// - `default`: all that are listed nowhere else; the same fields.
-/// - `unset`: no member, for all that are listed nowhere else. The variant holds the discriminator.
+/// - `unset`: no member, for all that are listed nowhere else. The variant has the field `discriminator`.
 /// - `last`: no member, for the one in brackets, the last that is left. The variant holds nothing.
 ///
 /// There is one of the last three, or none if the others have all values. To write a variant with a discriminator that
@@ -204,7 +204,7 @@ macro_rules! cdr_enum {
 /// enum Reading {
 ///     Count(u16),
 ///     Level { discriminator: i32, value: f64 },
-///     Unset(i32),
+///     Unset { discriminator: i32 },
 /// }
 /// cdr_union!(Reading: i32 {
 ///     one { Count(u16) = [1] }
@@ -215,7 +215,7 @@ macro_rules! cdr_enum {
 /// let octets = [0, 0, 0, 1, 0, 7, 0, 0, 0, 0, 0, 9];
 /// let mut d = Decoder::<BigEndian>::from_slice(&octets, WireFormat::default());
 /// assert_eq!(d.get::<Reading>()?, Reading::Count(7));
-/// assert_eq!(d.get::<Reading>()?, Reading::Unset(9));
+/// assert_eq!(d.get::<Reading>()?, Reading::Unset { discriminator: 9 });
 ///
 /// let wrong = Reading::Level { discriminator: 1, value: 0.5 };
 /// assert_eq!(wrong.discriminator(), 1);
@@ -263,7 +263,7 @@ macro_rules! cdr_union {
                         $(Self::$one(_) => $($one_label)+,)*
                         $(Self::$several { discriminator, .. } => *discriminator,)*
                         $(Self::$default { discriminator, .. } => *discriminator,)?
-                        $(Self::$unset(discriminator) => *discriminator,)?
+                        $(Self::$unset { discriminator } => *discriminator,)?
                         $(Self::$rest => $($rest_label)+,)?
                     }
                 }
@@ -288,7 +288,7 @@ macro_rules! cdr_union {
                                 },
                             ))
                         })?
-                        $(Self::$unset(discriminator) if __listed(*discriminator) => {
+                        $(Self::$unset { discriminator } if __listed(*discriminator) => {
                             ::core::result::Result::Err($crate::EncodeError::new(
                                 $crate::EncodeErrorKind::WrongDiscriminator {
                                     variant: ::core::stringify!($unset),
@@ -322,7 +322,7 @@ macro_rules! cdr_union {
                             ::core::borrow::Borrow::borrow(value),
                             encoder,
                         ),)?
-                        $(Self::$unset(_) => ::core::result::Result::Ok(()),)?
+                        $(Self::$unset { .. } => ::core::result::Result::Ok(()),)?
                         $(Self::$rest => ::core::result::Result::Ok(()),)?
                     }
                 }
@@ -351,7 +351,7 @@ macro_rules! cdr_union {
                             ::core::borrow::Borrow::borrow(value),
                             window,
                         ),)?
-                        $(Self::$unset(_) => ::core::result::Result::Ok(()),)?
+                        $(Self::$unset { .. } => ::core::result::Result::Ok(()),)?
                         $(Self::$rest => ::core::result::Result::Ok(()),)?
                     }
                 }
@@ -383,7 +383,7 @@ macro_rules! cdr_union {
                             discriminator,
                             value: <$default_codec as $crate::Codec>::decode(decoder)?,
                         },)?
-                        $(_ => Self::$unset(discriminator),)?
+                        $(_ => Self::$unset { discriminator },)?
                         $($($rest_label)+ => Self::$rest,)?
                     })
                 }
@@ -407,7 +407,7 @@ macro_rules! cdr_union {
                             discriminator,
                             value: <$default_codec as $crate::Codec>::decode_fixed::<__O>(window),
                         },)?
-                        $(_ => Self::$unset(discriminator),)?
+                        $(_ => Self::$unset { discriminator },)?
                         $($($rest_label)+ => Self::$rest,)?
                     }
                 }

@@ -93,7 +93,10 @@ impl Echo for Servant {
         Ok((a.clone(), b, c))
     }
     async fn reverse(&self, all: &[ByLong], big: &ByBig) -> Result<Vec<ByLong>, SystemException> {
-        assert!(matches!(big, ByBig::Far(text) if text == "far") || *big == ByBig::Unset(3));
+        assert!(
+            matches!(big, ByBig::Far(text) if text == "far")
+                || *big == ByBig::Unset { discriminator: 3 }
+        );
         Ok(all.iter().rev().cloned().collect())
     }
     async fn evaluate(&self, it: &Expr) -> Result<f64, EvaluateError> {
@@ -155,9 +158,16 @@ async fn unions_travel_as_parameters_results_and_members() {
                 value: 200
             }
         );
-        let b = ByChar::Unset(Char(b'b'));
+        let b = ByChar::Unset {
+            discriminator: Char(b'b'),
+        };
         let (_, b, c) = in_time(echo.by_long(&a, &b, &Maybe::Unset)).await.unwrap();
-        assert_eq!(b, ByChar::Unset(Char(b'b')));
+        assert_eq!(
+            b,
+            ByChar::Unset {
+                discriminator: Char(b'b')
+            }
+        );
         assert_eq!(c, BySuit::Heart("♥".to_owned()));
         // In an exception, too.
         let why = Maybe::Some(a.clone());
@@ -171,7 +181,10 @@ async fn unions_travel_as_parameters_results_and_members() {
             value: "x".into(),
         },
     ];
-    for big in [ByBig::Far("far".to_owned()), ByBig::Unset(3)] {
+    for big in [
+        ByBig::Far("far".to_owned()),
+        ByBig::Unset { discriminator: 3 },
+    ] {
         let mut reversed = in_time(echo.reverse(&all, &big)).await.unwrap();
         reversed.reverse();
         assert_eq!(reversed, all);
@@ -232,7 +245,7 @@ async fn a_discriminator_that_selects_something_else_is_bad_param() {
             value: "".into(),
         },
     ] {
-        let error = in_time(echo.reverse(&[wrong], &ByBig::Unset(3)))
+        let error = in_time(echo.reverse(&[wrong], &ByBig::Unset { discriminator: 3 }))
             .await
             .unwrap_err();
         assert_eq!(
@@ -246,7 +259,9 @@ async fn a_discriminator_that_selects_something_else_is_bad_param() {
             "{error}"
         );
     }
-    let wrong = ByBig::Unset(0xfedc_ba98_7654_3210);
+    let wrong = ByBig::Unset {
+        discriminator: 0xfedc_ba98_7654_3210,
+    };
     let error = in_time(echo.reverse(&[], &wrong)).await.unwrap_err();
     assert_eq!(error.kind, Kind::BadParam);
     // Bounds of members hold as elsewhere.
@@ -254,7 +269,7 @@ async fn a_discriminator_that_selects_something_else_is_bad_param() {
         discriminator: 1,
         value: "123456789".to_owned(),
     };
-    let error = in_time(echo.reverse(&[long], &ByBig::Unset(3)))
+    let error = in_time(echo.reverse(&[long], &ByBig::Unset { discriminator: 3 }))
         .await
         .unwrap_err();
     assert_eq!(error.kind, Kind::BadParam);

@@ -83,12 +83,12 @@ macro_rules! unions {
 }
 unions! {
     ByLong: [At] [Text, Other];
-    ByShort: [Real, List] [] [Unset(_)];
+    ByShort: [Real, List] [] [Unset { .. }];
     ByUShort: [Low, High] [Rest];
-    ByULong: [None, High] [] [Unset(_)];
-    ByBig: [None, Five, Far] [] [Unset(_)];
+    ByULong: [None, High] [] [Unset { .. }];
+    ByBig: [None, Five, Far] [] [Unset { .. }];
     ByLongLong: [Minus] [Letter];
-    ByChar: [Small] [Last] [Unset(_)];
+    ByChar: [Small] [Last] [Unset { .. }];
     ByBoolean: [Yes, No] [];
     ByTruth: [Truth] [] [Unset];
     BySuit: [Heart] [Black] [Unset];

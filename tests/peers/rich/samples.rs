@@ -36,7 +36,7 @@ pub(crate) fn by_short(discriminator: i16, n: i32) -> ByShort {
     match discriminator {
         -3 => ByShort::Real(f64::from(n) / 4.0),
         300 => ByShort::List(longs(n)),
-        _ => ByShort::Unset(discriminator),
+        _ => ByShort::Unset { discriminator },
     }
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn by_ulong(discriminator: u32, n: i32) -> ByULong {
     match discriminator {
         0 => ByULong::None(n as i16),
         0xfedc_ba98 => ByULong::High(f64::from(n) / 8.0),
-        _ => ByULong::Unset(discriminator),
+        _ => ByULong::Unset { discriminator },
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn by_big(discriminator: u64, n: i32) -> ByBig {
         0 => ByBig::None(n as u8),
         5 => ByBig::Five(i64::from(n) * 1_234_567_890_123),
         0xfedc_ba98_7654_3210 => ByBig::Far(format!("far {n}")),
-        _ => ByBig::Unset(discriminator),
+        _ => ByBig::Unset { discriminator },
     }
 }
 
@@ -85,7 +85,9 @@ pub(crate) fn by_char(discriminator: u8, n: i32) -> ByChar {
             discriminator: Char(discriminator),
             value: f64::from(n) / 2.0,
         },
-        _ => ByChar::Unset(Char(discriminator)),
+        _ => ByChar::Unset {
+            discriminator: Char(discriminator),
+        },
     }
 }
 

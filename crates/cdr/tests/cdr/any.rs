@@ -79,7 +79,7 @@ idl_type!(Tree, &TREE);
 enum Reading {
     Count(u16),
     Level { discriminator: i32, value: f64 },
-    Unset(i32),
+    Unset { discriminator: i32 },
 }
 cdr_union!(Reading: i32 {
     one { Count(u16) = [1] }
@@ -184,7 +184,7 @@ fn every_type_goes_in_and_comes_out() {
         discriminator: 3,
         value: 0.5,
     });
-    check(&Reading::Unset(9));
+    check(&Reading::Unset { discriminator: 9 });
     check(&Broken { why: "wet".into() });
     check(&vec![1_i32, 2, 3]);
     check(&Vec::<u64>::new());
@@ -526,7 +526,7 @@ fn values_of_unknown_types_come_apart_and_go_together() {
             .unwrap()
             .extract::<Reading>()
             .unwrap(),
-        Reading::Unset(9)
+        Reading::Unset { discriminator: 9 }
     );
 
     let blue = Any::of_enumerator(&TypeCode::of::<Color>(), "blue").unwrap();
@@ -565,7 +565,10 @@ fn anys_look_like_their_values() {
         }),
         "Any(Reading { case -2: level: 0.5 })"
     );
-    assert_eq!(shown(&Reading::Unset(5)), "Any(Reading { case 5 })");
+    assert_eq!(
+        shown(&Reading::Unset { discriminator: 5 }),
+        "Any(Reading { case 5 })"
+    );
     assert_eq!(
         shown(&Any::new(&7_u64).unwrap()),
         "Any(Any(unsigned long long 7))"

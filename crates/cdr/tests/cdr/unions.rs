@@ -42,7 +42,7 @@ cdr_union!(Mixed: i32 {
 #[derive(Debug, Clone, PartialEq)]
 enum Open {
     A(u64),
-    Unset(Char),
+    Unset { discriminator: Char },
 }
 cdr_union!(Open: Char { one { A(u64) = [Char(b'a')] } several {} unset Unset; });
 
@@ -123,7 +123,12 @@ fn a_union_is_its_discriminator_and_the_member_it_selects() {
         big(&Open::A(1)),
         [b'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     );
-    assert_eq!(big(&Open::Unset(Char(b'z'))), [b'z']);
+    assert_eq!(
+        big(&Open::Unset {
+            discriminator: Char(b'z')
+        }),
+        [b'z']
+    );
     assert_eq!(big(&Maybe::Some(-2)), [1, 0, 0xff, 0xfe]);
     assert_eq!(big(&Maybe::Unset), [0]);
     assert_eq!(
@@ -153,7 +158,13 @@ fn a_union_tells_its_discriminator() {
         .discriminator(),
         2
     );
-    assert_eq!(Open::Unset(Char(b'q')).discriminator(), Char(b'q'));
+    assert_eq!(
+        Open::Unset {
+            discriminator: Char(b'q')
+        }
+        .discriminator(),
+        Char(b'q')
+    );
     assert!(Maybe::Some(1).discriminator() && !Maybe::Unset.discriminator());
     assert_eq!(Tint::Cold(String::new()).discriminator(), Color::Blue);
 }
@@ -183,7 +194,12 @@ fn a_discriminator_that_selects_something_else_is_not_written() {
             "Rest",
         );
     }
-    refused(&Open::Unset(Char(b'a')), "Unset");
+    refused(
+        &Open::Unset {
+            discriminator: Char(b'a'),
+        },
+        "Unset",
+    );
     refused(
         &Tint::Warm {
             discriminator: Color::Blue,
@@ -209,7 +225,14 @@ fn a_discriminator_that_selects_something_else_is_not_written() {
         }],
         "Float",
     );
-    let error = encode_at::<BigEndian>(&Open::Unset(Char(b'a')), 0, modern()).unwrap_err();
+    let error = encode_at::<BigEndian>(
+        &Open::Unset {
+            discriminator: Char(b'a'),
+        },
+        0,
+        modern(),
+    )
+    .unwrap_err();
     assert_eq!(
         error.to_string(),
         "expected a discriminator that selects `Unset`, found another"

@@ -58,7 +58,12 @@ impl Generator<'_> {
                 }
                 Unset::Others => {
                     rest = quote!(unset #variant;);
-                    Some(quote!((#discriminator)))
+                    Some(quote! {
+                        {
+                            #[doc = " What selects none."]
+                            discriminator: #discriminator,
+                        }
+                    })
                 }
             };
             variants.push(quote!(#[doc = #doc] #variant #holds,));

@@ -72,7 +72,10 @@ pub mod unions {
         /// Member `real`, selected by `-3`.
         Real(f64),
         /// No member.
-        Unset(i16),
+        Unset {
+            /// What selects none.
+            discriminator: i16,
+        },
     }
     ::zorb::__private::cdr_union!(
         ByShort : i16 { one { Real(f64) = [- 3] } several {} unset Unset; }
@@ -91,7 +94,10 @@ pub mod unions {
         /// Member `far_`, selected by `18364758544493064720`.
         Far(::std::string::String),
         /// No member.
-        Unset(u64),
+        Unset {
+            /// What selects none.
+            discriminator: u64,
+        },
     }
     ::zorb::__private::cdr_union!(
         ByBig : u64 { one { Far(::zorb::__private::WideStr) = [18364758544493064720] }
@@ -118,7 +124,10 @@ pub mod unions {
             value: f64,
         },
         /// No member.
-        Unset(::zorb::Char),
+        Unset {
+            /// What selects none.
+            discriminator: ::zorb::Char,
+        },
     }
     ::zorb::__private::cdr_union!(
         ByChar : ::zorb::Char { one { Small(i32) = [::zorb::Char(97)] } several {
@@ -261,7 +270,10 @@ pub mod unions {
         /// Member `euro`, selected by `'€'`.
         Euro(i32),
         /// No member.
-        Unset(::zorb::WChar),
+        Unset {
+            /// What selects none.
+            discriminator: ::zorb::WChar,
+        },
     }
     ::zorb::__private::cdr_union!(
         ByWide : ::zorb::WChar { one { Euro(i32) = [::zorb::WChar(8364)] } several {}
@@ -312,7 +324,10 @@ pub mod unions {
             value: ::std::vec::Vec<Expr>,
         },
         /// No member.
-        Unset(i32),
+        Unset {
+            /// What selects none.
+            discriminator: i32,
+        },
     }
     ::zorb::__private::cdr_union!(
         Expr : i32 { one { Number(f64) = [0] } several { Operands(::std::vec::Vec < Expr
