@@ -40,7 +40,8 @@ pub struct ServerLimits {
     /// Pending upcalls of all connections from one host, closed ones included. Looked at before an upcall begins: threads that
     /// begin one at the same moment may go beyond it by their number.
     pub max_upcalls_per_host: usize,
-    /// Pending upcalls of all connections, closed ones included. As exact as the limit of a host.
+    /// Pending upcalls of all connections, closed ones included. As exact as the limit of a host. One in four is kept for
+    /// hosts that have few pending, [64](Self::FEW_UPCALLS) at most, so that those that take what they can leave some to others.
     pub max_upcalls: usize,
     /// What happens to requests beyond the limits on upcalls.
     pub overload: Overload,
@@ -62,6 +63,11 @@ impl ServerLimits {
 
     /// One in so many connections is kept for other hosts than the one with the most.
     const RESERVED_SHARE: usize = 6;
+    /// One in so many upcalls in all is kept for hosts that have [few](Self::FEW_UPCALLS) pending.
+    const RESERVED_UPCALLS: usize = 4;
+    /// Upcalls of a host that may be pending while most of all are: three hosts that take what they can use up three quarters
+    /// of the default, and 256 more have to come for the rest.
+    pub const FEW_UPCALLS: usize = 64;
 
     /// So many connections, five in six of them from one host at most, and the default limits on upcalls.
     #[must_use]
@@ -104,7 +110,12 @@ impl Gate {
 
     #[inline]
     pub(super) fn has_room(&self) -> bool {
-        self.pending.load(Ordering::Relaxed) < self.limit
+        self.pending() < self.limit
+    }
+
+    #[inline]
+    fn pending(&self) -> usize {
+        self.pending.load(Ordering::SeqCst)
     }
 
     fn enter(&self) {
@@ -119,16 +130,16 @@ impl Gate {
         }
     }
 
-    /// Waits until there is room, first come first served.
+    /// Waits until `has_room`, which changes with what is pending, first come first served.
     ///
     /// # Cancel safety
     /// Safe: the notification of a waiter that is dropped goes to the next one.
-    async fn wait(&self) {
+    async fn wait(&self, has_room: impl Fn() -> bool) {
         let _waiting = Waiting::new(&self.waiting);
         loop {
             let mut room = pin!(self.room.notified());
             room.as_mut().enable();
-            if self.pending.load(Ordering::SeqCst) < self.limit {
+            if has_room() {
                 // There may be room for another one as well; it looks for itself.
                 self.room.notify_one();
                 return;
@@ -198,7 +209,15 @@ impl Host {
     /// Whether another upcall may be pending.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
-        self.upcalls.has_room() && self.hosts.upcalls.has_room()
+        self.upcalls.has_room() && self.has_share()
+    }
+
+    /// Whether there is room for another upcall among those of all, and this host leaves enough for others.
+    #[inline]
+    fn has_share(&self) -> bool {
+        let (all, limit) = (self.hosts.upcalls.pending(), self.hosts.upcalls.limit);
+        all < limit - limit / ServerLimits::RESERVED_UPCALLS
+            || all < limit && self.upcalls.pending() < ServerLimits::FEW_UPCALLS
     }
 
     /// Whether another upcall of this host may be pending, as far as other hosts do not matter.
@@ -211,8 +230,8 @@ impl Host {
     /// # Cancel safety
     /// Safe.
     pub(super) async fn room(self: Arc<Self>) {
-        self.upcalls.wait().await;
-        self.hosts.upcalls.wait().await;
+        self.upcalls.wait(|| self.upcalls.has_room()).await;
+        self.hosts.upcalls.wait(|| self.has_share()).await;
     }
 
     pub(super) fn limits(&self) -> &ServerLimits {
@@ -420,6 +439,54 @@ mod tests {
         assert_eq!((known(), hosts.pending_upcalls()), (1, 1));
         drop(upcall);
         assert_eq!((known(), hosts.pending_upcalls()), (0, 0));
+    }
+
+    #[test]
+    fn hosts_that_take_what_they_can_leave_something_to_one_that_comes_new() {
+        let hosts = Hosts::new(ServerLimits::new(100));
+        let mut upcalls = Vec::new();
+        let admitted: Vec<_> = (0..60)
+            .map(|n| hosts.admit(&inet(&format!("10.0.1.{n}:1"))).unwrap())
+            .collect();
+        for one in &admitted {
+            while one.host().has_room() {
+                upcalls.push(UpcallPlace::take(one.host()));
+            }
+        }
+        let another = hosts.admit(&inet("10.0.2.1:1")).unwrap();
+        for _ in 0..ServerLimits::FEW_UPCALLS {
+            assert!(another.host().has_room());
+            upcalls.push(UpcallPlace::take(another.host()));
+        }
+        assert!(!another.host().has_room());
+        // One host alone has what its own limit says.
+        upcalls.clear();
+        while admitted[0].host().has_room() {
+            upcalls.push(UpcallPlace::take(admitted[0].host()));
+        }
+        assert_eq!(upcalls.len(), ServerLimits::DEFAULT_MAX_UPCALLS_PER_HOST);
+    }
+
+    #[tokio::test]
+    async fn a_host_that_waits_for_its_share_goes_on_when_upcalls_of_others_end() {
+        let hosts = Hosts::new(ServerLimits {
+            max_upcalls: 200,
+            ..ServerLimits::new(9)
+        });
+        let one = hosts.admit(&inet("10.0.0.1:1")).unwrap();
+        let other = hosts.admit(&inet("10.0.0.2:1")).unwrap();
+        let of_other = UpcallPlace::take(other.host());
+        let mut upcalls = Vec::new();
+        while one.host().has_room() {
+            upcalls.push(UpcallPlace::take(one.host()));
+        }
+        assert_eq!(upcalls.len(), 149, "three quarters of all, but the other's");
+        let host = Arc::clone(one.host());
+        let waiting = tokio::spawn(async move { host.room().await });
+        let_all_run().await;
+        assert!(!waiting.is_finished());
+        drop(of_other);
+        in_time(waiting).await.unwrap();
     }
 
     #[tokio::test]
