@@ -5,8 +5,8 @@ use crate::savings::in_time;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::net::UnixListener;
 use zorb::{
-    Builder, Bytes, Ior, ObjectRef, Orb, SystemException, SystemExceptionKind as Kind, Version,
-    minor,
+    Builder, Bytes, Counter, Ior, ObjectRef, Orb, SystemException, SystemExceptionKind as Kind,
+    Version, minor,
 };
 use zorb_giop::ior::{IiopAddress, ProfileBody, UiopAddress};
 
@@ -168,7 +168,7 @@ async fn references_of_peers_take_no_more_connections_than_their_share() {
     assert_eq!(over, REFERENCES - PEERS, "{told:?}");
     assert_eq!(server.outgoing_connections(), PEERS);
     assert_eq!(
-        server.outgoing_connections_refused(),
+        (server.counters()).get(Counter::OutgoingConnectionsRefused),
         (REFERENCES - PEERS) as u64
     );
     assert!(told.iter().all(|told| !told.contains("the limit")

@@ -11,7 +11,10 @@ use zorb::transport::{
     Addressing, BoxFuture, Capabilities, Connection, Endpoint, Listener, Tcp, Transport,
     TransportError,
 };
-use zorb::{Interface, Orb, SyncScope, SystemException, SystemExceptionKind as Kind, Version};
+use zorb::{
+    Counter as Cause, Interface, Orb, SyncScope, SystemException, SystemExceptionKind as Kind,
+    Version,
+};
 
 zorb::idl! {
     module SyncNone {
@@ -140,7 +143,7 @@ async fn a_call_does_not_wait_for_its_connection_and_calls_of_all_scopes_keep_th
         assert_eq!(in_time(behind).await.unwrap(), 101, "{version}");
         at_once(&counter, 101, b"").unwrap();
         assert_eq!(in_time(counter.counted()).await.unwrap(), 102);
-        assert_eq!(client.one_ways_refused(), 0);
+        assert_eq!(client.counters().get(Cause::OneWaysRefused), 0);
     }
 }
 
@@ -178,7 +181,7 @@ async fn what_does_not_fit_while_there_is_no_connection_is_refused_and_counted()
     };
     assert_eq!(refused.kind, Kind::Transient, "{refused}");
     assert_eq!(taken, 10);
-    assert_eq!(client.one_ways_refused(), 1);
+    assert_eq!(client.counters().get(Cause::OneWaysRefused), 1);
     withheld.permitted.add_permits(1);
     assert_eq!(in_time(counter.counted()).await.unwrap(), taken);
     // There is room again.
@@ -217,13 +220,13 @@ async fn what_cannot_be_sent_to_a_server_that_does_not_read_is_refused_and_count
     })
     .await;
     assert_eq!(
-        (refused.kind, client.one_ways_refused()),
+        (refused.kind, client.counters().get(Cause::OneWaysRefused)),
         (Kind::Transient, 1),
         "{refused}"
     );
     let again = at_once(&counter, 0, &large).unwrap_err();
     assert_eq!(
-        (again.kind, client.one_ways_refused()),
+        (again.kind, client.counters().get(Cause::OneWaysRefused)),
         (Kind::Transient, 2)
     );
 }
@@ -248,7 +251,7 @@ async fn calls_whose_connection_cannot_be_made_are_dropped_and_counted() {
         at_once(&counter, 0, b"").unwrap();
     }
     in_time(async {
-        while client.one_ways_refused() < 3 {
+        while client.counters().get(Cause::OneWaysRefused) < 3 {
             tokio::task::yield_now().await;
         }
     })

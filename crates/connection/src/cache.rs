@@ -1,12 +1,12 @@
 //! The connections of an ORB's clients: one for all references to an endpoint.
 
 use super::client::ClientConnection;
+use super::counters::{Counter, Counters};
 use super::end::FINISHED_WITHIN;
 use super::owner::{PeerOrb, Settings};
 use super::silent::SilentEndpoints;
 use super::spin::{BusyConnections, SpinLimits};
 use super::trace;
-use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -106,8 +106,7 @@ pub enum NamedBy {
 pub struct ConnectionCache {
     entries: Arc<Entries>,
     limits: ConnectionLimits,
-    /// Connections that a limit did not let be made.
-    refused: AtomicU64,
+    counters: Arc<Counters>,
     /// No connection is made any more. Changes under the lock of the entries only.
     closed: CancellationToken,
     /// The tasks that connect and drive connections.
@@ -143,11 +142,13 @@ fn lock(entries: &Entries) -> MutexGuard<'_, HashMap<CacheKey, Entry>> {
 }
 
 impl ConnectionCache {
-    /// A cache of at most so many connections.
+    /// A cache of at most so many connections. Those that its limits do not let be made are counted, and those that do
+    /// not come to be in time.
     #[must_use]
-    pub fn new(limits: ConnectionLimits) -> Self {
+    pub fn new(limits: ConnectionLimits, counters: Arc<Counters>) -> Self {
         Self {
             limits,
+            counters,
             ..Self::default()
         }
     }
@@ -163,12 +164,6 @@ impl ConnectionCache {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// How many connections were not made since the cache was, because of its limits.
-    #[must_use]
-    pub fn refused(&self) -> u64 {
-        self.refused.load(Ordering::Relaxed)
     }
 
     /// The connection for `key`: the one there is, or a new one. Callers that ask at the same
@@ -228,7 +223,7 @@ impl ConnectionCache {
             return Ok((entry.clone(), None));
         }
         if let Err(error) = self.admit(&entries, key, named_by) {
-            self.refused.fetch_add(1, Ordering::Relaxed);
+            self.counters.count(Counter::OutgoingConnectionsRefused);
             return Err(Arc::new(error));
         }
         let (publish, entry) = watch::channel(None);
@@ -300,7 +295,8 @@ impl ConnectionCache {
             if !forget.publish(&closed, publish, &connection) {
                 connection.shut_down();
             }
-            connection.drive(settings.connection.idle_timeout).await;
+            let own = &settings.connection;
+            connection.drive(own.idle_timeout, own.stall_timeout).await;
         };
         // A runtime that has shut down drops the task here and now, so no lock is held.
         home.spawn(self.drivers.track_future(driver));
@@ -432,6 +428,7 @@ async fn connect(
         Ok(Err(error)) => Err(error.into()),
         Err(_) => {
             settings.silent.remember(endpoint);
+            (settings.connection.counters).count(Counter::ConnectsTimedOut);
             Err(ConnectError::Timeout {
                 endpoint: endpoint.clone(),
                 limit: settings.timeout,

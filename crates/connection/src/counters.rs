@@ -73,6 +73,26 @@ counters! {
     UnusedConnectionsClosed = "unused_connections_closed",
     /// Connections closed, after they had ended, before the peer had read why: it went on sending.
     LingersCut = "lingers_cut",
+    /// Requests refused with TRANSIENT because the queue of the worker pool was full.
+    PoolQueueFull = "pool_queue_full",
+    /// Requests refused with TRANSIENT by POA managers in state DISCARDING.
+    RequestsDiscarded = "requests_discarded",
+    /// Connections to other ORBs that were not made, because there were as many as there may be, in all or to one host.
+    OutgoingConnectionsRefused = "outgoing_connections_refused",
+    /// Connections to other ORBs that were given up because the peer did not answer within the connect timeout.
+    ConnectsTimedOut = "connects_timed_out",
+    /// Calls that ended with TIMEOUT, those whose request had not been sent included.
+    CallsTimedOut = "calls_timed_out",
+    /// Calls that were refused because as many waited for replies on their connection as may.
+    CallsRefused = "calls_refused",
+    /// One-way requests of SYNC_NONE that were not sent: refused with TRANSIENT, since there was no room for them, or
+    /// dropped, since their connection could not be made or the ORB ended before it was. Requests that were queued when a
+    /// connection was lost are not among them.
+    OneWaysRefused = "one_ways_refused",
+    /// Replies that were longer than a message may be: their calls fail.
+    RepliesTooLarge = "replies_too_large",
+    /// UNIX sockets that a peer had named, and that were not connected to.
+    SocketsOfPeersRefused = "sockets_of_peers_refused",
 }
 
 impl Counter {

@@ -112,6 +112,14 @@ impl Link {
         self
     }
 
+    /// The same for a connection to a server: what the server sends is held within the limit, and what waits to be sent
+    /// there is the program's own doing.
+    pub(crate) fn of_client_within(mut self, memory: &Arc<MemoryLimit>) -> Self {
+        self = self.within(memory);
+        self.outbound.reserve_from(Reserved::anyway_of(memory));
+        self
+    }
+
     /// Ends the connection although its peer is there; its driver finds the end.
     #[cold]
     pub(crate) fn evict(&self, why: Evicted) -> End {

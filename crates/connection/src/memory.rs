@@ -75,6 +75,12 @@ impl MemoryLimit {
         fits
     }
 
+    /// Counts more octets, whatever the limit.
+    fn take_anyway(&self, more: usize) -> bool {
+        self.held.fetch_add(more, Ordering::Relaxed);
+        true
+    }
+
     fn give_back(&self, octets: usize) {
         self.held.fetch_sub(octets, Ordering::Relaxed);
     }
@@ -113,6 +119,8 @@ pub(crate) struct Reserved {
     /// `None`: unlimited.
     memory: Option<Arc<MemoryLimit>>,
     octets: AtomicUsize,
+    /// It is reserved even beyond the limit.
+    anyway: bool,
 }
 
 impl Reserved {
@@ -128,7 +136,15 @@ impl Reserved {
         Self {
             memory: Some(Arc::clone(memory)),
             octets: AtomicUsize::new(0),
+            anyway: false,
         }
+    }
+
+    /// For what is held by the program's own doing: counted, even beyond the limit, and so never refused.
+    pub(crate) fn anyway_of(memory: &Arc<MemoryLimit>) -> Self {
+        let mut reserved = Self::of(memory);
+        reserved.anyway = true;
+        reserved
     }
 
     /// Octets that are reserved.
@@ -163,16 +179,16 @@ impl Reserved {
         if let Some(memory) = &self.memory
             && !self.is_about_right(held())
         {
-            self.adjust_by(memory, held, |more| {
-                memory.held.fetch_add(more, Ordering::Relaxed);
-                true
-            });
+            self.adjust_by(memory, held, |more| memory.take_anyway(more));
         }
     }
 
     #[cold]
     fn adjust(&self, memory: &MemoryLimit, held: impl Fn() -> usize) -> bool {
-        self.adjust_by(memory, held, |more| memory.take(more))
+        match self.anyway {
+            true => self.adjust_by(memory, held, |more| memory.take_anyway(more)),
+            false => self.adjust_by(memory, held, |more| memory.take(more)),
+        }
     }
 
     fn adjust_by(
@@ -290,6 +306,17 @@ mod tests {
         drop(one);
         assert!(other.cover(|| 600 << 10));
         drop(other);
+        assert_eq!(memory.held(), 0);
+    }
+
+    #[test]
+    fn what_the_program_holds_by_its_own_doing_is_counted_beyond_the_limit() {
+        let memory = limit(MIB);
+        let (own, other) = (Reserved::anyway_of(&memory), Reserved::of(&memory));
+        assert!(own.cover(|| 3 * MIB));
+        assert!(memory.held() >= 3 * MIB && memory.is_scarce());
+        assert!(!other.cover(|| 100_000));
+        assert!(own.cover(|| 0));
         assert_eq!(memory.held(), 0);
     }
 

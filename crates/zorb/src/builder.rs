@@ -1,5 +1,6 @@
 //! How an ORB is described before it starts.
 
+use crate::descriptors;
 use crate::endpoints::{self, Listen, Publish, Publishing};
 use crate::error::Error;
 use crate::initial;
@@ -7,6 +8,7 @@ use crate::interceptor::Interceptor;
 use crate::options::{Given, OptionError, Source};
 use crate::orb::Orb;
 use crate::policy::{PolicyOverrides, SyncScope};
+use crate::value::Values;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use zorb_transport::Registry;
 
 /// How long connecting may take by default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Connections served at a time by default, ten thousand of them from one host: each costs a descriptor, a task and, while a
+/// Connections served at a time by default where there are descriptors for them, ten thousand of them from one host: each costs a descriptor, a task and, while a
 /// message is half there, a buffer.
 const MAX_CONNECTIONS: usize = 12_000;
 /// How long a client may stop within a message, or while its replies wait, by default: hyper gives the head of a request as
@@ -119,6 +121,8 @@ pub(crate) struct Settings {
     pub(crate) max_to_host: Option<usize>,
     /// Whether UNIX sockets that a peer names are connected to.
     pub(crate) unix_sockets_of_peers: bool,
+    /// The value types that it knows.
+    pub(crate) values: Values,
 }
 
 /// Limits on what peers have an ORB serve; `None` for the defaults.
@@ -138,7 +142,12 @@ impl Settings {
             true => MAX_THREADS,
             false => MAX_CONNECTIONS,
         };
-        let mut limits = ServerLimits::new(self.connections.unwrap_or(usual));
+        let wanted = self.connections.unwrap_or(usual);
+        let connections = descriptors::for_clients(wanted, descriptors::limit());
+        if connections < wanted && !self.listen.is_empty() {
+            descriptors::report_fewer(wanted, connections, self.connections.is_some());
+        }
+        let mut limits = ServerLimits::new(connections);
         let set = &self.serving;
         let change = |limit: &mut usize, set: Option<usize>| *limit = set.unwrap_or(*limit);
         change(
@@ -206,6 +215,7 @@ impl Default for Builder {
                 max_outgoing: None,
                 max_to_host: None,
                 unix_sockets_of_peers: false,
+                values: Values::default(),
             },
         }
     }

@@ -9,7 +9,10 @@ impl Builder {
     /// ([`build_blocking`](Self::build_blocking)).
     ///
     /// Further ones get CloseConnection as they come, so that their clients know that none of their requests was
-    /// processed, and are closed. A process needs as many descriptors (`ulimit -n`).
+    /// processed, and are closed.
+    ///
+    /// Each takes a descriptor. A process that may have fewer (`RLIMIT_NOFILE`, `ulimit -n`) serves as many connections as
+    /// leave 64 descriptors for other things, and logs a warning that says so when more were asked for here.
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.settings.connections = Some(connections);
         self
@@ -29,7 +32,8 @@ impl Builder {
     ///
     /// An upcall is pending from when it has to wait, for its servant, a POA manager, a servant activator, a key resolver
     /// or a worker, until it has ended: also when its client is gone by then. Requests that come while as many upcalls are
-    /// pending as may be wait, or are refused: see [`overload`](Self::overload).
+    /// pending as may be wait, or are refused: see [`overload`](Self::overload). One in four is kept for hosts that have 64 or
+    /// fewer pending, so that a few hosts cannot make all others wait.
     pub fn max_upcalls(mut self, upcalls: usize) -> Self {
         self.settings.serving.upcalls = Some(upcalls.max(1));
         self
@@ -63,31 +67,38 @@ impl Builder {
         self
     }
 
-    /// Closes connections of clients that do not get on for this long; 30 seconds unless set, and with zero none is closed.
+    /// Closes connections of peers that do not get on for this long; 30 seconds unless set, and with zero none is closed.
     ///
     /// A client has to get on when a message of its has begun, from the first octet of its header to its last one, last
     /// fragment included, and when replies wait for it: 240 octets a second have to move, on the average of each such time,
     /// and so many that what is held for it is done within ten minutes. A message of 64 MiB may so come at 112 KB/s. A
     /// connection is closed between once and twice this time after its client has stopped, one without a message after 60
     /// seconds. A client that has called may be quiet for as long as [`idle_timeout`](Self::idle_timeout) says.
+    ///
+    /// A server that has begun a reply has to get on with it in the same way, or its connection is closed and the calls on it
+    /// are COMM_FAILURE; how long it may take before it begins is the business of
+    /// [`round_trip_timeout`](Self::round_trip_timeout).
     #[doc(alias = "serverCallTimeOutPeriod")]
     pub fn stall_timeout(mut self, limit: Duration) -> Self {
         self.settings.stall_timeout = (!limit.is_zero()).then_some(limit);
         self
     }
 
-    /// How many octets of memory the connections of clients may hold in all, for messages that are not done yet; 512 MiB
-    /// unless set.
+    /// How many octets of memory connections may hold in all, for messages that are not done yet; 512 MiB unless set.
     ///
     /// Counted are the buffers, with all of their room, of messages and fragments that have begun to come, of requests that
     /// wait or whose upcalls have not ended, and of replies that clients have not read yet; and 16 KiB for each connection. What
     /// arguments are decoded to is bounded for each request: see [`max_decoded_memory`](Self::max_decoded_memory). What servants
-    /// keep, and what our own calls send and receive, is the program's.
+    /// keep, and results that calls have got, is the program's.
+    ///
+    /// Connections to other ORBs count too: 16 KiB each, replies that have begun to come, and requests that wait to be sent,
+    /// which are never refused for it.
     ///
     /// From three quarters of it on, requests that would have to wait are TRANSIENT, long replies of upcalls that have waited
     /// are NO_RESOURCES if others are not read yet, and of the clients that make the ORB hold more than they move in ten
-    /// seconds those are closed that hold most. At the limit, new connections are closed as they come, and a connection whose
-    /// message or reply does not fit any more is closed. [`Orb::counters`](crate::Orb::counters) counts all of these.
+    /// seconds those are closed that hold most. At the limit, new connections of clients are closed as they come, and a
+    /// connection whose message or reply does not fit any more is closed: calls that wait for a reply there are COMM_FAILURE.
+    /// [`Orb::counters`](crate::Orb::counters) counts all of these.
     pub fn max_memory_octets(mut self, octets: usize) -> Self {
         self.settings.max_memory = octets;
         self
@@ -111,7 +122,7 @@ impl Builder {
     /// that the program or its operator named: references that peers pass lead to no more than the other three.
     ///
     /// A call that would need another one is TRANSIENT, COMPLETED_NO, and
-    /// [counted](crate::Orb::outgoing_connections_refused). Connections are closed when their peer closes them, or by
+    /// [counted](crate::Counter::OutgoingConnectionsRefused). Connections are closed when their peer closes them, or by
     /// [`idle_timeout`](Self::idle_timeout).
     #[doc(alias = "-ORBConnectionCacheMax")]
     pub fn max_outgoing_connections(mut self, connections: usize) -> Self {
@@ -123,7 +134,7 @@ impl Builder {
     /// two names of a host as two. A connection serves all callers of a runtime.
     ///
     /// A call that would need another one is TRANSIENT, COMPLETED_NO, and
-    /// [counted](crate::Orb::outgoing_connections_refused).
+    /// [counted](crate::Counter::OutgoingConnectionsRefused).
     #[doc(alias = "maxGIOPConnectionPerServer")]
     pub fn max_connections_to_host(mut self, connections: usize) -> Self {
         self.settings.max_to_host = Some(connections);

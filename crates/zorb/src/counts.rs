@@ -1,6 +1,8 @@
 //! What an ORB counts of its clients.
 
-use crate::orb::Orb;
+use crate::orb::{Orb, OrbInner};
+use std::sync::Arc;
+use zorb_connection::{Counter, Counters};
 
 impl Orb {
     /// Connections to other ORBs that there are now, those included that are being made or closed.
@@ -9,18 +11,31 @@ impl Orb {
         self.inner().connection_cache().len()
     }
 
-    /// How many connections to other ORBs were not made so far, because there were as many as there
-    /// [may be](crate::Builder::max_outgoing_connections).
+    /// Octets of memory that connections hold now, as far as they [count](crate::Builder::max_memory_octets).
     #[must_use]
-    pub fn outgoing_connections_refused(&self) -> u64 {
-        self.inner().connection_cache().refused()
+    pub fn memory_octets(&self) -> usize {
+        self.inner().connection_settings().memory.held()
     }
 
-    /// How many one-way requests of [`SyncScope::None`](crate::SyncScope::None) were not sent so far: those that were
-    /// refused with TRANSIENT, since there was no room for them, and those that were dropped, since their connection
-    /// could not be made. Requests that were queued when a connection was lost are not among them.
+    /// What the ORB has refused, dropped, limited or timed out, by cause, in both roles. Counters do not keep it alive.
+    ///
+    /// ```
+    /// # async fn example(orb: zorb::Orb) {
+    /// for (cause, count) in orb.counters().iter() {
+    ///     println!("zorb_{cause}_total {count}");
+    /// }
+    /// # }
+    /// ```
     #[must_use]
-    pub fn one_ways_refused(&self) -> u64 {
-        self.inner().deferred().refused()
+    pub fn counters(&self) -> Arc<Counters> {
+        Arc::clone(&self.inner().connection_settings().counters)
+    }
+}
+
+impl OrbInner {
+    /// Counts what was refused, dropped, limited or timed out.
+    #[cold]
+    pub(crate) fn count(&self, cause: Counter) {
+        self.connection_settings().counters.count(cause);
     }
 }

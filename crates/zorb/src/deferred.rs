@@ -1,6 +1,5 @@
 //! One-way requests that wait for their connections, by the reference that they were made through.
 
-use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -19,8 +18,6 @@ pub(crate) struct DeferredRequests {
     state: Mutex<State>,
     /// A queue has ended.
     ended: Notify,
-    /// Requests that were refused, and those that were dropped.
-    refused: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -46,12 +43,11 @@ impl DeferredRequests {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a request of the reference `of`. One that is refused is counted.
+    /// Queues a request of the reference `of`.
     pub(crate) fn take(&self, of: usize, request: Deferred) -> Taken {
         let mut state = self.state();
         let octets = state.octets.saturating_add(request.octets());
         if octets > MAX_DEFERRED_OCTETS {
-            self.count_refused();
             return Taken::Refused;
         }
         state.octets = octets;
@@ -93,16 +89,6 @@ impl DeferredRequests {
             }
             ended.await;
         }
-    }
-
-    /// Counts a request that was not sent.
-    pub(crate) fn count_refused(&self) {
-        self.refused.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// How many were not sent.
-    pub(crate) fn refused(&self) -> u64 {
-        self.refused.load(Ordering::Relaxed)
     }
 }
 

@@ -18,6 +18,7 @@ mod counts;
 mod current;
 mod decoding;
 mod deferred;
+mod descriptors;
 mod dynamic;
 mod endpoints;
 mod error;

@@ -17,7 +17,7 @@ use crate::policy::PolicyOverrides;
 use crate::profile::{
     Candidate, Published, candidates, describe_endpoints, describe_key, make_ior,
 };
-use crate::value::{Concrete, Values};
+use crate::value::Values;
 use bytes::Bytes;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -31,8 +31,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{CharSet, Context};
 use zorb_connection::{
     Acceptor, BusyConnections, CacheKey, ClientConnection, ConnectError, ConnectSettings,
-    ConnectionCache, Counters, Describe, MemoryLimit, NamedBy, Serving, SilentEndpoints,
-    SpinLimits,
+    ConnectionCache, Counter, Describe, MemoryLimit, NamedBy, Serving, SilentEndpoints, SpinLimits,
 };
 use zorb_executor::{Dispatch, Lane};
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
@@ -88,7 +87,6 @@ pub(crate) struct OrbInner {
     serving: Arc<Serving<Self>>,
     /// Registered at run time. As they travel: a reference of ours would keep the ORB alive.
     initial_references: Mutex<BTreeMap<String, Ior>>,
-    values: Values,
     /// Interfaces whose servants have been reported for holding a worker for long.
     reported_blocking: Mutex<BTreeSet<String>>,
 }
@@ -139,10 +137,10 @@ impl Orb {
             keys: Keys::default(),
             published,
             listening,
-            cache: ConnectionCache::new(outgoing::limits(
-                settings.max_outgoing,
-                settings.max_to_host,
-            )),
+            cache: ConnectionCache::new(
+                outgoing::limits(settings.max_outgoing, settings.max_to_host),
+                Arc::clone(&connections.counters),
+            ),
             named_sockets: NamedSockets::default(),
             deferred: DeferredRequests::default(),
             silent: SilentEndpoints::default(),
@@ -155,7 +153,6 @@ impl Orb {
             down: watch::Sender::new(false),
             serving: Arc::new(Serving::new(settings.server_limits())),
             initial_references: Mutex::default(),
-            values: Values::default(),
             reported_blocking: Mutex::default(),
             settings,
         };
@@ -246,30 +243,6 @@ impl Orb {
         self.inner().serving.pending_upcalls()
     }
 
-    /// What the ORB has refused, dropped, limited or timed out, by cause. Counters do not keep it alive.
-    ///
-    /// ```
-    /// # async fn example(orb: zorb::Orb) {
-    /// for (cause, count) in orb.counters().iter() {
-    ///     println!("zorb_{cause}_total {count}");
-    /// }
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn counters(&self) -> Arc<Counters> {
-        Arc::clone(&self.inner().connections.counters)
-    }
-
-    /// Has this ORB read values of type `T`.
-    ///
-    /// Needed for types with operations or custom marshalling, whose values are MARSHAL (minor code 1) otherwise, and
-    /// for types whose values come where their IDL does not show that they may: as a `ValueBase`, through an abstract
-    /// interface, or as a base that is declared in IDL which was compiled elsewhere.
-    #[doc(alias = "register_value_factory")]
-    pub fn register_value<T: Concrete>(&self) {
-        self.inner().values().register::<T>();
-    }
-
     /// Writes a reference as text that every ORB reads: `IOR:…`.
     #[must_use]
     pub fn object_to_string(&self, object: &impl Interface) -> String {
@@ -319,7 +292,7 @@ impl Orb {
 impl OrbInner {
     /// The value types that were registered.
     pub(crate) fn values(&self) -> &Values {
-        &self.values
+        &self.settings.values
     }
 
     /// A clone of the ORB. Upcalls in progress get one even when the last has been dropped: the
@@ -519,10 +492,14 @@ impl OrbInner {
 
     /// Whether an endpoint may be connected to that was named so.
     pub(crate) fn may_connect(&self, endpoint: &Endpoint, named_by: NamedBy) -> bool {
-        named_by == NamedBy::Application
+        let permitted = named_by == NamedBy::Application
             || !endpoint.is_local_name()
             || self.settings.unix_sockets_of_peers
-            || self.named_sockets.contains(endpoint)
+            || self.named_sockets.contains(endpoint);
+        if !permitted {
+            self.count(Counter::SocketsOfPeersRefused);
+        }
+        permitted
     }
 
     /// Whether the endpoint said nothing when it was last tried, which was not long ago.

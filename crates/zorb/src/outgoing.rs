@@ -1,5 +1,6 @@
 //! Where connections to other ORBs may lead, and how many there may be.
 
+use crate::descriptors;
 use crate::profile::candidates;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -20,11 +21,8 @@ const MAX_NAMED_SOCKETS: usize = 1_024;
 /// Half of the descriptors stay for clients, files and the program: an ORB that serves goes on to accept when
 /// references of peers have led it to as many addresses as they could.
 pub(crate) fn limits(all: Option<usize>, to_host: Option<usize>) -> ConnectionLimits {
-    let of_process = || {
-        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-        let descriptors = (limit.current).and_then(|octets| usize::try_from(octets).ok());
-        descriptors.map_or(MAX_OUTGOING, |all| (all / 2).clamp(1, MAX_OUTGOING))
-    };
+    let of_process =
+        || descriptors::limit().map_or(MAX_OUTGOING, |all| (all / 2).clamp(1, MAX_OUTGOING));
     ConnectionLimits {
         all: all.unwrap_or_else(of_process),
         by_host: to_host.unwrap_or(MAX_TO_HOST),

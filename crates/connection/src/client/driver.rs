@@ -48,8 +48,13 @@ impl ClientConnection {
         idle
     }
 
-    /// Drives the connection until it ends, which it does by itself when it has not been used for `idle_timeout`.
-    pub(crate) async fn drive(self: Arc<Self>, idle_timeout: Option<Duration>) {
+    /// Drives the connection until it ends, which it does by itself when it has not been used for `idle_timeout`, or when a
+    /// reply that has begun does not get on within `stall_timeout`.
+    pub(crate) async fn drive(
+        self: Arc<Self>,
+        idle_timeout: Option<Duration>,
+        stall_timeout: Option<Duration>,
+    ) {
         // A runtime that shuts down drops its tasks where they are.
         let dropped = EndOnDrop(Arc::clone(&self));
         let mut timers = Timers::default();
@@ -70,13 +75,24 @@ impl ClientConnection {
                 self.send_close();
                 end
             }
+            end = self.link.paced(stall_timeout) => end,
         };
+        self.count_end(&end);
         self.end(end.clone());
         trace::ended(&*self.link.stream, &self.link.endpoint, &end);
         if self.link.finish(&end).await == Lingered::CutShort {
             self.counters.count(Counter::LingersCut);
         }
         drop(dropped);
+    }
+
+    fn count_end(&self, end: &End) {
+        match (self.link.outbound.evicted(), end) {
+            (Some(why), _) => self.counters.count(why.counter()),
+            (None, End::Broken(_)) => self.counters.count(Counter::ProtocolErrors),
+            (None, End::Idle(_)) => self.counters.count(Counter::IdleConnectionsClosed),
+            (None, _) => {}
+        }
     }
 
     /// One poll of the driver.

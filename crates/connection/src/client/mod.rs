@@ -147,7 +147,8 @@ impl ClientConnection {
             describe: settings.connection.describe,
         };
         let max_fragment = (settings.connection).max_fragment(settings.needs_fragments);
-        let link = Link::new(stream, endpoint, max_fragment, shown);
+        let link = Link::new(stream, endpoint, max_fragment, shown)
+            .of_client_within(&settings.connection.memory);
         if settings.needs_fragments {
             link.outbound.keep_1_1_whole();
         }

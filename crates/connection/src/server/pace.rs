@@ -9,7 +9,9 @@
 //! done within [`HELD_FOR_WHEN_SCARCE`], and of those that are slower the ones that hold most are closed until there is
 //! enough again.
 
+use super::super::end::End;
 use super::super::evict::Evicted;
+use super::super::link::Link;
 use super::super::memory::MemoryLimit;
 use super::super::owner::Owner;
 use super::{ServerConnection, Serving};
@@ -74,8 +76,7 @@ struct Seen {
 }
 
 impl Facts {
-    fn of<O: Owner>(connection: &ServerConnection<O>) -> Self {
-        let link = &connection.link;
+    fn of(link: &Link) -> Self {
         Self {
             begun: link.has_begun(),
             messages: link.messages_received(),
@@ -145,6 +146,16 @@ impl Seen {
         if facts.received == 0 && now.saturating_duration_since(self.first) >= FIRST_MESSAGE {
             return Some(Evicted::Unused);
         }
+        if self.sends_slowly(facts, now, stall) {
+            return Some(Evicted::SlowSender);
+        }
+        let written = facts.written;
+        let slow = facts.is_slow(&mut self.taking, facts.is_blocked, written, now, stall);
+        slow.then_some(Evicted::SlowReader)
+    }
+
+    /// Whether too little of a message that has begun has come.
+    fn sends_slowly(&mut self, facts: &Facts, now: Instant, stall: Duration) -> bool {
         // A message that is whole by now was fast enough, whereas fragments may wait for their last one for ever beside it.
         if facts.begun == Begun::Message
             && (self.sending).is_some_and(|window| window.messages != facts.messages)
@@ -152,12 +163,7 @@ impl Seen {
             self.sending = None;
         }
         let begun = facts.begun != Begun::Nothing;
-        if facts.is_slow(&mut self.sending, begun, facts.received, now, stall) {
-            return Some(Evicted::SlowSender);
-        }
-        let written = facts.written;
-        let slow = facts.is_slow(&mut self.taking, facts.is_blocked, written, now, stall);
-        slow.then_some(Evicted::SlowReader)
+        facts.is_slow(&mut self.sending, begun, facts.received, now, stall)
     }
 
     /// Notes how fast the client was since the last look; whether it is too slow for scarce memory.
@@ -187,6 +193,24 @@ fn to_evict<C>(memory: &MemoryLimit, mut slow: Vec<(usize, C)>) -> impl Iterator
             is_scarce
         })
         .map(|(_, connection)| connection)
+}
+
+impl Link {
+    /// Ready when a reply that has begun does not get on, between once and twice `stall` after it has stopped. A server that
+    /// says nothing at all may be at work: that is what round-trip timeouts are for. Costs a timer per `stall`, and nothing
+    /// per message.
+    pub(crate) async fn paced(&self, stall: Option<Duration>) -> End {
+        let Some(stall) = stall else {
+            return core::future::pending().await;
+        };
+        let mut seen = Seen::new(&Facts::of(self), Instant::now());
+        loop {
+            tokio::time::sleep(stall).await;
+            if seen.sends_slowly(&Facts::of(self), Instant::now(), stall) {
+                return self.evict(Evicted::SlowSender);
+            }
+        }
+    }
 }
 
 impl<O: Owner> Serving<O> {
@@ -224,7 +248,7 @@ impl<O: Owner> Serving<O> {
             let Some(connection) = connection.upgrade() else {
                 continue;
             };
-            let facts = Facts::of(&connection);
+            let facts = Facts::of(&connection.link);
             let known = before.remove(&id);
             let mut known = known.unwrap_or_else(|| Seen::new(&facts, now));
             let judged = (settings.stall_timeout).and_then(|stall| known.judge(&facts, now, stall));

@@ -87,7 +87,10 @@ pub(crate) fn undriven(stream: Stream, settings: &ConnectSettings) -> Arc<Client
 /// A client of a stream, with its driver in a task of the current runtime.
 pub(crate) fn client_with(stream: Stream, settings: &ConnectSettings) -> Arc<ClientConnection> {
     let client = undriven(stream, settings);
-    tokio::spawn(Arc::clone(&client).drive(settings.connection.idle_timeout));
+    tokio::spawn(Arc::clone(&client).drive(
+        settings.connection.idle_timeout,
+        settings.connection.stall_timeout,
+    ));
     client
 }
 

@@ -9,10 +9,15 @@ use crate::deferred::{Deferred, Encoded, MAX_DEFERRED_OCTETS, Taken};
 use crate::object::{Binding, ObjectRef, Remote, Target};
 use crate::orb::OrbInner;
 use core::sync::atomic::{AtomicBool, AtomicUsize};
+use core::time::Duration;
 use std::sync::Arc;
 use zorb_cdr::EncodeErrorKind;
-use zorb_connection::ClientRequest;
+use zorb_connection::{ClientRequest, Counter};
 use zorb_giop::{CompletionStatus, Fault, ResponseFlags, SystemException};
+
+/// How long a shutdown waits for the connections of requests that wait for them: many times what connecting takes where a
+/// peer answers, and little beside the connect timeout of one that does not.
+const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
 
 /// The queue of a reference while its task runs: it ends when this is dropped, with the runtime of the task at the latest.
 struct Queue {
@@ -37,7 +42,7 @@ impl Queue {
 impl Drop for Queue {
     fn drop(&mut self) {
         while self.next(|| ()).is_some() {
-            self.orb.deferred().count_refused();
+            self.orb.count(Counter::OneWaysRefused);
         }
     }
 }
@@ -82,7 +87,7 @@ impl ObjectRef {
         }
         let (orb, of) = (self.orb().inner(), self.binding_id());
         match orb.deferred().take(of, request) {
-            Taken::Refused => return Some(Err(no_room())),
+            Taken::Refused => return Some(Err(self.refused_one_way())),
             Taken::Behind => return Some(Ok(())),
             Taken::First => {}
         }
@@ -95,7 +100,11 @@ impl ObjectRef {
         // The shutdown waits until the requests are sent.
         let (object, token) = (self.clone(), queue.orb.task());
         self.home().spawn(async move {
-            send_all(&object, &mut queue).await;
+            let orb = Arc::clone(&queue.orb);
+            tokio::select! {
+                () = send_all(&object, &mut queue) => {}
+                () = given_up(&orb) => {}
+            }
             drop((queue, token));
         });
         Some(Ok(()))
@@ -104,7 +113,7 @@ impl ObjectRef {
     /// A one-way request that would have to wait for room, which its caller does not want.
     #[cold]
     pub(super) fn refused_one_way(&self) -> SystemException {
-        self.orb().inner().deferred().count_refused();
+        self.orb().inner().count(Counter::OneWaysRefused);
         no_room()
     }
 }
@@ -117,6 +126,12 @@ fn no_room() -> SystemException {
     .raise(CompletionStatus::No)
 }
 
+/// Ready some time after the ORB has begun to shut down: what waits still is dropped then, and counted.
+async fn given_up(orb: &OrbInner) {
+    orb.stopped().await;
+    tokio::time::sleep(CONNECTED_WITHIN).await;
+}
+
 /// Connects, and sends what waits.
 async fn send_all(object: &ObjectRef, queue: &mut Queue) {
     let bound = match object.bind_apart().await {
@@ -125,7 +140,7 @@ async fn send_all(object: &ObjectRef, queue: &mut Queue) {
     };
     while let Some(request) = queue.next(|| object.store_binding(&bound)) {
         if let Err(error) = send(&bound, &request).await {
-            queue.orb.deferred().count_refused();
+            queue.orb.count(Counter::OneWaysRefused);
             tracing::debug!(%error, "a one-way request dropped");
         }
     }

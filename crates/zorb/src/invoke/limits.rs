@@ -8,7 +8,7 @@ use core::pin::pin;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tokio::time::{Instant as Clock, Sleep};
-use zorb_connection::blocking;
+use zorb_connection::{Counter, blocking};
 use zorb_giop::{CompletionStatus, Fault, ReplySlot, SystemException};
 
 impl ObjectRef {
@@ -166,11 +166,13 @@ impl ObjectRef {
     }
 
     fn not_sent(&self, limit: Limit) -> SystemException {
+        self.orb().inner().count(Counter::CallsTimedOut);
         let (endpoint, limit) = (self.whereabouts(), limit.after);
         Fault::SendTimeout { endpoint, limit }.raise(CompletionStatus::No)
     }
 
     fn no_reply(&self, limit: Limit, completed: CompletionStatus) -> SystemException {
+        self.orb().inner().count(Counter::CallsTimedOut);
         let (endpoint, limit) = (self.whereabouts(), limit.after);
         Fault::Timeout { endpoint, limit }.raise(completed)
     }

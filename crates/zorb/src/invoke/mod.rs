@@ -38,7 +38,7 @@ use scope::supported;
 use std::time::Instant;
 use values::{ByValues, Values};
 use zorb_cdr::{Encode, EncodeError, Encoder, Lent, NativeEndian, WireFormat};
-use zorb_connection::{CallError, ClientRequest, EncodeArguments};
+use zorb_connection::{CallError, ClientRequest, Counter, EncodeArguments};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
     CompletionStatus, Fault, OperationError, ReplySlot, ResponseFlags, SystemException,
@@ -342,6 +342,7 @@ impl ObjectRef {
                         return deferred.map(|()| Outcome::Values);
                     }
                 }
+                Err(CallError::Overload(_)) => self.orb().inner().count(Counter::CallsRefused),
                 _ => {}
             }
             // A reply that leads elsewhere, or a failure: the servant was not reached, or what it did is known.

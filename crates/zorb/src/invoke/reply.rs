@@ -5,6 +5,7 @@ use crate::signature::{Results, Returned};
 use zorb_cdr::{
     BigEndian, ByteOrder, Decode, DecodeError, DecodeErrorKind, Endian, LittleEndian, WireFormat,
 };
+use zorb_connection::Counter;
 use zorb_connection::client::refused_by_omniorb;
 use zorb_giop::{
     CompletionStatus, Fault, Ior, OperationError, ProtocolError, ReplyHeader, ReplySlot,
@@ -107,6 +108,7 @@ impl ObjectRef {
                 return Err(self.broken(error, CompletionStatus::Maybe));
             }
             if message.is_cut_short() {
+                self.orb().inner().count(Counter::RepliesTooLarge);
                 let fault = Fault::MessageTooLarge {
                     endpoint: self.whereabouts(),
                     kind,

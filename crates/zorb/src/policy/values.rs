@@ -17,7 +17,7 @@ pub enum SyncScope {
     ///
     /// At most 1 MiB waits on a connection, and as much for all connections of an ORB that are still to be made. One for
     /// which there is no room is TRANSIENT, COMPLETED_NO, and
-    /// [counted](crate::Orb::one_ways_refused): a sender that is faster than its receiver goes on after a pause, or has
+    /// [counted](crate::Counter::OneWaysRefused): a sender that is faster than its receiver goes on after a pause, or has
     /// another scope. Those that are lost with the connection are not reported, those whose connection cannot be made
     /// are counted, and those that still wait when the program ends without
     /// [`Orb::shutdown`](crate::Orb::shutdown) are lost too.
@@ -28,8 +28,8 @@ pub enum SyncScope {
     /// When the server says that it has arrived, before the servant is called (SYNC_WITH_SERVER). Costs a round trip.
     /// In GIOP 1.0 and 1.1, which cannot say so, as `WithTarget`.
     WithServer,
-    /// When the servant is done (SYNC_WITH_TARGET). Costs what a call with a reply does, and is told of its system
-    /// exceptions.
+    /// When the servant is done (SYNC_WITH_TARGET). Costs what a call with a reply does, and gets the servant's
+    /// system exceptions.
     WithTarget,
 }
 

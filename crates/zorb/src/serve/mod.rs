@@ -22,8 +22,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{Context, Gather};
 use zorb_connection::server::Located;
 use zorb_connection::{
-    BusyConnections, OrderKey, Owner, PendingRequest, ServerConnection, ServerRequest, Settings,
-    Turn,
+    BusyConnections, Counter, OrderKey, Owner, PendingRequest, ServerConnection, ServerRequest,
+    Settings, Turn,
 };
 use zorb_executor::{Dispatch, Lane, Priority};
 use zorb_giop::{
@@ -260,7 +260,12 @@ fn admit(
     if let Err(exception) = admitted {
         return match is_shut_down(connection.owner(), state) {
             true => leave_unanswered(&receipt, pending),
-            false => refuse(connection, pending, &receipt, &exception),
+            false => {
+                if state == State::Discarding {
+                    connection.owner().count(Counter::RequestsDiscarded);
+                }
+                refuse(connection, pending, &receipt, &exception);
+            }
         };
     }
     if receipt.response == ResponseFlags::WithServer {
@@ -393,6 +398,7 @@ fn dispatch(
                 finish(pending, outcome, &receipt);
             };
             if pool.try_submit(priority, Box::pin(job)).is_err() {
+                orb.count(Counter::PoolQueueFull);
                 let overload = Fault::Overload("the worker pool's queue is full".to_owned());
                 let outcome = receipt.system_exception(&overload.raise(CompletionStatus::No));
                 let outcome = send_reply(orb.interceptor(), submitted.take(), outcome);

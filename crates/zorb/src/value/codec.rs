@@ -149,6 +149,9 @@ fn choose<O>(
     let find = |id: &str| {
         let registered = orb.and_then(|orb| orb.values().get(id));
         let generated = || {
+            if orb.is_some_and(|orb| orb.values().are_registered_only()) {
+                return None;
+            }
             let own = core::iter::once(info);
             let mut known = own.chain(info.known.iter().map(|known| known()));
             known.find(|known| known.id() == id)?.behaviour

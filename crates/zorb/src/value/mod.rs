@@ -3,6 +3,7 @@
 //! - here: the handle and its guards;
 //! - `cell`: what handles share;
 //! - `types`: what the compiler makes of value types, and the types that an ORB knows;
+//! - `register`: the builder and the ORB register types;
 //! - `codec`: values and abstract interfaces on the wire;
 //! - `custom`: marshalling by hand;
 //! - `cycles`: what becomes of cycles that a peer has sent.
@@ -11,6 +12,7 @@ mod cell;
 mod codec;
 mod custom;
 mod cycles;
+mod register;
 mod types;
 
 pub use codec::{Abstract, AbstractCodec, ValueCodec};

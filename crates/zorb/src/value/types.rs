@@ -226,12 +226,28 @@ fn read<T: ValueState + for<'de> Decode<'de>, O: ByteOrder>(
 
 /// The value types that were registered with an ORB, by repository id.
 #[derive(Default)]
-pub(crate) struct Values(RwLock<HashMap<&'static str, &'static Behaviour>>);
+pub(crate) struct Values {
+    registered: RwLock<HashMap<&'static str, &'static Behaviour>>,
+    /// No others are known.
+    registered_only: bool,
+}
 
 impl Values {
     pub(crate) fn register<T: Concrete>(&self) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self
+            .registered
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         known.insert(T::REPOSITORY_ID, T::behaviour());
+    }
+
+    pub(super) fn set_registered_only(&mut self, only: bool) {
+        self.registered_only = only;
+    }
+
+    /// Whether no other types are known than those that were registered.
+    pub(super) fn are_registered_only(&self) -> bool {
+        self.registered_only
     }
 
     /// What anys want to know of a type.
@@ -240,7 +256,10 @@ impl Values {
     }
 
     pub(super) fn get(&self, id: &str) -> Option<&'static Behaviour> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self
+            .registered
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         known.get(id).copied()
     }
 }

@@ -242,7 +242,7 @@ async fn code_sets_are_stated_until_the_first_reply() {
     settings.code_sets = CodeSets::UNSTATED;
     let client = super::super::ClientConnection::new(Box::new(ours), endpoint, true, &settings);
     let client = Arc::new(client);
-    tokio::spawn(Arc::clone(&client).drive(None));
+    tokio::spawn(Arc::clone(&client).drive(None, None));
     let mut peer = Peer::new(theirs);
     let mut calls = Vec::new();
     for stated in [true, true, false] {

@@ -17,7 +17,7 @@ async fn the_end_of_a_connection_that_nobody_reads_is_found_by_the_driver() {
     let (ours, theirs) = pair();
     let client = undriven(ours.clone(), &connect_settings());
     let mut lease = client.reading.claim().expect("the lease is free");
-    let driving = tokio::spawn(Arc::clone(&client).drive(None));
+    let driving = tokio::spawn(Arc::clone(&client).drive(None, None));
     let_all_run().await;
     // The driver has asked in vain. The holder has its reply, looks once more, and reads no further.
     while let Some(again) = lease.release() {
@@ -46,7 +46,7 @@ async fn a_lease_dropped_while_contended_has_the_driver_read() {
     let (ours, theirs) = pair();
     let client = undriven(ours.clone(), &connect_settings());
     let lease = client.reading.claim().expect("the lease is free");
-    tokio::spawn(Arc::clone(&client).drive(None));
+    tokio::spawn(Arc::clone(&client).drive(None, None));
     let_all_run().await;
     assert!(!ours.is_watched());
     drop(lease);

@@ -223,3 +223,88 @@ async fn while_memory_is_scarce_the_slow_client_that_holds_most_is_closed() {
     assert_eq!(peer.reply().await.1.len(), MIB);
     stop.cancel();
 }
+
+/// A client with the memory and the stall timeout of an owner, and the peer that the test plays.
+fn calling(owner: &Arc<TestOwner>) -> (Arc<crate::client::ClientConnection>, Peer) {
+    let (ours, theirs) = pair();
+    let mut settings = connect_settings();
+    settings.connection = owner.settings.clone();
+    (client_with(ours, &settings), Peer::new(theirs))
+}
+
+#[tokio::test]
+async fn replies_that_have_begun_count_with_the_memory_of_clients() {
+    let owner = owner_with(2 * MIB);
+    let (memory, counters) = (&owner.settings.memory, &owner.settings.counters);
+    let mut ended = 0;
+    let mut clients = Vec::new();
+    for _ in 0..8 {
+        let (client, mut peer) = calling(&owner);
+        let call = spawn_call(&client, "give", b"");
+        let large = reply(peer.request().await.0, &[7; MIB]);
+        for piece in large[..600 << 10].chunks(16 << 10) {
+            if client.is_over() {
+                break;
+            }
+            peer.send(piece);
+            let_all_run().await;
+        }
+        assert!(memory.held() <= 2 * MIB, "{} octets", memory.held());
+        if client.is_over() {
+            ended += 1;
+            let error = in_time(call).await.unwrap().unwrap_err().raise();
+            assert!(error.to_string().contains("no memory"), "{error}");
+        } else {
+            clients.push((client, peer, call, large));
+        }
+    }
+    assert!((1..8).contains(&ended), "{ended} of 8");
+    assert_eq!(counters.get(Counter::ConnectionsOverMemory), ended);
+    // What one has of its reply is free when the reply is whole.
+    for (_, peer, call, large) in &mut clients {
+        for piece in large[600 << 10..].chunks(16 << 10) {
+            peer.send(piece);
+            let_all_run().await;
+        }
+        assert_eq!(in_time(call).await.unwrap().unwrap().len(), MIB);
+    }
+    while memory.held() > 8 * CONNECTION_OCTETS {
+        let_all_run().await;
+    }
+}
+
+#[tokio::test]
+async fn requests_that_wait_to_be_sent_are_counted_and_not_refused() {
+    let owner = owner_with(MIB);
+    let (client, mut peer) = calling(&owner);
+    let call = tokio::spawn({
+        let client = Arc::clone(&client);
+        async move { TestCall::new("swallow", &[7; 3 * MIB]).on(&client).await }
+    });
+    while owner.settings.memory.held() < 3 * MIB {
+        let_all_run().await;
+    }
+    let (id, _, octets) = in_time(peer.request()).await;
+    assert_eq!(octets.len(), 3 * MIB);
+    peer.send(&reply(id, b""));
+    in_time(call).await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_does_not_get_on_ends_its_connection_and_a_late_one_does_not() {
+    let owner = owner_with(64 * MIB);
+    let (slow, mut slow_peer) = calling(&owner);
+    let (late, mut late_peer) = calling(&owner);
+    let (slow_call, late_call) = (
+        spawn_call(&slow, "give", b""),
+        spawn_call(&late, "give", b""),
+    );
+    let ids = (slow_peer.request().await.0, late_peer.request().await.0);
+    slow_peer.send(&reply(ids.0, &[7; 1000])[..100]);
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    let error = in_time(slow_call).await.unwrap().unwrap_err().raise();
+    assert!(error.to_string().contains("does not get on"), "{error}");
+    assert_eq!(owner.settings.counters.get(Counter::SlowSendersClosed), 1);
+    late_peer.send(&reply(ids.1, b"late"));
+    assert_eq!(in_time(late_call).await.unwrap().unwrap(), b"late");
+}

@@ -270,7 +270,7 @@ async fn connections_beyond_the_limit_are_closed_and_the_others_served() {
         let settings = connect_settings();
         let client = crate::ClientConnection::new(stream, endpoint.clone(), false, &settings);
         let client = Arc::new(client);
-        tokio::spawn(Arc::clone(&client).drive(None));
+        tokio::spawn(Arc::clone(&client).drive(None, None));
         client
     };
     let first = client().await;
