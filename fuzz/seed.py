@@ -256,5 +256,83 @@ def server():
         put("server", f"hand-{name}", b"\x03\x00\x0b\x40" + stream)
 
 
-for make in (giop, reference, cdr, anys, idl, server):
+def values():
+    """Values of src/values.rs, in both byte orders: written as a list of items, of which a name is a mark, a name behind
+    '@' an indirection to it, and chunks are lists."""
+    def write(items, order):
+        octets, marks = bytearray(), {}
+
+        def align(to):
+            octets.extend(b"\0" * (-len(octets) % to))
+
+        def put_long(n):
+            align(4)
+            octets.extend(struct.pack(order + "I", n & 0xFFFFFFFF))
+
+        def item(it):
+            if isinstance(it, int):
+                put_long(it)
+            elif isinstance(it, float):
+                align(8)
+                octets.extend(struct.pack(order + "d", it))
+            elif isinstance(it, bytes):
+                octets.extend(it)
+            elif isinstance(it, list):
+                put_long(0)
+                at = len(octets)
+                for each in it:
+                    item(each)
+                octets[at - 4:at] = struct.pack(order + "I", len(octets) - at)
+            elif it[:1] == "#":
+                align(4)
+                marks[it[1:]] = len(octets)
+            elif it[:1] == "@":
+                put_long(0xFFFFFFFF)
+                put_long(marks[it[1:]] - len(octets))
+            else:
+                put_long(len(it) + 1)
+                octets.extend(it.encode() + b"\0")
+
+        for it in items:
+            item(it)
+        return bytes(octets)
+
+    ident = lambda name: f"IDL:Valued/{name}:1.0"
+    plain, one, many, chunked = 0x7FFFFF00, 0x7FFFFF02, 0x7FFFFF06, 0x7FFFFF0A
+    leaf = [chunked, ident("Leaf"), ["l", 0, 0], [0.5], -1]
+    seeds = {
+        "node": (0, [1, one, ident("Node"), "a", 0, 0]),
+        "null": (0, [2, 0, 0]),
+        "plain": (0, [1, plain, "a", 0, 0]),
+        "shared": (0, [2, "#a", one, ident("Node"), "a", 0, 0, "@a"]),
+        "itself": (0, [1, "#a", plain, "a", "@a", "@a"]),
+        "cycle": (0, [1, "#a", plain, "a", plain, "b", "@a", 0, "@a"]),
+        "tree": (0, [1, plain, "a", plain, "b", 0, 0, plain, "c", plain, "d", 0, 0, 0]),
+        "ids-again": (0, [2, one, "#i", ident("Node"), "a", 0, 0, one, "@i", "b", 0, 0]),
+        "leaf": (0, [1, *leaf]),
+        "truncated": (0, [1, 0x7FFFFF0E, 2, ident("Unknown"), ident("Node"), ["a", 0, 0], [7, 7], -1]),
+        "truncated-inner": (0, [1, 0x7FFFFF0E, 2, ident("Unknown"), ident("Node"), ["a", 0, 0], chunked, ident("Leaf"),
+                                ["x", 0, 0, 0.25], -2, [1], -1]),
+        "list": (0, [1, many, 1, ident("Node"), "a", 0, 0]),
+        "list-again": (0, [2, many, "#l", 2, ident("Leaf"), ident("Node"), "a", 0, 0, 0.5, many, "@l", "b", 0, 0, 0.5]),
+        "codebase": (0, [1, 0x7FFFFF01, "file:///x", "a", 0, 0]),
+        "twig": (0, [1, chunked, ident("Twig"), ["t", 0, 0], [0.5], [2], plain + 8, ["u", 0, 0], -2, [0], -1]),
+        "branch": (0, [1, one, ident("Branch"), "b", 0, 0, 0]),
+        "depth": (0, [1] + [plain, "n"] * 60 + [0] * 61),
+        "lie": (0, [0x7FFFFFFF, plain]),
+        "secret": (1, [1, chunked, ident("Secret"), ["s", 0, b"\7"], -1]),
+        "secret-about": (1, [1, chunked, ident("Secret"), ["s"], plain + 8, ["a", 0, 0], -2, [b"\7"], -1]),
+        "secret-wrong": (1, [1, chunked, ident("Secret"), ["s", 0, b"\1"], -1]),
+        "boxes": (2, [1, one, ident("Names"), 2, "a", "b", 1, one, ident("Count"), 7]),
+        "boxes-shared": (2, [2, "#n", plain, 1, "a", "@n", 0]),
+        "mixed": (3, [0, 0, 0, 0, 0, 0]),
+        "mixed-again": (3, ["#a", plain, "a", 0, 0, 0, 0, 0, 0, "@a"]),
+        "mixed-all": (3, [plain, "a", 0, 0, 0, chunked, ident("Secret"), ["s", 0, b"\7"], -1, plain, 1, "n", plain, 7, 0]),
+    }
+    for name, (kind, items) in seeds.items():
+        for order, bit in ((">", 0), ("<", 1)):
+            put("values", f"hand-{name}-{bit}", bytes([kind << 3 | 2 << 1 | bit]) + write(items, order))
+
+
+for make in (giop, reference, cdr, anys, idl, server, values):
     make()

@@ -21,6 +21,7 @@ pub mod idl;
 mod memory;
 pub mod reference;
 pub mod server;
+pub mod values;
 
 #[allow(dead_code, reason = "other programs count otherwise")]
 #[expect(
@@ -44,4 +45,5 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("idl", idl::run),
     ("reference", reference::run),
     ("server", server::run),
+    ("values", values::run),
 ];
