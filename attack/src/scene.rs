@@ -3,7 +3,7 @@
 use crate::honest::{Latency, hex, unhex};
 use crate::process::{Memory, Process};
 use crate::report::{Aim, Report, count, mib};
-use crate::victim::Ready;
+use crate::victim::{Ready, TRIM};
 use crate::wire::{Target, host};
 use crate::{Failure, Run, legitimate};
 use fastrand::Rng;
@@ -145,6 +145,21 @@ impl Scene {
         })
     }
 
+    /// Says on standard error how much memory the victim has, and how much of it its ORB counts.
+    pub(crate) fn report_memory(&mut self) -> Result<(), Failure> {
+        self.victim.tell("held")?;
+        let counted = mib(self.victim.line()?.trim().parse()?);
+        let memory = self.victim.memory()?;
+        self.victim.tell(TRIM)?;
+        self.victim.line()?;
+        let (now, peak) = (mib(memory.now), mib(memory.peak));
+        let without = mib(self.victim.memory()?.now);
+        eprintln!(
+            "{now:.0} MiB, {peak:.0} at most; {counted:.0} are counted; {without:.0} without what the allocator keeps"
+        );
+        Ok(())
+    }
+
     /// `full`, or `quick` in a short run.
     pub(crate) fn sized<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
@@ -165,11 +180,20 @@ impl Scene {
     /// Waits until the victim has no more descriptors than before the attack; gives how long that took, or `None` after
     /// `patience`.
     pub(crate) fn until_closed(&self, patience: Duration) -> Result<Option<Duration>, Failure> {
+        self.until_closed_but(0, patience)
+    }
+
+    /// The same where `open` connections of the attack may stay.
+    pub(crate) fn until_closed_but(
+        &self,
+        open: usize,
+        patience: Duration,
+    ) -> Result<Option<Duration>, Failure> {
         /// The honest client may be between two connections, and those that look on have some.
         const SLACK: usize = 8;
         let started = Instant::now();
         while started.elapsed() < patience {
-            if self.victim.descriptors()? <= self.descriptors + SLACK {
+            if self.victim.descriptors()? <= self.descriptors + open + SLACK {
                 return Ok(Some(started.elapsed()));
             }
             thread::sleep(Duration::from_millis(50));
@@ -198,7 +222,7 @@ impl Scene {
         let recovered = self.until_closed(PATIENCE)?.is_some();
         report.passed("connections-gone", recovered.into(), 1);
         let kept = mib(self.victim.memory()?.now);
-        self.victim.tell("")?;
+        self.victim.tell(TRIM)?;
         self.victim.line()?;
         let left = self.victim.memory()?.now;
         let left = mib(left.saturating_sub(self.before.now));

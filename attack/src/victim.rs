@@ -141,7 +141,10 @@ impl Victim for Subject {
     }
 }
 
-/// Serves until standard input ends. For each line of it, freed memory is returned to the system, and a line says so.
+/// The line by which a victim returns freed memory to the system.
+pub(crate) const TRIM: &str = "trim";
+
+/// Serves until standard input ends. For each line of it, [`TRIM`] or another, prints how many octets connections hold.
 ///
 /// # Errors
 /// A limit cannot be set, or the ORB does not start.
@@ -167,10 +170,12 @@ pub(crate) async fn run(options: &Options) -> Result<(), Failure> {
     };
     println!("{}", serde_json::to_string(&ready)?);
     // On a thread of its own, as reading blocks.
-    tokio::task::spawn_blocking(|| {
-        for _line in stdin().lock().lines() {
-            sys::trim();
-            println!();
+    tokio::task::spawn_blocking(move || {
+        for line in stdin().lock().lines() {
+            if line.is_ok_and(|line| line == TRIM) {
+                sys::trim();
+            }
+            println!("{}", orb.memory_octets());
         }
     })
     .await?;

@@ -12,6 +12,11 @@ use crate::scene::{Room, Scene};
 use crate::{Failure, Run};
 use fastrand::Rng;
 use rustix::process::{Resource, getrlimit, setrlimit};
+use std::sync::Mutex;
+use std::thread;
+
+/// Attacks of a short run at a time: more of them wait than compute.
+const TOGETHER: usize = 4;
 
 /// An attack.
 struct Attack {
@@ -111,9 +116,20 @@ pub(crate) fn run(options: &Run) -> Result<(), Failure> {
     }
     // In any order, as one may hide the other.
     Rng::with_seed(seed).shuffle(&mut chosen);
-    for attack in chosen {
+    let play = |attack: &Attack| {
         eprintln!("{}: {}", attack.name, attack.about);
-        Scene::play(attack.name, options, seed, attack.room, attack.run)?;
-    }
-    Ok(())
+        Scene::play(attack.name, options, seed, attack.room, attack.run)
+    };
+    // Where times are not checked, nothing needs the machine for itself.
+    let together = if options.quick { TOGETHER } else { 1 };
+    let left = Mutex::new(chosen.into_iter());
+    let next = || left.lock().ok()?.next();
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..together)
+            .map(|_| scope.spawn(|| core::iter::from_fn(next).try_for_each(play)))
+            .collect();
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().unwrap_or_else(|_| Err("a panic".into())))
+    })
 }

@@ -72,6 +72,17 @@ pub(crate) fn run(options: &Options) -> Done {
     }
 }
 
+/// All attacks in their short form.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn quick() -> Done {
+    run(&Options {
+        quick: true,
+        ..Options::default()
+    })
+}
+
 /// The rows of the attacks whose names contain one of `attacks`, in full.
 ///
 /// # Errors

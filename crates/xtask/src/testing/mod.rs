@@ -7,7 +7,7 @@ mod summary;
 mod workspace;
 
 use crate::step::{self, Done, root};
-use crate::{cells, peers};
+use crate::{attack, cells, peers};
 use clap::{Args, ValueEnum};
 use executables::{Executable, Setting};
 pub(crate) use packages::public_items::run as public_items;
@@ -43,6 +43,8 @@ enum Phase {
     Compilers,
     /// Each package by itself: features, documentation, Rust and dependency versions, licences, no_std, public items
     Packages,
+    /// Attacks on a server in a process of its own, in their short form: memory and descriptors, but no times
+    Attacks,
 }
 
 /// Test targets that do not belong to [`Phase::Unit`].
@@ -66,12 +68,19 @@ impl Phase {
             Self::Peers => 90,
             Self::Compilers => 120,
             Self::Packages => 150,
+            // Some 15 of them to build the program.
+            Self::Attacks => 45,
         })
     }
 
     fn name(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// Whether it consists of test executables.
+    const fn has_executables(self) -> bool {
+        !matches!(self, Self::Packages | Self::Attacks)
     }
 
     fn of(executable: &Executable) -> Self {
@@ -90,10 +99,10 @@ impl Phase {
 
     /// What cargo has to build for phases, as its arguments; nothing stands for everything.
     fn targets(phases: &[Self], workspace: &Workspace) -> Vec<String> {
-        let with_executables = Self::value_variants()
+        let mut with_executables = Self::value_variants()
             .iter()
-            .filter(|p| **p != Self::Packages);
-        if with_executables.clone().all(|phase| phases.contains(phase)) {
+            .filter(|phase| phase.has_executables());
+        if with_executables.all(|phase| phases.contains(phase)) {
             return Vec::new();
         }
         let mut args = Vec::new();
@@ -191,7 +200,7 @@ pub(crate) fn run(options: &Options) -> Done {
     };
 
     let mut executables = Vec::new();
-    if phases.iter().any(|phase| *phase != Phase::Packages) {
+    if phases.iter().any(|phase| phase.has_executables()) {
         let targets = Phase::targets(&phases, &workspace);
         executables = times.step("tests are built", BUILD, || {
             executables::build(&workspace, &targets)
@@ -200,8 +209,12 @@ pub(crate) fn run(options: &Options) -> Done {
     let mut all = Summary::default();
     for phase in phases {
         let summary = times.step(&phase.name(), phase.budget(), || {
-            if phase == Phase::Packages {
-                return packages::run(&workspace);
+            match phase {
+                Phase::Packages => return packages::run(&workspace),
+                Phase::Attacks => {
+                    return attack::quick().map(|()| Summary::default());
+                }
+                _ => {}
             }
             let of_phase = |e: &&Executable| Phase::of(e) == phase;
             let of_phase: Vec<_> = executables.iter().filter(of_phase).collect();
