@@ -71,6 +71,7 @@ mod mock;
 mod models;
 mod outbound;
 mod owner;
+mod pace;
 pub mod server;
 mod silent;
 mod spin;

@@ -50,13 +50,24 @@ impl ClientConnection {
 
     /// Drives the connection until it ends, which it does by itself when it has not been used for `idle_timeout`, or when a
     /// reply that has begun does not get on within `stall_timeout`.
-    pub(crate) async fn drive(
+    pub(crate) fn drive(
         self: Arc<Self>,
         idle_timeout: Option<Duration>,
         stall_timeout: Option<Duration>,
-    ) {
-        // A runtime that shuts down drops its tasks where they are.
+    ) -> impl Future<Output = ()> {
+        // A runtime that shuts down drops its tasks where they are, also those that were never polled.
         let dropped = EndOnDrop(Arc::clone(&self));
+        async move {
+            self.drive_until_end(idle_timeout, stall_timeout).await;
+            drop(dropped);
+        }
+    }
+
+    async fn drive_until_end(
+        &self,
+        idle_timeout: Option<Duration>,
+        stall_timeout: Option<Duration>,
+    ) {
         let mut timers = Timers::default();
         let read = poll_fn(|cx| {
             self.link.outbound.driver.register(cx.waker());
@@ -83,7 +94,6 @@ impl ClientConnection {
         if self.link.finish(&end).await == Lingered::CutShort {
             self.counters.count(Counter::LingersCut);
         }
-        drop(dropped);
     }
 
     fn count_end(&self, end: &End) {

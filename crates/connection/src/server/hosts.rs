@@ -216,7 +216,7 @@ impl Host {
     #[inline]
     fn has_share(&self) -> bool {
         let (all, limit) = (self.hosts.upcalls.pending(), self.hosts.upcalls.limit);
-        all < limit - limit / ServerLimits::RESERVED_UPCALLS
+        all < limit.saturating_sub(limit / ServerLimits::RESERVED_UPCALLS)
             || all < limit && self.upcalls.pending() < ServerLimits::FEW_UPCALLS
     }
 

@@ -250,6 +250,32 @@ async fn a_connection_with_a_call_in_flight_is_not_idle() {
 }
 
 #[test]
+fn callers_learn_that_the_runtime_has_shut_down_before_it_polled_the_driver() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let (client, mut peer) = {
+        let _runtime = runtime.enter();
+        client_and_peer()
+    };
+    let (done, result) = std::sync::mpsc::channel();
+    let blocked = Arc::clone(&client);
+    std::thread::spawn(move || {
+        let call = TestCall::new("wait", b"").on(&blocked);
+        done.send(crate::blocking::block_on(call)).unwrap();
+    });
+    peer.request_blocking();
+    drop(runtime);
+    let error = result.recv_timeout(PATIENCE).unwrap().unwrap_err();
+    assert!(matches!(
+        error,
+        CallError::Lost(Fault::ConnectionLost { .. })
+    ));
+    assert!(client.is_over());
+}
+
+#[test]
 fn callers_learn_that_the_runtime_of_their_connection_has_shut_down() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)

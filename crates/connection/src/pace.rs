@@ -1,0 +1,354 @@
+//! How fast peers have to be.
+//!
+//! A message costs nothing here: all that is looked at are counters that the reader and the writer of a connection have
+//! anyway.
+//!
+//! A peer makes the ORB wait when a message of its has begun and is not whole, or when output waits for it. While it does,
+//! enough octets have to come, or to be taken, in each stall timeout: [`MIN_RATE`], and so many that what is held for it is
+//! done within [`HELD_FOR`]. While memory [is scarce](MemoryLimit::is_scarce), they have to be so many that what is held is
+//! done within [`HELD_FOR_WHEN_SCARCE`], and of those that are slower the ones that hold most are closed until there is
+//! enough again.
+
+use super::end::End;
+use super::evict::Evicted;
+use super::link::Link;
+use super::memory::MemoryLimit;
+use core::time::Duration;
+use tokio::time::Instant;
+use zorb_giop::Begun;
+
+/// Octets a second that a client has to send of a message, or to take of its replies: those that Kestrel, the server of
+/// ASP.NET, asks for. A modem of 1980 is faster, and a client that sends an octet now and then is not.
+const MIN_RATE: f64 = 240.0;
+/// How long what is held for a client may be held: a message of 64 MiB has to come at 112 KB/s.
+const HELD_FOR: Duration = Duration::from_secs(600);
+/// The same while memory is scarce: a message of 64 MiB has to come at 6.7 MB/s.
+const HELD_FOR_WHEN_SCARCE: Duration = Duration::from_secs(10);
+/// Looks in a row at which a client was too slow for scarce memory: one may fall into a pause of the network.
+const SLOW_LOOKS: u32 = 2;
+/// Time for the first message of a connection, from its very first octet on: a client that has connected has something to
+/// say.
+const FIRST_MESSAGE: Duration = Duration::from_secs(60);
+
+/// What a look at a connection sees.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Facts {
+    begun: Begun,
+    /// Messages received.
+    messages: u64,
+    /// Octets received.
+    received: u64,
+    /// Octets written.
+    written: u64,
+    /// Output waits for room in the socket.
+    is_blocked: bool,
+    /// Octets of the ORB's memory that are reserved for what has begun, or waits to be written.
+    pub(crate) held: usize,
+}
+
+/// A time in which octets have to move.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    since: Instant,
+    octets: u64,
+    messages: u64,
+}
+
+/// What is known of a connection.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    first: Instant,
+    last: Instant,
+    /// Octets in both directions by the last look.
+    moved: u64,
+    slow_looks: u32,
+    sending: Option<Window>,
+    taking: Option<Window>,
+}
+
+impl Facts {
+    pub(crate) fn of(link: &Link) -> Self {
+        Self {
+            begun: link.has_begun(),
+            messages: link.messages_received(),
+            received: link.octets_received(),
+            written: link.outbound.written_octets(),
+            is_blocked: link.outbound.is_blocked(),
+            held: link.reserved_octets(),
+        }
+    }
+
+    fn moved(&self) -> u64 {
+        self.received.wrapping_add(self.written)
+    }
+
+    fn makes_wait(&self) -> bool {
+        self.begun != Begun::Nothing || self.is_blocked
+    }
+
+    /// Octets that have to move in some time, so that what is held is done within another.
+    fn required(&self, time: Duration, held_for: Duration) -> f64 {
+        let rate = self.held as f64 / held_for.as_secs_f64();
+        rate.max(MIN_RATE) * time.as_secs_f64()
+    }
+
+    /// Whether too few octets have moved in a window that is over; the next one begins then.
+    fn is_slow(
+        &self,
+        window: &mut Option<Window>,
+        waits: bool,
+        octets: u64,
+        now: Instant,
+        stall: Duration,
+    ) -> bool {
+        let next = Window {
+            since: now,
+            octets,
+            messages: self.messages,
+        };
+        if !waits {
+            *window = None;
+            return false;
+        }
+        let current = *window.get_or_insert(next);
+        let time = now.saturating_duration_since(current.since);
+        if time < stall {
+            return false;
+        }
+        *window = Some(next);
+        (octets.wrapping_sub(current.octets) as f64) < self.required(time, HELD_FOR)
+    }
+}
+
+impl Seen {
+    pub(crate) fn new(facts: &Facts, now: Instant) -> Self {
+        Self {
+            first: now,
+            last: now,
+            moved: facts.moved(),
+            slow_looks: 0,
+            sending: None,
+            taking: None,
+        }
+    }
+
+    /// Whether the client is too slow by the stall timeout.
+    pub(crate) fn judge(
+        &mut self,
+        facts: &Facts,
+        now: Instant,
+        stall: Duration,
+    ) -> Option<Evicted> {
+        if facts.received == 0 && now.saturating_duration_since(self.first) >= FIRST_MESSAGE {
+            return Some(Evicted::Unused);
+        }
+        if self.sends_slowly(facts, now, stall) {
+            return Some(Evicted::SlowSender);
+        }
+        let written = facts.written;
+        let slow = facts.is_slow(&mut self.taking, facts.is_blocked, written, now, stall);
+        slow.then_some(Evicted::SlowReader)
+    }
+
+    /// Whether too little of a message that has begun has come.
+    fn sends_slowly(&mut self, facts: &Facts, now: Instant, stall: Duration) -> bool {
+        // A message that is whole by now was fast enough, whereas fragments may wait for their last one for ever beside it.
+        if facts.begun == Begun::Message
+            && (self.sending).is_some_and(|window| window.messages != facts.messages)
+        {
+            self.sending = None;
+        }
+        let begun = facts.begun != Begun::Nothing;
+        facts.is_slow(&mut self.sending, begun, facts.received, now, stall)
+    }
+
+    /// Notes how fast the client was since the last look; whether it is too slow for scarce memory.
+    pub(crate) fn look(&mut self, facts: &Facts, now: Instant) -> bool {
+        let time = now.saturating_duration_since(self.last);
+        let moved = facts.moved().wrapping_sub(self.moved);
+        let required = facts.required(time, HELD_FOR_WHEN_SCARCE);
+        let is_slow = facts.makes_wait() && facts.held > 0 && (moved as f64) < required;
+        self.slow_looks = match is_slow {
+            true if !time.is_zero() => self.slow_looks.saturating_add(1),
+            true => self.slow_looks,
+            false => 0,
+        };
+        (self.last, self.moved) = (now, facts.moved());
+        self.slow_looks >= SLOW_LOOKS
+    }
+}
+
+/// Those that are to be closed for scarce memory: of the `slow` ones those that hold most, until there is enough.
+pub(crate) fn to_evict<C>(
+    memory: &MemoryLimit,
+    mut slow: Vec<(usize, C)>,
+) -> impl Iterator<Item = C> {
+    let mut excess = memory.held().saturating_sub(memory.scarce_from());
+    slow.sort_unstable_by_key(|(held, _)| core::cmp::Reverse(*held));
+    slow.into_iter()
+        .take_while(move |(held, _)| {
+            let is_scarce = excess > 0;
+            excess = excess.saturating_sub(*held);
+            is_scarce
+        })
+        .map(|(_, connection)| connection)
+}
+
+impl Link {
+    /// Ready when a reply that has begun does not get on, between once and twice `stall` after it has stopped. A server that
+    /// says nothing at all may be at work: that is what round-trip timeouts are for. Costs a timer per `stall`, and nothing
+    /// per message.
+    pub(crate) async fn paced(&self, stall: Option<Duration>) -> End {
+        let Some(stall) = stall else {
+            return core::future::pending().await;
+        };
+        let mut seen = Seen::new(&Facts::of(self), Instant::now());
+        loop {
+            tokio::time::sleep(stall).await;
+            if seen.sends_slowly(&Facts::of(self), Instant::now(), stall) {
+                return self.evict(Evicted::SlowSender);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STALL: Duration = Duration::from_secs(30);
+    const MIB: usize = 1 << 20;
+
+    fn quiet() -> Facts {
+        Facts {
+            begun: Begun::Nothing,
+            messages: 7,
+            received: 700,
+            written: 700,
+            is_blocked: false,
+            held: 0,
+        }
+    }
+
+    /// What becomes of a connection that is looked at every second, and after how many seconds.
+    fn watched(seconds: u64, facts: impl Fn(u64) -> Facts) -> Option<(u64, Evicted)> {
+        let start = Instant::now();
+        let mut seen = Seen::new(&facts(0), start);
+        (0..seconds).find_map(|second| {
+            let now = start + Duration::from_secs(second);
+            Some((second, seen.judge(&facts(second), now, STALL)?))
+        })
+    }
+
+    #[test]
+    fn a_client_that_has_called_may_be_quiet_for_ever() {
+        assert_eq!(watched(100_000, |_| quiet()), None);
+    }
+
+    #[test]
+    fn a_connection_without_a_message_ends() {
+        let unused = |_| Facts {
+            received: 0,
+            ..quiet()
+        };
+        let ends = Some((FIRST_MESSAGE.as_secs(), Evicted::Unused));
+        assert_eq!(watched(100, unused), ends);
+    }
+
+    #[test]
+    fn a_message_that_does_not_get_on_ends_its_connection_and_a_slow_one_does_not() {
+        for begun in [Begun::Message, Begun::Fragments] {
+            let trickles = |octets: u64| {
+                move |second| Facts {
+                    begun,
+                    received: 700 + octets * second,
+                    ..quiet()
+                }
+            };
+            let ends = Some((STALL.as_secs(), Evicted::SlowSender));
+            assert_eq!(watched(100, trickles(0)), ends);
+            assert_eq!(watched(100, trickles(1)), ends);
+            assert_eq!(watched(100_000, trickles(300)), None);
+        }
+    }
+
+    #[test]
+    fn what_came_fast_at_first_does_not_excuse_what_does_not_come() {
+        let stops = |second: u64| Facts {
+            begun: Begun::Message,
+            received: 700 + second.min(35) * 1_000_000,
+            ..quiet()
+        };
+        let (second, why) = watched(1000, stops).unwrap();
+        assert_eq!(why, Evicted::SlowSender);
+        assert!(second <= 35 + 2 * STALL.as_secs(), "{second}");
+    }
+
+    #[test]
+    fn one_message_after_the_other_is_no_slow_message_but_fragments_beside_messages_are() {
+        let busy = |begun| {
+            move |second| Facts {
+                begun,
+                messages: second,
+                received: 700 + 20 * second,
+                ..quiet()
+            }
+        };
+        assert_eq!(watched(1000, busy(Begun::Message)), None);
+        let ends = Some((STALL.as_secs(), Evicted::SlowSender));
+        assert_eq!(watched(1000, busy(Begun::Fragments)), ends);
+    }
+
+    #[test]
+    fn a_client_that_reads_slowly_for_what_waits_for_it_ends() {
+        let reads = |octets: u64, held: usize| {
+            move |second| Facts {
+                is_blocked: true,
+                written: 700 + octets * second,
+                held,
+                ..quiet()
+            }
+        };
+        let ends = Some((STALL.as_secs(), Evicted::SlowReader));
+        assert_eq!(watched(1000, reads(0, 0)), ends);
+        assert_eq!(watched(1000, reads(16_000, 60 * MIB)), ends);
+        assert_eq!(watched(1000, reads(16_000, MIB)), None);
+        assert_eq!(watched(1000, reads(125_000, 64 * MIB)), None);
+    }
+
+    #[test]
+    fn while_memory_is_scarce_a_client_has_to_be_faster_twice_in_a_row() {
+        let start = Instant::now();
+        let at = |second| start + Duration::from_secs(second);
+        let facts = |received, held| Facts {
+            begun: Begun::Message,
+            received,
+            held,
+            ..quiet()
+        };
+        let mut seen = Seen::new(&facts(0, MIB), start);
+        assert!(!seen.look(&facts(1000, MIB), at(1)));
+        assert!(seen.look(&facts(2000, MIB), at(2)));
+        assert!(
+            !seen.look(&facts(2 * MIB as u64, MIB), at(3)),
+            "it was fast"
+        );
+        assert!(!seen.look(&facts(2 * MIB as u64, MIB), at(4)));
+        assert!(seen.look(&facts(2 * MIB as u64, MIB), at(5)));
+        // What holds nothing is not in the way.
+        assert!(!seen.look(&facts(2 * MIB as u64, 0), at(6)));
+        assert!(!seen.look(&facts(2 * MIB as u64, 0), at(7)));
+    }
+
+    #[test]
+    fn the_largest_of_the_slow_ones_are_closed_until_there_is_enough() {
+        let memory = std::sync::Arc::new(MemoryLimit::new(100 * MIB));
+        let reserved = super::super::memory::Reserved::of(&memory);
+        assert!(reserved.cover(|| 80 * MIB));
+        let slow = vec![(MIB, 'a'), (3 * MIB, 'b'), (2 * MIB, 'c'), (4 * MIB, 'd')];
+        let closed: Vec<char> = to_evict(&memory, slow.clone()).collect();
+        assert_eq!(closed, ['d', 'b']);
+        drop(reserved);
+        assert_eq!(to_evict(&memory, slow).count(), 0);
+    }
+}
