@@ -228,7 +228,9 @@ impl Pipe {
             return Err(io::ErrorKind::ConnectionRefused.into());
         }
         waiting.ends.push_back(server);
-        waiting.waker.take().map(Waker::wake);
+        if let Some(waker) = waiting.waker.take() {
+            waker.wake();
+        }
         Ok(end(down, up, here, there))
     }
 }
@@ -323,7 +325,9 @@ impl Way {
             self.frames.pop_front();
         }
         self.octets -= count;
-        self.writer.take().map(Waker::wake);
+        if let Some(waker) = self.writer.take() {
+            waker.wake();
+        }
         Ok(count)
     }
 
@@ -358,14 +362,20 @@ impl Way {
         if faults.cut > 0 && self.written.1 == faults.cut {
             self.broken = true;
         }
-        self.reader.take().map(Waker::wake);
+        if let Some(waker) = self.reader.take() {
+            waker.wake();
+        }
         Ok(count)
     }
 
     /// Wakes whoever waits at either end.
     fn wake(&mut self) {
-        self.reader.take().map(Waker::wake);
-        self.writer.take().map(Waker::wake);
+        if let Some(waker) = self.reader.take() {
+            waker.wake();
+        }
+        if let Some(waker) = self.writer.take() {
+            waker.wake();
+        }
     }
 }
 
@@ -395,7 +405,9 @@ impl Connection for End {
             self.home.spawn(async move {
                 tokio::time::sleep_until(due).await;
                 if let Some(incoming) = incoming.upgrade() {
-                    lock(&incoming.0).reader.take().map(Waker::wake);
+                    if let Some(waker) = lock(&incoming.0).reader.take() {
+                        waker.wake();
+                    }
                 }
             });
         }

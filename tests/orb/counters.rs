@@ -138,7 +138,8 @@ async fn protocol_errors_of_servers_are_counted_too() {
 #[tokio::test]
 async fn a_shutdown_waits_no_longer_than_a_second_for_a_connection_of_one_ways_and_counts_them() {
     let client = Orb::builder()
-        .transport(std::sync::Arc::new(Nowhere) as std::sync::Arc<dyn zorb::transport::Transport>)
+        .transport(std::sync::Arc::new(Nowhere::default())
+            as std::sync::Arc<dyn zorb::transport::Transport>)
         .sync_scope(SyncScope::None)
         .connect_timeout(Duration::from_secs(3600))
         .build()
@@ -154,16 +155,16 @@ async fn a_shutdown_waits_no_longer_than_a_second_for_a_connection_of_one_ways_a
 }
 
 /// TCP that never connects.
-#[derive(Debug)]
-struct Nowhere;
+#[derive(Debug, Default)]
+struct Nowhere(zorb::transport::Tcp);
 
 impl zorb::transport::Transport for Nowhere {
-    fn scheme(&self) -> &'static str {
-        zorb::transport::Tcp::default().scheme()
+    fn addressing(&self) -> &dyn zorb::transport::Addressing {
+        self.0.addressing()
     }
 
     fn capabilities(&self) -> zorb::transport::Capabilities {
-        zorb::transport::Tcp::default().capabilities()
+        self.0.capabilities()
     }
 
     fn connect<'a>(
@@ -178,11 +179,11 @@ impl zorb::transport::Transport for Nowhere {
 
     fn listen<'a>(
         &'a self,
-        _: &'a zorb::transport::Endpoint,
+        endpoint: &'a zorb::transport::Endpoint,
     ) -> zorb::transport::BoxFuture<
         'a,
         Result<Box<dyn zorb::transport::Listener>, zorb::transport::TransportError>,
     > {
-        unreachable!("clients do not listen")
+        self.0.listen(endpoint)
     }
 }
