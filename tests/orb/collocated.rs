@@ -623,9 +623,9 @@ async fn an_object_that_has_moved_or_sleeps_is_found() {
     poa.forward_object(&away, Forward::to(&there.0)).unwrap();
     assert_eq!(in_time(away.text(&[], "b")).await.unwrap().1, "B");
 
-    let sleepers = poa
-        .create_poa_with("sleepers", zorb::Policies::PERSISTENT, None)
-        .unwrap();
+    let policies =
+        zorb::Policies::PERSISTENT.with_request_processing(zorb::RequestProcessing::ServantManager);
+    let sleepers = poa.create_poa_with("sleepers", policies, None).unwrap();
     sleepers.the_poa_manager().activate().unwrap();
     let (orb, woken) = (home.orb.clone(), Arc::new(AtomicUsize::new(0)));
     let count = Arc::clone(&woken);

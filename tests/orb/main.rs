@@ -28,6 +28,7 @@ mod one_ways;
 mod outgoing;
 mod persistent;
 mod pipe;
+mod poa;
 mod policies;
 mod references;
 mod registered;

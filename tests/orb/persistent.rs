@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use zorb::{
     AdapterError, CompletionStatus, Error, Forward, IdAssignment, Interface, Lifespan, ObjectId,
-    ObjectRef, Orb, Poa, Policies, SystemException, SystemExceptionKind as Kind, minor,
+    ObjectRef, Orb, Poa, Policies, RequestProcessing, SystemException, SystemExceptionKind as Kind,
+    minor,
 };
 
 /// An ORB that serves.
@@ -433,10 +434,16 @@ mod the_servant_activator {
     use super::*;
     use tokio::sync::Semaphore;
 
+    fn managed(orb: &Orb) -> Poa {
+        let manager = RequestProcessing::ServantManager;
+        let policies = Policies::PERSISTENT.with_request_processing(manager);
+        child(&orb.root_poa(), "accounts", policies)
+    }
+
     #[tokio::test]
     async fn activates_objects_when_they_are_called_and_each_once() {
         let (orb, client) = (server().await, client().await);
-        let poa = accounts(&orb);
+        let poa = managed(&orb);
         let incarnated = Arc::new(AtomicU32::new(0));
         let (begun, go_on) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let (count, at_work, may_go_on) = (
@@ -486,7 +493,7 @@ mod the_servant_activator {
     async fn may_say_that_there_is_none_or_that_it_is_elsewhere_or_fail() {
         let (orb, there, client) = (server().await, server().await, client().await);
         let target = there.root_poa().activate(account("there")).unwrap();
-        let poa = accounts(&orb);
+        let poa = managed(&orb);
         poa.set_servant_activator(move |poa, id| {
             let target = target.clone();
             async move {
@@ -520,28 +527,37 @@ mod the_servant_activator {
     #[tokio::test]
     async fn is_asked_for_no_object_that_cannot_be_its() {
         let (orb, client) = (server().await, client().await);
-        let root = orb.root_poa();
-        root.set_servant_activator(|poa, id| async move {
+        let manager = RequestProcessing::ServantManager;
+        let policies = Policies::default().with_request_processing(manager);
+        let poa = child(&orb.root_poa(), "late", policies);
+        poa.set_servant_activator(|poa, id| async move {
             poa.activate_object_with_id(&id, account("late"))?;
             Ok(())
         })
         .unwrap();
-        let early: AccountRef = root.create_reference().unwrap();
+        let early: AccountRef = poa.create_reference().unwrap();
         let early = from_afar(&client, &early).await;
         assert_eq!(in_time(early.owner()).await.unwrap(), "late");
-        root.deactivate_object(&from_afar(&orb, &early).await)
+        // It is activated again, whoever has assigned its id.
+        poa.deactivate_object(&from_afar(&orb, &early).await)
             .unwrap();
-        is_gone(in_time(early.owner()).await, 0);
+        assert_eq!(in_time(early.owner()).await.unwrap(), "late");
+        for poa in [orb.ins_poa(), orb.root_poa()] {
+            assert!(matches!(
+                poa.set_servant_activator(|_, _| async { Ok(()) }),
+                Err(Error::Adapter(AdapterError::WrongPolicy(_)))
+            ));
+        }
         assert!(matches!(
-            orb.ins_poa().set_servant_activator(|_, _| async { Ok(()) }),
-            Err(Error::Adapter(AdapterError::WrongPolicy(_)))
+            poa.set_servant_activator(|_, _| async { Ok(()) }),
+            Err(Error::Adapter(AdapterError::ServantManagerSet))
         ));
     }
 
     #[tokio::test]
     async fn waits_for_the_manager() {
         let (orb, client) = (server().await, client().await);
-        let poa = accounts(&orb);
+        let poa = managed(&orb);
         poa.set_servant_activator(|_, _| async { panic!("nobody may ask") })
             .unwrap();
         poa.the_poa_manager().discard_requests().unwrap();
@@ -577,9 +593,13 @@ async fn what_an_orb_keeps_does_not_keep_the_orb() {
     let poa = accounts(&orb);
     poa.forward_object_with_id("1", Forward::to(&reference))
         .unwrap();
-    poa.set_servant_activator(|_, _| async { Ok(()) }).unwrap();
+    let manager = RequestProcessing::ServantManager;
+    let policies = Policies::PERSISTENT.with_request_processing(manager);
+    let managed = child(&orb.root_poa(), "managed", policies);
+    let nothing = managed.set_servant_activator(|_, _| async { Ok(()) });
+    nothing.unwrap();
     orb.key_table().bind("Bank", &reference).unwrap();
-    drop((orb, poa, reference));
+    drop((orb, poa, managed, reference));
     in_time(gone.notified()).await;
 }
 

@@ -9,7 +9,7 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber, span};
 use zorb::{
     AdapterError, Blocking, Error, IdAssignment, Interface, OneWayOrder, Orb, Policies,
-    SystemException,
+    RequestProcessing, SystemException,
 };
 
 zorb::idl! {
@@ -172,7 +172,9 @@ async fn an_id_is_active_once_at_a_time_also_where_objects_are_activated_on_dema
         gate: Some(Semaphore::new(0)),
         ..State::default()
     });
-    let policies = Policies::default().with_id_assignment(IdAssignment::User);
+    let policies = Policies::default()
+        .with_id_assignment(IdAssignment::User)
+        .with_request_processing(RequestProcessing::ServantManager);
     let manager = Arc::clone(server.root_poa().the_poa_manager());
     let poa = (server.root_poa()).create_poa_with("records", policies, Some(&manager));
     let poa = poa.unwrap();

@@ -219,6 +219,18 @@ pub mod minor {
     pub const NO_ADAPTER: u32 = OMG | 2;
     /// OBJ_ADAPTER: the POA manager is inactive.
     pub const ADAPTER_INACTIVE: u32 = OMG | 1;
+    /// OBJ_ADAPTER: an adapter activator has raised a system exception.
+    pub const ADAPTER_ACTIVATOR_FAILED: u32 = OMG | 1;
+    /// OBJ_ADAPTER: the adapter has no default servant.
+    pub const NO_DEFAULT_SERVANT: u32 = OMG | 3;
+    /// OBJ_ADAPTER: the adapter has no servant manager, or one of the wrong type.
+    pub const NO_SERVANT_MANAGER: u32 = OMG | 4;
+    /// OBJ_ADAPTER: an activator gave a servant that violates UNIQUE_ID.
+    pub const SERVANT_ACTIVE_ALREADY: u32 = OMG | 5;
+    /// BAD_INV_ORDER: the servant manager has been set before.
+    pub const SERVANT_MANAGER_SET: u32 = OMG | 6;
+    /// BAD_INV_ORDER: the adapter is being destroyed.
+    pub const ADAPTER_BEING_DESTROYED: u32 = OMG | 17;
     /// BAD_OPERATION: the target has no such operation.
     pub const NO_SUCH_OPERATION: u32 = OMG | 2;
     /// BAD_INV_ORDER: the operation would deadlock.

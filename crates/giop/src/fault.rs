@@ -130,6 +130,18 @@ pub enum Fault {
     /// The application's locator of plain keys panicked.
     #[error("the locator of object keys panicked")]
     LocatorPanicked,
+    /// The adapter serves what is not active with a default servant, and has none.
+    #[error("the adapter has no default servant yet")]
+    NoDefaultServant,
+    /// The adapter has its servants from a servant manager, and has none.
+    #[error("the adapter has no servant manager yet")]
+    NoServantManager,
+    /// A servant activator has incarnated an object with a servant that is active for another one (UNIQUE_ID).
+    #[error("the servant activator gave a servant that is active for another object already")]
+    ServantActiveAlready,
+    /// An adapter activator has raised a system exception.
+    #[error("the adapter activator failed")]
+    AdapterActivatorFailed,
     /// A user exception that the operation does not raise.
     #[error("user exception {0:?} is not in the raises clause")]
     UnlistedException(String),
@@ -233,6 +245,10 @@ impl Fault {
             Self::NoOperation(_) => (Kind::BadOperation, minor::NO_SUCH_OPERATION),
             Self::Inactive => (Kind::ObjAdapter, minor::ADAPTER_INACTIVE),
             Self::LocatorPanicked => (Kind::ObjAdapter, 0),
+            Self::NoDefaultServant => (Kind::ObjAdapter, minor::NO_DEFAULT_SERVANT),
+            Self::NoServantManager => (Kind::ObjAdapter, minor::NO_SERVANT_MANAGER),
+            Self::ServantActiveAlready => (Kind::ObjAdapter, minor::SERVANT_ACTIVE_ALREADY),
+            Self::AdapterActivatorFailed => (Kind::ObjAdapter, minor::ADAPTER_ACTIVATOR_FAILED),
             Self::Panicked => (Kind::Unknown, minor::SERVANT_PANICKED),
             Self::UnlistedException(_) => (Kind::Unknown, minor::UNLISTED_USER_EXCEPTION),
             Self::NoWideCodeSet { stated: true, .. } => {

@@ -1,34 +1,23 @@
-//! Objects that are activated when somebody calls them.
+//! Objects that are activated when they are called.
 
-use crate::adapter::Adapter;
+use crate::adapter::{Adapter, AdapterError};
 use crate::key::ObjectId;
+use crate::missing::Missing;
 use crate::object::ActiveObject;
-use crate::registry::Missing;
+use crate::servant_manager::{Activator, Incarnated, Raised};
 use core::fmt;
 use core::future::poll_fn;
-use core::pin::Pin;
 use core::task::Poll;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use zorb_giop::SystemException;
-
-/// What [`Activator::incarnate`] gives.
-pub type Incarnation = Pin<Box<dyn Future<Output = Result<(), SystemException>> + Send>>;
-
-/// Activates objects when they are called.
-pub trait Activator: Send + Sync {
-    /// Activates the object with this id, or a forward in its place, or does nothing: then there
-    /// is no such object. Called for one id at a time only once at a time, within the upcall that
-    /// needs the object.
-    fn incarnate(&self, id: ObjectId) -> Incarnation;
-}
+use zorb_giop::{CompletionStatus, Fault};
 
 /// An object that is not active, of an adapter that has an activator.
 pub(crate) struct Asleep {
-    adapter: Arc<Adapter>,
+    pub(crate) adapter: Arc<Adapter>,
     activator: Arc<dyn Activator>,
-    pub(crate) id: ObjectId,
+    id: ObjectId,
 }
 
 impl Asleep {
@@ -40,26 +29,38 @@ impl Asleep {
         }
     }
 
-    /// Waits until the object is active: by the activator, or by whoever else was faster.
+    /// Waits until the object is active: by the activator, or by a request that was faster.
     ///
     /// # Errors
-    /// What the activator fails with; OBJECT_NOT_EXIST when it does nothing.
-    pub(crate) async fn wake(&self) -> Result<Arc<ActiveObject>, SystemException> {
+    /// What the activator raises; OBJECT_NOT_EXIST when it does nothing, or the adapter is destroyed meanwhile; OBJ_ADAPTER when
+    /// the servant is active for another object, and may not be.
+    pub(crate) async fn wake(&self) -> Result<Arc<ActiveObject>, Raised> {
         let _turn = self.adapter.turns.turn(&self.id).await;
+        let id = self.id.as_ref();
         // An object that has been deactivated executes its requests to the end first.
-        self.adapter.deactivation_ended(self.id.as_ref()).await;
-        // Whoever had the turn before may have done it.
-        let mut failed = None;
-        if self.adapter.find(self.id.as_ref()).is_none() {
-            failed = self.activator.incarnate(self.id.clone()).await.err();
+        self.adapter.deactivation_ended(id).await;
+        // The request that had the turn before may have done it.
+        if let Some(object) = self.adapter.find(id) {
+            return Ok(object);
         }
+        let raise = |fault: Fault| Raised::System(fault.raise(CompletionStatus::No));
+        let failed = match self.activator.incarnate(self.id.clone()).await {
+            Ok(Incarnated::ByItself) => None,
+            Ok(Incarnated::Servant(servant)) => match self.adapter.activate_with_id(id, servant) {
+                // Another thread may have activated one meanwhile.
+                Ok(_) | Err(AdapterError::ObjectAlreadyActive(_)) => None,
+                Err(AdapterError::ServantAlreadyActive) => Some(raise(Fault::ServantActiveAlready)),
+                Err(_) => Some(raise(Fault::NoAdapter)),
+            },
+            Err(raised) => Some(raised),
+        };
         self.adapter
-            .find(self.id.as_ref())
-            .ok_or_else(|| failed.unwrap_or_else(|| Missing::Object.raise()))
+            .find(id)
+            .ok_or_else(|| failed.unwrap_or_else(|| Missing::Object.raise().into()))
     }
 }
 
-/// Whose object is being activated now, and who waits for that.
+/// The objects that are being activated, and the requests that wait for that.
 #[derive(Default)]
 pub(crate) struct Turns(Mutex<HashMap<ObjectId, Vec<Waker>>>);
 

@@ -32,9 +32,11 @@ impl Leaving {
     }
 
     /// Notes that an object is being deactivated, until the result is dropped.
-    pub(crate) fn begin(self: &Arc<Self>, id: &[u8]) -> Departure {
-        let id = ObjectId::from(id);
-        self.ids().entry(id.clone()).or_default().objects += 1;
+    pub(crate) fn begin(self: &Arc<Self>, id: ObjectId) -> Departure {
+        let mut ids = self.ids();
+        let left = ids.entry(id.clone()).or_default();
+        left.objects = left.objects.saturating_add(1);
+        drop(ids);
         Departure {
             leaving: Arc::clone(self),
             id,
@@ -71,7 +73,7 @@ impl Drop for Departure {
         let Some(left) = ids.get_mut(&self.id) else {
             return;
         };
-        left.objects -= 1;
+        left.objects = left.objects.saturating_sub(1);
         if left.objects > 0 {
             return;
         }

@@ -14,14 +14,36 @@
 //!
 //! Source: CORBA 3.3 Part 1, The Portable Object Adapter.
 #![forbid(unsafe_code)]
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap
+)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::cast_possible_truncation,
+        reason = "a failing test may panic"
+    )
+)]
 
 mod adapter;
 mod arguments;
 mod asleep;
+mod current;
+mod identity;
 mod incoming;
 mod key;
 mod leaving;
 mod manager;
+mod missing;
 mod names;
 mod object;
 mod operations;
@@ -29,21 +51,30 @@ mod place;
 mod policy;
 mod registry;
 mod request;
+mod servant_manager;
 mod skeleton;
 mod table;
+mod turn_queue;
 
 pub use adapter::{Adapter, AdapterError};
 #[doc(hidden)]
 pub use arguments::{Numbers, Recycled, RecycledText};
-pub use asleep::{Activator, Incarnation};
 pub use incoming::{Incoming, IncomingRequest, Typed};
 pub use key::{InstanceId, ObjectId, ObjectKey, Path, is_reserved};
 pub use manager::{AdapterInactive, PoaManager, State};
+pub use missing::Missing;
 pub use names::Names;
 pub use object::{ActiveObject, Forward};
 pub use operations::Operations;
-pub use policy::{IdAssignment, Lifespan, OneWayOrder, Policies};
-pub use registry::{Missing, ObjectAdapter, Whose};
+pub use policy::{
+    IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, Lifespan, OneWayOrder, Policies,
+    Policy, PolicyType, RequestProcessing, ServantRetention, ThreadModel,
+};
+pub use registry::{ObjectAdapter, Whose};
 pub use request::{Outcome, Receipt, Request};
+pub use servant_manager::{
+    Activator, Boxed, Etherealization, Incarnated, Incarnation, Located, Locator, Raised,
+};
 pub use skeleton::{Finish, Skeleton, Upcall};
-pub use table::{Index, Table, TableFull};
+pub use table::{Index, NotInTable, Table, TableFull, Tenant};
+pub use turn_queue::Lineage;

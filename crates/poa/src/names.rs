@@ -37,7 +37,8 @@ impl<V: Clone> Names<V> {
         let sum = name.iter().fold(0_usize, |sum, octet| {
             sum.wrapping_mul(31).wrapping_add(usize::from(*octet))
         });
-        &self.shards[sum % SHARDS]
+        let [first, ..] = &*self.shards;
+        self.shards.get(sum % SHARDS).unwrap_or(first)
     }
 
     fn read(&self, name: &[u8]) -> RwLockReadGuard<'_, HashMap<Box<[u8]>, V>> {
@@ -93,11 +94,29 @@ impl<V: Clone> Names<V> {
 
     /// Takes everything out. What is put in meanwhile may stay.
     pub fn clear(&self) {
+        drop(self.drain());
+    }
+
+    /// Takes everything out, and gives it. What is put in meanwhile may stay.
+    pub fn drain(&self) -> Vec<V> {
+        let mut drained = Vec::new();
         for shard in self.shards.iter() {
             let taken =
                 core::mem::take(&mut *shard.write().unwrap_or_else(PoisonError::into_inner));
-            drop(taken);
+            drained.extend(taken.into_values());
         }
+        drained
+    }
+
+    /// The entries there are, in no order.
+    #[must_use]
+    pub fn entries(&self) -> Vec<V> {
+        let mut entries = Vec::new();
+        for shard in self.shards.iter() {
+            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
+            entries.extend(shard.values().cloned());
+        }
+        entries
     }
 
     /// The names there are, in no order.

@@ -1,37 +1,64 @@
 //! What is behind an object key: a servant, or somewhere else to go.
 
+use crate::adapter::Adapter;
 use crate::asleep::Asleep;
+use crate::identity::{Identity, ServantAddress};
 use crate::incoming::{Incoming, IncomingRequest, Typed};
+use crate::key::ObjectId;
 use crate::leaving::{Departure, Leaving};
 use crate::manager::{Held, PoaManager, State};
+use crate::missing::Missing;
 use crate::policy::OneWayOrder;
-use crate::request::{Outcome, Request};
+use crate::request::{Outcome, Receipt, Request};
+use crate::servant_manager::{Activator, Etherealization, Located, Locator, Raised};
 use crate::skeleton::{Skeleton, Upcall};
+use crate::table::Tenant;
+use crate::turn_queue::{Lineage, TurnQueue};
 use core::fmt;
 use core::future::poll_fn;
-use core::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use core::pin::Pin;
+use core::task::{Context, Poll};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, OnceLock, Weak};
 use zorb_giop::ior::OBJECT_REPOSITORY_ID;
 use zorb_giop::{
     CompletionStatus, Fault, Ior, ResponseFlags, SystemException, SystemExceptionKind, minor,
 };
 
-/// A servant, or a forward, at its place in an adapter.
+/// A servant, or what leads to one, at its place in an adapter.
 pub struct ActiveObject {
     behind: Behind,
+    identity: Identity,
     manager: Arc<PoaManager>,
-    adapter_destroyed: Arc<AtomicBool>,
+    adapter: Weak<Adapter>,
+    /// Its id is free when it has been deactivated and its last upcall has ended.
+    departing: OnceLock<Box<Departing>>,
     /// See [`Skeleton::blocks`].
     blocks: bool,
     orders_one_ways: bool,
-    /// Its id is free when it has been deactivated and its last upcall has ended.
-    departure: OnceLock<Departure>,
+    is_for_one_request: bool,
 }
 
 enum Behind {
     Servant(Arc<dyn Skeleton>),
+    /// Boxed, so that objects with servants are small.
+    Other(Box<Other>),
+}
+
+enum Other {
     Forward(Forward),
+    /// A servant whose upcalls take turns.
+    Serial(Arc<dyn Skeleton>, Arc<TurnQueue>),
     Asleep(Arc<Asleep>),
+    Locate(Arc<Adapter>, Arc<dyn Locator>),
+    Refused(Missing),
+}
+
+/// An object that has left the active object map.
+struct Departing {
+    departure: Departure,
+    /// What etherealizes it, in which adapter, and whether that is a cleanup.
+    activator: Option<(Arc<dyn Activator>, Arc<Adapter>, bool)>,
 }
 
 /// Where requests are sent on to.
@@ -55,54 +82,134 @@ impl fmt::Debug for Forward {
     }
 }
 
+/// What an object is made with besides what is behind it.
+pub(crate) struct Site<'a> {
+    pub(crate) identity: Identity,
+    pub(crate) adapter: &'a Weak<Adapter>,
+    pub(crate) manager: &'a Arc<PoaManager>,
+}
+
+impl Tenant for ActiveObject {
+    #[inline]
+    fn generation(&self) -> u32 {
+        self.identity.generation()
+    }
+}
+
 impl ActiveObject {
-    fn new(behind: Behind, manager: &Arc<PoaManager>, adapter_destroyed: &Arc<AtomicBool>) -> Self {
+    fn new(behind: Behind, site: Site<'_>) -> Self {
         Self {
             behind,
-            manager: Arc::clone(manager),
-            adapter_destroyed: Arc::clone(adapter_destroyed),
+            identity: site.identity,
+            manager: Arc::clone(site.manager),
+            adapter: Weak::clone(site.adapter),
+            departing: OnceLock::new(),
             blocks: false,
             orders_one_ways: false,
-            departure: OnceLock::new(),
+            is_for_one_request: false,
         }
     }
 
+    fn of_one_request(other: Other, site: Site<'_>) -> Arc<Self> {
+        let mut object = Self::new(Behind::Other(Box::new(other)), site);
+        object.is_for_one_request = true;
+        Arc::new(object)
+    }
+
+    /// A servant, whose upcalls take turns if there is a queue for them.
     pub(crate) fn servant(
         skeleton: Arc<dyn Skeleton>,
-        manager: &Arc<PoaManager>,
-        adapter_destroyed: &Arc<AtomicBool>,
+        turns: Option<&Arc<TurnQueue>>,
         one_way_order: OneWayOrder,
+        is_for_one_request: bool,
+        site: Site<'_>,
     ) -> Arc<Self> {
         let blocks = skeleton.blocks();
-        Arc::new(Self {
-            blocks,
-            // Several threads would not keep it.
-            orders_one_ways: blocks || one_way_order == OneWayOrder::Ended,
-            ..Self::new(Behind::Servant(skeleton), manager, adapter_destroyed)
-        })
+        let behind = match turns {
+            None => Behind::Servant(skeleton),
+            Some(turns) => Behind::Other(Box::new(Other::Serial(skeleton, Arc::clone(turns)))),
+        };
+        let mut object = Self::new(behind, site);
+        object.blocks = blocks;
+        // Several threads would not keep it.
+        object.orders_one_ways = blocks || one_way_order == OneWayOrder::Ended;
+        object.is_for_one_request = is_for_one_request;
+        Arc::new(object)
     }
 
-    pub(crate) fn forwarding(
-        forward: Forward,
-        manager: &Arc<PoaManager>,
-        adapter_destroyed: &Arc<AtomicBool>,
+    pub(crate) fn forwarding(forward: Forward, site: Site<'_>) -> Arc<Self> {
+        let behind = Behind::Other(Box::new(Other::Forward(forward)));
+        Arc::new(Self::new(behind, site))
+    }
+
+    pub(crate) fn asleep(asleep: Asleep, site: Site<'_>) -> Arc<Self> {
+        Self::of_one_request(Other::Asleep(Arc::new(asleep)), site)
+    }
+
+    pub(crate) fn to_be_located(
+        adapter: Arc<Adapter>,
+        locator: Arc<dyn Locator>,
+        site: Site<'_>,
     ) -> Arc<Self> {
-        let behind = Behind::Forward(forward);
-        Arc::new(Self::new(behind, manager, adapter_destroyed))
+        Self::of_one_request(Other::Locate(adapter, locator), site)
     }
 
-    pub(crate) fn asleep(
-        asleep: Asleep,
-        manager: &Arc<PoaManager>,
-        adapter_destroyed: &Arc<AtomicBool>,
-    ) -> Arc<Self> {
-        let behind = Behind::Asleep(Arc::new(asleep));
-        Arc::new(Self::new(behind, manager, adapter_destroyed))
+    /// An object whose requests are refused once their manager admits them.
+    pub(crate) fn refused(missing: Missing, site: Site<'_>) -> Arc<Self> {
+        Self::of_one_request(Other::Refused(missing), site)
     }
 
-    /// Notes that the object is being deactivated: its id is taken until its last upcall has ended.
-    pub(crate) fn depart(&self, leaving: &Arc<Leaving>, id: &[u8]) {
-        let _ = self.departure.get_or_init(|| leaving.begin(id));
+    /// Notes that the object is being deactivated: its id is taken until its last upcall has ended, and it has been etherealized
+    /// then.
+    pub(crate) fn depart(
+        &self,
+        leaving: &Arc<Leaving>,
+        activator: Option<&Arc<dyn Activator>>,
+        cleanup_in_progress: bool,
+    ) {
+        let _ = self.departing.get_or_init(|| {
+            Box::new(Departing {
+                departure: leaving.begin(self.identity.to_id()),
+                activator: activator
+                    .filter(|_| self.skeleton().is_some())
+                    .and_then(|activator| {
+                        let adapter = self.adapter.upgrade()?;
+                        Some((Arc::clone(activator), adapter, cleanup_in_progress))
+                    }),
+            })
+        });
+    }
+
+    /// The servant's skeleton, if there is a servant.
+    #[must_use]
+    pub fn skeleton(&self) -> Option<&Arc<dyn Skeleton>> {
+        match &self.behind {
+            Behind::Servant(skeleton) => Some(skeleton),
+            Behind::Other(other) => match &**other {
+                Other::Serial(skeleton, _) => Some(skeleton),
+                _ => None,
+            },
+        }
+    }
+
+    pub(crate) fn servant_address(&self) -> Option<ServantAddress> {
+        ServantAddress::of(&**self.skeleton()?)
+    }
+
+    /// The object's id within its adapter.
+    #[must_use]
+    pub fn id(&self) -> ObjectId {
+        self.identity.to_id()
+    }
+
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The object's adapter, unless it is gone.
+    #[must_use]
+    pub fn adapter(&self) -> Option<Arc<Adapter>> {
+        self.adapter.upgrade()
     }
 
     /// Whether its upcalls block their thread, so that they get one that nothing else waits for.
@@ -123,26 +230,29 @@ impl ActiveObject {
     #[must_use]
     pub fn forward(&self) -> Option<&Forward> {
         match &self.behind {
-            Behind::Servant(_) | Behind::Asleep(_) => None,
-            Behind::Forward(forward) => Some(forward),
+            Behind::Servant(_) => None,
+            Behind::Other(other) => match &**other {
+                Other::Forward(forward) => Some(forward),
+                _ => None,
+            },
         }
     }
 
-    /// Whether there is somebody still to be asked for the servant: what is found by the same key next may be another
-    /// object.
+    /// Whether it has been made for the request that looked for it, since it is not in the active object map: the same key leads
+    /// to another one next time.
     #[must_use]
-    pub fn is_asleep(&self) -> bool {
-        matches!(self.behind, Behind::Asleep(_))
+    pub fn is_for_one_request(&self) -> bool {
+        self.is_for_one_request
     }
 
     /// The repository id of the most derived interface; empty when it is not known before the
-    /// object has been activated.
+    /// request has its servant.
     #[must_use]
     pub fn type_id(&self) -> &str {
-        match &self.behind {
-            Behind::Servant(skeleton) => skeleton.repository_id(),
-            Behind::Forward(forward) => &forward.type_id,
-            Behind::Asleep(_) => "",
+        match (self.skeleton(), self.forward()) {
+            (Some(skeleton), _) => skeleton.repository_id(),
+            (None, Some(forward)) => &forward.type_id,
+            (None, None) => "",
         }
     }
 
@@ -160,12 +270,15 @@ impl ActiveObject {
     /// manager is inactive; OBJECT_NOT_EXIST when the adapter is destroyed meanwhile.
     pub fn released(&self) -> impl Future<Output = Result<(), SystemException>> + Send + use<> {
         let manager = Arc::clone(&self.manager);
-        let adapter_destroyed = Arc::clone(&self.adapter_destroyed);
+        let adapter = Weak::clone(&self.adapter);
         async move {
             let raise = |fault: Fault| fault.raise(CompletionStatus::No);
             let mut held = manager.hold();
             loop {
-                if adapter_destroyed.load(Ordering::Acquire) {
+                if adapter
+                    .upgrade()
+                    .is_none_or(|adapter| adapter.is_destroyed())
+                {
                     return Err(raise(Fault::NoAdapter));
                 }
                 match poll_fn(|cx| held.poll_changed(cx.waker())).await {
@@ -184,8 +297,8 @@ impl ActiveObject {
     /// The number of an operation in the servant's table, if it is one of those and not one that every object has.
     #[must_use]
     pub fn number_of(&self, operation: &[u8]) -> Option<u32> {
-        match &self.behind {
-            Behind::Servant(skeleton) if operation.first() != Some(&b'_') => {
+        match self.skeleton() {
+            Some(skeleton) if operation.first() != Some(&b'_') => {
                 skeleton.operations().find(operation)
             }
             _ => None,
@@ -204,7 +317,7 @@ impl ActiveObject {
         };
         match &self.behind {
             Behind::Servant(skeleton) => skeleton.start(Incoming::Typed(&mut call)),
-            Behind::Forward(_) | Behind::Asleep(_) => Upcall::untyped(),
+            Behind::Other(_) => Upcall::untyped(),
         }
     }
 
@@ -230,80 +343,187 @@ impl ActiveObject {
     }
 
     /// As [`start`](Self::start), to the end.
-    async fn serve(&self, request: Request) -> Outcome {
+    pub(crate) async fn serve(self: Arc<Self>, request: Request) -> Outcome {
         let mut outcome = None;
-        let upcall = self.start(&mut Some(request), &mut outcome);
+        let mut upcall = self.enter(|| self.start(&mut Some(request), &mut outcome));
         match outcome {
             Some(outcome) => outcome,
-            None => upcall.await,
+            None => poll_fn(|cx| self.enter(|| Pin::new(&mut upcall).poll(cx))).await,
         }
     }
 
     fn start_other(&self, request: Request, outcome: &mut Option<Outcome>) -> Upcall {
-        let skeleton = match &self.behind {
-            Behind::Servant(skeleton) => skeleton,
-            Behind::Forward(forward) => {
-                let (forward, receipt) = (forward.clone(), request.receipt());
-                return Upcall::new(async move {
+        let other = match &self.behind {
+            Behind::Servant(skeleton) => return start(skeleton, request, outcome),
+            Behind::Other(other) => other,
+        };
+        let receipt = request.receipt();
+        match &**other {
+            Other::Forward(forward) => {
+                let forward = forward.clone();
+                Upcall::new(async move {
                     match (forward.target)() {
                         Ok(ior) => receipt.forward(&ior, forward.permanent),
                         Err(exception) => receipt.refusal(&exception),
                     }
-                });
+                })
             }
-            Behind::Asleep(asleep) => {
-                let asleep = Arc::clone(asleep);
-                return Upcall::new(async move {
-                    let receipt = request.receipt();
-                    match asleep.wake().await {
-                        // A client that has its acknowledgement hears no more.
-                        Ok(object)
-                            if object.forward().is_some()
-                                && receipt.response == ResponseFlags::WithServer =>
-                        {
-                            Outcome::Silent
-                        }
-                        // Boxed, as an object may be activated within the upcall of another.
-                        Ok(object) => Box::pin(object.serve(request)).await,
-                        Err(exception) => receipt.system_exception(&exception),
+            Other::Serial(skeleton, turns) => {
+                let skeleton = Arc::clone(skeleton);
+                taking_turns(Some(turns), async move {
+                    let mut outcome = None;
+                    let upcall = start(&skeleton, request, &mut outcome);
+                    match outcome {
+                        Some(outcome) => outcome,
+                        None => upcall.await,
                     }
-                });
+                })
             }
-        };
-        let mut start = |request| {
-            let mut request = Some(request);
-            skeleton.start(Incoming::Message(IncomingRequest::new(
-                &mut request,
-                outcome,
-            )))
-        };
-        let name = request.operation();
-        if name.starts_with(b"_get_") || name.starts_with(b"_set_") {
-            return start(request);
+            Other::Asleep(asleep) => {
+                let turns = asleep.adapter.turn_queue();
+                taking_turns(turns, incarnate(Arc::clone(asleep), request))
+            }
+            Other::Locate(adapter, locator) => {
+                let site = (Arc::clone(adapter), self.identity.clone());
+                let upcall = locate_and_serve(site, Arc::clone(locator), request);
+                taking_turns(adapter.turn_queue(), upcall)
+            }
+            Other::Refused(missing) => Upcall::ready(receipt.system_exception(&missing.raise())),
         }
-        let answer = match name {
-            b"_is_a" => match request.arguments::<String>() {
-                Ok(id) => request.reply(is_a(&**skeleton, &id)),
-                Err(exception) => request.system_exception(&exception),
-            },
-            // The request has found its object; the older name is still sent by 1.0 peers.
-            b"_non_existent" | b"_not_existent" => request.reply(false),
-            b"_repository_id" => request.reply(skeleton.repository_id()),
-            b"_interface" => request.system_exception(&SystemException::new(
-                SystemExceptionKind::IntfRepos,
-                minor::NO_INTERFACE_REPOSITORY,
-                CompletionStatus::No,
-            )),
-            // No object here is a component: the nil reference.
-            b"_component" => request.reply(Ior::NIL),
-            _ => return start(request),
-        };
-        Upcall::ready(answer)
     }
+}
+
+/// An upcall that takes turns, if there is a queue for them.
+fn taking_turns(
+    turns: Option<&Arc<TurnQueue>>,
+    upcall: impl Future<Output = Outcome> + Send + 'static,
+) -> Upcall {
+    match turns {
+        None => Upcall::new(upcall),
+        Some(turns) => Upcall::new(Arc::clone(turns).run(Lineage::current(), upcall)),
+    }
+}
+
+/// The answer to a request whose servant manager has raised something. A client that has its acknowledgement hears no more.
+fn raised(raised: &Raised, receipt: &Receipt) -> Outcome {
+    match raised {
+        Raised::System(exception) => receipt.system_exception(exception),
+        Raised::Forward(_) if receipt.response == ResponseFlags::WithServer => Outcome::Silent,
+        Raised::Forward(target) => receipt.forward(target, false),
+    }
+}
+
+/// Has an object activated, and serves the request with it.
+async fn incarnate(asleep: Arc<Asleep>, request: Request) -> Outcome {
+    let receipt = request.receipt();
+    match asleep.wake().await {
+        Ok(object)
+            if object.forward().is_some() && receipt.response == ResponseFlags::WithServer =>
+        {
+            Outcome::Silent
+        }
+        // Boxed, as an object may be activated within the upcall of another.
+        Ok(object) => Box::pin(object.serve(request)).await,
+        Err(error) => raised(&error, &receipt),
+    }
+}
+
+/// Serves a request with the servant that a locator finds for it.
+async fn locate_and_serve(
+    (adapter, identity): (Arc<Adapter>, Identity),
+    locator: Arc<dyn Locator>,
+    request: Request,
+) -> Outcome {
+    let receipt = request.receipt();
+    let operation = String::from_utf8_lossy(request.operation()).into_owned();
+    let Located {
+        servant,
+        postinvoke,
+    } = match locator.preinvoke(identity.to_id(), operation).await {
+        Ok(located) => located,
+        Err(error) => return raised(&error, &receipt),
+    };
+    let object = adapter.object_for_request(servant, identity);
+    let mut upcall = Box::pin(object.serve(request));
+    // A panic of the operation does not keep `postinvoke` from running.
+    let ended = poll_fn(|cx| {
+        let mut poll = |cx: &mut Context<'_>| upcall.as_mut().poll(cx).map(Ok);
+        catch_unwind(AssertUnwindSafe(|| poll(cx))).unwrap_or_else(|panic| Poll::Ready(Err(panic)))
+    })
+    .await;
+    drop(upcall);
+    match (ended, postinvoke().await) {
+        (Ok(_), Err(exception)) => receipt.system_exception(&exception),
+        (Ok(outcome), Ok(())) => outcome,
+        (Err(panic), _) => resume_unwind(panic),
+    }
+}
+
+/// Begins the upcall of a request: the operations that every object has here, the others in the skeleton.
+fn start(skeleton: &Arc<dyn Skeleton>, request: Request, outcome: &mut Option<Outcome>) -> Upcall {
+    let mut begin = |request| {
+        let mut request = Some(request);
+        skeleton.start(Incoming::Message(IncomingRequest::new(
+            &mut request,
+            outcome,
+        )))
+    };
+    let name = request.operation();
+    if name.first() != Some(&b'_') || name.starts_with(b"_get_") || name.starts_with(b"_set_") {
+        return begin(request);
+    }
+    let answer = match name {
+        b"_is_a" => match request.arguments::<String>() {
+            Ok(id) => request.reply(is_a(&**skeleton, &id)),
+            Err(exception) => request.system_exception(&exception),
+        },
+        // The request has found its object; the older name is still sent by 1.0 peers.
+        b"_non_existent" | b"_not_existent" => request.reply(false),
+        b"_repository_id" => request.reply(skeleton.repository_id()),
+        b"_interface" => request.system_exception(&SystemException::new(
+            SystemExceptionKind::IntfRepos,
+            minor::NO_INTERFACE_REPOSITORY,
+            CompletionStatus::No,
+        )),
+        // No object here is a component: the nil reference.
+        b"_component" => request.reply(Ior::NIL),
+        _ => return begin(request),
+    };
+    Upcall::ready(answer)
 }
 
 fn is_a(skeleton: &dyn Skeleton, repository_id: &str) -> bool {
     repository_id == OBJECT_REPOSITORY_ID || skeleton.is_a(repository_id)
+}
+
+impl Drop for ActiveObject {
+    /// Hands a deactivated object over to its activator. Nothing executes its requests any more.
+    fn drop(&mut self) {
+        // Without an activator the id is free when the servant is gone: that is the order of the fields.
+        if self
+            .departing
+            .get()
+            .is_none_or(|departing| departing.activator.is_none())
+        {
+            return;
+        }
+        let departing = self.departing.take().map(|departing| *departing);
+        if let Some(Departing {
+            departure,
+            activator: Some((activator, adapter, cleanup_in_progress)),
+        }) = departing
+            && let Some(servant) = self.skeleton()
+        {
+            activator.etherealize(Etherealization {
+                id: self.identity.to_id(),
+                servant: Arc::clone(servant),
+                cleanup_in_progress,
+                remaining_activations: adapter.is_servant_active(&**servant),
+                _adapter: adapter,
+                _departure: departure,
+            });
+        }
+    }
 }
 
 impl fmt::Debug for ActiveObject {

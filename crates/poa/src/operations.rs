@@ -26,6 +26,11 @@ impl Operations {
     /// # Panics
     /// If a name is not in the slot where it is looked for; at compile time, if the table is a `static`.
     #[must_use]
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        reason = "the index is below the length"
+    )]
     pub const fn new(
         seed: u64,
         displacements: &'static [(u32, u32)],
@@ -57,6 +62,14 @@ impl Operations {
     }
 
     /// The slot of this name, if it is one of the table's. `None` if the table has no bucket or no slot.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a remainder is below the number that was divided by, and `get` is not for constants"
+    )]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the halves of a hash; tables of more than 2^32 operations do not compile"
+    )]
     const fn slot(&self, name: &[u8]) -> Option<usize> {
         let hash = hash(self.seed, name);
         let (upper, lower) = ((hash >> 32) as u32, hash as u32);
@@ -97,6 +110,11 @@ const fn hash(seed: u64, name: &[u8]) -> u64 {
 }
 
 /// Both halves of the product, so that every bit of the factor counts in both halves of the hash.
+#[expect(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "a product of 64 bits each has at most 128; its halves are wanted"
+)]
 const fn mix(hash: u64, more: u64) -> u64 {
     let product = (hash ^ more) as u128 * MULTIPLIER as u128;
     product as u64 ^ (product >> 64) as u64

@@ -95,6 +95,7 @@ impl<F> Free<F> {
 /// Types of upcalls whose places are found at once, a power of two. Others are looked for: rare is a server with as
 /// many operations that are called all the time.
 const AT_ONCE: usize = 64;
+const AT_ONCE_MASK: u64 = AT_ONCE as u64 - 1;
 
 /// The free places of all types.
 struct AllFree {
@@ -109,7 +110,7 @@ impl AllFree {
     fn of<F: 'static, T>(&mut self, run: impl FnOnce(&mut Free<F>) -> T) -> Option<T> {
         let mut hasher = AsIs::default();
         TypeId::of::<F>().hash(&mut hasher);
-        let at = usize::try_from(hasher.finish() % AT_ONCE as u64).ok()?;
+        let at = usize::try_from(hasher.finish() & AT_ONCE_MASK).ok()?;
         let place = self.at_once.get_mut(at)?;
         if let Some(free) = place.as_mut().and_then(|free| free.downcast_mut()) {
             return Some(run(free));

@@ -1,4 +1,7 @@
 //! What an adapter is made with.
+//!
+//! The policies of CORBA 3.3 Part 1 §15.3.9 (Policy Objects), as enumerations whose defaults are those of `create_POA`, and the
+//! combinations of them that an adapter can have.
 
 /// How long references live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -51,7 +54,108 @@ pub enum OneWayOrder {
     Ended,
 }
 
-/// The policies of an adapter. The default is the root POA's: transient, ids by the system.
+/// For how many object ids one servant may stand at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[doc(alias = "IdUniquenessPolicy")]
+#[doc(alias = "IdUniquenessPolicyValue")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the specification has these and no others"
+)]
+pub enum IdUniqueness {
+    /// One: to activate a servant that is active in this adapter is `ServantAlreadyActive`.
+    #[default]
+    #[doc(alias = "UNIQUE_ID")]
+    Unique,
+    /// Any number.
+    #[doc(alias = "MULTIPLE_ID")]
+    Multiple,
+}
+
+/// Whether an adapter keeps active objects in a table, its active object map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[doc(alias = "ServantRetentionPolicy")]
+#[doc(alias = "ServantRetentionPolicyValue")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the specification has these and no others"
+)]
+pub enum ServantRetention {
+    /// It does.
+    #[default]
+    #[doc(alias = "RETAIN")]
+    Retain,
+    /// It does not: each request finds its servant through a default servant or a servant locator.
+    #[doc(alias = "NON_RETAIN")]
+    NonRetain,
+}
+
+/// What becomes of a request whose object is not in the active object map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[doc(alias = "RequestProcessingPolicy")]
+#[doc(alias = "RequestProcessingPolicyValue")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the specification has these and no others"
+)]
+pub enum RequestProcessing {
+    /// OBJECT_NOT_EXIST.
+    #[default]
+    #[doc(alias = "USE_ACTIVE_OBJECT_MAP_ONLY")]
+    ActiveObjectMapOnly,
+    /// The default servant serves it; OBJ_ADAPTER if none has been set.
+    #[doc(alias = "USE_DEFAULT_SERVANT")]
+    DefaultServant,
+    /// The servant manager finds its servant: a servant activator with [`ServantRetention::Retain`], else a servant locator.
+    /// OBJ_ADAPTER if none has been set.
+    #[doc(alias = "USE_SERVANT_MANAGER")]
+    ServantManager,
+}
+
+/// Whether a servant becomes active when its id or reference is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[doc(alias = "ImplicitActivationPolicy")]
+#[doc(alias = "ImplicitActivationPolicyValue")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the specification has these and no others"
+)]
+pub enum ImplicitActivation {
+    /// It does not.
+    #[default]
+    #[doc(alias = "NO_IMPLICIT_ACTIVATION")]
+    No,
+    /// It does, under a new id.
+    #[doc(alias = "IMPLICIT_ACTIVATION")]
+    Implicit,
+}
+
+/// How many upcalls of an adapter may run at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[doc(alias = "ThreadPolicy")]
+#[doc(alias = "ThreadPolicyValue")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the specification has these and no others"
+)]
+pub enum ThreadModel {
+    /// As many as there are requests, also of one servant.
+    #[default]
+    #[doc(alias = "ORB_CTRL_MODEL")]
+    OrbControlled,
+    /// One: servants and servant managers take turns, in the order of their requests. An upcall keeps its turn while it awaits.
+    /// Calls that it makes itself to objects of the adapter, in the same ORB, share the turn.
+    #[doc(alias = "SINGLE_THREAD_MODEL")]
+    SingleThread,
+    /// One among all adapters of the ORB with this policy, as [`SingleThread`](Self::SingleThread) otherwise.
+    ///
+    /// DIFFERENCE: the specification names the thread that runs the main loop of the ORB. Here upcalls exclude each other, and
+    /// run on any thread of the runtime.
+    #[doc(alias = "MAIN_THREAD_MODEL")]
+    MainThread,
+}
+
+/// The policies of an adapter. The default is that of `create_POA`; the root POA has [`Policies::ROOT`].
 ///
 /// ```
 /// use zorb_poa::{IdAssignment, Lifespan, Policies};
@@ -60,26 +164,170 @@ pub enum OneWayOrder {
 ///     .with_lifespan(Lifespan::Persistent)
 ///     .with_id_assignment(IdAssignment::User);
 /// assert_eq!(policies, Policies::PERSISTENT);
+/// assert!(policies.validate().is_ok());
+/// ```
+///
+/// A list of single policies, as `create_POA` takes it, becomes one by `TryFrom`:
+///
+/// ```
+/// use zorb_poa::{IdUniqueness, Policies, Policy, PolicyType, RequestProcessing, ServantRetention};
+///
+/// let list = [
+///     Policy::ServantRetention(ServantRetention::NonRetain),
+///     Policy::RequestProcessing(RequestProcessing::DefaultServant),
+/// ];
+/// let error = Policies::try_from(&list[..]).unwrap_err();
+/// assert_eq!((error.index, error.policy), (1, PolicyType::RequestProcessing));
+/// let list = [list[0], list[1], Policy::IdUniqueness(IdUniqueness::Multiple)];
+/// assert!(Policies::try_from(&list[..]).is_ok());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 #[doc(alias = "PolicyList")]
 pub struct Policies {
+    /// How many upcalls may run at a time.
+    pub thread: ThreadModel,
     /// How long references live.
     pub lifespan: Lifespan,
+    /// For how many ids one servant may stand.
+    pub id_uniqueness: IdUniqueness,
     /// Who chooses the ids of objects.
     pub id_assignment: IdAssignment,
+    /// Whether a servant becomes active when its id or reference is asked for.
+    pub implicit_activation: ImplicitActivation,
+    /// Whether there is an active object map.
+    pub servant_retention: ServantRetention,
+    /// What becomes of requests for objects that are not in it.
+    pub request_processing: RequestProcessing,
     /// When one-way requests begin. A policy of zorb's own.
     pub one_way_order: OneWayOrder,
 }
 
+/// The type of a policy, by the numbers of the specification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u32)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the names are the specification's")]
+pub enum PolicyType {
+    Thread = 16,
+    Lifespan = 17,
+    IdUniqueness = 18,
+    IdAssignment = 19,
+    ImplicitActivation = 20,
+    ServantRetention = 21,
+    RequestProcessing = 22,
+}
+
+/// One policy of a list for `create_POA`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[expect(
+    missing_docs,
+    reason = "each holds the value of the policy that it is named after"
+)]
+pub enum Policy {
+    Thread(ThreadModel),
+    Lifespan(Lifespan),
+    IdUniqueness(IdUniqueness),
+    IdAssignment(IdAssignment),
+    ImplicitActivation(ImplicitActivation),
+    ServantRetention(ServantRetention),
+    RequestProcessing(RequestProcessing),
+}
+
+impl Policy {
+    /// Which policy it is.
+    #[must_use]
+    pub const fn policy_type(&self) -> PolicyType {
+        match self {
+            Self::Thread(_) => PolicyType::Thread,
+            Self::Lifespan(_) => PolicyType::Lifespan,
+            Self::IdUniqueness(_) => PolicyType::IdUniqueness,
+            Self::IdAssignment(_) => PolicyType::IdAssignment,
+            Self::ImplicitActivation(_) => PolicyType::ImplicitActivation,
+            Self::ServantRetention(_) => PolicyType::ServantRetention,
+            Self::RequestProcessing(_) => PolicyType::RequestProcessing,
+        }
+    }
+}
+
+/// A policy that the others of its adapter exclude.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("policy {index} ({policy:?}) is not possible: {why}")]
+#[non_exhaustive]
+pub struct InvalidPolicy {
+    /// Where it is in the list; for [`Policies`] that were not made from a list, in the order of the policies' types.
+    pub index: u16,
+    /// Which policy it is.
+    pub policy: PolicyType,
+    /// The rule that it breaks.
+    pub why: &'static str,
+}
+
+/// When two policies exclude each other, which they are, and why.
+type Rule = (fn(&Policies) -> bool, [PolicyType; 2], &'static str);
+
+/// The rules of CORBA 3.3 Part 1 §15.3.8.3 (create_POA).
+const RULES: [Rule; 4] = [
+    (
+        |policies| {
+            policies.servant_retention == ServantRetention::NonRetain
+                && policies.request_processing == RequestProcessing::ActiveObjectMapOnly
+        },
+        [PolicyType::ServantRetention, PolicyType::RequestProcessing],
+        "NON_RETAIN needs USE_DEFAULT_SERVANT or USE_SERVANT_MANAGER",
+    ),
+    (
+        |policies| {
+            policies.request_processing == RequestProcessing::DefaultServant
+                && policies.id_uniqueness == IdUniqueness::Unique
+        },
+        [PolicyType::IdUniqueness, PolicyType::RequestProcessing],
+        "USE_DEFAULT_SERVANT needs MULTIPLE_ID",
+    ),
+    (
+        |policies| {
+            policies.implicit_activation == ImplicitActivation::Implicit
+                && policies.id_assignment == IdAssignment::User
+        },
+        [PolicyType::IdAssignment, PolicyType::ImplicitActivation],
+        "IMPLICIT_ACTIVATION needs SYSTEM_ID",
+    ),
+    (
+        |policies| {
+            policies.implicit_activation == ImplicitActivation::Implicit
+                && policies.servant_retention == ServantRetention::NonRetain
+        },
+        [PolicyType::ImplicitActivation, PolicyType::ServantRetention],
+        "IMPLICIT_ACTIVATION needs RETAIN",
+    ),
+];
+
 impl Policies {
+    /// The defaults of `create_POA`: as [`Policies::default`], in constants too.
+    pub const DEFAULT: Self = Self {
+        thread: ThreadModel::OrbControlled,
+        lifespan: Lifespan::Transient,
+        id_uniqueness: IdUniqueness::Unique,
+        id_assignment: IdAssignment::System,
+        implicit_activation: ImplicitActivation::No,
+        servant_retention: ServantRetention::Retain,
+        request_processing: RequestProcessing::ActiveObjectMapOnly,
+        one_way_order: OneWayOrder::Started,
+    };
+
+    /// Those of the root POA: the defaults, and IMPLICIT_ACTIVATION.
+    pub const ROOT: Self = Self {
+        implicit_activation: ImplicitActivation::Implicit,
+        ..Self::DEFAULT
+    };
+
     /// References that outlive the process, to objects whose ids the application chooses: what
     /// an object with a record in a database wants.
     pub const PERSISTENT: Self = Self {
         lifespan: Lifespan::Persistent,
         id_assignment: IdAssignment::User,
-        one_way_order: OneWayOrder::Started,
+        ..Self::DEFAULT
     };
 
     /// Whether keys consist of indexes, which depends on nothing but lifespan and ids: a policy of another kind must not
@@ -91,6 +339,58 @@ impl Policies {
         )
     }
 
+    /// Whether there is an active object map.
+    pub(crate) fn retains(self) -> bool {
+        self.servant_retention == ServantRetention::Retain
+    }
+
+    /// Whether an adapter can have these policies.
+    ///
+    /// # Errors
+    /// [`InvalidPolicy`] with the later one of two that exclude each other.
+    pub fn validate(&self) -> Result<(), InvalidPolicy> {
+        let index = |policy| (policy as u32).saturating_sub(PolicyType::Thread as u32);
+        self.check(|policy| u16::try_from(index(policy)).ok())
+    }
+
+    fn check(&self, index: impl Fn(PolicyType) -> Option<u16>) -> Result<(), InvalidPolicy> {
+        for (is_broken, policies, why) in RULES {
+            if !is_broken(self) {
+                continue;
+            }
+            let given = policies.map(|policy| (index(policy), policy));
+            let [first, second] = given;
+            // The default of a policy that was not given is not what is wrong.
+            let (at, policy) = if first.0 > second.0 { first } else { second };
+            let index = at.unwrap_or_default();
+            return Err(InvalidPolicy { index, policy, why });
+        }
+        Ok(())
+    }
+
+    /// The same with another policy of that type.
+    #[must_use]
+    pub fn with(mut self, policy: Policy) -> Self {
+        match policy {
+            Policy::Thread(value) => self.thread = value,
+            Policy::Lifespan(value) => self.lifespan = value,
+            Policy::IdUniqueness(value) => self.id_uniqueness = value,
+            Policy::IdAssignment(value) => self.id_assignment = value,
+            Policy::ImplicitActivation(value) => self.implicit_activation = value,
+            Policy::ServantRetention(value) => self.servant_retention = value,
+            Policy::RequestProcessing(value) => self.request_processing = value,
+        }
+        self
+    }
+
+    /// The same with another thread model.
+    #[must_use]
+    #[doc(alias = "create_thread_policy")]
+    pub fn with_thread(mut self, thread: ThreadModel) -> Self {
+        self.thread = thread;
+        self
+    }
+
     /// The same with another lifespan.
     #[must_use]
     #[doc(alias = "create_lifespan_policy")]
@@ -99,11 +399,43 @@ impl Policies {
         self
     }
 
-    /// The same with ids chosen by somebody else.
+    /// The same with another uniqueness of ids.
+    #[must_use]
+    #[doc(alias = "create_id_uniqueness_policy")]
+    pub fn with_id_uniqueness(mut self, id_uniqueness: IdUniqueness) -> Self {
+        self.id_uniqueness = id_uniqueness;
+        self
+    }
+
+    /// The same with another assignment of ids.
     #[must_use]
     #[doc(alias = "create_id_assignment_policy")]
     pub fn with_id_assignment(mut self, id_assignment: IdAssignment) -> Self {
         self.id_assignment = id_assignment;
+        self
+    }
+
+    /// The same with or without implicit activation.
+    #[must_use]
+    #[doc(alias = "create_implicit_activation_policy")]
+    pub fn with_implicit_activation(mut self, implicit_activation: ImplicitActivation) -> Self {
+        self.implicit_activation = implicit_activation;
+        self
+    }
+
+    /// The same with or without an active object map.
+    #[must_use]
+    #[doc(alias = "create_servant_retention_policy")]
+    pub fn with_servant_retention(mut self, servant_retention: ServantRetention) -> Self {
+        self.servant_retention = servant_retention;
+        self
+    }
+
+    /// The same with another processing of requests.
+    #[must_use]
+    #[doc(alias = "create_request_processing_policy")]
+    pub fn with_request_processing(mut self, request_processing: RequestProcessing) -> Self {
+        self.request_processing = request_processing;
         self
     }
 
@@ -112,5 +444,144 @@ impl Policies {
     pub fn with_one_way_order(mut self, order: OneWayOrder) -> Self {
         self.one_way_order = order;
         self
+    }
+}
+
+impl TryFrom<&[Policy]> for Policies {
+    type Error = InvalidPolicy;
+
+    /// The defaults with the policies of the list.
+    ///
+    /// # Errors
+    /// [`InvalidPolicy`] with the index of the policy that another one excludes, or of the second of one type.
+    fn try_from(list: &[Policy]) -> Result<Self, InvalidPolicy> {
+        let at = |wanted: PolicyType| {
+            let found = list
+                .iter()
+                .position(|policy| policy.policy_type() == wanted);
+            found.and_then(|at| u16::try_from(at).ok())
+        };
+        let mut policies = Self::DEFAULT;
+        for (index, policy) in (0..=u16::MAX).zip(list) {
+            let policy_type = policy.policy_type();
+            if at(policy_type) != Some(index) {
+                return Err(InvalidPolicy {
+                    index,
+                    policy: policy_type,
+                    why: "a list has one policy of each type",
+                });
+            }
+            policies = policies.with(*policy);
+        }
+        policies.check(at)?;
+        Ok(policies)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> impl Iterator<Item = Policies> {
+        (0..1_usize << 8).filter_map(|bits| {
+            let bit = |at: usize| bits >> at & 1 == 1;
+            let processing = match (bit(5), bit(6)) {
+                (false, false) => RequestProcessing::ActiveObjectMapOnly,
+                (true, false) => RequestProcessing::DefaultServant,
+                (false, true) => RequestProcessing::ServantManager,
+                (true, true) => return None,
+            };
+            Some(
+                Policies::default()
+                    .with_thread(
+                        [ThreadModel::OrbControlled, ThreadModel::SingleThread]
+                            [usize::from(bit(7))],
+                    )
+                    .with_lifespan([Lifespan::Transient, Lifespan::Persistent][usize::from(bit(0))])
+                    .with_id_uniqueness(
+                        [IdUniqueness::Unique, IdUniqueness::Multiple][usize::from(bit(1))],
+                    )
+                    .with_id_assignment(
+                        [IdAssignment::System, IdAssignment::User][usize::from(bit(2))],
+                    )
+                    .with_implicit_activation(
+                        [ImplicitActivation::No, ImplicitActivation::Implicit][usize::from(bit(3))],
+                    )
+                    .with_servant_retention(
+                        [ServantRetention::Retain, ServantRetention::NonRetain]
+                            [usize::from(bit(4))],
+                    )
+                    .with_request_processing(processing),
+            )
+        })
+    }
+
+    /// The rules as the specification has them, one sentence each.
+    fn is_legal(policies: &Policies) -> bool {
+        let (retain, processing) = (policies.retains(), policies.request_processing);
+        let non_retain = retain || processing != RequestProcessing::ActiveObjectMapOnly;
+        let map_only = processing != RequestProcessing::ActiveObjectMapOnly || retain;
+        let default_servant = processing != RequestProcessing::DefaultServant
+            || policies.id_uniqueness == IdUniqueness::Multiple;
+        let implicit = policies.implicit_activation == ImplicitActivation::No
+            || (policies.id_assignment == IdAssignment::System && retain);
+        non_retain && map_only && default_servant && implicit
+    }
+
+    #[test]
+    fn exactly_the_legal_combinations_of_policies_are_valid() {
+        let (mut legal, mut illegal) = (0, 0);
+        for policies in all() {
+            assert_eq!(
+                policies.validate().is_ok(),
+                is_legal(&policies),
+                "{policies:?}"
+            );
+            match is_legal(&policies) {
+                true => legal += 1,
+                false => illegal += 1,
+            }
+        }
+        assert_eq!(legal + illegal, 192);
+        assert!(legal > 40 && illegal > 40, "{legal} {illegal}");
+        for named in [Policies::DEFAULT, Policies::ROOT, Policies::PERSISTENT] {
+            assert_eq!(named.validate(), Ok(()));
+        }
+        assert_eq!(Policies::DEFAULT, Policies::default());
+    }
+
+    #[test]
+    fn an_invalid_policy_is_named_by_its_place_in_the_list() {
+        let non_retain = Policy::ServantRetention(ServantRetention::NonRetain);
+        let default_servant = Policy::RequestProcessing(RequestProcessing::DefaultServant);
+        let implicit = Policy::ImplicitActivation(ImplicitActivation::Implicit);
+        let (user, multiple) = (
+            Policy::IdAssignment(IdAssignment::User),
+            Policy::IdUniqueness(IdUniqueness::Multiple),
+        );
+        let persistent = Policy::Lifespan(Lifespan::Persistent);
+        for (list, index) in [
+            // Only one of the two is in the list.
+            (&[persistent, non_retain][..], 1),
+            (&[default_servant, persistent], 0),
+            // The later one of two.
+            (&[user, persistent, implicit], 2),
+            (&[implicit, persistent, user], 2),
+            (&[multiple, non_retain, default_servant, implicit], 3),
+            // Twice.
+            (&[persistent, user, persistent], 2),
+        ] {
+            let error = Policies::try_from(list).unwrap_err();
+            assert_eq!(error.index, index, "{list:?}: {error}");
+            assert_eq!(error.policy, list[usize::from(index)].policy_type());
+        }
+        let list = [multiple, non_retain, default_servant, persistent, user];
+        let policies = Policies::try_from(&list[..]).unwrap();
+        assert_eq!(policies.lifespan, Lifespan::Persistent);
+        assert_eq!(
+            policies.request_processing,
+            RequestProcessing::DefaultServant
+        );
+        assert_eq!(Policies::try_from(&[][..]), Ok(Policies::default()));
     }
 }

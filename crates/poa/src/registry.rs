@@ -1,40 +1,17 @@
 //! All adapters of an ORB, and the way from an object key to an active object.
 
-use crate::adapter::{Adapter, AdapterError, Changes, Scheme};
+use crate::adapter::{Adapter, AdapterError, Common, Scheme};
 use crate::key::{InstanceId, ObjectKey, Path};
 use crate::manager::{PoaManager, State};
+use crate::missing::Missing;
 use crate::names::Names;
 use crate::object::ActiveObject;
-use crate::policy::{Lifespan, Policies};
+use crate::policy::{IdUniqueness, Lifespan, Policies};
 use crate::table::{Index, Table};
 use bytes::Bytes;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use zorb_giop::{CompletionStatus, Fault, SystemException};
-
-/// Why a key leads nowhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "there is nothing else to miss")]
-pub enum Missing {
-    /// There is no such adapter, or none in this life of the server; or nobody has that plain
-    /// key.
-    Adapter,
-    /// The adapter is there, the object is not active.
-    Object,
-}
-
-impl Missing {
-    /// OBJECT_NOT_EXIST, COMPLETED_NO, with the minor code that says which.
-    #[must_use]
-    pub fn raise(self) -> SystemException {
-        match self {
-            Self::Adapter => Fault::NoAdapter,
-            Self::Object => Fault::NoObject,
-        }
-        .raise(CompletionStatus::No)
-    }
-}
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Whose key it is, as far as the key alone tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,7 +35,7 @@ pub struct ObjectAdapter {
     /// What the paths of this server begin with.
     path_prefix: Bytes,
     /// The transient ones, by the index in their keys.
-    transient: Table<Arc<Adapter>>,
+    transient: Table<Adapter>,
     /// The persistent ones, by the path in their keys.
     persistent: Names<Arc<Adapter>>,
     /// Children by full path, for who asks by name; requests never do.
@@ -67,7 +44,7 @@ pub struct ObjectAdapter {
     plain: Arc<Adapter>,
     /// A manager has been seen that was not HOLDING.
     begun: AtomicBool,
-    changes: Arc<Changes>,
+    common: Arc<Common>,
 }
 
 impl ObjectAdapter {
@@ -80,17 +57,17 @@ impl ObjectAdapter {
     pub fn new(instance: InstanceId, server_id: &str) -> Self {
         let transient = Table::new();
         let manager = Arc::new(PoaManager::new());
-        let changes = Arc::<Changes>::default();
+        let common = Arc::<Common>::default();
         let make = |index| {
-            Arc::new(Adapter::new(
+            Adapter::new(
                 Vec::new(),
                 "RootPOA".to_owned(),
                 Scheme::Transient(index),
-                Policies::default(),
+                Policies::ROOT,
                 instance,
                 Arc::clone(&manager),
-                Arc::clone(&changes),
-            ))
+                &common,
+            )
         };
         let root = transient
             .insert_with(make)
@@ -103,15 +80,15 @@ impl ObjectAdapter {
                 })
             });
         let path = vec![Self::PLAIN_NAME.to_owned()];
-        let plain = Arc::new(Adapter::new(
+        let plain = Adapter::new(
             path.clone(),
             Self::PLAIN_NAME.to_owned(),
             Scheme::Plain,
-            Policies::PERSISTENT,
+            Policies::PERSISTENT.with_id_uniqueness(IdUniqueness::Multiple),
             instance,
             manager,
-            Arc::clone(&changes),
-        ));
+            &common,
+        );
         Self {
             instance,
             server_id: server_id.to_owned(),
@@ -126,8 +103,13 @@ impl ObjectAdapter {
             root,
             plain,
             begun: AtomicBool::new(false),
-            changes,
+            common,
         }
+    }
+
+    /// Names the ORB that the adapters are of, once; see [`Adapter::owner`].
+    pub fn set_owner(&self, owner: Weak<dyn core::any::Any + Send + Sync>) {
+        let _ = self.common.owner.set(owner);
     }
 
     /// This life of the server.
@@ -180,7 +162,7 @@ impl ObjectAdapter {
     /// Makes a child of `parent`, with its own manager or a shared one.
     ///
     /// # Errors
-    /// When there is one of that name, or too many, or the parent has been destroyed.
+    /// When policies exclude each other, there is one of that name, or too many, or the parent has been destroyed.
     pub fn create(
         &self,
         parent: &Adapter,
@@ -188,6 +170,7 @@ impl ObjectAdapter {
         policies: Policies,
         manager: Option<Arc<PoaManager>>,
     ) -> Result<Arc<Adapter>, AdapterError> {
+        policies.validate()?;
         let path = below(parent, name);
         let mut paths = self.paths();
         // Under the lock: whoever destroys the parent takes its children along.
@@ -199,15 +182,15 @@ impl ObjectAdapter {
         }
         let manager = manager.unwrap_or_default();
         let make = |scheme| {
-            Arc::new(Adapter::new(
+            Adapter::new(
                 path.clone(),
                 name.to_owned(),
                 scheme,
                 policies,
                 self.instance,
                 manager,
-                Arc::clone(&self.changes),
-            ))
+                &self.common,
+            )
         };
         let adapter = match policies.lifespan {
             Lifespan::Transient => {
@@ -265,7 +248,7 @@ impl ObjectAdapter {
                 adapter.mark_destroyed();
                 match &adapter.scheme {
                     Scheme::Transient(index) => {
-                        self.transient.remove(*index);
+                        let _ = self.transient.remove(*index);
                     }
                     Scheme::Persistent(key) => {
                         self.persistent.remove(key);
@@ -277,11 +260,11 @@ impl ObjectAdapter {
             !below
         });
         // Before another adapter can be in the place of one of these.
-        self.changes.count();
+        self.common.changes.count();
         // Servants that go may do anything.
         drop(paths);
         for adapter in gone {
-            adapter.clear();
+            adapter.clear(true);
         }
     }
 
@@ -317,17 +300,17 @@ impl ObjectAdapter {
         self.destroy_below(self.paths(), &[]);
         for adapter in [&self.root, &self.plain] {
             adapter.mark_destroyed();
-            adapter.clear();
+            adapter.clear(true);
         }
     }
 
     /// How often something has ended that a key led to: as long as it is the same as before a
-    /// [`locate`](Self::locate), that still finds what it found, unless it
-    /// [slept](ActiveObject::is_asleep). For who remembers that; one load.
+    /// [`locate`](Self::locate), that still finds what it found, unless that was
+    /// [for one request](ActiveObject::is_for_one_request). For caches of what was found; one load.
     #[must_use]
     #[inline]
     pub fn changes(&self) -> u64 {
-        self.changes.so_far()
+        self.common.changes.so_far()
     }
 
     /// Finds the object that `key` names, in constant time whatever the number of adapters and
@@ -349,21 +332,18 @@ impl ObjectAdapter {
                 object,
             }) if instance == self.instance => self.transient.with(adapter, |adapter| {
                 zorb_giop::probe!(AdapterFound);
-                adapter
-                    .indexed(object)
-                    .or_else(|| adapter.asleep(object.to_id()))
+                adapter.indexed(object)
             }),
             Some(ObjectKey::Named {
                 instance,
                 adapter,
                 id,
-            }) if instance == self.instance => self.transient.with(adapter, |adapter| {
-                adapter.named(id).or_else(|| adapter.asleep(id.into()))
-            }),
-            Some(ObjectKey::Persistent { path, id }) => self
-                .persistent
-                .find(path)
-                .map(|adapter| adapter.named(id).or_else(|| adapter.asleep(id.into()))),
+            }) if instance == self.instance => {
+                (self.transient).with(adapter, |adapter| adapter.named(id))
+            }
+            Some(ObjectKey::Persistent { path, id }) => {
+                self.persistent.find(path).map(|adapter| adapter.named(id))
+            }
             // Whoever else knows plain keys has to be asked when this one does not.
             Some(ObjectKey::Plain(id)) => self.plain.named(id).map(Some),
             _ => None,

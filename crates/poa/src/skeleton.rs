@@ -9,6 +9,7 @@ use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
+use std::sync::Arc;
 
 /// A servant behind its generated skeleton.
 pub trait Skeleton: Send + Sync + 'static {
@@ -28,6 +29,12 @@ pub trait Skeleton: Send + Sync + 'static {
     fn operations(&self) -> &'static Operations {
         static NONE: Operations = Operations::NONE;
         &NONE
+    }
+
+    /// The servant, by which the adapter knows whether it is active already, and which comes back as its own type. A skeleton
+    /// without one is another servant each time that it is activated.
+    fn servant(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        None
     }
 
     /// Whether upcalls block their thread, so that they get one that nothing else waits for.

@@ -26,19 +26,26 @@ pub struct TableFull {
     pub limit: usize,
 }
 
+/// An index that finds no entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the index finds no entry")]
+#[expect(clippy::exhaustive_structs, reason = "there is nothing more to say")]
+pub struct NotInTable;
+
 /// Slots of the first chunk; each further chunk doubles the table.
 const FIRST_CHUNK: usize = 64;
 /// Chunks: 64 · 2^23 slots at most, half a thousand million.
 const CHUNKS: usize = 24;
 
-type Slot<T> = ArcSwapOption<Tenant<T>>;
+type Slot<T> = ArcSwapOption<T>;
 
-struct Tenant<T> {
-    generation: u32,
-    value: T,
+/// An entry of a table, which knows the generation of the index that it has been put in with.
+pub trait Tenant {
+    /// The generation of its index. It stays the same.
+    fn generation(&self) -> u32;
 }
 
-/// A table of `T`, read without locks.
+/// A table of `Arc<T>`, read without locks.
 pub struct Table<T> {
     chunks: [OnceLock<Box<[Slot<T>]>>; CHUNKS],
     writer: Mutex<Writer>,
@@ -47,7 +54,7 @@ pub struct Table<T> {
 struct Writer {
     /// Free slots and the generation of their next tenant.
     free: Vec<Index>,
-    /// Given out, and nobody has moved in yet.
+    /// Given out, without an entry.
     reserved: HashSet<Index>,
     /// Slots ever used.
     used: u32,
@@ -61,25 +68,32 @@ fn place(slot: u32) -> (usize, usize) {
         (0, slot)
     } else {
         let chunk = (slot / FIRST_CHUNK).ilog2() as usize;
-        (chunk + 1, slot - (FIRST_CHUNK << chunk))
+        // The slots before this chunk are the highest power of two that is not above its own number.
+        (
+            chunk.wrapping_add(1),
+            slot.wrapping_sub(FIRST_CHUNK << chunk),
+        )
     }
 }
 
 fn chunk_len(chunk: usize) -> usize {
-    if chunk == 0 {
-        FIRST_CHUNK
-    } else {
-        FIRST_CHUNK << (chunk - 1)
-    }
+    FIRST_CHUNK << chunk.saturating_sub(1)
 }
 
-fn is_tenant<T>(slot: &Slot<T>, index: Index) -> bool {
+fn is_tenant<T: Tenant>(slot: &Slot<T>, index: Index) -> bool {
     slot.load()
         .as_ref()
-        .is_some_and(|tenant| tenant.generation == index.generation)
+        .is_some_and(|tenant| tenant.generation() == index.generation)
 }
 
 impl<T> Table<T> {
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        // Nothing in here panics half-way.
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Tenant> Table<T> {
     /// An empty table.
     #[must_use]
     pub fn new() -> Self {
@@ -96,11 +110,6 @@ impl<T> Table<T> {
     fn slot(&self, slot: u32) -> Option<&Slot<T>> {
         let (chunk, at) = place(slot);
         self.chunks.get(chunk)?.get()?.get(at)
-    }
-
-    fn writer(&self) -> MutexGuard<'_, Writer> {
-        // Nothing in here panics half-way.
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An index that nobody else gets.
@@ -127,20 +136,17 @@ impl<T> Table<T> {
         })
     }
 
-    /// Gives whoever was there, to be dropped when no lock is held: that may run anything.
-    fn put(&self, index: Index, value: T) -> Option<Arc<Tenant<T>>> {
-        let tenant = Tenant {
-            generation: index.generation,
-            value,
-        };
-        self.slot(index.slot)?.swap(Some(Arc::new(tenant)))
+    /// Gives the entry that was there, to be dropped when no lock is held: that may run anything.
+    fn put(&self, index: Index, value: Arc<T>) -> Option<Arc<T>> {
+        debug_assert_eq!(value.generation(), index.generation);
+        self.slot(index.slot)?.swap(Some(value))
     }
 
     /// Puts in what `make` makes of the index it will have.
     ///
     /// # Errors
     /// When half a thousand million entries are held, or were and used their generations up.
-    pub fn insert_with(&self, make: impl FnOnce(Index) -> T) -> Result<Index, TableFull> {
+    pub fn insert_with(&self, make: impl FnOnce(Index) -> Arc<T>) -> Result<Index, TableFull> {
         let index = self.take()?;
         self.put(index, make(index));
         Ok(index)
@@ -158,7 +164,7 @@ impl<T> Table<T> {
 
     /// Puts an entry where an index was [reserved](Self::reserve); false, and nothing done, when
     /// it was not, or was filled before.
-    pub fn fill(&self, index: Index, value: T) -> bool {
+    pub fn fill(&self, index: Index, value: Arc<T>) -> bool {
         let reserved = self.writer().reserved.remove(&index);
         if reserved {
             self.put(index, value);
@@ -166,20 +172,19 @@ impl<T> Table<T> {
         reserved
     }
 
-    /// Puts another entry in the place of the one there is, or of one that is still to come;
-    /// false, and nothing done, when there is neither.
-    pub fn replace(&self, index: Index, value: T) -> bool {
+    /// Puts another entry in the place of the one there is, or of one that is still to come, and gives the one there was.
+    ///
+    /// # Errors
+    /// The entry, and nothing done, when there is neither.
+    pub fn replace(&self, index: Index, value: Arc<T>) -> Result<Option<Arc<T>>, Arc<T>> {
         let Some(slot) = self.slot(index.slot) else {
-            return false;
+            return Err(value);
         };
         let mut writer = self.writer();
         if !writer.reserved.remove(&index) && !is_tenant(slot, index) {
-            return false;
+            return Err(value);
         }
-        let before = self.put(index, value);
-        drop(writer);
-        drop(before);
-        true
+        Ok(self.put(index, value))
     }
 
     /// Whether the index finds an entry, or will when it is filled.
@@ -188,54 +193,80 @@ impl<T> Table<T> {
     }
 
     /// Looks an entry up and lets `read` see it. Wait-free.
-    pub fn with<R>(&self, index: Index, read: impl FnOnce(&T) -> R) -> Option<R> {
+    #[inline]
+    pub fn with<R>(&self, index: Index, read: impl FnOnce(&Arc<T>) -> R) -> Option<R> {
         let tenant = self.slot(index.slot)?.load();
         let tenant = tenant.as_ref()?;
-        (tenant.generation == index.generation).then(|| read(&tenant.value))
+        (tenant.generation() == index.generation).then(|| read(tenant))
     }
 
-    /// Removes an entry, or gives an index back that was [reserved](Self::reserve); false when
-    /// there is neither.
-    pub fn remove(&self, index: Index) -> bool {
-        let Some(slot) = self.slot(index.slot) else {
-            return false;
-        };
+    /// Removes an entry, or gives an index back that was [reserved](Self::reserve). The index is never given out again.
+    ///
+    /// # Errors
+    /// [`NotInTable`] when there is neither.
+    pub fn remove(&self, index: Index) -> Result<Option<Arc<T>>, NotInTable> {
+        self.take_out(index, |writer| {
+            if let Some(generation) = index.generation.checked_add(1) {
+                writer.free.push(Index {
+                    slot: index.slot,
+                    generation,
+                });
+            }
+        })
+    }
+
+    /// Takes an entry out and keeps its index [reserved](Self::reserve), to be filled again.
+    ///
+    /// # Errors
+    /// [`NotInTable`] when there is no entry, reserved or not.
+    pub fn vacate(&self, index: Index) -> Result<Option<Arc<T>>, NotInTable> {
+        self.take_out(index, |writer| {
+            writer.reserved.insert(index);
+        })
+    }
+
+    /// The entry is given back, as what it does when it goes may be to come back here.
+    fn take_out(
+        &self,
+        index: Index,
+        then: impl FnOnce(&mut Writer),
+    ) -> Result<Option<Arc<T>>, NotInTable> {
+        let slot = self.slot(index.slot).ok_or(NotInTable)?;
         let mut writer = self.writer();
         if !writer.reserved.remove(&index) && !is_tenant(slot, index) {
-            return false;
+            return Err(NotInTable);
         }
         let gone = slot.swap(None);
-        if let Some(generation) = index.generation.checked_add(1) {
-            writer.free.push(Index {
-                slot: index.slot,
-                generation,
-            });
-        }
-        drop(writer);
-        // What it does when it goes may be to come back here.
-        drop(gone);
-        true
+        then(&mut writer);
+        Ok(gone)
     }
 
-    /// Empties the table.
-    pub fn clear(&self) {
+    /// Empties the table, and gives what was in it.
+    pub fn drain(&self) -> Vec<Arc<T>> {
         let (used, reserved) = {
             let mut writer = self.writer();
             (writer.used, core::mem::take(&mut writer.reserved))
         };
         drop(reserved);
-        for slot in 0..used {
-            let generation = self
-                .slot(slot)
-                .and_then(|slot| slot.load().as_ref().map(|tenant| tenant.generation));
-            if let Some(generation) = generation {
-                self.remove(Index { slot, generation });
-            }
-        }
+        let generation = |slot: &Slot<T>| slot.load().as_ref().map(|tenant| tenant.generation());
+        (0..used)
+            .filter_map(|slot| {
+                let generation = self.slot(slot).and_then(generation)?;
+                self.remove(Index { slot, generation }).ok().flatten()
+            })
+            .collect()
+    }
+
+    /// The entries there are, in no order that matters.
+    pub fn entries(&self) -> Vec<Arc<T>> {
+        let used = self.writer().used;
+        (0..used)
+            .filter_map(|slot| self.slot(slot)?.load_full())
+            .collect()
     }
 }
 
-impl<T> Default for Table<T> {
+impl<T: Tenant> Default for Table<T> {
     fn default() -> Self {
         Self::new()
     }
@@ -253,56 +284,90 @@ impl<T> fmt::Debug for Table<T> {
 mod tests {
     use super::*;
 
+    #[derive(Debug)]
+    struct Entry(u32, u32);
+
+    impl Tenant for Entry {
+        fn generation(&self) -> u32 {
+            self.1
+        }
+    }
+
+    /// An entry of that value for an index.
+    fn entry(value: u32) -> impl Fn(Index) -> Arc<Entry> {
+        move |index| Arc::new(Entry(value, index.generation))
+    }
+
+    fn value(entry: &Arc<Entry>) -> u32 {
+        entry.0
+    }
+
     #[test]
     fn an_index_finds_its_entry_and_after_removal_nobody() {
-        let table = Table::new();
+        let table = Table::<Entry>::new();
         let indexes: Vec<_> = (0..1000u32)
-            .map(|n| table.insert_with(|_| n).unwrap())
+            .map(|n| table.insert_with(entry(n)).unwrap())
             .collect();
         for (n, index) in (0..).zip(&indexes) {
-            assert_eq!(table.with(*index, |v| *v), Some(n));
+            assert_eq!(table.with(*index, value), Some(n));
         }
         let gone = indexes[77];
-        assert!(table.remove(gone));
-        assert!(!table.remove(gone));
-        assert_eq!(table.with(gone, |v| *v), None);
-        let next = table.insert_with(|_| 5000).unwrap();
+        assert_eq!(table.remove(gone).unwrap().as_ref().map(value), Some(77));
+        assert!(table.remove(gone).is_err());
+        assert_eq!(table.with(gone, value), None);
+        let next = table.insert_with(entry(5000)).unwrap();
         assert_eq!(next.slot, gone.slot);
         assert_eq!(
-            table.with(gone, |v| *v),
+            table.with(gone, value),
             None,
             "the old index never finds the new tenant"
         );
-        assert_eq!(table.with(next, |v| *v), Some(5000));
+        assert_eq!(table.with(next, value), Some(5000));
     }
 
     #[test]
     fn a_reserved_index_finds_nobody_before_it_is_filled_and_is_filled_once() {
-        let table = Table::new();
+        let table = Table::<Entry>::new();
         let index = table.reserve().unwrap();
-        assert_ne!(table.insert_with(|_| 1), Ok(index));
-        assert_eq!(table.with(index, |v| *v), None);
-        assert!(table.fill(index, 2) && !table.fill(index, 3));
-        assert_eq!(table.with(index, |v| *v), Some(2));
-        assert!(table.replace(index, 4));
-        assert_eq!(table.with(index, |v| *v), Some(4));
-        assert!(table.remove(index));
-        assert!(!table.replace(index, 5) && !table.fill(index, 5));
-        assert_eq!(table.with(index, |v| *v), None);
+        assert_ne!(table.insert_with(entry(1)).unwrap(), index);
+        assert_eq!(table.with(index, value), None);
+        assert!(table.fill(index, entry(2)(index)) && !table.fill(index, entry(3)(index)));
+        assert_eq!(table.with(index, value), Some(2));
+        assert!(table.replace(index, entry(4)(index)).is_ok());
+        assert_eq!(table.with(index, value), Some(4));
+        assert!(table.remove(index).is_ok());
+        assert!(
+            table.replace(index, entry(5)(index)).is_err() && !table.fill(index, entry(5)(index))
+        );
+        assert_eq!(table.with(index, value), None);
     }
 
     #[test]
     fn an_index_that_is_never_filled_can_be_given_back() {
-        let table = Table::new();
+        let table = Table::<Entry>::new();
         for _ in 0..1000 {
             let index = table.reserve().unwrap();
-            assert!(table.remove(index) && !table.remove(index));
-            assert!(!table.is_given_out(index) && !table.fill(index, 1));
+            assert!(table.remove(index).is_ok() && table.remove(index).is_err());
+            assert!(!table.is_given_out(index) && !table.fill(index, entry(1)(index)));
         }
         table.reserve().unwrap();
         assert_eq!(table.writer().used, 1, "one slot for all of them");
-        table.clear();
+        assert!(table.drain().is_empty());
         assert!(table.writer().reserved.is_empty());
+    }
+
+    #[test]
+    fn an_entry_that_is_vacated_can_be_filled_again_under_its_index() {
+        let table = Table::<Entry>::new();
+        let index = table.insert_with(entry(1)).unwrap();
+        assert_eq!(table.vacate(index).unwrap().as_ref().map(value), Some(1));
+        assert!(table.is_given_out(index) && table.with(index, value).is_none());
+        assert_ne!(table.insert_with(entry(2)).unwrap(), index);
+        assert!(table.fill(index, entry(3)(index)));
+        assert_eq!(table.with(index, value), Some(3));
+        assert_eq!(table.entries().len(), 2);
+        assert_eq!(table.drain().len(), 2);
+        assert!(table.entries().is_empty() && table.vacate(index).is_err());
     }
 
     #[test]
@@ -321,8 +386,8 @@ mod tests {
 
     #[test]
     fn indexes_that_were_never_given_out_find_nobody() {
-        let table = Table::new();
-        table.insert_with(|_| ()).unwrap();
+        let table = Table::<Entry>::new();
+        table.insert_with(entry(0)).unwrap();
         for (slot, generation) in [
             (0, 1),
             (1, 0),
@@ -331,7 +396,7 @@ mod tests {
             (u32::MAX, 0),
             (0, u32::MAX),
         ] {
-            assert_eq!(table.with(Index { slot, generation }, |()| ()), None);
+            assert_eq!(table.with(Index { slot, generation }, value), None);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Servants whose operations block their thread.
 
 use crate::poa::InterfaceSkeleton;
+use core::any::Any;
+use std::sync::Arc;
 use zorb_poa::{Incoming, Operations, Skeleton, Upcall};
 
 /// A servant whose operations block: they read files, ask a database that knows no async, or compute for long.
@@ -54,6 +56,10 @@ impl<S: Skeleton> Skeleton for Blocking<S> {
 
     fn operations(&self) -> &'static Operations {
         self.0.operations()
+    }
+
+    fn servant(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.0.servant()
     }
 
     fn blocks(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use crate::keys::KeyTableError;
 use crate::options::OptionError;
+use crate::poa::NoContext;
 use zorb_executor::LaneError;
 use zorb_giop::url::UrlError;
 use zorb_giop::{CompletionStatus, Fault, SystemException, minor};
@@ -30,6 +31,9 @@ pub enum Error {
     /// The object adapter refused.
     #[error(transparent)]
     Adapter(#[from] AdapterError),
+    /// No request is being executed here.
+    #[error(transparent)]
+    NoContext(#[from] NoContext),
     /// The key table refused.
     #[error(transparent)]
     KeyTable(#[from] KeyTableError),
@@ -80,6 +84,11 @@ impl Error {
                 SystemException::new(Kind::BadParam, minor::UNKNOWN_OBJECT_ID, completed)
                     .with_detail(self)
             }
+            Self::Adapter(AdapterError::ServantManagerSet) => {
+                SystemException::new(Kind::BadInvOrder, minor::SERVANT_MANAGER_SET, completed)
+                    .with_detail(self)
+            }
+            Self::NoContext(error) => (*error).into(),
             Self::Adapter(_) => {
                 SystemException::new(Kind::ObjAdapter, 0, completed).with_detail(self)
             }

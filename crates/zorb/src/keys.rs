@@ -99,9 +99,9 @@ impl Bound {
     fn find(self, adapters: &ObjectAdapter) -> Result<Found, Missing> {
         match self.own.map(|key| adapters.locate(&key)) {
             Some(Ok(object)) => Ok(Found::Object(object)),
-            Some(Err(Missing::Object)) => Err(Missing::Object),
             // What is ours and not an adapter's is asked for by its own key.
             Some(Err(Missing::Adapter)) | None => Ok(Found::Elsewhere(self.ior)),
+            Some(Err(missing)) => Err(missing),
         }
     }
 }

@@ -56,7 +56,10 @@ pub use local::Native;
 pub use object::ObjectRef;
 pub use options::OptionError;
 pub use orb::Orb;
-pub use poa::Poa;
+pub use poa::{
+    Cleanup, NoContext, Poa, PoaCurrent, Servant, ServantActivator, ServantLocator,
+    ServantManagerError,
+};
 pub use policy::SyncScope;
 pub use value::{
     Abstract, Concrete, CustomMarshal, DataInput, DataOutput, Derives, MarshalError, Value,
@@ -79,8 +82,9 @@ pub use zorb_giop::{
 };
 pub use zorb_idl_macros::idl_file;
 pub use zorb_poa::{
-    AdapterError, AdapterInactive, IdAssignment, Lifespan, ObjectId, OneWayOrder, PoaManager,
-    Policies, State,
+    AdapterError, AdapterInactive, IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy,
+    Lifespan, ObjectId, OneWayOrder, PoaManager, Policies, Policy, PolicyType, RequestProcessing,
+    ServantRetention, State, ThreadModel,
 };
 pub use zorb_transport as transport;
 

@@ -159,6 +159,7 @@ impl Orb {
         let orb = Self(Arc::new_cyclic(|handles| {
             Handles(Arc::new_cyclic(|this| inner(handles, this)))
         }));
+        orb.inner().adapters.set_owner(orb.inner().this.clone());
         if !acceptors.is_empty() {
             let inner = orb.inner();
             let watch = Arc::clone(&inner.serving).watch(Arc::downgrade(inner), inner.stop.clone());
@@ -525,6 +526,9 @@ impl OrbInner {
         };
         let last = Last(this);
         self.lane.spawn(async move {
+            last.0.tasks.wait().await;
+            // Servants go now, and servant activators see them off.
+            last.0.adapters.clear();
             last.0.tasks.wait().await;
             // Servants in progress may have called out until now.
             last.end_calls();

@@ -53,6 +53,14 @@ impl Generator<'_> {
                 fn start(&self, call: #private::Incoming<'_>) -> #private::Upcall {
                     #start
                 }
+                fn servant(
+                    &self,
+                ) -> ::core::option::Option<
+                    ::std::sync::Arc<dyn ::core::any::Any + ::core::marker::Send + ::core::marker::Sync>,
+                > {
+                    let servant = ::std::sync::Arc::clone(&self.servant);
+                    ::core::option::Option::Some(servant)
+                }
                 #operations
             }
         }

@@ -109,6 +109,16 @@ pub mod constants {
         ) -> ::zorb::__private::Upcall {
             call.unknown_operation()
         }
+        fn servant(
+            &self,
+        ) -> ::core::option::Option<
+            ::std::sync::Arc<
+                dyn ::core::any::Any + ::core::marker::Send + ::core::marker::Sync,
+            >,
+        > {
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            ::core::option::Option::Some(servant)
+        }
     }
     ::zorb::__private::type_code!(
         __TC_LIMITS = __Tc::Named(__TcKind::ObjRef, "IDL:Constants/Limits:1.0",

@@ -200,6 +200,16 @@ pub mod names {
                 _ => call.unknown_operation(),
             }
         }
+        fn servant(
+            &self,
+        ) -> ::core::option::Option<
+            ::std::sync::Arc<
+                dyn ::core::any::Any + ::core::marker::Send + ::core::marker::Sync,
+            >,
+        > {
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            ::core::option::Option::Some(servant)
+        }
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(
@@ -262,6 +272,16 @@ pub mod names {
             call: ::zorb::__private::Incoming<'_>,
         ) -> ::zorb::__private::Upcall {
             call.unknown_operation()
+        }
+        fn servant(
+            &self,
+        ) -> ::core::option::Option<
+            ::std::sync::Arc<
+                dyn ::core::any::Any + ::core::marker::Send + ::core::marker::Sync,
+            >,
+        > {
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            ::core::option::Option::Some(servant)
         }
     }
     ::zorb::__private::type_code!(
@@ -396,6 +416,16 @@ pub mod names {
                 }
                 _ => call.unknown_operation(),
             }
+        }
+        fn servant(
+            &self,
+        ) -> ::core::option::Option<
+            ::std::sync::Arc<
+                dyn ::core::any::Any + ::core::marker::Send + ::core::marker::Sync,
+            >,
+        > {
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            ::core::option::Option::Some(servant)
         }
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
@@ -533,6 +563,16 @@ pub mod names {
                     }
                     _ => call.unknown_operation(),
                 }
+            }
+            fn servant(
+                &self,
+            ) -> ::core::option::Option<
+                ::std::sync::Arc<
+                    dyn ::core::any::Any + ::core::marker::Send + ::core::marker::Sync,
+                >,
+            > {
+                let servant = ::std::sync::Arc::clone(&self.servant);
+                ::core::option::Option::Some(servant)
             }
             #[inline]
             fn operations(&self) -> &'static ::zorb::__private::Operations {

@@ -256,6 +256,16 @@ pub mod numbers {
                 _ => call.unknown_operation(),
             }
         }
+        fn servant(
+            &self,
+        ) -> ::core::option::Option<
+            ::std::sync::Arc<
+                dyn ::core::any::Any + ::core::marker::Send + ::core::marker::Sync,
+            >,
+        > {
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            ::core::option::Option::Some(servant)
+        }
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {
             static OPERATIONS: ::zorb::__private::Operations = ::zorb::__private::Operations::new(

@@ -133,6 +133,16 @@ pub mod parameters {
         ) -> ::zorb::__private::Upcall {
             call.unknown_operation()
         }
+        fn servant(
+            &self,
+        ) -> ::core::option::Option<
+            ::std::sync::Arc<
+                dyn ::core::any::Any + ::core::marker::Send + ::core::marker::Sync,
+            >,
+        > {
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            ::core::option::Option::Some(servant)
+        }
     }
     ::zorb::__private::type_code!(
         __TC_PEER = __Tc::Named(__TcKind::ObjRef, "IDL:Parameters/Peer:1.0", "Peer");
@@ -511,6 +521,16 @@ pub mod parameters {
                 }
                 _ => call.unknown_operation(),
             }
+        }
+        fn servant(
+            &self,
+        ) -> ::core::option::Option<
+            ::std::sync::Arc<
+                dyn ::core::any::Any + ::core::marker::Send + ::core::marker::Sync,
+            >,
+        > {
+            let servant = ::std::sync::Arc::clone(&self.servant);
+            ::core::option::Option::Some(servant)
         }
         #[inline]
         fn operations(&self) -> &'static ::zorb::__private::Operations {

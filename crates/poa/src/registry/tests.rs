@@ -1,7 +1,7 @@
 use super::*;
 use crate::incoming::Incoming;
 use crate::object::Forward;
-use crate::policy::{IdAssignment, OneWayOrder};
+use crate::policy::IdAssignment;
 use crate::request::Outcome;
 use crate::skeleton::{Skeleton, Upcall};
 use crate::table::TableFull;
@@ -26,14 +26,12 @@ impl Skeleton for Nobody {
 }
 
 const USER: Policies = Policies {
-    lifespan: Lifespan::Transient,
     id_assignment: IdAssignment::User,
-    one_way_order: OneWayOrder::Started,
+    ..Policies::DEFAULT
 };
 const KEPT: Policies = Policies {
     lifespan: Lifespan::Persistent,
-    id_assignment: IdAssignment::System,
-    one_way_order: OneWayOrder::Started,
+    ..Policies::DEFAULT
 };
 
 /// The id of another life each time.
@@ -430,4 +428,45 @@ fn an_id_is_free_again_when_the_last_upcall_on_its_deactivated_object_has_ended(
     // Where none goes on, at once.
     adapter.deactivate(b"1").unwrap();
     adapter.activate_with_id(b"1", nobody()).unwrap();
+}
+
+/// The keys of every kind, octet by octet: references that are stored somewhere depend on them.
+#[test]
+fn keys_depend_on_lifespan_ids_and_names_and_are_the_same_octets_for_ever() {
+    let live = |instance, policies| {
+        let server = ObjectAdapter::new(InstanceId(instance), "bank");
+        let first = server.create(server.root(), "a", policies, None).unwrap();
+        let adapter = server.create(&first, "b/c", policies, None).unwrap();
+        (server, adapter)
+    };
+    const INSTANCE: u64 = 0x0102_0304_0506_0708;
+    let instance = b"\x01\x02\x03\x04\x05\x06\x07\x08";
+    let (server, adapter) = live(INSTANCE, Policies::DEFAULT);
+    // Slot 0 is the root POA's, 1 that of "a".
+    let indexed = |adapter: u8, object: u8, generation: u8| {
+        let head = [b"ZRB\x01", &instance[..], &[0, 0, 0, adapter, 0, 0, 0, 0]].concat();
+        [&head[..], &[0, 0, 0, object, 0, 0, 0, generation]].concat()
+    };
+    assert_eq!(server.root().activate(nobody()).unwrap(), indexed(0, 0, 0));
+    let key = adapter.activate(nobody()).unwrap();
+    assert_eq!(key, indexed(2, 0, 0));
+    assert_eq!(adapter.reserve().unwrap(), indexed(2, 1, 0));
+    deactivate(&adapter, &key).unwrap();
+    assert_eq!(adapter.activate(nobody()).unwrap(), indexed(2, 0, 1));
+
+    let (_, adapter) = live(INSTANCE, USER);
+    let named = [b"ZRB\x03", &instance[..], b"\0\0\0\x02\0\0\0\0\x00id"].concat();
+    assert_eq!(adapter.activate_with_id(b"\0id", nobody()).unwrap(), named);
+
+    let path = b"ZRB\x02\0\0\0\x14\0\0\0\x04bank\0\0\0\x01a\0\0\0\x03b/c";
+    let (_, adapter) = live(INSTANCE, Policies::PERSISTENT);
+    let key = adapter.activate_with_id(b"\0id", nobody()).unwrap();
+    assert_eq!(key, [&path[..], b"\0id"].concat());
+
+    let (_, adapter) = live(INSTANCE, KEPT);
+    for assigned in 0..2_u8 {
+        let id = [&instance[..], &[0, 0, 0, 0, 0, 0, 0, assigned]].concat();
+        let key = adapter.activate(nobody()).unwrap();
+        assert_eq!(key, [&path[..], &id].concat());
+    }
 }

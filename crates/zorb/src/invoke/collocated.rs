@@ -11,7 +11,7 @@ use crate::object::{Binding, ObjectRef};
 use crate::orb::OrbInner;
 use crate::policy::current;
 use crate::serve::{
-    Intercepted, begin, caught, enter, poll, receive_collocated, released, reply_contexts,
+    Intercepted, begin, caught, enter_object, poll, receive_collocated, released, reply_contexts,
 };
 use core::any::Any;
 use core::future::poll_fn;
@@ -25,7 +25,7 @@ use zorb_giop::{
     Fault, Message, ProtocolError, ReplySlot, RequestBuilder, ResponseFlags, SystemException,
     Version, buffers,
 };
-use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, State, Upcall};
+use zorb_poa::{ActiveObject, Lineage, Missing, Outcome, Receipt, Request, State, Upcall};
 
 /// Where the result of a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,16 +162,18 @@ impl ObjectRef {
         let first = {
             let mut cx = Context::from_waker(Waker::noop());
             let _outside = current::leave();
-            poll_values(orb, &mut upcall, &mut cx, values.results())
+            poll_values(orb, &object, &mut upcall, &mut cx, values.results())
         };
         match first {
             Poll::Ready(outcome) => Ok(outcome),
             Poll::Pending => {
                 let mut place = values.place();
                 let (done, result) = oneshot::channel();
-                let inner = Arc::clone(orb);
+                let (inner, lineage) = (Arc::clone(orb), Lineage::current());
                 orb.track(async move {
-                    let ended = poll_fn(|cx| poll_values(&inner, &mut upcall, cx, &mut *place));
+                    let ended = poll_fn(|cx| {
+                        lineage.enter(|| poll_values(&inner, &object, &mut upcall, cx, &mut *place))
+                    });
                     let outcome = ended.await;
                     // Its id is free from now on, if it has been deactivated.
                     drop(object);
@@ -229,11 +231,12 @@ impl ObjectRef {
 
 fn poll_values(
     orb: &OrbInner,
+    object: &ActiveObject,
     upcall: &mut Upcall,
     cx: &mut Context<'_>,
     results: &mut (dyn Any + Send),
 ) -> Poll<Outcome> {
-    enter(orb, || upcall.poll_into(cx, results))
+    enter_object(orb, object, || upcall.poll_into(cx, results))
         .unwrap_or_else(|panic| Poll::Ready(RECEIPT.system_exception(&panic)))
 }
 
@@ -253,9 +256,10 @@ async fn run(
         return Ok(outcome.unwrap_or(Outcome::Silent));
     };
     let (done, result) = oneshot::channel();
-    let inner = Arc::clone(orb);
+    let (inner, lineage) = (Arc::clone(orb), Lineage::current());
     orb.track(async move {
-        let outcome = poll_fn(|cx| poll(&inner, &object, &mut upcall, cx, &receipt)).await;
+        let outcome =
+            poll_fn(|cx| lineage.enter(|| poll(&inner, &object, &mut upcall, cx, &receipt))).await;
         drop(object);
         // The caller may be gone.
         let _ = done.send(outcome);

@@ -9,7 +9,7 @@ mod intercept;
 mod upcall;
 
 pub(crate) use intercept::{Intercepted, receive_collocated, reply_contexts};
-pub(crate) use upcall::{begin, caught, enter, poll, released};
+pub(crate) use upcall::{begin, caught, enter, enter_object, poll, released};
 
 use crate::keys::Found;
 use crate::orb::OrbInner;
@@ -118,7 +118,7 @@ impl Owner for OrbInner {
         match found {
             Ok(Found::Object(object)) => Target::Object {
                 number: object.number_of(header.operation),
-                changes: (is_adapters && !object.is_asleep()).then_some(changes),
+                changes: (is_adapters && !object.is_for_one_request()).then_some(changes),
                 object,
             },
             found => found.into(),

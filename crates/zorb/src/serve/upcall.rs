@@ -20,12 +20,13 @@ pub(crate) fn enter<T>(orb: &OrbInner, run: impl FnOnce() -> T) -> Result<T, Sys
 
 /// Runs what is a servant's. Reports one that holds its worker for long.
 #[inline]
-fn enter_object<T>(
+pub(crate) fn enter_object<T>(
     orb: &OrbInner,
     object: &ActiveObject,
     run: impl FnOnce() -> T,
 ) -> Result<T, SystemException> {
     let _current = current::enter(orb);
+    let run = || object.enter(run);
     if object.blocks() {
         return caught(run);
     }

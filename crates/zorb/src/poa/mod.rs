@@ -1,17 +1,23 @@
 //! The portable object adapter, as an application sees it.
 
+mod current;
+mod managers;
+mod no_context;
+mod servants;
+
+pub use current::PoaCurrent;
+pub use managers::{Cleanup, Servant, ServantActivator, ServantLocator, ServantManagerError};
+pub use no_context::NoContext;
+
 use crate::error::Error;
 use crate::forward::Forward;
 use crate::interface::Interface;
 use crate::object::ObjectRef;
-use crate::orb::{Orb, OrbInner};
+use crate::orb::Orb;
 use bytes::Bytes;
 use core::fmt;
-use std::sync::{Arc, Weak};
-use zorb_giop::SystemException;
-use zorb_poa::{
-    Activator, Adapter, AdapterError, Incarnation, ObjectId, PoaManager, Policies, Skeleton,
-};
+use std::sync::Arc;
+use zorb_poa::{Adapter, AdapterError, ObjectId, PoaManager, Policies, Skeleton};
 
 /// A skeleton that knows the type of its references. Implemented by the IDL compiler.
 pub trait InterfaceSkeleton: Skeleton {
@@ -91,9 +97,9 @@ impl Poa {
     ///
     /// # Errors
     /// [`Error::NoEndpoint`] when the ORB listens nowhere, [`AdapterError::WrongPolicy`] when ids
-    /// are assigned by the user.
+    /// are assigned by the user or with NON_RETAIN, [`AdapterError::ServantAlreadyActive`] when the servant is active in this POA
+    /// already, unless the POA has MULTIPLE_ID.
     #[doc(alias = "activate_object")]
-    #[doc(alias = "servant_to_reference")]
     pub fn activate<S: InterfaceSkeleton>(&self, servant: S) -> Result<S::Ref, Error> {
         let skeleton: Arc<dyn Skeleton> = Arc::new(servant);
         let type_id = skeleton.repository_id();
@@ -153,7 +159,8 @@ impl Poa {
     /// [`AdapterError::BeingDeactivated`] when an upcall on an earlier object of that id has not
     /// [ended](Self::deactivation_ended),
     /// [`AdapterError::UnknownId`] when the POA assigns ids and not this one,
-    /// [`Error::NoEndpoint`] when the ORB listens nowhere.
+    /// [`AdapterError::ServantAlreadyActive`] when the servant is active in this POA already, unless that has MULTIPLE_ID,
+    /// [`AdapterError::WrongPolicy`] with NON_RETAIN, [`Error::NoEndpoint`] when the ORB listens nowhere.
     pub fn activate_object_with_id<S: InterfaceSkeleton>(
         &self,
         id: impl AsRef<[u8]>,
@@ -207,11 +214,11 @@ impl Poa {
     /// The reference of an active object.
     ///
     /// # Errors
-    /// [`AdapterError::ObjectNotActive`] when it is not;
+    /// [`AdapterError::ObjectNotActive`] when it is not, [`AdapterError::WrongPolicy`] with NON_RETAIN;
     /// [`create_reference_with_id`](Self::create_reference_with_id) does not mind.
     pub fn id_to_reference(&self, id: impl AsRef<[u8]>) -> Result<ObjectRef, Error> {
         let id = id.as_ref();
-        let object = self.adapter.find(id).ok_or(AdapterError::ObjectNotActive)?;
+        let object = self.adapter.active(id)?;
         let key = self.adapter.key_of(id)?;
         self.reference(object.type_id(), &key)
     }
@@ -288,58 +295,7 @@ impl Poa {
             .forward_with_id(id, forward.of_type(&type_id))?)
     }
 
-    /// Has objects activated when they are called and are not active: for objects of which there
-    /// are more than fit into memory.
-    ///
-    /// `incarnate` is given this POA and the id, and activates the object under that id
-    /// ([`activate_object_with_id`](Self::activate_object_with_id)), or says where it is
-    /// ([`forward_object_with_id`](Self::forward_object_with_id)), or does neither: then there is
-    /// no such object, and the client gets OBJECT_NOT_EXIST or the error that `incarnate` ends
-    /// with. It runs as a part of the upcall that needs the object, which is held or refused by
-    /// the POA manager before, and goes on with the servant afterwards. Calls for one id come one
-    /// after the other; those that wait for the first find the object active, so an `incarnate`
-    /// that calls its own object waits for itself. A LocateRequest is answered without asking.
-    ///
-    /// The object stays active until it is deactivated; whatever has to be done then is the
-    /// servant's [`Drop`]. There is one activator; the last that was set counts.
-    ///
-    /// ```
-    /// # use zorb::SystemException;
-    /// # zorb::idl! { interface Account {}; }
-    /// # struct Record;
-    /// # impl Account for Record {}
-    /// # async fn load(id: &[u8]) -> Result<Option<Record>, SystemException> { Ok(None) }
-    /// # fn f(accounts: &zorb::Poa) -> Result<(), zorb::Error> {
-    /// accounts.set_servant_activator(|accounts, id| async move {
-    ///     if let Some(record) = load(id.as_ref()).await? {
-    ///         accounts.activate_object_with_id(&id, AccountServant::new(record))?;
-    ///     }
-    ///     Ok(())
-    /// })?;
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// [`AdapterError::WrongPolicy`] for [`Orb::ins_poa`], whose unknown keys are for
-    /// [`KeyTable::set_locator`](crate::KeyTable::set_locator); [`AdapterError::Destroyed`].
-    #[doc(alias = "set_servant_manager")]
-    #[doc(alias = "ServantActivator")]
-    #[doc(alias = "USE_SERVANT_MANAGER")]
-    pub fn set_servant_activator<F, A>(&self, incarnate: F) -> Result<(), Error>
-    where
-        F: Fn(Self, ObjectId) -> A + Send + Sync + 'static,
-        A: Future<Output = Result<(), SystemException>> + Send + 'static,
-    {
-        let activator = Incarnate {
-            // The adapter holds the activator, and the ORB the adapter.
-            orb: Arc::downgrade(self.orb.inner()),
-            adapter: Arc::downgrade(&self.adapter),
-            incarnate,
-        };
-        Ok(self.adapter.set_activator(Arc::new(activator))?)
-    }
-
-    /// Makes a child with the policies of the root POA (transient, system-assigned ids) and a
+    /// Makes a child with the default policies (transient, system-assigned ids, UNIQUE_ID, an active object map only) and a
     /// manager of its own, or a shared one.
     ///
     /// # Errors
@@ -350,12 +306,12 @@ impl Poa {
         self.create_poa_with(name, Policies::default(), manager)
     }
 
-    /// Makes a child with these policies and a manager of its own, or a shared one. Policies are
+    /// Makes a child with these [`Policies`] and a manager of its own, or a shared one. Policies are
     /// not inherited. The name may be any text; in keys of persistent objects it is a part of the
     /// POA's path.
     ///
     /// # Errors
-    /// As [`create_poa`](Self::create_poa).
+    /// As [`create_poa`](Self::create_poa); [`AdapterError::InvalidPolicy`] for policies that exclude each other.
     #[doc(alias = "create_POA")]
     pub fn create_poa_with(
         &self,
@@ -388,27 +344,6 @@ impl Poa {
     /// and [`Orb::ins_poa`] go with the ORB's shutdown.
     pub fn destroy(&self) {
         self.orb.inner().adapters().destroy(&self.adapter);
-    }
-}
-
-struct Incarnate<F> {
-    orb: Weak<OrbInner>,
-    adapter: Weak<Adapter>,
-    incarnate: F,
-}
-
-impl<F, A> Activator for Incarnate<F>
-where
-    F: Fn(Poa, ObjectId) -> A + Send + Sync,
-    A: Future<Output = Result<(), SystemException>> + Send + 'static,
-{
-    fn incarnate(&self, id: ObjectId) -> Incarnation {
-        let orb = self.orb.upgrade().and_then(|orb| orb.handle());
-        match (orb, self.adapter.upgrade()) {
-            (Some(orb), Some(adapter)) => Box::pin((self.incarnate)(Poa { orb, adapter }, id)),
-            // Nobody is left to be asked.
-            _ => Box::pin(core::future::ready(Ok(()))),
-        }
     }
 }
 

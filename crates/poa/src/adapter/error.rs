@@ -1,0 +1,74 @@
+//! Why operations of adapters fail.
+
+use crate::identity::ActiveAlready;
+use crate::key::ObjectId;
+use crate::manager::AdapterInactive;
+use crate::policy::InvalidPolicy;
+use crate::table::TableFull;
+
+/// Why an adapter operation failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AdapterError {
+    /// A sibling has that name.
+    #[error("an adapter named {0:?} exists already")]
+    #[doc(alias = "AdapterAlreadyExists")]
+    AlreadyExists(String),
+    /// The object is not active here.
+    #[error("the object is not active in this adapter")]
+    ObjectNotActive,
+    /// Another servant, or a forward, has that id.
+    #[error("an object with the id \"{0}\" is active already")]
+    ObjectAlreadyActive(ObjectId),
+    /// An object with that id was deactivated, and an upcall on it has not ended.
+    #[error("the object with the id \"{0}\" was deactivated, and an upcall on it has not ended")]
+    BeingDeactivated(ObjectId),
+    /// The servant is active for another object of the adapter, which has the policy UNIQUE_ID.
+    #[error(
+        "the servant is active in this adapter already, and stands for one object at a time (UNIQUE_ID)"
+    )]
+    ServantAlreadyActive,
+    /// The servant is active for no object of the adapter.
+    #[error("the servant is not active in this adapter")]
+    ServantNotActive,
+    /// There is no default servant.
+    #[error("the adapter has no default servant")]
+    NoServant,
+    /// The servant manager has been set before.
+    #[error("the adapter has a servant manager already")]
+    ServantManagerSet,
+    /// The servant is not of the type that was asked for.
+    #[error("the servant is not of the type that was asked for")]
+    OtherServant,
+    /// The reference was made by another adapter, or another ORB.
+    #[error("the reference was not made by this adapter")]
+    WrongAdapter,
+    /// The adapter's policies do not have this operation.
+    #[error("the adapter's policies forbid this: {0}")]
+    WrongPolicy(&'static str),
+    /// The adapter chooses its ids by itself, and did not choose this one, or has let go of it.
+    #[error("the adapter assigns its ids itself and did not assign \"{0}\"")]
+    UnknownId(ObjectId),
+    /// The octets begin as the keys do that zorb makes.
+    #[error("\"{0}\" cannot be a plain key: it begins as the keys that zorb makes")]
+    ReservedKey(ObjectId),
+    /// The policies exclude each other.
+    #[error(transparent)]
+    InvalidPolicy(#[from] InvalidPolicy),
+    /// The adapter has been destroyed.
+    #[error("the adapter has been destroyed")]
+    Destroyed,
+    /// The POA manager is INACTIVE, which is final.
+    #[error(transparent)]
+    #[doc(alias = "AdapterInactive")]
+    Inactive(#[from] AdapterInactive),
+    /// As many objects or adapters as there can be.
+    #[error(transparent)]
+    Full(#[from] TableFull),
+}
+
+impl From<ActiveAlready> for AdapterError {
+    fn from(ActiveAlready: ActiveAlready) -> Self {
+        Self::ServantAlreadyActive
+    }
+}

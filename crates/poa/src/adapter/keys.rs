@@ -1,0 +1,138 @@
+//! Ids of objects, and the keys that hold them.
+
+use super::{Adapter, AdapterError, Objects, Scheme};
+use crate::key::{ObjectId, ObjectKey, is_reserved};
+use crate::policy::IdAssignment;
+use crate::table::Index;
+use bytes::{BufMut, Bytes, BytesMut};
+use core::sync::atomic::Ordering;
+
+impl Adapter {
+    /// Another id than all before, also in earlier lives of the server if references outlive it.
+    pub(super) fn assign(&self) -> ObjectId {
+        let number = self.assigned.fetch_add(1, Ordering::Relaxed);
+        if self.policies.is_indexed() {
+            return number_to_index(number).to_id();
+        }
+        let mut octets = BytesMut::with_capacity(ASSIGNED_LEN);
+        octets.put_u64(self.instance.0);
+        octets.put_u64(number);
+        octets.freeze().into()
+    }
+
+    /// Whether an object of that id can be here.
+    pub(super) fn check_id(&self, id: &[u8]) -> Result<(), AdapterError> {
+        self.check_alive()?;
+        if matches!(self.scheme, Scheme::Plain) && is_reserved(id) {
+            return Err(AdapterError::ReservedKey(id.into()));
+        }
+        let unknown = match &self.objects {
+            Objects::Indexed(table) => {
+                !Index::from_id(id).is_some_and(|index| table.is_given_out(index))
+            }
+            Objects::None if self.policies.is_indexed() => {
+                let assigned = self.assigned.load(Ordering::Relaxed);
+                Index::from_id(id).is_none_or(|index| index_to_number(index) >= assigned)
+            }
+            Objects::Named(_) | Objects::None => {
+                self.policies.id_assignment == IdAssignment::System && id.len() != ASSIGNED_LEN
+            }
+        };
+        if unknown {
+            return Err(AdapterError::UnknownId(id.into()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn key(&self, id: &[u8]) -> Bytes {
+        let instance = self.instance;
+        match (&self.scheme, Index::from_id(id)) {
+            (Scheme::Transient(adapter), Some(object)) if self.policies.is_indexed() => {
+                ObjectKey::Indexed {
+                    instance,
+                    adapter: *adapter,
+                    object,
+                }
+            }
+            (Scheme::Transient(adapter), _) => ObjectKey::Named {
+                instance,
+                adapter: *adapter,
+                id,
+            },
+            (Scheme::Persistent(path), _) => ObjectKey::Persistent { path, id },
+            (Scheme::Plain, _) => ObjectKey::Plain(id),
+        }
+        .to_bytes()
+    }
+
+    /// The key of an object that is still to be activated, under a new id.
+    ///
+    /// # Errors
+    /// When ids are the user's to assign, the adapter has been destroyed, or the table is full.
+    pub fn reserve(&self) -> Result<Bytes, AdapterError> {
+        self.check_assigns_ids()?;
+        let id = match &self.objects {
+            Objects::Indexed(table) => table.reserve()?.to_id(),
+            Objects::Named(_) | Objects::None => self.assign(),
+        };
+        Ok(self.key(id.as_ref()))
+    }
+
+    /// The key of the object with this id, active or not.
+    ///
+    /// # Errors
+    /// [`AdapterError::UnknownId`] when the adapter assigns ids and not this one.
+    pub fn key_of(&self, id: &[u8]) -> Result<Bytes, AdapterError> {
+        self.check_id(id)?;
+        Ok(self.key(id))
+    }
+
+    /// The id in a key of this adapter's, whether the object is active or not.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongAdapter`] for a key that is not this adapter's.
+    pub fn id_in(&self, key: &[u8]) -> Result<ObjectId, AdapterError> {
+        let id = match (&self.scheme, ObjectKey::parse(key)) {
+            (
+                Scheme::Transient(ours),
+                Some(ObjectKey::Indexed {
+                    instance,
+                    adapter,
+                    object,
+                }),
+            ) if instance == self.instance && adapter == *ours => Some(object.to_id()),
+            (
+                Scheme::Transient(ours),
+                Some(ObjectKey::Named {
+                    instance,
+                    adapter,
+                    id,
+                }),
+            ) if instance == self.instance && adapter == *ours => Some(id.into()),
+            (Scheme::Persistent(ours), Some(ObjectKey::Persistent { path, id }))
+                if path == ours =>
+            {
+                Some(id.into())
+            }
+            (Scheme::Plain, Some(ObjectKey::Plain(id))) => Some(id.into()),
+            _ => None,
+        };
+        id.ok_or(AdapterError::WrongAdapter)
+    }
+}
+
+/// Octets of an id that an adapter assigns whose references outlive it.
+const ASSIGNED_LEN: usize = 16;
+
+/// The index of a transient object without an entry, by the number of its id.
+fn number_to_index(number: u64) -> Index {
+    let [a, b, c, d, e, f, g, h] = number.to_be_bytes();
+    Index {
+        slot: u32::from_be_bytes([e, f, g, h]),
+        generation: u32::from_be_bytes([a, b, c, d]),
+    }
+}
+
+fn index_to_number(index: Index) -> u64 {
+    u64::from(index.generation) << 32 | u64::from(index.slot)
+}

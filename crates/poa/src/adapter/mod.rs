@@ -1,0 +1,494 @@
+//! One adapter: its policies, and the table of its objects.
+
+mod error;
+mod keys;
+mod processing;
+mod requests;
+mod servants;
+
+pub use error::AdapterError;
+
+use crate::asleep::Turns;
+use crate::identity::{Identity, ServantAddress, Servants};
+use crate::key::{InstanceId, ObjectId};
+use crate::leaving::Leaving;
+use crate::manager::PoaManager;
+use crate::names::Names;
+use crate::object::{ActiveObject, Forward, Site};
+use crate::policy::{IdAssignment, IdUniqueness, Lifespan, Policies, ThreadModel};
+use crate::skeleton::Skeleton;
+use crate::table::{Index, Table, Tenant};
+use crate::turn_queue::TurnQueue;
+use bytes::Bytes;
+use core::any::Any;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use processing::Processing;
+use std::sync::{Arc, OnceLock, Weak};
+
+/// How the keys of an adapter's objects are made.
+#[derive(Debug)]
+pub(crate) enum Scheme {
+    Transient(Index),
+    Persistent(Bytes),
+    Plain,
+}
+
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one of them an adapter, and a pointer less to follow for every request"
+)]
+enum Objects {
+    Indexed(Table<ActiveObject>),
+    Named(Names<Arc<ActiveObject>>),
+    /// NON_RETAIN.
+    None,
+}
+
+/// One POA: a name, a manager, its policies and a table of active objects.
+#[derive(Debug)]
+pub struct Adapter {
+    this: Weak<Self>,
+    /// Names from below the root.
+    pub(crate) path: Vec<String>,
+    name: String,
+    pub(crate) scheme: Scheme,
+    policies: Policies,
+    instance: InstanceId,
+    manager: Arc<PoaManager>,
+    objects: Objects,
+    servants: Servants,
+    /// What makes the ids different that this adapter assigns.
+    assigned: AtomicU64,
+    destroyed: AtomicBool,
+    common: Arc<Common>,
+    processing: Processing,
+    /// With [`ThreadModel::SingleThread`] and [`ThreadModel::MainThread`].
+    turn_queue: Option<Arc<TurnQueue>>,
+    pub(crate) turns: Turns,
+    leaving: Arc<Leaving>,
+}
+
+/// What the adapters of an ORB have in common.
+#[derive(Debug, Default)]
+pub(crate) struct Common {
+    pub(crate) changes: Changes,
+    /// The ORB.
+    pub(crate) owner: OnceLock<Weak<dyn Any + Send + Sync>>,
+    /// Turns of the adapters with MAIN_THREAD_MODEL.
+    main_thread: Arc<TurnQueue>,
+}
+
+impl Tenant for Adapter {
+    #[inline]
+    fn generation(&self) -> u32 {
+        match &self.scheme {
+            Scheme::Transient(index) => index.generation,
+            Scheme::Persistent(_) | Scheme::Plain => 0,
+        }
+    }
+}
+
+/// Counts what ends what a key leads to: deactivations, forwards in the place of objects, adapters that go. Who
+/// remembers what it has found compares it with the count from before it looked. Nothing is counted that is only new,
+/// since what was missing is not remembered.
+#[derive(Debug, Default)]
+pub(crate) struct Changes(AtomicU64);
+
+impl Changes {
+    /// To be called when it is done: who looks from now on has to find what is true now.
+    pub(crate) fn count(&self) {
+        // Released: the change, to who sees the count.
+        self.0.fetch_add(1, Ordering::Release);
+    }
+
+    #[inline]
+    pub(crate) fn so_far(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+impl Adapter {
+    pub(crate) fn new(
+        path: Vec<String>,
+        name: String,
+        scheme: Scheme,
+        policies: Policies,
+        instance: InstanceId,
+        manager: Arc<PoaManager>,
+        common: &Arc<Common>,
+    ) -> Arc<Self> {
+        let objects = match (policies.retains(), policies.is_indexed()) {
+            (false, _) => Objects::None,
+            (true, true) => Objects::Indexed(Table::new()),
+            (true, false) => Objects::Named(Names::new()),
+        };
+        Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
+            path,
+            name,
+            scheme,
+            policies,
+            instance,
+            manager,
+            objects,
+            servants: Servants::default(),
+            assigned: AtomicU64::new(0),
+            destroyed: AtomicBool::new(false),
+            common: Arc::clone(common),
+            processing: Processing::of(policies),
+            turn_queue: match policies.thread {
+                ThreadModel::OrbControlled => None,
+                ThreadModel::SingleThread => Some(Arc::default()),
+                ThreadModel::MainThread => Some(Arc::clone(&common.main_thread)),
+            },
+            turns: Turns::default(),
+            leaving: Arc::default(),
+        })
+    }
+
+    /// Its name among its siblings.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Names of the adapters from below the root to this one.
+    #[must_use]
+    pub fn path(&self) -> &[String] {
+        &self.path
+    }
+
+    /// Its manager.
+    #[must_use]
+    pub fn manager(&self) -> &Arc<PoaManager> {
+        &self.manager
+    }
+
+    /// What it was made with.
+    #[must_use]
+    pub fn policies(&self) -> Policies {
+        self.policies
+    }
+
+    /// Whether it is gone for good.
+    #[must_use]
+    pub fn is_destroyed(&self) -> bool {
+        self.destroyed.load(Ordering::Acquire)
+    }
+
+    /// The ORB that [`ObjectAdapter::set_owner`](crate::ObjectAdapter::set_owner) has named.
+    #[must_use]
+    pub fn owner(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.common.owner.get()?.upgrade()
+    }
+
+    /// Whether another adapter is of the same ORB.
+    #[must_use]
+    pub fn is_beside(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.common, &other.common)
+    }
+
+    pub(crate) fn turn_queue(&self) -> Option<&Arc<TurnQueue>> {
+        self.turn_queue.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn indexed(&self, object: Index) -> Option<Arc<ActiveObject>> {
+        let found = match &self.objects {
+            Objects::Indexed(table) => table.with(object, Arc::clone),
+            Objects::Named(_) | Objects::None => None,
+        };
+        found.or_else(|| self.process(Identity::Index(object)))
+    }
+
+    #[inline]
+    pub(crate) fn named(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
+        let found = match &self.objects {
+            Objects::Named(names) => names.find(id),
+            Objects::Indexed(_) | Objects::None => None,
+        };
+        found.or_else(|| self.process_named(id))
+    }
+
+    /// Marks the adapter as gone.
+    pub(crate) fn mark_destroyed(&self) {
+        self.destroyed.store(true, Ordering::Release);
+    }
+
+    /// Lets go of every object, and lets what is held look again. With a servant activator the objects are etherealized, if
+    /// that is wanted.
+    pub(crate) fn clear(&self, etherealize_objects: bool) {
+        self.manager.wake_held();
+        let activator = self.activator().filter(|_| etherealize_objects);
+        let drained = match &self.objects {
+            Objects::Indexed(table) => table.drain(),
+            Objects::Named(names) => names.drain(),
+            Objects::None => Vec::new(),
+        };
+        for object in &drained {
+            object.depart(&self.leaving, activator.as_ref(), true);
+            self.forget_servant(object);
+        }
+        self.processing.clear();
+        self.common.changes.count();
+        // Servants that go may do anything.
+        drop(drained);
+    }
+
+    fn check_alive(&self) -> Result<(), AdapterError> {
+        if self.is_destroyed() {
+            return Err(AdapterError::Destroyed);
+        }
+        Ok(())
+    }
+
+    fn check_assigns_ids(&self) -> Result<(), AdapterError> {
+        if self.policies.id_assignment == IdAssignment::User {
+            return Err(AdapterError::WrongPolicy(
+                "ids are assigned by the user (USER_ID), so give one",
+            ));
+        }
+        self.check_alive()
+    }
+
+    fn site(&self, identity: Identity) -> Site<'_> {
+        Site {
+            identity,
+            adapter: &self.this,
+            manager: &self.manager,
+        }
+    }
+
+    /// A servant as an entry of the active object map.
+    fn servant(&self, skeleton: Arc<dyn Skeleton>, identity: Identity) -> Arc<ActiveObject> {
+        let (turns, order) = (self.turn_queue.as_ref(), self.policies.one_way_order);
+        ActiveObject::servant(skeleton, turns, order, false, self.site(identity))
+    }
+
+    /// A servant for one request, which is not in the active object map.
+    pub(crate) fn object_for_request(
+        &self,
+        skeleton: Arc<dyn Skeleton>,
+        identity: Identity,
+    ) -> Arc<ActiveObject> {
+        let (turns, order) = (self.turn_queue.as_ref(), self.policies.one_way_order);
+        ActiveObject::servant(skeleton, turns, order, true, self.site(identity))
+    }
+
+    fn forwarding(&self, forward: Forward, identity: Identity) -> Arc<ActiveObject> {
+        ActiveObject::forwarding(forward, self.site(identity))
+    }
+
+    /// Puts an object in under a new id.
+    fn put_new(
+        &self,
+        make: impl FnOnce(Identity) -> Arc<ActiveObject>,
+    ) -> Result<Identity, AdapterError> {
+        match &self.objects {
+            Objects::Indexed(table) => {
+                let index = table.insert_with(|index| make(Identity::Index(index)))?;
+                Ok(Identity::Index(index))
+            }
+            Objects::Named(names) => {
+                let id = self.assign();
+                let identity = Identity::Octets(id.as_ref().into());
+                names.replace(id.as_ref(), make(identity.clone()));
+                Ok(identity)
+            }
+            Objects::None => Err(NEEDS_RETAIN),
+        }
+    }
+
+    /// Puts an object in under its id, unless that is taken.
+    fn put_at(&self, id: &[u8], object: &Arc<ActiveObject>) -> Result<Identity, AdapterError> {
+        // The clone that is not put in is not the last one, so that nothing of a servant's runs here.
+        let added = match (&self.objects, object.identity()) {
+            (Objects::Indexed(table), Identity::Index(index)) => {
+                table.fill(*index, Arc::clone(object))
+            }
+            (Objects::Named(names), _) => names.insert(id, Arc::clone(object)).is_ok(),
+            _ => return Err(NEEDS_RETAIN),
+        };
+        match added {
+            true => Ok(object.identity().clone()),
+            false => Err(AdapterError::ObjectAlreadyActive(id.into())),
+        }
+    }
+
+    /// An id as entries keep it.
+    fn identity(&self, id: &[u8]) -> Identity {
+        match Index::from_id(id) {
+            Some(index) if self.policies.is_indexed() => Identity::Index(index),
+            _ => Identity::Octets(id.into()),
+        }
+    }
+
+    fn is_unique(&self) -> bool {
+        self.policies.id_uniqueness == IdUniqueness::Unique
+    }
+
+    fn check_retains(&self) -> Result<(), AdapterError> {
+        match self.policies.retains() {
+            true => Ok(()),
+            false => Err(NEEDS_RETAIN),
+        }
+    }
+
+    /// Activates a servant under a new object id and gives the object's key.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`] when ids are the user's to assign or there is no active object map,
+    /// [`AdapterError::ServantAlreadyActive`] with UNIQUE_ID, and when the adapter has been destroyed or the table is full.
+    pub fn activate(&self, skeleton: Arc<dyn Skeleton>) -> Result<Bytes, AdapterError> {
+        Ok(self.key(self.activate_new(&skeleton)?.as_ref()))
+    }
+
+    /// Activates a servant under a new object id and gives the id.
+    fn activate_new(&self, skeleton: &Arc<dyn Skeleton>) -> Result<ObjectId, AdapterError> {
+        self.check_assigns_ids()?;
+        self.check_retains()?;
+        let address = ServantAddress::of(&**skeleton);
+        let make = |identity| self.servant(Arc::clone(skeleton), identity);
+        let put = || self.put_new(make);
+        let identity = self.servants.activate(address, self.is_unique(), put)?;
+        Ok(identity.to_id())
+    }
+
+    /// Activates a servant under this object id and gives the object's key.
+    ///
+    /// # Errors
+    /// [`AdapterError::ObjectAlreadyActive`] when the id is taken, [`AdapterError::BeingDeactivated`] when an upcall on an
+    /// earlier object of that id has not ended, [`AdapterError::UnknownId`] when the adapter assigns ids and not this one,
+    /// [`AdapterError::ServantAlreadyActive`] with UNIQUE_ID, [`AdapterError::WrongPolicy`] without an active object map.
+    pub fn activate_with_id(
+        &self,
+        id: &[u8],
+        skeleton: Arc<dyn Skeleton>,
+    ) -> Result<Bytes, AdapterError> {
+        self.check_retains()?;
+        self.check_id(id)?;
+        if self.leaving.contains(id) {
+            return Err(AdapterError::BeingDeactivated(id.into()));
+        }
+        let address = ServantAddress::of(&*skeleton);
+        let object = self.servant(skeleton, self.identity(id));
+        let put = || self.put_at(id, &object);
+        self.servants.activate(address, self.is_unique(), put)?;
+        Ok(self.key(id))
+    }
+
+    /// The object with this id, if it is active.
+    #[must_use]
+    pub fn find(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
+        match &self.objects {
+            Objects::Indexed(table) => table.with(Index::from_id(id)?, Arc::clone),
+            Objects::Named(names) => names.find(id),
+            Objects::None => None,
+        }
+    }
+
+    /// Takes an object out of the table. Upcalls on it run on and keep their servant until they
+    /// are done; later requests are for an object that is not active. When the last upcall has ended the object is etherealized,
+    /// if there is a servant activator, and the same id may be used [again](Self::deactivation_ended), unless it is one of an
+    /// adapter that assigns ids, is transient, and has nothing but its active object map.
+    ///
+    /// # Errors
+    /// When the object is not active, or there is no active object map.
+    pub fn deactivate(&self, id: &[u8]) -> Result<(), AdapterError> {
+        self.check_retains()?;
+        let activator = self.activator();
+        let depart =
+            |object: &Arc<ActiveObject>| object.depart(&self.leaving, activator.as_ref(), false);
+        // Before it leaves the map, so that no other object can be activated in its place yet.
+        self.find(id).iter().for_each(depart);
+        let count = || self.common.changes.count();
+        let removed = match &self.objects {
+            Objects::Indexed(table) => {
+                let index = Index::from_id(id).ok_or(AdapterError::ObjectNotActive)?;
+                let removed = match self.processing.is_map_only() {
+                    // No other object ever has the same index and generation.
+                    true => table.remove(index),
+                    // Requests still lead somewhere.
+                    false => table.vacate(index),
+                };
+                let removed = removed.map_err(|_| AdapterError::ObjectNotActive)?;
+                count();
+                if removed.is_none() && !self.processing.is_map_only() {
+                    return Err(AdapterError::ObjectNotActive);
+                }
+                removed
+            }
+            // Before another thread can activate another object in the place of this one.
+            Objects::Named(names) => {
+                Some((names.remove_and(id, count)).ok_or(AdapterError::ObjectNotActive)?)
+            }
+            Objects::None => None,
+        };
+        if let Some(removed) = removed {
+            // Mostly the one that was found.
+            depart(&removed);
+            self.forget_servant(&removed);
+        }
+        Ok(())
+    }
+
+    /// Notes that an object has left the map.
+    fn forget_servant(&self, object: &ActiveObject) {
+        if let Some(address) = object.servant_address() {
+            self.servants.deactivate(address);
+        }
+    }
+
+    /// Waits until the upcalls on deactivated objects with this id have ended, so that it may be used again.
+    ///
+    /// # Cancel safety
+    /// Safe.
+    pub async fn deactivation_ended(&self, id: &[u8]) {
+        self.leaving.ended(&id.into()).await;
+    }
+
+    /// Makes an object that is somewhere else, under a new id, and gives its key.
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn forward(&self, forward: Forward) -> Result<Bytes, AdapterError> {
+        self.check_assigns_ids()?;
+        let identity = self.put_new(|identity| self.forwarding(forward, identity))?;
+        Ok(self.key(identity.to_id().as_ref()))
+    }
+
+    /// From now on the object with this id is somewhere else, whether it is active here or not.
+    /// Upcalls on it run on.
+    ///
+    /// # Errors
+    /// [`AdapterError::UnknownId`] when the adapter assigns ids and not this one.
+    pub fn forward_with_id(&self, id: &[u8], forward: Forward) -> Result<(), AdapterError> {
+        self.check_retains()?;
+        self.check_id(id)?;
+        let activator = self.activator();
+        let object = self.forwarding(forward, self.identity(id));
+        let before = match (&self.objects, object.identity().clone()) {
+            (Objects::Indexed(table), Identity::Index(index)) => table
+                .replace(index, object)
+                .map_err(|_| AdapterError::UnknownId(id.into()))?,
+            (Objects::Named(names), _) => names.replace(id, object),
+            _ => None,
+        };
+        self.common.changes.count();
+        if let Some(before) = before {
+            before.depart(&self.leaving, activator.as_ref(), false);
+            self.forget_servant(&before);
+        }
+        Ok(())
+    }
+
+    /// Whether references of this adapter lead to nobody once the ORB is gone.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        self.policies.lifespan == Lifespan::Transient
+    }
+}
+
+const NEEDS_RETAIN: AdapterError =
+    AdapterError::WrongPolicy("there is no active object map (NON_RETAIN)");

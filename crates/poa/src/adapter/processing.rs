@@ -1,0 +1,51 @@
+//! The request processing policy of an adapter.
+
+use crate::policy::{Policies, RequestProcessing};
+use crate::servant_manager::{Activator, Locator};
+use crate::skeleton::Skeleton;
+use arc_swap::ArcSwapOption;
+use core::fmt;
+use std::sync::Arc;
+
+/// The request processing policy, with what it needs.
+#[derive(Debug)]
+pub(super) enum Processing {
+    ActiveObjectMapOnly,
+    DefaultServant(ArcSwapOption<Set<dyn Skeleton>>),
+    Activator(ArcSwapOption<Set<dyn Activator>>),
+    Locator(ArcSwapOption<Set<dyn Locator>>),
+}
+
+/// What the application has set.
+pub(super) struct Set<T: ?Sized>(pub(super) Arc<T>);
+
+impl<T: ?Sized> fmt::Debug for Set<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Set")
+    }
+}
+
+impl Processing {
+    pub(super) fn of(policies: Policies) -> Self {
+        match (policies.request_processing, policies.retains()) {
+            (RequestProcessing::ActiveObjectMapOnly, _) => Self::ActiveObjectMapOnly,
+            (RequestProcessing::DefaultServant, _) => Self::DefaultServant(ArcSwapOption::empty()),
+            (RequestProcessing::ServantManager, true) => Self::Activator(ArcSwapOption::empty()),
+            (RequestProcessing::ServantManager, false) => Self::Locator(ArcSwapOption::empty()),
+        }
+    }
+
+    pub(super) fn is_map_only(&self) -> bool {
+        matches!(self, Self::ActiveObjectMapOnly)
+    }
+
+    /// Lets go of what has been set.
+    pub(super) fn clear(&self) {
+        match self {
+            Self::ActiveObjectMapOnly => {}
+            Self::DefaultServant(servant) => servant.store(None),
+            Self::Activator(activator) => activator.store(None),
+            Self::Locator(locator) => locator.store(None),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Requests for objects that are not in the active object map, and what the application sets to serve them.
+
+use super::processing::{Processing, Set};
+use super::{Adapter, AdapterError, Scheme};
+use crate::asleep::Asleep;
+use crate::identity::Identity;
+use crate::missing::Missing;
+use crate::object::ActiveObject;
+use crate::servant_manager::{Activator, Locator};
+use crate::skeleton::Skeleton;
+use crate::turn_queue::Lineage;
+use arc_swap::ArcSwapOption;
+use std::sync::Arc;
+
+impl Adapter {
+    /// Has objects activated when they are called and are not active.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`] unless the adapter has USE_SERVANT_MANAGER and RETAIN,
+    /// [`AdapterError::ServantManagerSet`] the second time, [`AdapterError::Destroyed`].
+    pub fn set_activator(&self, activator: Arc<dyn Activator>) -> Result<(), AdapterError> {
+        self.check_alive()?;
+        match &self.processing {
+            Processing::Activator(place) => set_once(place, activator),
+            _ => Err(AdapterError::WrongPolicy(
+                "a servant activator needs USE_SERVANT_MANAGER and RETAIN",
+            )),
+        }
+    }
+
+    /// Has a servant found for each request.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`] unless the adapter has USE_SERVANT_MANAGER and NON_RETAIN,
+    /// [`AdapterError::ServantManagerSet`] the second time, [`AdapterError::Destroyed`].
+    pub fn set_locator(&self, locator: Arc<dyn Locator>) -> Result<(), AdapterError> {
+        self.check_alive()?;
+        match &self.processing {
+            Processing::Locator(place) => set_once(place, locator),
+            _ => Err(AdapterError::WrongPolicy(
+                "a servant locator needs USE_SERVANT_MANAGER and NON_RETAIN",
+            )),
+        }
+    }
+
+    /// Serves the objects that are not active with this servant from now on.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`] without USE_DEFAULT_SERVANT, [`AdapterError::Destroyed`].
+    pub fn set_default_servant(&self, servant: Arc<dyn Skeleton>) -> Result<(), AdapterError> {
+        self.check_alive()?;
+        match &self.processing {
+            Processing::DefaultServant(place) => {
+                // What it takes the place of goes when its last request has ended.
+                place.store(Some(Arc::new(Set(servant))));
+                self.common.changes.count();
+                Ok(())
+            }
+            _ => Err(NEEDS_DEFAULT_SERVANT),
+        }
+    }
+
+    /// The default servant.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`] without USE_DEFAULT_SERVANT, [`AdapterError::NoServant`] if none has been set.
+    pub fn default_servant(&self) -> Result<Arc<dyn Skeleton>, AdapterError> {
+        self.check_alive()?;
+        match &self.processing {
+            Processing::DefaultServant(place) => match &*place.load() {
+                Some(servant) => Ok(Arc::clone(&servant.0)),
+                None => Err(AdapterError::NoServant),
+            },
+            _ => Err(NEEDS_DEFAULT_SERVANT),
+        }
+    }
+
+    /// Whether a servant manager has been set.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`] without USE_SERVANT_MANAGER.
+    pub fn has_servant_manager(&self) -> Result<bool, AdapterError> {
+        self.check_alive()?;
+        match &self.processing {
+            Processing::Activator(place) => Ok(place.load().is_some()),
+            Processing::Locator(place) => Ok(place.load().is_some()),
+            _ => Err(AdapterError::WrongPolicy(
+                "there is no servant manager without USE_SERVANT_MANAGER",
+            )),
+        }
+    }
+
+    pub(super) fn activator(&self) -> Option<Arc<dyn Activator>> {
+        match &self.processing {
+            Processing::Activator(place) => place.load().as_ref().map(|set| Arc::clone(&set.0)),
+            _ => None,
+        }
+    }
+
+    /// What serves a request for an object with this id that is not active; `None` for OBJECT_NOT_EXIST.
+    #[inline]
+    pub(super) fn process_named(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
+        match self.processing.is_map_only() {
+            true => None,
+            false => self.process(Identity::Octets(id.into())),
+        }
+    }
+
+    /// See [`process_named`](Self::process_named).
+    #[inline]
+    pub(super) fn process(&self, identity: Identity) -> Option<Arc<ActiveObject>> {
+        match self.processing.is_map_only() {
+            true => None,
+            false => self.process_other(identity),
+        }
+    }
+
+    fn process_other(&self, identity: Identity) -> Option<Arc<ActiveObject>> {
+        if self.is_destroyed() {
+            return None;
+        }
+        if !matches!((&self.scheme, &identity), (Scheme::Persistent(_), _) if self.has_user_ids()) {
+            self.check_id(identity.to_id().as_ref()).ok()?;
+        }
+        Some(match &self.processing {
+            Processing::ActiveObjectMapOnly => return None,
+            Processing::DefaultServant(place) => match &*place.load() {
+                Some(servant) => self.object_for_request(Arc::clone(&servant.0), identity),
+                None => ActiveObject::refused(Missing::DefaultServant, self.site(identity)),
+            },
+            Processing::Activator(place) => match &*place.load() {
+                Some(activator) => {
+                    let (this, id) = (self.this.upgrade()?, identity.to_id());
+                    let asleep = Asleep::new(this, Arc::clone(&activator.0), id);
+                    ActiveObject::asleep(asleep, self.site(identity))
+                }
+                None => ActiveObject::refused(Missing::ServantManager, self.site(identity)),
+            },
+            Processing::Locator(place) => match &*place.load() {
+                Some(locator) => {
+                    let (this, locator) = (self.this.upgrade()?, Arc::clone(&locator.0));
+                    ActiveObject::to_be_located(this, locator, self.site(identity))
+                }
+                None => ActiveObject::refused(Missing::ServantManager, self.site(identity)),
+            },
+        })
+    }
+}
+
+impl Adapter {
+    /// Runs `upcall`, of a servant manager, when its turn has come, if the upcalls of the adapter take turns.
+    ///
+    /// # Cancel safety
+    /// The turn is passed on.
+    pub async fn taking_turn<T>(&self, upcall: impl Future<Output = T>) -> T {
+        match self.turn_queue() {
+            None => upcall.await,
+            Some(turns) => Arc::clone(turns).run(Lineage::default(), upcall).await,
+        }
+    }
+}
+
+fn set_once<T: ?Sized>(place: &ArcSwapOption<Set<T>>, new: Arc<T>) -> Result<(), AdapterError> {
+    let before = place.compare_and_swap(&None::<Arc<Set<T>>>, Some(Arc::new(Set(new))));
+    match &*before {
+        None => Ok(()),
+        Some(_) => Err(AdapterError::ServantManagerSet),
+    }
+}
+
+const NEEDS_DEFAULT_SERVANT: AdapterError =
+    AdapterError::WrongPolicy("there is no default servant without USE_DEFAULT_SERVANT");

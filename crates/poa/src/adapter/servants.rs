@@ -1,0 +1,139 @@
+//! From servants to their objects and back.
+
+use super::{Adapter, AdapterError};
+use crate::identity::ServantAddress;
+use crate::key::ObjectId;
+use crate::object::ActiveObject;
+use crate::policy::{ImplicitActivation, RequestProcessing};
+use crate::skeleton::Skeleton;
+use std::sync::Arc;
+
+impl Adapter {
+    fn has_default_servant(&self) -> bool {
+        self.policies.request_processing == RequestProcessing::DefaultServant
+    }
+
+    fn activates_implicitly(&self) -> bool {
+        self.policies.implicit_activation == ImplicitActivation::Implicit
+    }
+
+    pub(super) fn has_user_ids(&self) -> bool {
+        self.policies.id_assignment == crate::policy::IdAssignment::User
+    }
+
+    /// Whether a servant is active in the active object map.
+    pub(crate) fn is_servant_active(&self, skeleton: &dyn Skeleton) -> bool {
+        let address = ServantAddress::of(skeleton);
+        address.is_some_and(|address| self.servants.find(address).is_some())
+    }
+
+    /// Activates a servant under a new id, and gives that.
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn activate_object(&self, skeleton: &Arc<dyn Skeleton>) -> Result<ObjectId, AdapterError> {
+        self.activate_new(skeleton)
+    }
+
+    /// The id of the object that a servant stands for: the only one that it is active for (UNIQUE_ID), a new one
+    /// (IMPLICIT_ACTIVATION), or, of the default servant, that of the upcall that is being executed on it.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`] with other policies, [`AdapterError::ServantNotActive`].
+    pub fn servant_to_id(&self, skeleton: &Arc<dyn Skeleton>) -> Result<ObjectId, AdapterError> {
+        self.check_alive()?;
+        let finds = self.policies.retains() && (self.is_unique() || self.activates_implicitly());
+        if !finds && !self.has_default_servant() {
+            return Err(AdapterError::WrongPolicy(
+                "ids of servants need RETAIN with UNIQUE_ID or IMPLICIT_ACTIVATION, or USE_DEFAULT_SERVANT",
+            ));
+        }
+        let address = ServantAddress::of(&**skeleton);
+        if finds
+            && self.is_unique()
+            && let Some(identity) = address.and_then(|address| self.servants.find(address))
+        {
+            return Ok(identity.to_id());
+        }
+        if self.activates_implicitly() {
+            return match self.activate_new(skeleton) {
+                // Another thread was faster.
+                Err(AdapterError::ServantAlreadyActive) => address
+                    .and_then(|address| self.servants.find(address))
+                    .map(|identity| identity.to_id())
+                    .ok_or(AdapterError::ServantNotActive),
+                activated => activated,
+            };
+        }
+        if self.has_default_servant() {
+            let default = self.default_servant().ok();
+            let is_default = address.is_some()
+                && default.and_then(|default| ServantAddress::of(&*default)) == address;
+            if is_default && let Some(id) = self.executing(&**skeleton) {
+                return Ok(id);
+            }
+        }
+        Err(AdapterError::ServantNotActive)
+    }
+
+    /// The id of the upcall of this adapter that is being executed on a servant, by this thread.
+    #[must_use]
+    pub fn executing(&self, skeleton: &dyn Skeleton) -> Option<ObjectId> {
+        let address = ServantAddress::of(skeleton)?;
+        ActiveObject::current(|object| {
+            let is_here = object
+                .adapter()
+                .is_some_and(|adapter| core::ptr::eq(&*adapter, self));
+            (is_here && object.servant_address() == Some(address)).then(|| object.id())
+        })?
+    }
+
+    /// The id for a servant's reference: that of the upcall that is being executed on it, else as
+    /// [`servant_to_id`](Self::servant_to_id).
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`] outside of such an upcall without RETAIN and UNIQUE_ID or IMPLICIT_ACTIVATION,
+    /// [`AdapterError::ServantNotActive`].
+    pub fn servant_to_reference(
+        &self,
+        skeleton: &Arc<dyn Skeleton>,
+    ) -> Result<ObjectId, AdapterError> {
+        self.check_alive()?;
+        if let Some(id) = self.executing(&**skeleton) {
+            return Ok(id);
+        }
+        if !self.policies.retains() || !(self.is_unique() || self.activates_implicitly()) {
+            return Err(AdapterError::WrongPolicy(
+                "references of servants need RETAIN with UNIQUE_ID or IMPLICIT_ACTIVATION",
+            ));
+        }
+        self.servant_to_id(skeleton)
+    }
+
+    /// The servant of the object with this id: the active one, else the default servant. Servant managers are not asked.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`] without RETAIN and USE_DEFAULT_SERVANT, [`AdapterError::ObjectNotActive`].
+    pub fn id_to_servant(&self, id: &[u8]) -> Result<Arc<dyn Skeleton>, AdapterError> {
+        self.check_alive()?;
+        if !self.policies.retains() && !self.has_default_servant() {
+            return Err(AdapterError::WrongPolicy(
+                "servants of ids need RETAIN or USE_DEFAULT_SERVANT",
+            ));
+        }
+        let active = self.find(id).and_then(|object| object.skeleton().cloned());
+        active
+            .or_else(|| self.default_servant().ok())
+            .ok_or(AdapterError::ObjectNotActive)
+    }
+
+    /// The active object with this id.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`] without RETAIN, [`AdapterError::ObjectNotActive`].
+    pub fn active(&self, id: &[u8]) -> Result<Arc<ActiveObject>, AdapterError> {
+        self.check_alive()?;
+        self.check_retains()?;
+        self.find(id).ok_or(AdapterError::ObjectNotActive)
+    }
+}

@@ -1,0 +1,112 @@
+//! Servant managers, as an adapter calls them: activators and locators.
+
+use crate::key::ObjectId;
+use crate::leaving::Departure;
+use crate::skeleton::Skeleton;
+use core::any::Any;
+use core::fmt;
+use core::pin::Pin;
+use std::sync::Arc;
+use zorb_giop::{Ior, SystemException};
+
+/// A future in a box.
+pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// What a servant manager raises.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the specification has these and no others"
+)]
+pub enum Raised {
+    /// A system exception, which the caller gets.
+    System(SystemException),
+    /// `ForwardRequest`: the caller is sent on to this reference.
+    Forward(Ior),
+}
+
+impl From<SystemException> for Raised {
+    fn from(exception: SystemException) -> Self {
+        Self::System(exception)
+    }
+}
+
+/// What [`Activator::incarnate`] ends with.
+#[expect(clippy::exhaustive_enums, reason = "there is nothing in between")]
+pub enum Incarnated {
+    /// The servant, which the adapter activates under the id that was asked for.
+    Servant(Arc<dyn Skeleton>),
+    /// The activator has activated the object itself, has put a forward in its place, or has done nothing: then there is no
+    /// such object.
+    ByItself,
+}
+
+impl fmt::Debug for Incarnated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Servant(_) => "Servant",
+            Self::ByItself => "ByItself",
+        })
+    }
+}
+
+/// What [`Activator::incarnate`] gives.
+pub type Incarnation = Boxed<Result<Incarnated, Raised>>;
+
+/// A servant activator: activates objects when they are called (RETAIN).
+pub trait Activator: Send + Sync {
+    /// Incarnates the object with this id. Called for one id at a time only once at a time, within the upcall that
+    /// needs the object.
+    fn incarnate(&self, id: ObjectId) -> Incarnation;
+
+    /// Begins to etherealize an object that has left the active object map, and whose last upcall has ended. The id can be
+    /// used again when `object` is dropped. Must not block.
+    fn etherealize(&self, object: Etherealization);
+}
+
+/// An object that is to be etherealized.
+pub struct Etherealization {
+    /// Its id.
+    pub id: ObjectId,
+    /// Its servant, which the activator owns from now on.
+    pub servant: Arc<dyn Skeleton>,
+    /// Whether the adapter is being destroyed, or its manager deactivated.
+    pub cleanup_in_progress: bool,
+    /// Whether the servant is still active in this adapter, for other ids.
+    pub remaining_activations: bool,
+    /// The adapter is alive as long as this is.
+    pub(crate) _adapter: Arc<dyn Any + Send + Sync>,
+    /// The id is free when it is dropped.
+    pub(crate) _departure: Departure,
+}
+
+impl fmt::Debug for Etherealization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Etherealization")
+            .field("id", &self.id)
+            .field("cleanup_in_progress", &self.cleanup_in_progress)
+            .field("remaining_activations", &self.remaining_activations)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A servant locator: finds the servant of each request (NON_RETAIN).
+pub trait Locator: Send + Sync {
+    /// Finds the servant for one request. Called within its upcall, for several requests at the same time.
+    fn preinvoke(&self, id: ObjectId, operation: String) -> Boxed<Result<Located, Raised>>;
+}
+
+/// What [`Locator::preinvoke`] has found.
+#[expect(clippy::exhaustive_structs, reason = "a pair")]
+pub struct Located {
+    /// The servant for this request.
+    pub servant: Arc<dyn Skeleton>,
+    /// Runs when the operation has ended, however. An exception takes the place of its result.
+    pub postinvoke: Box<dyn FnOnce() -> Boxed<Result<(), SystemException>> + Send>,
+}
+
+impl fmt::Debug for Located {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Located").finish_non_exhaustive()
+    }
+}

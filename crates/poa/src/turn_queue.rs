@@ -1,0 +1,246 @@
+//! SINGLE_THREAD_MODEL: upcalls that take turns.
+//!
+//! A turn is had by one upcall at a time, in the order in which they asked for it, and kept while the upcall awaits. Calls
+//! that an upcall makes itself, in the same ORB, share its turn: each upcall knows those that it is nested in, its
+//! [`Lineage`].
+
+use core::cell::RefCell;
+use core::fmt;
+use core::future::poll_fn;
+use core::pin::pin;
+use core::task::{Poll, Waker};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+thread_local! {
+    static LINEAGE: RefCell<Lineage> = const { RefCell::new(Lineage(None)) };
+}
+
+/// The turns that the upcall which this thread is polling has, its own and those of the upcalls that it is nested in.
+#[derive(Debug, Clone, Default)]
+pub struct Lineage(Option<Arc<Held>>);
+
+#[derive(Debug)]
+struct Held {
+    turn: Turn,
+    outer: Lineage,
+}
+
+impl Lineage {
+    /// That of the upcall which this thread is polling.
+    #[must_use]
+    pub fn current() -> Self {
+        LINEAGE.with_borrow(Self::clone)
+    }
+
+    /// Runs a part of an upcall that has been begun within others.
+    pub fn enter<T>(&self, run: impl FnOnce() -> T) -> T {
+        if self.0.is_none() {
+            return run();
+        }
+        let _outer = Outer(LINEAGE.replace(self.clone()));
+        run()
+    }
+
+    fn has_turn_of(&self, queue: &Arc<TurnQueue>) -> bool {
+        let mut next = self.0.as_deref();
+        while let Some(held) = next {
+            if Arc::ptr_eq(&held.turn.0, queue) {
+                return true;
+            }
+            next = held.outer.0.as_deref();
+        }
+        false
+    }
+}
+
+/// Restores the lineage from before.
+struct Outer(Lineage);
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        LINEAGE.set(core::mem::take(&mut self.0));
+    }
+}
+
+/// The turns of an adapter, or of several.
+#[derive(Default)]
+pub(crate) struct TurnQueue(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    is_taken: bool,
+    /// The turn has been passed on to this upcall, which has been woken.
+    passed_to: Option<u64>,
+    next: u64,
+    queue: VecDeque<(u64, Waker)>,
+}
+
+/// The right to run; passed on when it is dropped.
+struct Turn(Arc<TurnQueue>);
+
+impl TurnQueue {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        // Nothing in here panics half-way.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pass_on(&self) {
+        let mut waiting = self.waiting();
+        match waiting.queue.pop_front() {
+            None => waiting.is_taken = false,
+            Some((number, waker)) => {
+                waiting.passed_to = Some(number);
+                drop(waiting);
+                waker.wake();
+            }
+        }
+    }
+
+    async fn turn(self: Arc<Self>) -> Turn {
+        let mut place = Place {
+            queue: &self,
+            number: None,
+        };
+        poll_fn(|cx| place.poll(cx.waker())).await;
+        drop(place);
+        Turn(self)
+    }
+
+    /// Runs an upcall that has been begun within `lineage`, when its turn has come.
+    pub(crate) async fn run<T>(
+        self: Arc<Self>,
+        lineage: Lineage,
+        upcall: impl Future<Output = T>,
+    ) -> T {
+        let lineage = match lineage.has_turn_of(&self) {
+            true => lineage,
+            false => Lineage(Some(Arc::new(Held {
+                turn: self.turn().await,
+                outer: lineage,
+            }))),
+        };
+        let mut upcall = pin!(upcall);
+        poll_fn(|cx| lineage.enter(|| upcall.as_mut().poll(cx))).await
+    }
+}
+
+/// The place of an upcall in the queue; given up when it is dropped.
+struct Place<'a> {
+    queue: &'a TurnQueue,
+    number: Option<u64>,
+}
+
+impl Place<'_> {
+    fn poll(&mut self, waker: &Waker) -> Poll<()> {
+        let mut waiting = self.queue.waiting();
+        match self.number {
+            None if !waiting.is_taken => {
+                waiting.is_taken = true;
+                Poll::Ready(())
+            }
+            None => {
+                let number = waiting.next;
+                waiting.next = number.wrapping_add(1);
+                waiting.queue.push_back((number, waker.clone()));
+                self.number = Some(number);
+                Poll::Pending
+            }
+            Some(number) if waiting.passed_to == Some(number) => {
+                waiting.passed_to = None;
+                self.number = None;
+                Poll::Ready(())
+            }
+            Some(number) => {
+                let mut queue = waiting.queue.iter_mut();
+                if let Some((_, parked)) = queue.find(|(other, _)| *other == number) {
+                    parked.clone_from(waker);
+                }
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let Some(number) = self.number else { return };
+        let mut waiting = self.queue.waiting();
+        if waiting.passed_to == Some(number) {
+            waiting.passed_to = None;
+            drop(waiting);
+            return self.queue.pass_on();
+        }
+        waiting.queue.retain(|(other, _)| *other != number);
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.pass_on();
+    }
+}
+
+impl fmt::Debug for TurnQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TurnQueue")
+            .field("waiting", &self.waiting().queue.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Turn")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::task::Context;
+
+    #[test]
+    fn turns_are_had_in_order_and_one_at_a_time() {
+        let queue = Arc::new(TurnQueue::default());
+        let mut cx = Context::from_waker(Waker::noop());
+        let turn = || Box::pin(Arc::clone(&queue).turn());
+        let Poll::Ready(first) = turn().as_mut().poll(&mut cx) else {
+            panic!("the turn is free");
+        };
+        let mut waiting: Vec<_> = (0..4).map(|_| turn()).collect();
+        for place in &mut waiting {
+            assert!(place.as_mut().poll(&mut cx).is_pending());
+        }
+        // One that gives up is passed over, whether its turn has come or not.
+        drop(waiting.remove(1));
+        drop(first);
+        for place in waiting.iter_mut().skip(1) {
+            assert!(place.as_mut().poll(&mut cx).is_pending());
+        }
+        drop(waiting.remove(0));
+        let Poll::Ready(second) = waiting.remove(0).as_mut().poll(&mut cx) else {
+            panic!("the turn has come");
+        };
+        assert!(waiting[0].as_mut().poll(&mut cx).is_pending());
+        drop(second);
+        assert!(waiting[0].as_mut().poll(&mut cx).is_ready());
+        assert!(turn().as_mut().poll(&mut cx).is_ready());
+    }
+
+    #[test]
+    fn an_upcall_within_another_shares_its_turn() {
+        let queue = Arc::new(TurnQueue::default());
+        let mut cx = Context::from_waker(Waker::noop());
+        let nested = Arc::clone(&queue);
+        let mut outer = pin!(Arc::clone(&queue).run(Lineage::current(), async move {
+            let within = Lineage::current();
+            // Also from a task of its own, which goes on with the lineage of its beginning.
+            nested
+                .run(within, async { Lineage::current().0.is_some() })
+                .await
+        }));
+        assert_eq!(outer.as_mut().poll(&mut cx), Poll::Ready(true));
+        assert!(Lineage::current().0.is_none());
+    }
+}

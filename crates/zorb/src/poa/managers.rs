@@ -1,0 +1,425 @@
+//! Default servants, servant activators and servant locators.
+//!
+//! ```text
+//!  request ──► active object map ──► servant
+//!               │ not there (or NON_RETAIN: there is no map)
+//!               ▼
+//!    USE_ACTIVE_OBJECT_MAP_ONLY   OBJECT_NOT_EXIST
+//!    USE_DEFAULT_SERVANT          the default servant
+//!    USE_SERVANT_MANAGER, RETAIN  incarnate ──► into the map ── deactivated, last upcall over ──► etherealize
+//!    USE_SERVANT_MANAGER,
+//!                     NON_RETAIN  preinvoke ──► operation ──► postinvoke
+//! ```
+
+use super::{InterfaceSkeleton, Poa};
+use crate::error::Error;
+use crate::object::ObjectRef;
+use crate::orb::OrbInner;
+use crate::serve::enter;
+use core::any::Any;
+use core::fmt;
+use core::future::poll_fn;
+use core::task::Poll;
+use std::sync::{Arc, Weak};
+use zorb_giop::SystemException;
+use zorb_poa::{
+    Activator, Adapter, Boxed, Etherealization, Incarnated, Incarnation, Located, Locator,
+    ObjectId, Raised, Skeleton,
+};
+
+/// A servant of any interface, as servant managers give it: `AccountServant::new(savings).into()`.
+#[derive(Clone)]
+#[doc(alias = "PortableServer::Servant")]
+pub struct Servant(pub(super) Arc<dyn Skeleton>);
+
+impl Servant {
+    /// The servant as its own type; `None` if it is of another one.
+    #[must_use]
+    pub fn downcast<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.0.servant()?.downcast().ok()
+    }
+
+    /// The repository id of its most derived interface.
+    #[must_use]
+    pub fn repository_id(&self) -> &'static str {
+        self.0.repository_id()
+    }
+}
+
+impl<S: InterfaceSkeleton> From<S> for Servant {
+    fn from(skeleton: S) -> Self {
+        Self(Arc::new(skeleton))
+    }
+}
+
+impl fmt::Debug for Servant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Servant")
+            .field(&self.repository_id())
+            .finish()
+    }
+}
+
+/// What a servant manager raises.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ServantManagerError {
+    /// `ForwardRequest`: the request is sent on to this object (LOCATION_FORWARD).
+    ForwardRequest(ObjectRef),
+    /// A system exception, which the client gets.
+    System(SystemException),
+}
+
+impl From<SystemException> for ServantManagerError {
+    fn from(exception: SystemException) -> Self {
+        Self::System(exception)
+    }
+}
+
+impl From<Error> for ServantManagerError {
+    fn from(error: Error) -> Self {
+        Self::System(error.to_system_exception())
+    }
+}
+
+impl From<ServantManagerError> for Raised {
+    fn from(error: ServantManagerError) -> Self {
+        match error {
+            ServantManagerError::ForwardRequest(object) => Self::Forward(object.ior().clone()),
+            ServantManagerError::System(exception) => Self::System(exception),
+        }
+    }
+}
+
+/// Why an object is etherealized.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cleanup {
+    /// Whether its POA is being destroyed, or the POA's manager is being deactivated; false for `deactivate_object`.
+    pub cleanup_in_progress: bool,
+    /// Whether the servant is still active in the POA, for other ids (MULTIPLE_ID).
+    pub remaining_activations: bool,
+}
+
+/// Activates objects when they are called, and sees them off ([`Poa::set_servant_manager`]).
+///
+/// Both operations run within the POA's thread policy. For one id they run one after the other, whatever number of requests there
+/// is for it; for different ids at the same time.
+///
+/// Source: CORBA 3.3 Part 1, `PortableServer::ServantActivator`.
+pub trait ServantActivator: Send + Sync + 'static {
+    /// Gives the servant of the object with this id, which is active from then on.
+    ///
+    /// Runs as a part of the first upcall that needs the object; requests that come meanwhile wait for it. A panic is UNKNOWN.
+    ///
+    /// # Errors
+    /// What the clients of all these requests get: `ForwardRequest` is a LOCATION_FORWARD. There is no such object:
+    /// OBJECT_NOT_EXIST.
+    fn incarnate(
+        &self,
+        id: &ObjectId,
+        poa: &Poa,
+    ) -> impl Future<Output = Result<Servant, ServantManagerError>> + Send;
+
+    /// Takes the servant of an object that was deactivated, also one that was activated explicitly, when its last upcall has
+    /// ended. The id can be activated again when this has ended. Does nothing unless it is implemented. A panic is logged.
+    fn etherealize(
+        &self,
+        id: &ObjectId,
+        poa: &Poa,
+        servant: Servant,
+        cleanup: Cleanup,
+    ) -> impl Future<Output = ()> + Send {
+        let _ = (id, poa, servant, cleanup);
+        core::future::ready(())
+    }
+}
+
+/// Finds the servant of each request ([`Poa::set_servant_locator`]).
+///
+/// Operations run within the POA's thread policy, for requests to one id at the same time.
+///
+/// Source: CORBA 3.3 Part 1, `PortableServer::ServantLocator`.
+pub trait ServantLocator: Send + Sync + 'static {
+    /// What `preinvoke` hands on to `postinvoke`.
+    type Cookie: Send + 'static;
+
+    /// Gives the servant for a request. `operation` is the name on the wire, as `_get_owner` or `_is_a`.
+    ///
+    /// # Errors
+    /// What the client gets; there is no `postinvoke` then.
+    fn preinvoke(
+        &self,
+        id: &ObjectId,
+        poa: &Poa,
+        operation: &str,
+    ) -> impl Future<Output = Result<(Servant, Self::Cookie), ServantManagerError>> + Send;
+
+    /// Ends a request for which `preinvoke` gave a servant, whether the operation has a result, raised an exception or panicked.
+    /// Not called for an upcall that a shutdown abandons.
+    ///
+    /// # Errors
+    /// The client gets the exception in place of the result.
+    fn postinvoke(
+        &self,
+        id: &ObjectId,
+        poa: &Poa,
+        operation: &str,
+        cookie: Self::Cookie,
+        servant: Servant,
+    ) -> impl Future<Output = Result<(), SystemException>> + Send {
+        let _ = (id, poa, operation, cookie, servant);
+        core::future::ready(Ok(()))
+    }
+}
+
+/// A servant manager with the POA that it is given. The adapter holds the manager, and the ORB the adapter, so this keeps neither.
+struct Managed<M> {
+    orb: Weak<OrbInner>,
+    adapter: Weak<Adapter>,
+    manager: Arc<M>,
+}
+
+impl<M> Managed<M> {
+    fn new(poa: &Poa, manager: M) -> Arc<Self> {
+        Arc::new(Self {
+            orb: Arc::downgrade(poa.orb.inner()),
+            adapter: Arc::downgrade(&poa.adapter),
+            manager: Arc::new(manager),
+        })
+    }
+
+    fn poa(&self) -> Option<Poa> {
+        let orb = self.orb.upgrade()?.handle()?;
+        let adapter = self.adapter.upgrade()?;
+        Some(Poa { orb, adapter })
+    }
+}
+
+/// What a manager without its ORB says: there is no such object.
+fn gone<T>() -> Result<T, Raised> {
+    Err(zorb_poa::Missing::Adapter.raise().into())
+}
+
+impl<M: ServantActivator> Activator for Managed<M> {
+    fn incarnate(&self, id: ObjectId) -> Incarnation {
+        let Some(poa) = self.poa() else {
+            return Box::pin(core::future::ready(gone()));
+        };
+        let manager = Arc::clone(&self.manager);
+        Box::pin(async move {
+            let servant = manager.incarnate(&id, &poa).await?;
+            Ok(Incarnated::Servant(servant.0))
+        })
+    }
+
+    fn etherealize(&self, object: Etherealization) {
+        let (Some(orb), Some(poa)) = (self.orb.upgrade(), self.poa()) else {
+            return;
+        };
+        let (manager, inner) = (Arc::clone(&self.manager), Arc::clone(&orb));
+        orb.track(async move {
+            let Etherealization { id, servant, .. } = &object;
+            let cleanup = Cleanup {
+                cleanup_in_progress: object.cleanup_in_progress,
+                remaining_activations: object.remaining_activations,
+            };
+            let servant = Servant(Arc::clone(servant));
+            let mut ended = Box::pin(
+                poa.adapter
+                    .taking_turn(manager.etherealize(id, &poa, servant, cleanup)),
+            );
+            // A panic has been logged, and ends it.
+            poll_fn(|cx| enter(&inner, || ended.as_mut().poll(cx)).unwrap_or(Poll::Ready(())))
+                .await;
+        });
+    }
+}
+
+impl<M: ServantLocator> Locator for Managed<M> {
+    fn preinvoke(&self, id: ObjectId, operation: String) -> Boxed<Result<Located, Raised>> {
+        let Some(poa) = self.poa() else {
+            return Box::pin(core::future::ready(gone()));
+        };
+        let manager = Arc::clone(&self.manager);
+        Box::pin(async move {
+            let (servant, cookie) = manager.preinvoke(&id, &poa, &operation).await?;
+            let found = Arc::clone(&servant.0);
+            let postinvoke = move || -> Boxed<Result<(), SystemException>> {
+                Box::pin(async move {
+                    manager
+                        .postinvoke(&id, &poa, &operation, cookie, servant)
+                        .await
+                })
+            };
+            Ok(Located {
+                servant: found,
+                postinvoke: Box::new(postinvoke),
+            })
+        })
+    }
+}
+
+/// An activator that is a closure.
+struct Incarnate<F>(F);
+
+impl<F, A> Activator for Managed<Incarnate<F>>
+where
+    F: Fn(Poa, ObjectId) -> A + Send + Sync,
+    A: Future<Output = Result<(), SystemException>> + Send + 'static,
+{
+    fn incarnate(&self, id: ObjectId) -> Incarnation {
+        let Some(poa) = self.poa() else {
+            return Box::pin(core::future::ready(gone()));
+        };
+        let incarnated = (self.manager.0)(poa, id);
+        Box::pin(async move {
+            incarnated.await?;
+            Ok(Incarnated::ByItself)
+        })
+    }
+
+    fn etherealize(&self, _: Etherealization) {}
+}
+
+impl Poa {
+    /// Has objects activated when they are called and are not active: for objects of which there
+    /// are more than fit into memory. A closure in place of a [`ServantActivator`].
+    ///
+    /// `incarnate` is given this POA and the id, and activates the object under that id
+    /// ([`activate_object_with_id`](Self::activate_object_with_id)), or says where it is
+    /// ([`forward_object_with_id`](Self::forward_object_with_id)), or does neither: then there is
+    /// no such object, and the client gets OBJECT_NOT_EXIST or the error that `incarnate` ends
+    /// with. It runs as a part of the upcall that needs the object, which is held or refused by
+    /// the POA manager before, and goes on with the servant afterwards. Calls for one id come one
+    /// after the other; those that wait for the first find the object active, so an `incarnate`
+    /// that calls its own object waits for itself. A LocateRequest is answered without asking.
+    ///
+    /// The object stays active until it is deactivated; whatever has to be done then is the
+    /// servant's [`Drop`].
+    ///
+    /// ```
+    /// # use zorb::{Error, Policies, RequestProcessing, SystemException};
+    /// # zorb::idl! { interface Account {}; }
+    /// # struct Record;
+    /// # impl Account for Record {}
+    /// # async fn load(id: &[u8]) -> Result<Option<Record>, SystemException> { Ok(None) }
+    /// # fn f(root: &zorb::Poa) -> Result<(), Error> {
+    /// let policies = Policies::PERSISTENT.with_request_processing(RequestProcessing::ServantManager);
+    /// let accounts = root.create_poa_with("accounts", policies, None)?;
+    /// accounts.set_servant_activator(|accounts, id| async move {
+    ///     if let Some(record) = load(id.as_ref()).await? {
+    ///         accounts.activate_object_with_id(&id, AccountServant::new(record))?;
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`set_servant_manager`](Self::set_servant_manager).
+    #[doc(alias = "set_servant_manager")]
+    #[doc(alias = "ServantActivator")]
+    pub fn set_servant_activator<F, A>(&self, incarnate: F) -> Result<(), Error>
+    where
+        F: Fn(Self, ObjectId) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<(), SystemException>> + Send + 'static,
+    {
+        let manager = Managed::new(self, Incarnate(incarnate));
+        Ok(self.adapter.set_activator(manager)?)
+    }
+
+    /// Has a servant activator incarnate objects that are called and not active, and etherealize those that are deactivated.
+    ///
+    /// ```
+    /// # use zorb::{ObjectId, Poa, Servant, ServantActivator, ServantManagerError, SystemExceptionKind};
+    /// # zorb::idl! { interface Account {}; }
+    /// # struct Record;
+    /// # impl Account for Record {}
+    /// # struct Table;
+    /// # impl Table { async fn load(&self, id: &[u8]) -> Option<Record> { None } }
+    /// struct Accounts(Table);
+    ///
+    /// impl ServantActivator for Accounts {
+    ///     async fn incarnate(&self, id: &ObjectId, _: &Poa) -> Result<Servant, ServantManagerError> {
+    ///         match self.0.load(id.as_ref()).await {
+    ///             Some(record) => Ok(AccountServant::new(record).into()),
+    ///             None => Err(ServantManagerError::System(SystemExceptionKind::ObjectNotExist.into())),
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`](zorb_poa::AdapterError::WrongPolicy) unless the POA has USE_SERVANT_MANAGER and RETAIN,
+    /// [`AdapterError::ServantManagerSet`](zorb_poa::AdapterError::ServantManagerSet) the second time,
+    /// [`AdapterError::Destroyed`](zorb_poa::AdapterError::Destroyed).
+    #[doc(alias = "USE_SERVANT_MANAGER")]
+    pub fn set_servant_manager(&self, activator: impl ServantActivator) -> Result<(), Error> {
+        Ok(self.adapter.set_activator(Managed::new(self, activator))?)
+    }
+
+    /// Has a servant locator find the servant of each request.
+    ///
+    /// # Errors
+    /// As [`set_servant_manager`](Self::set_servant_manager), with NON_RETAIN.
+    #[doc(alias = "set_servant_manager")]
+    pub fn set_servant_locator(&self, locator: impl ServantLocator) -> Result<(), Error> {
+        Ok(self.adapter.set_locator(Managed::new(self, locator))?)
+    }
+
+    /// Whether a servant manager has been set.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`](zorb_poa::AdapterError::WrongPolicy) without USE_SERVANT_MANAGER.
+    #[doc(alias = "get_servant_manager")]
+    pub fn has_servant_manager(&self) -> Result<bool, Error> {
+        Ok(self.adapter.has_servant_manager()?)
+    }
+
+    /// Serves requests for objects that are not active with this servant from now on, in place of the default servant before.
+    /// [`PoaCurrent`](crate::PoaCurrent) tells it which object it is at the time: one servant for a table of a million rows.
+    ///
+    /// ```
+    /// use zorb::{IdUniqueness, Orb, PoaCurrent, Policies, RequestProcessing, ServantRetention};
+    /// # use zorb::SystemException;
+    ///
+    /// zorb::idl! { interface Row { string id(); }; }
+    /// struct Table;
+    /// impl Row for Table {
+    ///     async fn id(&self) -> Result<String, SystemException> {
+    ///         Ok(PoaCurrent::get_object_id()?.to_string())
+    ///     }
+    /// }
+    ///
+    /// let orb = Orb::builder().listen("iiop://127.0.0.1:0").build_blocking()?;
+    /// let policies = Policies::PERSISTENT
+    ///     .with_id_uniqueness(IdUniqueness::Multiple)
+    ///     .with_servant_retention(ServantRetention::NonRetain)
+    ///     .with_request_processing(RequestProcessing::DefaultServant);
+    /// let rows = orb.root_poa().create_poa_with("rows", policies, None)?;
+    /// rows.set_servant(RowServant::new(Table))?;
+    /// rows.the_poa_manager().activate()?;
+    /// let row: RowRef = rows.create_reference_with_id("4711")?;
+    /// assert_eq!(zorb::blocking::Wait::wait(row.id())?, "4711");
+    /// orb.shutdown(true)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`](zorb_poa::AdapterError::WrongPolicy) without USE_DEFAULT_SERVANT,
+    /// [`AdapterError::Destroyed`](zorb_poa::AdapterError::Destroyed).
+    #[doc(alias = "USE_DEFAULT_SERVANT")]
+    pub fn set_servant(&self, servant: impl Into<Servant>) -> Result<(), Error> {
+        Ok(self.adapter.set_default_servant(servant.into().0)?)
+    }
+
+    /// The default servant.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`](zorb_poa::AdapterError::WrongPolicy) without USE_DEFAULT_SERVANT,
+    /// [`AdapterError::NoServant`](zorb_poa::AdapterError::NoServant) if none has been set.
+    pub fn get_servant(&self) -> Result<Servant, Error> {
+        Ok(Servant(self.adapter.default_servant()?))
+    }
+}
