@@ -60,6 +60,35 @@ def giop():
         put("giop", f"hand-{name}", b"\x02\x00\x05" + stream)
 
 
+def atm():
+    head = lambda kind, flags, session: struct.pack(">HBBHHQ", 0x5A41, 1, kind, flags, 0, session)
+    terms = struct.pack(">QQQI", 9, 180_000, 500_000, 32_384)
+    ack = struct.pack(">QQQ", 3, 4, 500_000)
+    frames = {
+        "open": head(1, 0, 7) + terms,
+        "accept": head(2, 0, 7) + terms,
+        "reset": head(3, 0, 7) + struct.pack(">I", 3),
+        "data": head(4, 0, 7) + struct.pack(">QQ", 5, 6) + ack + b"GIOP",
+        "data-last": head(4, 3, 7) + struct.pack(">QQ", 5, 6) + ack,
+        "ack": head(5, 4, 7) + ack + b"\x05",
+        "address": b"1.0.100?peer=0.0.100&qos=cbr&pcr=353207&sdu=9180",
+    }
+    # Histories, in the numbers of src/atm.rs: step, session, and what the step takes.
+    opened = bytes([7, 1, 4, 0, 1, 1, 1, 200, 255, 9, 10])
+    asked = bytes([4, 0, 0, 1, 1, 200, 200, 10, 11, 0])
+    data = lambda session, sequence, sent, notices=0: bytes(
+        [6, 0, 4, session, notices, sequence, sent, 0, 0, 60, 20])
+    frames |= {
+        "history-client": opened + bytes([8, 1, 200, 8, 1, 200, 5, 0, 3, 1, 1, 1, 200, 1, 1, 3, 2, 0, 50, 10, 1, 2]),
+        "history-server": asked + data(1, 0, 0) + data(1, 2, 2) + data(1, 1, 3) + bytes([9, 1, 9, 10, 1, 1]),
+        "history-half": asked + data(1, 0, 0, 1) + bytes([8, 1, 90, 10, 1, 0]) + data(1, 1, 1, 3) + bytes([10, 1, 2]),
+        "history-silence": opened + bytes([8, 1, 200]) + bytes([2, 0, 255]) * 12,
+        "history-anew": opened + bytes([4, 0, 0, 2, 2, 99, 99, 9, 11, 0]) + bytes([9, 1, 3, 9, 2, 3]),
+    }
+    for name, octets in frames.items():
+        put("atm", name, octets)
+
+
 def reference():
     for number, line in enumerate(line for line in (ROOT / "tests/wire/iors.txt").read_text().splitlines()
                                   if line.startswith("IOR:")):
@@ -334,5 +363,5 @@ def values():
             put("values", f"hand-{name}-{bit}", bytes([kind << 3 | 2 << 1 | bit]) + write(items, order))
 
 
-for make in (giop, reference, cdr, anys, idl, server, values):
+for make in (giop, atm, reference, cdr, anys, idl, server, values):
     make()

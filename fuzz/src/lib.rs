@@ -15,6 +15,7 @@
 //! octets pay for.
 
 pub mod any;
+pub mod atm;
 pub mod cdr;
 pub mod giop;
 pub mod idl;
@@ -40,6 +41,7 @@ pub type Target = fn(&[u8]);
 /// Every target by name, which is that of its corpus too.
 pub const TARGETS: &[(&str, Target)] = &[
     ("any", any::run),
+    ("atm", atm::run),
     ("cdr", cdr::run),
     ("giop", giop::run),
     ("idl", idl::run),

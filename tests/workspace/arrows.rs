@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("zorb-giop", &["zorb-cdr"]),
     ("zorb-executor", &[]),
     ("zorb-transport", &[]),
+    ("zorb-atm", &["zorb-transport"]),
     ("zorb-poa", &["zorb-giop", "zorb-cdr"]),
     (
         "zorb-connection",

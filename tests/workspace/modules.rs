@@ -13,7 +13,8 @@ use syn::{Attribute, Ident, Item, ItemMod, ItemUse, UseTree, Visibility};
 
 /// The folders of the library crates, each with the number of modules that are part of a longer cycle. The numbers only
 /// ever fall: who makes one smaller records it here.
-const CRATES: [(&str, usize); 9] = [
+const CRATES: [(&str, usize); 10] = [
+    ("crates/atm", 0),
     ("crates/cdr", 11),
     ("crates/giop", 5),
     ("crates/executor", 0),
@@ -26,8 +27,10 @@ const CRATES: [(&str, usize); 9] = [
 ];
 
 /// The roots of crates whose code gets a peer's octets, and denies what could panic on them.
-const CODECS: [&str; 4] = [
+const CODECS: [&str; 6] = [
+    "crates/atm",
     "crates/cdr",
+    "crates/connection",
     "crates/giop",
     "crates/poa",
     "crates/transport",

@@ -1,0 +1,70 @@
+use std::time::Duration;
+
+/// How an end of a circuit behaves. The two ends need not agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Config {
+    /// The largest frame that is sent and received, in octets, head included: 256 to 65,535. What is sent is also no larger
+    /// than what the peer receives.
+    pub max_sdu: usize,
+    /// What the receive buffer holds in the unit of [`cost`](super::frame::cost): the kernel's own number. The peer has no
+    /// more on its way than that, less [`RESERVE`](Self::RESERVE).
+    pub receive_buffer: u64,
+    /// Octets of a session that are kept because they were not acknowledged; writing waits for room.
+    pub send_octets: usize,
+    /// Octets of a session that are kept because they were not read; the peer waits for room.
+    pub receive_octets: usize,
+    /// Sessions of a circuit at a time, those that are ending included.
+    pub max_sessions: usize,
+    /// Sessions that were not accepted yet.
+    pub backlog: usize,
+    /// How long an acknowledgement waits for data to go with.
+    pub acknowledgement_delay: Duration,
+    /// How long the first acknowledgement is waited for, before there is an estimate.
+    pub first_patience: Duration,
+    /// The least time that an acknowledgement is waited for before something is sent again.
+    pub least_patience: Duration,
+    /// The most; each time without an answer doubles it.
+    pub most_patience: Duration,
+    /// The time for a session to be accepted.
+    pub open_timeout: Duration,
+    /// After how long without a frame the peer is asked for one.
+    pub keep_alive: Duration,
+    /// After how long without a frame it counts as dead, if it was asked at least three times.
+    pub dead_after: Duration,
+    /// How long a session that was closed may take to get rid of what was written before.
+    pub linger: Duration,
+}
+
+impl Config {
+    /// What of a receive buffer is left for frames that are not counted: acknowledgements, and what opens and ends sessions.
+    pub const RESERVE: u64 = 32 * 768;
+    /// The largest frame that fits into 32 KiB of the kernel's memory with what it keeps beside; one octet more takes 64 KiB.
+    pub const MAX_SDU: usize = (32 << 10) - 384;
+
+    /// What the peer is allowed to have on its way.
+    pub(super) fn buffer(&self) -> u64 {
+        self.receive_buffer.saturating_sub(Self::RESERVE)
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            max_sdu: Self::MAX_SDU,
+            receive_buffer: 212_992,
+            send_octets: 512 << 10,
+            receive_octets: 512 << 10,
+            max_sessions: 128,
+            backlog: 128,
+            acknowledgement_delay: Duration::from_millis(5),
+            first_patience: Duration::from_millis(200),
+            least_patience: Duration::from_millis(30),
+            most_patience: Duration::from_secs(2),
+            open_timeout: Duration::from_secs(5),
+            keep_alive: Duration::from_secs(5),
+            dead_after: Duration::from_secs(15),
+            linger: Duration::from_secs(10),
+        }
+    }
+}

@@ -1,0 +1,671 @@
+//! The session layer of a circuit: streams of octets over frames that may be lost, as a machine without sockets, clocks
+//! and tasks.
+//!
+//! A permanent virtual circuit joins exactly two ends. It carries AAL5 frames in order; it loses frames without a word, above
+//! all those for which the receiver's buffer has no room, and it tells nothing of the other end: not that it has
+//! opened the circuit, closed it, or died. Between them two [`Circuit`]s make of this sessions like TCP's connections:
+//!
+//! - **Opening.** An end asks for a session by OPEN with an id of its choice until ACCEPT or RESET comes. Either end may.
+//!   Each says how large its receive buffer is, how large a frame may be, and which *incarnation* of its end it is: when that
+//!   changes, the other end has begun anew, and the sessions with the former one have ended.
+//! - **Sequence.** The stream is cut into numbered pieces, one a frame. The receiver acknowledges the first one that it lacks and
+//!   those that it has beyond; data carry acknowledgements with them.
+//! - **Loss.** Each frame has a *transmission* number too, which is new when a piece is sent again. An acknowledgement names the
+//!   highest one received. As no frame overtakes another, whatever was sent before and was not received never will be,
+//!   and is sent again at once. Only where nothing comes behind does time tell: the first piece is sent again when its
+//!   acknowledgement is overdue (the estimate of RFC 6298), and the acknowledgement of that tells of the others.
+//! - **Credit.** All frames on their way together take no more of the receiver's buffer than it has, counted in the memory that
+//!   the kernel counts ([`frame::cost`]). Each session also has a window in octets, which opens as the application reads.
+//! - **End.** The last piece says that it is; one that says that nothing more will be read makes the other end's writes fail. What was
+//!   written before is delivered for as long as [`Config::linger`]. A frame of a session that is not there is answered by RESET.
+//! - **Dead peers.** An end that hears nothing asks, and gives a peer up that does not answer.
+//!
+//! # Driving it
+//! Time is a parameter; it must not go backwards. After each call of a method that takes `now`:
+//! 1. send what [`poll_transmit`](Circuit::poll_transmit) gives, until it gives nothing,
+//! 2. handle what [`poll_event`](Circuit::poll_event) gives,
+//! 3. call [`handle_timeout`](Circuit::handle_timeout) when [`poll_timeout`](Circuit::poll_timeout) has come; frames that were received
+//!    before go to [`handle_frame`](Circuit::handle_frame) first, or a peer may count as dead whose answer waits.
+//!
+//! No octets that a peer sends can make it panic, and what it keeps is bounded by [`Config`].
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    io::IoSlice,
+    ops::Bound,
+    time::{Duration, Instant},
+};
+
+use bytes::{Bytes, BytesMut};
+
+mod config;
+pub mod frame;
+mod one;
+mod patience;
+mod receiver;
+mod sender;
+
+pub use config::Config;
+pub use frame::Reason;
+pub use one::End;
+
+use frame::{Ack, Frame, Terms};
+use one::{Session, State, aborted};
+use receiver::Arrival;
+
+/// One end of a circuit, with its sessions.
+#[derive(Debug)]
+pub struct Circuit {
+    config: Config,
+    incarnation: u64,
+    /// Of the other end, once it has said so.
+    peer: Option<u64>,
+    sessions: BTreeMap<u64, Session>,
+    listening: bool,
+    /// Sessions that the peer has asked for and the application has not accepted.
+    backlog: VecDeque<u64>,
+    /// Ids of sessions that have ended.
+    ended: VecDeque<u64>,
+    /// Frames that belong to no open session.
+    control: VecDeque<Frame>,
+    events: VecDeque<Event>,
+    /// The session that has sent last.
+    turn: u64,
+    statistics: Statistics,
+}
+
+/// Something that the application may wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Event {
+    /// The session was granted, has octets to read, or has come to its end.
+    Readable(u64),
+    /// The session takes octets again, or has come to its end.
+    Writable(u64),
+    /// There is a session to [`accept`](Circuit::accept).
+    Incoming,
+}
+
+/// Why octets were not taken or given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Obstacle {
+    /// Not now; an event will tell when.
+    NotNow,
+    /// This end has finished the stream, or the other one reads no more.
+    Finished,
+    /// The session has ended.
+    Ended(End),
+}
+
+/// What became of the frames that came and went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Frames sent.
+    pub sent: u64,
+    /// Pieces that were sent again.
+    pub sent_again: u64,
+    /// Frames received.
+    pub received: u64,
+    /// Pieces that came again.
+    pub received_again: u64,
+    /// Octets that were no frame, and frames that were more than was allowed.
+    pub refused: u64,
+}
+
+/// How many ids of ended sessions are remembered: their OPEN may come again.
+const MAX_ENDED: usize = 128;
+/// How many frames that belong to no session wait to be sent; further ones are dropped as though they were lost.
+const MAX_CONTROL: usize = 256;
+
+impl Circuit {
+    /// An end that has just been opened. `incarnation` is a number that neither end has had before, by chance for instance.
+    #[must_use]
+    pub fn new(config: Config, incarnation: u64) -> Self {
+        Self {
+            config,
+            incarnation,
+            peer: None,
+            sessions: BTreeMap::new(),
+            listening: false,
+            backlog: VecDeque::new(),
+            ended: VecDeque::new(),
+            control: VecDeque::new(),
+            events: VecDeque::new(),
+            turn: 0,
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// Whether sessions are granted that the peer asks for. Those that nobody has accepted when it is switched off are
+    /// reset.
+    pub fn listen(&mut self, on: bool) {
+        self.listening = on;
+        if !on {
+            for id in std::mem::take(&mut self.backlog) {
+                self.remove(id);
+                self.control(aborted(id));
+            }
+        }
+    }
+
+    /// Asks for a session with this id, a number by chance. [`is_open`](Self::is_open) tells what becomes of it.
+    ///
+    /// # Errors
+    /// There is one with this id, or there are as many sessions as there may be.
+    pub fn open(&mut self, now: Instant, id: u64) -> Result<(), Obstacle> {
+        if self.sessions.contains_key(&id) || self.sessions.len() >= self.config.max_sessions {
+            return Err(Obstacle::Ended(End::Refused(Reason::Full)));
+        }
+        let state = State::Opening {
+            again: now,
+            until: after(now, self.config.open_timeout),
+            tries: 0,
+        };
+        let session = Session::new(now, &self.config, state, None);
+        self.sessions.insert(id, session);
+        self.handle_timeout(now);
+        Ok(())
+    }
+
+    /// Whether the session was granted.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn is_open(&self, id: u64) -> Result<bool, End> {
+        match self.sessions.get(&id).map(|session| session.state) {
+            Some(State::Opening { .. }) => Ok(false),
+            Some(State::Open) => Ok(true),
+            Some(State::Ended(end)) => Err(end),
+            None => Err(End::Reset),
+        }
+    }
+
+    /// A session that the peer has asked for.
+    pub fn accept(&mut self) -> Option<u64> {
+        self.backlog.pop_front()
+    }
+
+    /// Takes as many octets of the chunks as there is room for; returns how many, at least 1 if there are any.
+    ///
+    /// # Errors
+    /// There is no room now, or never.
+    pub fn write(&mut self, id: u64, chunks: &[IoSlice<'_>]) -> Result<usize, Obstacle> {
+        let session = self.sessions.get_mut(&id);
+        let session = session.ok_or(Obstacle::Ended(End::Reset))?;
+        let is_finished = session.sender.is_finished() || session.receiver.peer_has_closed();
+        match session.state {
+            State::Ended(end)
+                if session.closed.is_none() && !session.receiver.peer_has_closed() =>
+            {
+                return Err(Obstacle::Ended(end));
+            }
+            _ if is_finished => return Err(Obstacle::Finished),
+            _ => {}
+        }
+        if chunks.iter().all(|chunk| chunk.is_empty()) {
+            return Ok(0);
+        }
+        match session.sender.take(chunks, self.config.send_octets) {
+            0 => {
+                session.wants_room = true;
+                Err(Obstacle::NotNow)
+            }
+            taken => Ok(taken),
+        }
+    }
+
+    /// Whether [`write`](Self::write) would say something else than that there is no room now. If not, an event will tell.
+    pub fn is_writable(&mut self, id: u64) -> bool {
+        let room = self.config.send_octets;
+        let Some(session) = self.sessions.get_mut(&id) else {
+            return true;
+        };
+        let is_writable = session.sender.is_finished()
+            || session.receiver.peer_has_closed()
+            || session.sender.held() < room;
+        session.wants_room |= !is_writable;
+        is_writable
+    }
+
+    /// Reads into the spare capacity of `buf`; returns how much, 0 being the end of the stream. What has come before the
+    /// session ended is read before its end is told.
+    ///
+    /// # Errors
+    /// Nothing is there now, or nothing more will come and the peer has not finished its stream.
+    pub fn read(&mut self, id: u64, buf: &mut BytesMut) -> Result<usize, Obstacle> {
+        let session = self.sessions.get_mut(&id);
+        let session = session.ok_or(Obstacle::Ended(End::Reset))?;
+        match session.receiver.read(buf) {
+            0 if session.receiver.is_finished() || session.closed.is_some() => Ok(0),
+            0 => match session.state {
+                State::Ended(end) => Err(Obstacle::Ended(end)),
+                _ => Err(Obstacle::NotNow),
+            },
+            read => Ok(read),
+        }
+    }
+
+    /// Whether [`read`](Self::read) would say something else than that nothing is there now.
+    #[must_use]
+    pub fn is_readable(&self, id: u64) -> bool {
+        self.sessions.get(&id).is_none_or(|session| {
+            session.receiver.has_unread()
+                || session.receiver.is_finished()
+                || session.closed.is_some()
+                || matches!(session.state, State::Ended(_))
+        })
+    }
+
+    /// Nothing comes behind what was written.
+    pub fn shutdown_write(&mut self, id: u64) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.sender.finish();
+        }
+    }
+
+    /// Ends both directions: nothing is read or written any more, and what was written before is still delivered.
+    pub fn close(&mut self, now: Instant, id: u64) {
+        let Some(session) = self.sessions.get_mut(&id) else {
+            return;
+        };
+        if session.closed.is_none() {
+            session.closed = Some(now);
+            session.receiver.discard();
+            if session.receiver.peer_has_closed() {
+                session.sender.abandon();
+            }
+            session.sender.close();
+            if matches!(session.state, State::Opening { .. }) {
+                session.end(End::Reset);
+                self.control(aborted(id));
+            }
+            self.wake(id);
+        }
+    }
+
+    /// Forgets a session that was [closed](Self::close) as soon as it is over. Until then it tells of its end.
+    pub fn release(&mut self, now: Instant, id: u64) {
+        self.close(now, id);
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.released = true;
+        }
+        self.settle(id);
+    }
+
+    /// Ends all sessions at once: the circuit is gone.
+    pub fn fail(&mut self) {
+        for id in self.sessions.keys().copied().collect::<Vec<_>>() {
+            self.end(id, End::Gone);
+        }
+        self.control.clear();
+        self.backlog.clear();
+        self.listening = false;
+        self.events.push_back(Event::Incoming);
+    }
+
+    /// Resets all sessions: this end goes away in order.
+    pub fn abort(&mut self) {
+        for id in self.sessions.keys().copied().collect::<Vec<_>>() {
+            if self
+                .sessions
+                .get(&id)
+                .is_some_and(|session| !matches!(session.state, State::Ended(_)))
+            {
+                self.end(id, End::Gone);
+                self.control(aborted(id));
+            }
+        }
+        self.listen(false);
+    }
+
+    /// Whether there is no session, and none is granted.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.sessions.is_empty() && !self.listening
+    }
+
+    /// What became of the frames so far.
+    #[must_use]
+    pub const fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+
+    /// What the frames that are on their way take of the peer's buffer, in the unit of [`frame::cost`].
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        let costs = self
+            .sessions
+            .values()
+            .map(|session| session.sender.in_flight());
+        costs.fold(0, u64::saturating_add)
+    }
+
+    /// Takes a frame that has come.
+    pub fn handle_frame(&mut self, now: Instant, octets: Bytes) {
+        self.statistics.received = self.statistics.received.saturating_add(1);
+        let Ok(frame) = Frame::read(octets) else {
+            self.refuse();
+            return;
+        };
+        match frame {
+            Frame::Open { session, terms } => self.asked(now, session, terms),
+            Frame::Accept { session, terms } => self.granted(now, session, terms),
+            Frame::Reset { session, reason } => self.reset(session, reason),
+            Frame::Data {
+                session,
+                sequence,
+                transmission,
+                ack,
+                fin,
+                closed,
+                payload,
+            } => {
+                if !self.acknowledged(now, session, true, ack, &[]) {
+                    return;
+                }
+                let at = after(now, self.config.acknowledgement_delay);
+                let most = self.config.buffer() >> 2;
+                let Some(of) = self.sessions.get_mut(&session) else {
+                    return;
+                };
+                let notices = (fin, closed);
+                match of
+                    .receiver
+                    .take(sequence, transmission, payload, notices, at, most)
+                {
+                    Arrival::Readable => {
+                        self.events.push_back(Event::Readable(session));
+                        if of.receiver.peer_has_closed() {
+                            of.sender.abandon();
+                            self.events.push_back(Event::Writable(session));
+                        }
+                    }
+                    Arrival::Ahead => {}
+                    Arrival::Again => {
+                        let again = &mut self.statistics.received_again;
+                        *again = again.saturating_add(1);
+                    }
+                    Arrival::Refused => self.refuse(),
+                }
+                self.settle(session);
+            }
+            Frame::Ack {
+                session,
+                ack,
+                poll,
+                selective,
+            } => {
+                if !self.acknowledged(now, session, poll, ack, &selective) {
+                    return;
+                }
+                if let (true, Some(of)) = (poll, self.sessions.get_mut(&session)) {
+                    of.receiver.ask();
+                }
+                self.settle(session);
+            }
+        }
+    }
+
+    /// Does what is due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let terms = self.terms();
+        let due: Vec<u64> = self
+            .sessions
+            .iter()
+            .filter(|(_, session)| session.deadline(&self.config).is_some_and(|at| at <= now))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in due {
+            let Some(session) = self.sessions.get_mut(&id) else {
+                continue;
+            };
+            let frame = session.timeout(now, id, &self.config, terms);
+            if matches!(session.state, State::Ended(_)) {
+                self.wake(id);
+                self.settle(id);
+            }
+            if let Some(frame) = frame {
+                self.control(frame);
+            }
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) has something to do.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let deadlines = self.sessions.values();
+        deadlines
+            .filter_map(|session| session.deadline(&self.config))
+            .min()
+    }
+
+    /// The next frame to send: what is written into `head`, in place of what was there, and the octets behind it.
+    pub fn poll_transmit(&mut self, now: Instant, head: &mut Vec<u8>) -> Option<Bytes> {
+        let frame = match self.control.pop_front() {
+            Some(frame) => frame,
+            None => self.next_of_sessions(now)?,
+        };
+        self.statistics.sent = self.statistics.sent.saturating_add(1);
+        frame.write_head(head);
+        Some(frame.into_payload())
+    }
+
+    /// What has happened.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The sessions take turns, frame by frame.
+    fn next_of_sessions(&mut self, now: Instant) -> Option<Frame> {
+        let in_flight = self.in_flight();
+        let behind = (Bound::Excluded(self.turn), Bound::Unbounded);
+        for part in [behind, (Bound::Unbounded, Bound::Included(self.turn))] {
+            for (id, session) in self.sessions.range_mut(part) {
+                let next = session.next_frame(now, *id, &self.config, in_flight);
+                if let Some((frame, is_again)) = next {
+                    self.turn = *id;
+                    let again = &mut self.statistics.sent_again;
+                    *again = again.saturating_add(u64::from(is_again));
+                    return Some(frame);
+                }
+            }
+        }
+        None
+    }
+
+    fn terms(&self) -> Terms {
+        Terms {
+            incarnation: self.incarnation,
+            buffer: self.config.buffer(),
+            window: u64::try_from(self.config.receive_octets).unwrap_or(u64::MAX),
+            max_sdu: u32::try_from(self.config.max_sdu)
+                .unwrap_or(frame::MAX_SDU)
+                .clamp(frame::MIN_SDU, frame::MAX_SDU),
+        }
+    }
+
+    /// OPEN has come.
+    fn asked(&mut self, now: Instant, id: u64, terms: Terms) {
+        self.met(terms.incarnation);
+        let accept = Frame::Accept {
+            session: id,
+            terms: self.terms(),
+        };
+        let is_full = self.sessions.len() >= self.config.max_sessions
+            || self.backlog.len() >= self.config.backlog;
+        let refusal = match self.sessions.get_mut(&id) {
+            Some(session) if !session.is_ours && session.is_open() => {
+                session.heard(now);
+                self.control(accept);
+                return;
+            }
+            // The other end has chosen the same number, or does not know yet that it has ended.
+            Some(_) => Reason::Unknown,
+            None if self.ended.contains(&id) => Reason::Unknown,
+            None if !self.listening => Reason::NotListening,
+            None if is_full => Reason::Full,
+            None => {
+                let session = Session::new(now, &self.config, State::Open, Some(terms));
+                self.sessions.insert(id, session);
+                self.backlog.push_back(id);
+                self.events.push_back(Event::Incoming);
+                self.control(accept);
+                return;
+            }
+        };
+        self.control(Frame::Reset {
+            session: id,
+            reason: refusal,
+        });
+    }
+
+    /// ACCEPT has come.
+    fn granted(&mut self, now: Instant, id: u64, terms: Terms) {
+        self.met(terms.incarnation);
+        match self.sessions.get_mut(&id) {
+            Some(session) if matches!(session.state, State::Opening { .. }) => {
+                session.opened(now, terms);
+                self.wake(id);
+            }
+            Some(session) if session.is_open() => session.heard(now),
+            _ => self.control(unknown(id)),
+        }
+    }
+
+    /// RESET has come.
+    fn reset(&mut self, id: u64, reason: Reason) {
+        let Some(session) = self.sessions.get(&id) else {
+            return;
+        };
+        let end = match session.state {
+            State::Opening { .. } => End::Refused(reason),
+            _ => End::Reset,
+        };
+        self.end(id, end);
+    }
+
+    /// The other end is this incarnation. If it was another one, the sessions with that have ended.
+    fn met(&mut self, incarnation: u64) {
+        if self.peer.replace(incarnation) == Some(incarnation) {
+            return;
+        }
+        let former: Vec<u64> = self
+            .sessions
+            .iter()
+            .filter(|(_, session)| {
+                let terms = session.terms;
+                terms.is_some_and(|terms| terms.incarnation != incarnation)
+            })
+            .map(|(id, _)| *id)
+            .collect();
+        for id in former {
+            self.end(id, End::Reset);
+        }
+    }
+
+    /// Takes the acknowledgement of a frame. Returns whether its session is there and open; if not, a frame that asks for an
+    /// `answer` gets a RESET.
+    fn acknowledged(
+        &mut self,
+        now: Instant,
+        id: u64,
+        answer: bool,
+        ack: Ack,
+        selective: &[u8],
+    ) -> bool {
+        let session = match self.sessions.get_mut(&id) {
+            Some(session) if session.is_open() => session,
+            // Its ACCEPT was lost, and will come again.
+            Some(session) if matches!(session.state, State::Opening { .. }) => return false,
+            _ => {
+                if answer {
+                    self.control(unknown(id));
+                }
+                return false;
+            }
+        };
+        session.heard(now);
+        let any = session.acknowledged(now, ack, selective);
+        if any && session.closed.is_some() {
+            // What gets on may go on.
+            session.closed = Some(now);
+        }
+        // Half the room at once, so that a writer is not woken for each frame.
+        if any && session.wants_room && session.sender.held() <= self.config.send_octets >> 1 {
+            session.wants_room = false;
+            self.events.push_back(Event::Writable(id));
+        }
+        true
+    }
+
+    fn end(&mut self, id: u64, end: End) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.end(end);
+            if !session.receiver.has_unread() && self.backlog.contains(&id) {
+                // Nobody has seen it.
+                self.backlog.retain(|waiting| *waiting != id);
+                self.remove(id);
+            } else {
+                self.wake(id);
+                self.settle(id);
+            }
+        }
+    }
+
+    fn wake(&mut self, id: u64) {
+        self.events.push_back(Event::Readable(id));
+        self.events.push_back(Event::Writable(id));
+    }
+
+    /// Removes the session if it is over.
+    fn settle(&mut self, id: u64) {
+        let Some(session) = self.sessions.get_mut(&id) else {
+            return;
+        };
+        if session.released && session.is_over() {
+            // The peer is told once that its last piece has come. If that is lost, it gets a RESET for an answer.
+            if session.receiver.due() != receiver::Due::Never && session.is_open() {
+                let ack = session.ack(id, false);
+                self.control(ack);
+            }
+            self.remove(id);
+        }
+    }
+
+    fn remove(&mut self, id: u64) {
+        self.sessions.remove(&id);
+        self.ended.push_back(id);
+        if self.ended.len() > MAX_ENDED {
+            self.ended.pop_front();
+        }
+    }
+
+    fn control(&mut self, frame: Frame) {
+        if self.control.len() < MAX_CONTROL {
+            self.control.push_back(frame);
+        }
+    }
+
+    fn refuse(&mut self) {
+        self.statistics.refused = self.statistics.refused.saturating_add(1);
+    }
+}
+
+const fn unknown(session: u64) -> Frame {
+    Frame::Reset {
+        session,
+        reason: Reason::Unknown,
+    }
+}
+
+/// That much later; if the clock does not go that far, in a day.
+fn after(now: Instant, duration: Duration) -> Instant {
+    const DAY: Duration = Duration::from_secs(86_400);
+    let later = now.checked_add(duration);
+    later.or_else(|| now.checked_add(DAY)).unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests;

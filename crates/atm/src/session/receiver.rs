@@ -1,0 +1,292 @@
+//! What one end receives in one session: octets that wait to be read, and pieces beyond a missing one.
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Instant,
+};
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+use super::{
+    frame::{Ack, cost},
+    sender::MAX_AHEAD,
+};
+
+#[derive(Debug)]
+pub(super) struct Receiver {
+    /// The first piece that has not come.
+    next: u64,
+    /// The highest transmission that has come, plus one.
+    seen: u64,
+    /// Pieces beyond the missing one.
+    ahead: BTreeMap<u64, Piece>,
+    ahead_octets: usize,
+    /// Octets in sequence that were not read: large pieces as they came, then small ones copied together.
+    large: VecDeque<Bytes>,
+    small: BytesMut,
+    unread: usize,
+    /// Octets that were read, in all.
+    read: u64,
+    /// Octets beyond these that are taken.
+    room: usize,
+    /// Up to which octet the peer was told that it may send.
+    told: u64,
+    /// Nothing of the stream comes any more.
+    finished: bool,
+    /// The peer reads nothing any more.
+    peer_closed: bool,
+    /// What comes is not read.
+    discards: bool,
+    due: Due,
+    /// What the frames that were not acknowledged took of the buffer.
+    taken: u64,
+}
+
+#[derive(Debug)]
+struct Piece {
+    payload: Bytes,
+    fin: bool,
+    closed: bool,
+}
+
+/// When an acknowledgement is to be sent, unless it goes with data before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    Never,
+    At(Instant),
+    Now,
+}
+
+/// What a piece was good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// There is more to read, or the end of it.
+    Readable,
+    /// Something before it is missing.
+    Ahead,
+    /// It had come already.
+    Again,
+    /// It is more than was asked for, and counts as lost.
+    Refused,
+}
+
+/// From how many octets on a piece keeps the memory of its frame.
+const LARGE: usize = 4096;
+
+impl Receiver {
+    pub(super) fn new(room: usize) -> Self {
+        Self {
+            next: 0,
+            seen: 0,
+            ahead: BTreeMap::new(),
+            ahead_octets: 0,
+            large: VecDeque::new(),
+            small: BytesMut::new(),
+            unread: 0,
+            read: 0,
+            room,
+            told: u64::try_from(room).unwrap_or(u64::MAX),
+            finished: false,
+            peer_closed: false,
+            discards: false,
+            due: Due::Never,
+            taken: 0,
+        }
+    }
+
+    pub(super) const fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    pub(super) const fn peer_has_closed(&self) -> bool {
+        self.peer_closed
+    }
+
+    pub(super) const fn has_unread(&self) -> bool {
+        self.unread > 0
+    }
+
+    pub(super) const fn due(&self) -> Due {
+        self.due
+    }
+
+    pub(super) fn ask(&mut self) {
+        self.due = Due::Now;
+    }
+
+    /// Takes a piece. An acknowledgement is due at once when something is missing or comes again, or when frames of `most`
+    /// have come since the last one; else `at` that time.
+    pub(super) fn take(
+        &mut self,
+        sequence: u64,
+        transmission: u64,
+        payload: Bytes,
+        (fin, closed): (bool, bool),
+        at: Instant,
+        most: u64,
+    ) -> Arrival {
+        let Some(distance) = sequence.checked_sub(self.next) else {
+            self.note(transmission);
+            self.due = Due::Now;
+            return Arrival::Again;
+        };
+        let held = self.unread.saturating_add(self.ahead_octets);
+        let is_in_range = usize::try_from(distance).is_ok_and(|distance| distance < MAX_AHEAD);
+        if !is_in_range || held.saturating_add(payload.len()) > self.room && !self.discards {
+            return Arrival::Refused;
+        }
+        self.note(transmission);
+        self.taken = self.taken.saturating_add(cost(payload.len()));
+        if distance > 0 {
+            self.due = Due::Now;
+            if self.ahead.contains_key(&sequence) {
+                return Arrival::Again;
+            }
+            self.ahead_octets = self.ahead_octets.saturating_add(payload.len());
+            let payload = match payload.len() {
+                0..LARGE => Bytes::copy_from_slice(&payload),
+                _ => payload,
+            };
+            let piece = Piece {
+                payload,
+                fin,
+                closed,
+            };
+            self.ahead.insert(sequence, piece);
+            return Arrival::Ahead;
+        }
+        if !self.ahead.is_empty() || fin || self.taken >= most {
+            self.due = Due::Now;
+        } else if self.due == Due::Never {
+            self.due = Due::At(at);
+        }
+        self.append(payload, fin, closed);
+        while let Some(piece) = self.ahead.remove(&self.next) {
+            self.ahead_octets = self.ahead_octets.saturating_sub(piece.payload.len());
+            self.append(piece.payload, piece.fin, piece.closed);
+        }
+        Arrival::Readable
+    }
+
+    fn note(&mut self, transmission: u64) {
+        self.seen = self.seen.max(transmission.saturating_add(1));
+    }
+
+    fn append(&mut self, payload: Bytes, fin: bool, closed: bool) {
+        self.next = self.next.saturating_add(1);
+        // What stands behind the end of the stream is no part of it.
+        if self.discards || self.finished {
+            self.read = self.read.saturating_add(octets(payload.len()));
+        } else {
+            self.unread = self.unread.saturating_add(payload.len());
+            if payload.len() >= LARGE {
+                if !self.small.is_empty() {
+                    self.large.push_back(self.small.split().freeze());
+                }
+                self.large.push_back(payload);
+            } else {
+                self.small.extend_from_slice(&payload);
+            }
+        }
+        self.finished |= fin;
+        self.peer_closed |= closed;
+    }
+
+    /// Reads into the spare capacity of `buf`; returns how much.
+    pub(super) fn read(&mut self, buf: &mut BytesMut) -> usize {
+        let room = buf.capacity().saturating_sub(buf.len());
+        let mut left = room;
+        while left > 0 {
+            if let Some(first) = self.large.front_mut() {
+                let count = first.len().min(left);
+                buf.put_slice(first.get(..count).unwrap_or_default());
+                first.advance(count);
+                if first.is_empty() {
+                    self.large.pop_front();
+                }
+                left = left.saturating_sub(count);
+            } else {
+                let count = self.small.len().min(left);
+                buf.put_slice(self.small.get(..count).unwrap_or_default());
+                self.small.advance(count);
+                left = left.saturating_sub(count);
+                break;
+            }
+        }
+        let count = room.saturating_sub(left);
+        self.unread = self.unread.saturating_sub(count);
+        self.read = self.read.saturating_add(octets(count));
+        self.reconsider();
+        count
+    }
+
+    /// The peer hears of more room when there is half of all.
+    fn reconsider(&mut self) {
+        let more = self.window().saturating_sub(self.told);
+        if more >= octets(self.room >> 1) && !self.finished {
+            self.due = Due::Now;
+        }
+    }
+
+    fn window(&self) -> u64 {
+        self.read.saturating_add(octets(self.room))
+    }
+
+    /// Nobody will read what has come and what comes.
+    pub(super) fn discard(&mut self) {
+        self.discards = true;
+        self.read = self.read.saturating_add(octets(self.unread));
+        self.unread = 0;
+        self.large.clear();
+        self.small = BytesMut::new();
+        self.reconsider();
+    }
+
+    /// The acknowledgement that goes with data. It tells nothing of pieces beyond a missing one, and so not which frame came
+    /// last either.
+    pub(super) fn ack_with_data(&mut self) -> Ack {
+        let mut ack = self.ack();
+        if self.ahead.is_empty() {
+            self.acknowledged();
+        } else {
+            ack.seen = 0;
+        }
+        ack
+    }
+
+    /// The whole acknowledgement.
+    pub(super) fn ack_alone(&mut self) -> (Ack, Bytes) {
+        self.acknowledged();
+        let mut selective = Vec::new();
+        let first = self.next.saturating_add(1);
+        for sequence in self.ahead.keys() {
+            let Ok(index) = usize::try_from(sequence.saturating_sub(first)) else {
+                break;
+            };
+            if selective.len() <= index >> 3 {
+                selective.resize((index >> 3).saturating_add(1), 0);
+            }
+            if let Some(octet) = selective.get_mut(index >> 3) {
+                *octet |= 1 << (index & 7);
+            }
+        }
+        (self.ack(), selective.into())
+    }
+
+    fn acknowledged(&mut self) {
+        self.due = Due::Never;
+        self.taken = 0;
+    }
+
+    fn ack(&mut self) -> Ack {
+        self.told = self.window();
+        Ack {
+            next: self.next,
+            seen: self.seen,
+            window: self.told,
+        }
+    }
+}
+
+fn octets(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}

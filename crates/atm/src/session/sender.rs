@@ -1,0 +1,338 @@
+//! What one end sends in one session: octets that wait to be cut, and pieces that wait to be acknowledged.
+use std::{
+    collections::VecDeque,
+    io::IoSlice,
+    time::{Duration, Instant},
+};
+
+use bytes::{Bytes, BytesMut};
+
+use super::frame::{Ack, DATA_HEAD, MAX_SELECTIVE, cost};
+
+/// How many pieces may be sent beyond the first one that was not acknowledged: as many as a selective acknowledgement can
+/// tell of.
+pub(super) const MAX_AHEAD: usize = MAX_SELECTIVE * 8;
+
+#[derive(Debug)]
+pub(super) struct Sender {
+    /// Taken from the application, in no piece yet.
+    pending: BytesMut,
+    /// Pieces from the first that was not acknowledged.
+    pieces: VecDeque<Piece>,
+    /// The number of the first of these.
+    base: u64,
+    /// The number of the next frame.
+    transmission: u64,
+    /// What the peer has said of them.
+    seen: u64,
+    /// Octets of the pieces that were not acknowledged.
+    unacknowledged: usize,
+    /// Octets of the stream that are or were in pieces.
+    cut: u64,
+    /// Up to where the peer takes them.
+    window: u64,
+    /// What the frames that are on their way take of the peer's buffer.
+    in_flight: u64,
+    /// Pieces that have to be sent again.
+    lost: usize,
+    fin: Notice,
+    closed: Notice,
+    /// When something was sent last, or acknowledged.
+    active: Option<Instant>,
+}
+
+/// Something that the peer is to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Notice {
+    No,
+    Wanted,
+    Cut,
+}
+
+#[derive(Debug)]
+struct Piece {
+    payload: Bytes,
+    fin: bool,
+    closed: bool,
+    cost: u64,
+    transmission: u64,
+    sent: Instant,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    OnItsWay,
+    Lost,
+    Received,
+}
+
+/// A piece that is to be sent now.
+#[derive(Debug)]
+pub(super) struct Cut {
+    pub(super) sequence: u64,
+    pub(super) transmission: u64,
+    pub(super) fin: bool,
+    pub(super) closed: bool,
+    pub(super) payload: Bytes,
+    pub(super) is_again: bool,
+}
+
+/// What an acknowledgement has said.
+#[derive(Debug, Default)]
+pub(super) struct News {
+    /// Something that was not known.
+    pub(super) any: bool,
+    /// How long the last frame took there and its acknowledgement back.
+    pub(super) round_trip: Option<Duration>,
+}
+
+impl Sender {
+    pub(super) fn new(window: u64) -> Self {
+        Self {
+            pending: BytesMut::new(),
+            pieces: VecDeque::new(),
+            base: 0,
+            transmission: 0,
+            seen: 0,
+            unacknowledged: 0,
+            cut: 0,
+            window,
+            in_flight: 0,
+            lost: 0,
+            fin: Notice::No,
+            closed: Notice::No,
+            active: None,
+        }
+    }
+
+    /// Octets that are kept here: waiting, or not acknowledged.
+    pub(super) fn held(&self) -> usize {
+        self.pending.len().saturating_add(self.unacknowledged)
+    }
+
+    pub(super) const fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Takes what there is room for; returns how much.
+    pub(super) fn take(&mut self, chunks: &[IoSlice<'_>], room: usize) -> usize {
+        let mut left = room.saturating_sub(self.held());
+        let before = self.pending.len();
+        for chunk in chunks {
+            let taken = chunk.get(..left).unwrap_or(chunk);
+            self.pending.extend_from_slice(taken);
+            left = left.saturating_sub(taken.len());
+            if left == 0 {
+                break;
+            }
+        }
+        self.pending.len().saturating_sub(before)
+    }
+
+    /// Nothing of the stream comes behind what was taken.
+    pub(super) fn finish(&mut self) {
+        if self.fin == Notice::No {
+            self.fin = Notice::Wanted;
+        }
+    }
+
+    pub(super) fn is_finished(&self) -> bool {
+        self.fin != Notice::No
+    }
+
+    /// The same, and nothing that comes is read.
+    pub(super) fn close(&mut self) {
+        self.finish();
+        if self.closed == Notice::No {
+            self.closed = Notice::Wanted;
+        }
+    }
+
+    /// Forgets everything: there is nobody who takes it.
+    pub(super) fn abandon(&mut self) {
+        self.pending = BytesMut::new();
+        self.pieces.clear();
+        self.unacknowledged = 0;
+        self.in_flight = 0;
+        self.lost = 0;
+        self.fin = Notice::Cut;
+        self.closed = Notice::Cut;
+    }
+
+    /// Whether all that was taken was acknowledged, and every notice too.
+    pub(super) fn is_done(&self) -> bool {
+        self.held() == 0
+            && self.pieces.is_empty()
+            && self.fin != Notice::Wanted
+            && self.closed != Notice::Wanted
+    }
+
+    /// The next piece to be sent: one that was lost, or a new one of at most `max_sdu` octets with its head. `fits` tells
+    /// whether the peer's buffer has room for a frame of that cost.
+    pub(super) fn next(
+        &mut self,
+        now: Instant,
+        max_sdu: usize,
+        fits: impl Fn(u64) -> bool,
+    ) -> Option<Cut> {
+        let is_again = self.lost > 0;
+        let at = if is_again {
+            let at = self.pieces.iter().position(|p| p.state == State::Lost)?;
+            let piece = self.pieces.get(at)?;
+            if !fits(piece.cost) {
+                return None;
+            }
+            self.lost = self.lost.saturating_sub(1);
+            at
+        } else {
+            self.cut(now, max_sdu, fits)?
+        };
+        let transmission = self.transmission;
+        self.transmission = transmission.saturating_add(1);
+        self.active = Some(now);
+        let piece = self.pieces.get_mut(at)?;
+        piece.state = State::OnItsWay;
+        piece.transmission = transmission;
+        piece.sent = now;
+        self.in_flight = self.in_flight.saturating_add(piece.cost);
+        Some(Cut {
+            sequence: self.base.saturating_add(u64::try_from(at).ok()?),
+            transmission,
+            fin: piece.fin,
+            closed: piece.closed,
+            payload: piece.payload.clone(),
+            is_again,
+        })
+    }
+
+    /// Cuts the next piece off what waits; returns where it is.
+    fn cut(&mut self, now: Instant, max_sdu: usize, fits: impl Fn(u64) -> bool) -> Option<usize> {
+        if self.pieces.len() >= MAX_AHEAD {
+            return None;
+        }
+        let window = self.window.saturating_sub(self.cut);
+        let length = self
+            .pending
+            .len()
+            .min(max_sdu.saturating_sub(DATA_HEAD))
+            .min(usize::try_from(window).unwrap_or(usize::MAX));
+        let is_last = length == self.pending.len();
+        let fin = is_last && self.fin != Notice::No;
+        let closed = fin && self.closed != Notice::No;
+        let is_news = fin && self.fin == Notice::Wanted || closed && self.closed == Notice::Wanted;
+        let cost = cost(length.saturating_add(DATA_HEAD));
+        if length == 0 && !is_news || !fits(cost) {
+            return None;
+        }
+        if fin {
+            self.fin = Notice::Cut;
+        }
+        if closed {
+            self.closed = Notice::Cut;
+        }
+        self.cut = self.cut.saturating_add(u64::try_from(length).ok()?);
+        self.unacknowledged = self.unacknowledged.saturating_add(length);
+        self.pieces.push_back(Piece {
+            payload: self.pending.split_to(length).freeze(),
+            fin,
+            closed,
+            cost,
+            transmission: 0,
+            sent: now,
+            state: State::OnItsWay,
+        });
+        self.pieces.len().checked_sub(1)
+    }
+
+    /// Takes an acknowledgement. One of what was never sent says nothing.
+    ///
+    /// Frames of a circuit overtake none, so whatever was sent before a frame that has arrived, and has not arrived itself,
+    /// never will.
+    pub(super) fn acknowledge(&mut self, now: Instant, ack: Ack, selective: &[u8]) -> News {
+        let mut news = News::default();
+        let end = u64::try_from(self.pieces.len()).map(|count| self.base.saturating_add(count));
+        if !end.is_ok_and(|end| ack.next <= end) || ack.seen > self.transmission {
+            return news;
+        }
+        if ack.window > self.window {
+            self.window = ack.window;
+            news.any = true;
+        }
+        let latest = ack.seen.checked_sub(1).filter(|_| ack.seen > self.seen);
+        while self.base < ack.next
+            && let Some(mut piece) = self.pieces.pop_front()
+        {
+            self.base = self.base.saturating_add(1);
+            news.any = true;
+            self.received(now, &mut piece, latest, &mut news);
+        }
+        // The first bit is of the piece behind the one that is missing.
+        let mut pieces = std::mem::take(&mut self.pieces);
+        for (index, piece) in pieces.iter_mut().skip(1).enumerate() {
+            let octet = selective.get(index >> 3).copied().unwrap_or(0);
+            if octet >> (index & 7) & 1 == 1 && piece.state != State::Received {
+                news.any = true;
+                self.received(now, piece, latest, &mut news);
+            }
+        }
+        if latest.is_some() {
+            self.seen = ack.seen;
+            for piece in &mut pieces {
+                if piece.state == State::OnItsWay && piece.transmission < ack.seen {
+                    self.lose(piece);
+                }
+            }
+        }
+        self.pieces = pieces;
+        if news.any {
+            self.active = Some(now);
+        }
+        news
+    }
+
+    fn received(&mut self, now: Instant, piece: &mut Piece, latest: Option<u64>, news: &mut News) {
+        match piece.state {
+            State::OnItsWay => self.in_flight = self.in_flight.saturating_sub(piece.cost),
+            State::Lost => self.lost = self.lost.saturating_sub(1),
+            State::Received => return,
+        }
+        if latest == Some(piece.transmission) {
+            news.round_trip = Some(now.saturating_duration_since(piece.sent));
+        }
+        self.unacknowledged = self.unacknowledged.saturating_sub(piece.payload.len());
+        piece.payload = Bytes::new();
+        piece.state = State::Received;
+    }
+
+    fn lose(&mut self, piece: &mut Piece) {
+        piece.state = State::Lost;
+        self.in_flight = self.in_flight.saturating_sub(piece.cost);
+        self.lost = self.lost.saturating_add(1);
+    }
+
+    /// When an acknowledgement is overdue, if one is expected or the peer's window is: `patience` after the last news.
+    pub(super) fn overdue(&self, patience: Duration) -> Option<Instant> {
+        let waits = self.in_flight > 0 || self.is_blocked();
+        self.active.filter(|_| waits)?.checked_add(patience)
+    }
+
+    /// Whether octets wait for nothing but the peer's window.
+    fn is_blocked(&self) -> bool {
+        !self.pending.is_empty() && self.pieces.is_empty() && self.window <= self.cut
+    }
+
+    /// No acknowledgement has come in time: the first piece is sent again, and its acknowledgement will tell of the others.
+    /// Returns whether there is one; else the peer has to be asked.
+    pub(super) fn suspect(&mut self, now: Instant) -> bool {
+        self.active = Some(now);
+        let mut pieces = std::mem::take(&mut self.pieces);
+        let first = pieces.iter_mut().find(|p| p.state == State::OnItsWay);
+        let is_there = first.is_some();
+        if let Some(piece) = first {
+            self.lose(piece);
+        }
+        self.pieces = pieces;
+        is_there
+    }
+}
