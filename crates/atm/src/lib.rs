@@ -33,6 +33,10 @@
 compile_error!("zorb-atm waits for file descriptors and is for UNIX-like systems only");
 
 mod address;
+mod circuit;
 pub mod session;
+mod sys;
+mod transport;
 
 pub use address::{AtmAddress, CircuitId, Class, Quality, Unreadable};
+pub use transport::{Atm, AtmAddressing, AtmOptions, PROFILE_ATM};

@@ -123,7 +123,7 @@ pub fn run(fixture: &dyn Fixture, check: impl AsyncFn(&dyn Fixture)) {
 }
 
 fn runtime(builder: &mut Builder) -> Runtime {
-    builder.enable_io().build().expect("a runtime")
+    builder.enable_all().build().expect("a runtime")
 }
 
 async fn listening(fixture: &dyn Fixture) -> (Arc<dyn Transport>, Box<dyn Listener>) {

@@ -83,6 +83,7 @@ pub(crate) fn run(options: &Options) -> Done {
         let setting = Setting {
             args: Vec::new(),
             variables: vec![("ZORB_PEERS", "skip".into())],
+            runner: None,
         };
         executables::run(&chosen.collect::<Vec<_>>(), &setting)
     })?;

@@ -34,6 +34,8 @@ pub(crate) struct Setting {
     pub(crate) args: Vec<String>,
     /// Variables of the environment.
     pub(crate) variables: Vec<(&'static str, OsString)>,
+    /// A program that runs them; its arguments are the executable and those of libtest.
+    pub(crate) runner: Option<PathBuf>,
 }
 
 /// Test threads for each CPU: many tests wait for another process, or for time to pass.
@@ -145,7 +147,14 @@ impl Executable {
     }
 
     fn run(&self, setting: &Setting) -> Result<Summary, String> {
-        let mut command = Command::new(&self.program);
+        let mut command = match &setting.runner {
+            None => Command::new(&self.program),
+            Some(runner) => {
+                let mut command = Command::new(runner);
+                command.arg(&self.program);
+                command
+            }
+        };
         // Cargo sets these for tests; trybuild and proptest read them.
         command
             .current_dir(&self.folder)
@@ -168,7 +177,12 @@ impl Executable {
         let summary = Summary::of(&text);
         if output.status.success() {
             let seconds = started.elapsed().as_secs_f64();
-            println!("    {name}: {summary} in {seconds:.1} s");
+            let place = if setting.runner.is_some() {
+                ", in a machine"
+            } else {
+                ""
+            };
+            println!("    {name}{place}: {summary} in {seconds:.1} s");
             return Ok(summary);
         }
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything, in phases that can also be run one by one; `cargo xtask check`: what a change touches.
 
+mod atm;
 pub(crate) mod check;
 mod executables;
 mod packages;
@@ -39,6 +40,8 @@ enum Phase {
     Models,
     /// omniORB, JacORB, their naming services and tools
     Peers,
+    /// Circuits of ATM, in a virtual machine whose kernel has them
+    Atm,
     /// What starts rustc or cargo: diagnostics, rebuilds, whole collections of IDL, pages and examples, doc tests
     Compilers,
     /// Each package by itself: features, documentation, Rust and dependency versions, licences, no_std, public items
@@ -48,9 +51,10 @@ enum Phase {
 }
 
 /// Test targets that do not belong to [`Phase::Unit`].
-const ELSEWHERE: [(&str, &str, Phase); 7] = [
+const ELSEWHERE: [(&str, &str, Phase); 8] = [
     ("zorb-connection-models", "models", Phase::Models),
     ("zorb-workspace", "peers", Phase::Peers),
+    ("zorb-atm", "circuits", Phase::Atm),
     ("zorb-cli", "names", Phase::Peers),
     ("zorb-cli", "pages", Phase::Peers),
     ("zorb-workspace", "compilers", Phase::Compilers),
@@ -66,6 +70,7 @@ impl Phase {
             Self::Unit => 45,
             Self::Models => 30,
             Self::Peers => 90,
+            Self::Atm => 60,
             Self::Compilers => 120,
             Self::Packages => 150,
             // Some 15 of them to build the program.
@@ -123,6 +128,9 @@ impl Phase {
 
 /// Seconds for which the tests of the workspace are built from an empty target folder.
 const BUILD: Duration = Duration::from_secs(180);
+
+/// Seconds for which its packages and its kernel are fetched.
+const MACHINE: Duration = Duration::from_secs(90);
 
 /// The times of the steps so far, for the end.
 #[derive(Debug, Default)]
@@ -197,6 +205,12 @@ pub(crate) fn run(options: &Options) -> Done {
     let setting = Setting {
         args: options.test_args.clone(),
         variables,
+        runner: None,
+    };
+    let machine = match phases.contains(&Phase::Atm) && !options.no_peers {
+        false => Err("--no-peers says so".to_owned()),
+        // What cannot be made is no failure of a test.
+        true => times.step("the machine for ATM is made", MACHINE, || Ok(atm::ready()))?,
     };
 
     let mut executables = Vec::new();
@@ -218,6 +232,9 @@ pub(crate) fn run(options: &Options) -> Done {
             }
             let of_phase = |e: &&Executable| Phase::of(e) == phase;
             let of_phase: Vec<_> = executables.iter().filter(of_phase).collect();
+            if phase == Phase::Atm {
+                return atm::run_all(&of_phase, &setting, &machine);
+            }
             let mut summary = executables::run(&of_phase, &setting)?;
             if phase == Phase::Compilers {
                 summary.add(&doc_tests(&setting.args)?);

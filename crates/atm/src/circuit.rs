@@ -1,0 +1,494 @@
+//! An open circuit: a socket, the session layer's machine, and the task that drives it.
+//!
+//! Whoever reads or writes moves frames itself, under the circuit's lock: a write sends its frame before it returns, and a read
+//! takes what has come. The task does the rest: frames that come while nobody reads, and what is due at a time.
+use std::{
+    collections::HashMap,
+    io::{self, IoSlice},
+    mem::take,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+    time::Instant,
+};
+
+use bytes::{Bytes, BytesMut};
+use rustix::io::Errno;
+use socket2::Socket;
+use tokio::{
+    io::{
+        Interest,
+        unix::{AsyncFd, AsyncFdReadyGuard},
+    },
+    sync::Notify,
+    time::sleep_until,
+};
+
+use crate::{
+    session::{self, Config, End, Event, Obstacle, Statistics},
+    sys,
+};
+
+/// A circuit that this process has open, shared by its listener, its connections and its task.
+#[derive(Debug)]
+pub(crate) struct Circuit {
+    socket: Arc<Socket>,
+    state: Mutex<State>,
+    /// Wakes the task: something is due earlier than it thinks, or there may be nothing left to do.
+    work: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    machine: session::Circuit,
+    readers: HashMap<u64, Waker>,
+    writers: HashMap<u64, Waker>,
+    acceptor: Option<Waker>,
+    has_listener: bool,
+    /// Listener and connections.
+    handles: usize,
+    /// A frame for which the socket had no room.
+    stalled: Option<Bytes>,
+    /// Its head, or that of the frame that was sent last.
+    head: Vec<u8>,
+    /// The frame that is received.
+    frame: Vec<u8>,
+    /// Small frames that were received, copied together.
+    small: BytesMut,
+    max_sdu: usize,
+    /// Until when the task sleeps.
+    sleeps: Option<Instant>,
+    /// Whether the task waits for room in the socket.
+    waits_for_room: bool,
+    /// Nothing can be sent or received any more, or the task has ended.
+    gone: bool,
+    /// Who is to be woken when the lock is released.
+    first: Option<Waker>,
+    further: Vec<Waker>,
+}
+
+/// Frames received before others have their turn.
+const FRAMES_PER_TURN: usize = 64;
+/// Frames above this keep the memory that they were received in.
+const LARGE: usize = 4096;
+
+impl Circuit {
+    /// Takes over an open socket, for someone who has joined. The current runtime's reactor watches it, and drives the circuit
+    /// until it is idle; `ended` is called then.
+    pub(crate) fn start(
+        socket: Socket,
+        config: Config,
+        ended: impl FnOnce(&Self) + Send + 'static,
+    ) -> io::Result<Arc<Self>> {
+        let socket = Arc::new(socket);
+        let watched = sys::register(Arc::clone(&socket), Interest::READABLE)?;
+        let circuit = Arc::new(Self {
+            socket,
+            state: Mutex::new(State {
+                max_sdu: config.max_sdu,
+                machine: session::Circuit::new(config, fastrand::u64(..)),
+                readers: HashMap::new(),
+                writers: HashMap::new(),
+                acceptor: None,
+                has_listener: false,
+                handles: 1,
+                stalled: None,
+                head: Vec::new(),
+                frame: Vec::new(),
+                small: BytesMut::new(),
+                sleeps: None,
+                waits_for_room: false,
+                gone: false,
+                first: None,
+                further: Vec::new(),
+            }),
+            work: Notify::new(),
+        });
+        let running = Running {
+            circuit: Arc::clone(&circuit),
+            ended: Some(ended),
+        };
+        tokio::spawn(async move { running.circuit.drive(watched).await });
+        Ok(circuit)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with the machine, sends what comes of it, and wakes those who wait for it.
+    fn with<T>(&self, act: impl FnOnce(&mut State, Instant) -> T) -> T {
+        let mut state = self.lock();
+        let now = Instant::now();
+        let done = act(&mut state, now);
+        state.flush(&self.socket, now);
+        let wants = state.wants_the_task();
+        let (first, further) = (state.first.take(), take(&mut state.further));
+        drop(state);
+        if wants {
+            self.work.notify_one();
+        }
+        for waker in first.into_iter().chain(further) {
+            waker.wake();
+        }
+        done
+    }
+
+    async fn drive(&self, watched: AsyncFd<Arc<Socket>>) {
+        let mut readable = None;
+        loop {
+            let (turn, sleeps, is_stalled) = self.with(|state, now| {
+                let turn = state.receive(&self.socket, now, FRAMES_PER_TURN);
+                state.machine.handle_timeout(now);
+                state.flush(&self.socket, now);
+                state.sleeps = state.machine.poll_timeout();
+                state.waits_for_room = state.stalled.is_some();
+                (turn, state.sleeps, state.waits_for_room)
+            });
+            match turn {
+                Turn::Empty => {
+                    // What has come since made another event, which this one is not.
+                    if let Some(ready) = &mut readable {
+                        AsyncFdReadyGuard::clear_ready(ready);
+                    }
+                    readable = None;
+                }
+                Turn::More => tokio::task::yield_now().await,
+                Turn::Gone => return,
+            }
+            if self.is_over() {
+                return;
+            }
+            let due = async {
+                match sleeps {
+                    Some(at) => sleep_until(at.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                ready = watched.readable() => match ready {
+                    Ok(ready) => readable = Some(ready),
+                    Err(_) => return,
+                },
+                result = self.room(), if is_stalled => if result.is_err() {
+                    return;
+                },
+                () = due => {}
+                () = self.work.notified() => {}
+            }
+        }
+    }
+
+    /// Waits for room in the socket, by a duplicate, as one descriptor can be registered once only, and a standing wish would
+    /// cost a wake-up for each frame.
+    async fn room(&self) -> io::Result<()> {
+        let duplicate = sys::register(self.socket.try_clone()?, Interest::WRITABLE)?;
+        duplicate.writable().await?.retain_ready();
+        Ok(())
+    }
+
+    /// Whether there is nothing left to do; then there never will be.
+    fn is_over(&self) -> bool {
+        let mut state = self.lock();
+        let is_idle = state.handles == 0 && state.machine.is_idle() && state.stalled.is_none();
+        state.gone |= is_idle;
+        state.gone
+    }
+
+    /// Adds a listener or connection, unless the circuit has come to its end.
+    pub(crate) fn join(&self) -> bool {
+        let mut state = self.lock();
+        if !state.gone {
+            state.handles = state.handles.saturating_add(1);
+        }
+        !state.gone
+    }
+
+    pub(crate) fn leave(&self) {
+        self.with(|state, _| state.handles = state.handles.saturating_sub(1));
+        self.work.notify_one();
+    }
+
+    /// Ends the circuit, with all its sessions. From then on nothing can join it.
+    pub(crate) fn end(&self) {
+        self.with(|state, now| {
+            state.machine.abort();
+            // The peer hears of it if there is room for that.
+            state.flush(&self.socket, now);
+            state.gone = true;
+            state.machine.fail();
+        });
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        self.lock().machine.statistics()
+    }
+
+    // ------------------------------------------------------------------ the listener's
+
+    /// Begins to grant sessions. For who has joined.
+    pub(crate) fn listen(&self) -> io::Result<()> {
+        self.with(|state, _| {
+            if state.has_listener {
+                return Err(io::ErrorKind::AddrInUse.into());
+            }
+            state.has_listener = true;
+            state.machine.listen(true);
+            Ok(())
+        })
+    }
+
+    /// Ends that, and leaves.
+    pub(crate) fn unlisten(&self) {
+        self.with(|state, _| {
+            state.has_listener = false;
+            state.acceptor = None;
+            state.machine.listen(false);
+        });
+        self.leave();
+    }
+
+    pub(crate) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        self.with(|state, _| {
+            if let Some(id) = state.machine.accept() {
+                state.handles = state.handles.saturating_add(1);
+                return Poll::Ready(Ok(id));
+            }
+            if state.gone {
+                return Poll::Ready(Err(of_end(End::Gone)));
+            }
+            state.acceptor = Some(cx.waker().clone());
+            Poll::Pending
+        })
+    }
+
+    // ------------------------------------------------------------------ the connections'
+
+    /// Asks for a session. For who has joined.
+    pub(crate) fn open(&self) -> io::Result<u64> {
+        self.with(|state, now| {
+            let id = fastrand::u64(..);
+            let opened = state.machine.open(now, id);
+            opened.map(|()| id).map_err(of_obstacle)
+        })
+    }
+
+    pub(crate) fn poll_open(&self, cx: &mut Context<'_>, id: u64) -> Poll<io::Result<()>> {
+        self.with(|state, _| match state.machine.is_open(id) {
+            Ok(true) => Poll::Ready(Ok(())),
+            Ok(false) => {
+                state.readers.insert(id, cx.waker().clone());
+                Poll::Pending
+            }
+            Err(end) => Poll::Ready(Err(of_end(end))),
+        })
+    }
+
+    /// Reads what has come. If nothing has, `cx` is registered.
+    pub(crate) fn read(
+        &self,
+        id: u64,
+        buf: &mut BytesMut,
+        cx: Option<&Context<'_>>,
+    ) -> io::Result<usize> {
+        if buf.capacity() == buf.len() {
+            let reason = "no room in the buffer to read into";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        }
+        self.with(|state, now| {
+            state.readers.remove(&id);
+            let mut read = state.machine.read(id, buf);
+            if read == Err(Obstacle::NotNow) {
+                state.receive(&self.socket, now, FRAMES_PER_TURN);
+                read = state.machine.read(id, buf);
+            }
+            if let (Err(Obstacle::NotNow), Some(cx)) = (read, cx) {
+                state.readers.insert(id, cx.waker().clone());
+            }
+            read.map_err(of_obstacle)
+        })
+    }
+
+    /// Nobody is to be woken by what comes.
+    pub(crate) fn unwatch(&self, id: u64) {
+        self.lock().readers.remove(&id);
+    }
+
+    pub(crate) fn write(&self, id: u64, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.with(|state, _| state.machine.write(id, chunks).map_err(of_obstacle))
+    }
+
+    pub(crate) fn poll_writable(&self, cx: &mut Context<'_>, id: u64) -> Poll<()> {
+        self.with(|state, _| {
+            if state.gone || state.machine.is_writable(id) {
+                return Poll::Ready(());
+            }
+            state.writers.insert(id, cx.waker().clone());
+            Poll::Pending
+        })
+    }
+
+    pub(crate) fn shutdown_write(&self, id: u64) -> io::Result<()> {
+        self.with(|state, _| match state.machine.is_open(id) {
+            Err(_) => Err(io::ErrorKind::NotConnected.into()),
+            Ok(_) => {
+                state.machine.shutdown_write(id);
+                Ok(())
+            }
+        })
+    }
+
+    pub(crate) fn close(&self, id: u64) {
+        self.with(|state, now| state.machine.close(now, id));
+    }
+
+    /// Lets go of a session, and leaves.
+    pub(crate) fn release(&self, id: u64) {
+        self.with(|state, now| {
+            state.machine.release(now, id);
+            state.readers.remove(&id);
+            state.writers.remove(&id);
+        });
+        self.leave();
+    }
+}
+
+/// What is there to be received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    Empty,
+    More,
+    Gone,
+}
+
+impl State {
+    /// Takes frames from the socket.
+    fn receive(&mut self, socket: &Socket, now: Instant, most: usize) -> Turn {
+        for _ in 0..most {
+            if self.gone {
+                return Turn::Gone;
+            }
+            self.frame.clear();
+            self.frame.reserve(self.max_sdu);
+            match sys::receive(socket, &mut self.frame) {
+                Ok(1..) => {}
+                Err(Errno::WOULDBLOCK) => return Turn::Empty,
+                // The interface is gone, or the circuit.
+                Ok(0) | Err(_) => {
+                    self.lose();
+                    return Turn::Gone;
+                }
+            }
+            let frame = if self.frame.len() > LARGE {
+                Bytes::from(take(&mut self.frame))
+            } else {
+                self.small.extend_from_slice(&self.frame);
+                self.small.split().freeze()
+            };
+            self.machine.handle_frame(now, frame);
+        }
+        Turn::More
+    }
+
+    /// Sends what there is to send.
+    fn flush(&mut self, socket: &Socket, now: Instant) {
+        while !self.gone {
+            let payload = match self.stalled.take() {
+                Some(payload) => payload,
+                None => match self.machine.poll_transmit(now, &mut self.head) {
+                    Some(payload) => payload,
+                    None => break,
+                },
+            };
+            match sys::send(socket, &self.head, &payload) {
+                Err(Errno::WOULDBLOCK) => {
+                    self.stalled = Some(payload);
+                    break;
+                }
+                Err(Errno::PIPE | Errno::NODEV | Errno::BADF | Errno::NOTCONN) => self.lose(),
+                // Nothing else is worth more than a lost frame, which is sent again: no memory, say.
+                Ok(_) | Err(_) => {}
+            }
+        }
+        self.dispatch();
+    }
+
+    /// Finds who waits for what has happened.
+    fn dispatch(&mut self) {
+        while let Some(event) = self.machine.poll_event() {
+            let waker = match event {
+                Event::Readable(id) => self.readers.remove(&id),
+                Event::Writable(id) => self.writers.remove(&id),
+                Event::Incoming => self.acceptor.take(),
+            };
+            match &self.first {
+                None => self.first = waker,
+                Some(_) => self.further.extend(waker),
+            }
+        }
+    }
+
+    fn lose(&mut self) {
+        self.gone = true;
+        self.machine.fail();
+    }
+
+    /// Whether something is due before the task knows of it.
+    fn wants_the_task(&mut self) -> bool {
+        let due = self.machine.poll_timeout();
+        let is_earlier = match (due, self.sleeps) {
+            (Some(due), Some(sleeps)) => due < sleeps,
+            (due, None) => due.is_some(),
+            (None, Some(_)) => false,
+        };
+        if is_earlier {
+            // It is woken once for that.
+            self.sleeps = due;
+        }
+        is_earlier || self.gone || self.stalled.is_some() && !self.waits_for_room
+    }
+}
+
+/// The task's end, whether the circuit has become idle or the runtime is gone.
+struct Running<F: FnOnce(&Circuit)> {
+    circuit: Arc<Circuit>,
+    ended: Option<F>,
+}
+
+impl<F: FnOnce(&Circuit)> Drop for Running<F> {
+    fn drop(&mut self) {
+        if let Some(ended) = self.ended.take() {
+            ended(&self.circuit);
+        }
+    }
+}
+
+fn of_obstacle(obstacle: Obstacle) -> io::Error {
+    match obstacle {
+        Obstacle::NotNow => io::ErrorKind::WouldBlock.into(),
+        Obstacle::Finished => io::ErrorKind::BrokenPipe.into(),
+        Obstacle::Ended(end) => of_end(end),
+    }
+}
+
+fn of_end(end: End) -> io::Error {
+    let (kind, text) = match end {
+        End::Refused(session::Reason::Full) => (
+            io::ErrorKind::ConnectionRefused,
+            "there are as many sessions on the circuit as there may be",
+        ),
+        End::Refused(_) => (
+            io::ErrorKind::ConnectionRefused,
+            "the other end of the circuit grants no sessions",
+        ),
+        End::Reset => (
+            io::ErrorKind::ConnectionReset,
+            "the other end of the circuit has ended the session",
+        ),
+        End::TimedOut => (
+            io::ErrorKind::TimedOut,
+            "the other end of the circuit does not answer",
+        ),
+        End::Gone => (io::ErrorKind::NetworkDown, "the circuit is gone"),
+    };
+    io::Error::new(kind, text)
+}

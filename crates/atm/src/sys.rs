@@ -1,0 +1,224 @@
+//! The system calls of AF_ATMPVC sockets, with what is unsafe about them kept in one place.
+//!
+//! The layouts are those of `linux/atm.h` and `linux/atmpvc.h`; Linux has not changed them since it has had ATM.
+#![expect(
+    unsafe_code,
+    reason = "promises that only the caller of the operating system can give"
+)]
+
+use std::{
+    io::{self, IoSlice},
+    os::fd::AsRawFd,
+    sync::Arc,
+};
+
+use rustix::{
+    buffer::spare_capacity,
+    io::{Errno, retry_on_intr},
+    net::{self, RecvFlags, SendAncillaryBuffer, SendFlags, sockopt},
+};
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::io::{Interest, unix::AsyncFd};
+
+use crate::address::{CircuitId, Class, Quality};
+
+const AF_ATMPVC: libc::c_int = 8;
+const ATM_AAL5: u8 = 5;
+const SOL_ATM: libc::c_int = 264;
+const SO_ATMQOS: libc::c_int = 0x4202_0054;
+const ATM_UBR: u8 = 1;
+const ATM_CBR: u8 = 2;
+
+/// `struct sockaddr_atmpvc`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Name {
+    family: u16,
+    padding: u16,
+    itf: i16,
+    vpi: i16,
+    vci: i32,
+}
+const _: () = assert!(size_of::<Name>() == 12 && align_of::<Name>() == 4);
+
+/// `struct atm_trafprm`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Traffic {
+    class: u8,
+    padding: [u8; 3],
+    max_pcr: i32,
+    pcr: i32,
+    min_pcr: i32,
+    max_cdv: i32,
+    max_sdu: i32,
+    /// What ABR alone has.
+    abr: [u32; 4],
+}
+const _: () = assert!(size_of::<Traffic>() == 40 && align_of::<Traffic>() == 4);
+
+/// `struct atm_qos`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Qos {
+    transmit: Traffic,
+    receive: Traffic,
+    aal: u8,
+    padding: [u8; 3],
+}
+const _: () = assert!(size_of::<Qos>() == 84 && align_of::<Qos>() == 4);
+
+/// Opens a circuit: one AAL5 frame a read or write, nothing blocks.
+pub(crate) fn open(circuit: CircuitId, quality: &Quality, max_sdu: usize) -> io::Result<Socket> {
+    let family = Domain::from(AF_ATMPVC);
+    let protocol = Protocol::from(i32::from(ATM_AAL5));
+    let socket = Socket::new(family, Type::DGRAM, Some(protocol)).map_err(|error| {
+        explained(
+            error,
+            libc::EAFNOSUPPORT,
+            io::ErrorKind::Unsupported,
+            || {
+                "this kernel has no ATM sockets (AF_ATMPVC); on Linux they are in the module atm"
+                    .into()
+            },
+        )
+    })?;
+    socket.set_nonblocking(true)?;
+    let too_many = |_| io::Error::from(io::ErrorKind::InvalidInput);
+    let peak = i32::try_from(quality.peak_cell_rate().unwrap_or(0)).map_err(too_many)?;
+    let traffic = Traffic {
+        class: match quality.class() {
+            Class::Ubr => ATM_UBR,
+            Class::Cbr => ATM_CBR,
+        },
+        max_pcr: peak,
+        pcr: peak,
+        max_sdu: i32::try_from(max_sdu).map_err(too_many)?,
+        ..Traffic::default()
+    };
+    let qos = Qos {
+        transmit: traffic,
+        receive: traffic,
+        aal: ATM_AAL5,
+        ..Qos::default()
+    };
+    set_qos(&socket, &qos)?;
+    // The kernel says that there is room when a whole frame fits, and counts twice what is asked for.
+    socket.set_send_buffer_size(max_sdu.saturating_mul(2))?;
+    bind(&socket, circuit).map_err(|error| {
+        let error = explained(error, libc::ENODEV, io::ErrorKind::NotFound, || {
+            format!("there is no ATM interface {}", circuit.interface())
+        });
+        let error = explained(error, libc::EADDRINUSE, io::ErrorKind::AddrInUse, || {
+            format!("the circuit {circuit} is open in another process or in another way")
+        });
+        explained(error, libc::EPERM, io::ErrorKind::PermissionDenied, || {
+            "circuits below 32 need the capability CAP_NET_BIND_SERVICE".into()
+        })
+    })?;
+    Ok(socket)
+}
+
+fn explained(
+    error: io::Error,
+    code: i32,
+    kind: io::ErrorKind,
+    text: impl FnOnce() -> String,
+) -> io::Error {
+    match error.raw_os_error() {
+        Some(found) if found == code => io::Error::new(kind, format!("{} ({error})", text())),
+        _ => error,
+    }
+}
+
+fn set_qos(socket: &Socket, qos: &Qos) -> io::Result<()> {
+    const SIZE: libc::socklen_t = 84;
+    const { assert!(size_of::<Qos>() == SIZE as usize) };
+    // SAFETY: the descriptor is open, as `Socket` owns it. The value pointed to is a live `Qos`, which is laid out as the
+    // `struct atm_qos` that SO_ATMQOS wants, without uninitialised octets since its padding is fields of it, and of the size
+    // that is said; setsockopt(2) reads it before it returns, and keeps no pointer.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            SOL_ATM,
+            SO_ATMQOS,
+            (&raw const *qos).cast(),
+            SIZE,
+        )
+    };
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+fn bind(socket: &Socket, circuit: CircuitId) -> io::Result<()> {
+    const SIZE: libc::socklen_t = 12;
+    const { assert!(size_of::<Name>() == SIZE as usize) };
+    const FAMILY: u16 = 8;
+    let name = Name {
+        family: FAMILY,
+        padding: 0,
+        itf: circuit.interface().cast_signed(),
+        vpi: i16::from(circuit.vpi()),
+        vci: i32::from(circuit.vci()),
+    };
+    // SAFETY: the descriptor is open, as `Socket` owns it. The name pointed to is a live `Name`, which is laid out as the
+    // `struct sockaddr_atmpvc` that a socket of AF_ATMPVC wants, without uninitialised octets since its padding is a field of
+    // it, and of the size that is said; bind(2) reads it before it returns, and keeps no pointer.
+    let result = unsafe { libc::bind(socket.as_raw_fd(), (&raw const name).cast(), SIZE) };
+    match result {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Asks for a receive buffer of so many octets, beyond the system's limit if the process may. Returns what the kernel counts
+/// frames against.
+pub(crate) fn set_receive_buffer(socket: &Socket, octets: usize) -> io::Result<u64> {
+    if sockopt::set_socket_recv_buffer_size_force(socket, octets).is_err() {
+        socket.set_recv_buffer_size(octets)?;
+    }
+    let size = socket.recv_buffer_size()?;
+    Ok(u64::try_from(size).unwrap_or(0))
+}
+
+/// Parks a socket at the current runtime's reactor.
+///
+/// Panics outside a runtime, and inside one that was built without I/O.
+pub(crate) fn register<S: Owns>(socket: S, interest: Interest) -> io::Result<AsyncFd<S>> {
+    // SAFETY: the descriptor must be valid, and stay open and the same, as long as the `AsyncFd` has it. `S` is a
+    // `Socket` or an `Arc` of one, and nothing else, since `Owns` is implemented here only. A `Socket` owns its
+    // descriptor, opens it before it exists and closes it when it is dropped, and its `as_raw_fd` returns this one
+    // always; an `Arc` returns that of its `Socket`, which it keeps. The `AsyncFd` owns the `Socket`, or a share of it,
+    // from here on; others have it by shared reference only, which cannot close it.
+    let registered = unsafe { AsyncFd::register_with_interest(socket, interest) };
+    Ok(registered?)
+}
+
+/// What keeps a socket open: the socket itself, or a share of it.
+pub(crate) trait Owns: AsRawFd {}
+impl Owns for Socket {}
+impl Owns for Arc<Socket> {}
+
+/// Receives a frame behind what is in `frame`, within its capacity. 0: the interface is gone.
+pub(crate) fn receive(socket: &Socket, frame: &mut Vec<u8>) -> Result<usize, Errno> {
+    let flags = RecvFlags::DONTWAIT;
+    retry_on_intr(|| net::recv(socket, spare_capacity(frame), flags)).map(|(received, _)| received)
+}
+
+/// Sends a frame of two parts, without waiting.
+///
+/// Where the interface is gone the kernel raises SIGPIPE in spite of the flag. A Rust program ignores it, and so must a
+/// program in another language that loads this.
+pub(crate) fn send(socket: &Socket, head: &[u8], payload: &[u8]) -> Result<usize, Errno> {
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    if payload.is_empty() {
+        return retry_on_intr(|| net::send(socket, head, flags));
+    }
+    let parts = [IoSlice::new(head), IoSlice::new(payload)];
+    retry_on_intr(|| {
+        let mut nothing = SendAncillaryBuffer::default();
+        net::sendmsg(socket, &parts, &mut nothing, flags)
+    })
+}
