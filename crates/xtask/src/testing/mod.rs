@@ -51,10 +51,11 @@ enum Phase {
 }
 
 /// Test targets that do not belong to [`Phase::Unit`].
-const ELSEWHERE: [(&str, &str, Phase); 8] = [
+const ELSEWHERE: [(&str, &str, Phase); 9] = [
     ("zorb-connection-models", "models", Phase::Models),
     ("zorb-workspace", "peers", Phase::Peers),
     ("zorb-atm", "circuits", Phase::Atm),
+    ("zorb-workspace", "atm", Phase::Atm),
     ("zorb-cli", "names", Phase::Peers),
     ("zorb-cli", "pages", Phase::Peers),
     ("zorb-workspace", "compilers", Phase::Compilers),
