@@ -74,7 +74,7 @@ fn atm() -> Arc<Atm> {
 async fn server(vci: u16) -> (Orb, String) {
     let builder = Orb::builder().transport(atm());
     let orb = builder
-        .listen(&format!("atm://1.0.{vci}?peer=0.0.{vci}"))
+        .listen(format!("atm://1.0.{vci}?peer=0.0.{vci}"))
         .build()
         .await
         .unwrap();
