@@ -65,7 +65,7 @@ impl Asleep {
 pub(crate) struct Turns(Mutex<HashMap<ObjectId, Vec<Waker>>>);
 
 /// The right to activate one object; passed on when it is dropped.
-struct Turn<'a> {
+pub(crate) struct Turn<'a> {
     turns: &'a Turns,
     id: &'a ObjectId,
 }
@@ -76,7 +76,7 @@ impl Turns {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn turn<'a>(&'a self, id: &'a ObjectId) -> Turn<'a> {
+    pub(crate) async fn turn<'a>(&'a self, id: &'a ObjectId) -> Turn<'a> {
         poll_fn(|cx| {
             let mut waiting = self.waiting();
             let Some(wakers) = waiting.get_mut(id) else {

@@ -34,6 +34,7 @@
     )
 )]
 
+mod activation;
 mod adapter;
 mod arguments;
 mod asleep;
@@ -43,6 +44,7 @@ mod incoming;
 mod key;
 mod leaving;
 mod manager;
+mod managers;
 mod missing;
 mod names;
 mod object;
@@ -61,7 +63,8 @@ pub use adapter::{Adapter, AdapterError};
 pub use arguments::{Numbers, Recycled, RecycledText};
 pub use incoming::{Incoming, IncomingRequest, Typed};
 pub use key::{InstanceId, ObjectId, ObjectKey, Path, is_reserved};
-pub use manager::{AdapterInactive, PoaManager, State};
+pub use manager::{AdapterInactive, ManagerError, PoaManager, State};
+pub use managers::{ManagerAlreadyExists, Managers};
 pub use missing::Missing;
 pub use names::Names;
 pub use object::{ActiveObject, Forward};
@@ -73,7 +76,8 @@ pub use policy::{
 pub use registry::{ObjectAdapter, Whose};
 pub use request::{Outcome, Receipt, Request};
 pub use servant_manager::{
-    Activator, Boxed, Etherealization, Incarnated, Incarnation, Located, Locator, Raised,
+    Activator, AdapterActivator, Boxed, Etherealization, Incarnated, Incarnation, Located, Locator,
+    Raised,
 };
 pub use skeleton::{Finish, Skeleton, Upcall};
 pub use table::{Index, NotInTable, Table, TableFull, Tenant};

@@ -1,10 +1,11 @@
 //! POA managers: whether requests are served, held, discarded or refused.
 
 use core::fmt;
+use core::future::poll_fn;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use core::task::{Poll, Waker};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// What a manager does with new requests. Requests already executing run on in every state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,10 +23,39 @@ pub enum State {
 #[error("the POA manager is inactive, which is final")]
 pub struct AdapterInactive;
 
+/// Why a change of state that waits for completion was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManagerError {
+    /// The manager is INACTIVE.
+    #[error(transparent)]
+    Inactive(#[from] AdapterInactive),
+    /// Inside an upcall of the same ORB, which would wait for itself. Nothing has changed. BAD_INV_ORDER of the specification.
+    #[error("waiting for completion inside an upcall would wait for itself")]
+    WithinUpcall,
+}
+
+/// An adapter, as its manager sees it.
+pub(crate) trait Controlled: Send + Sync {
+    /// Notes which upcalls are in progress: those that [`poll_completed`](Self::poll_completed) waits for.
+    fn begin_to_wait(&self);
+    /// Ready when none of them is.
+    fn poll_completed(&self, waker: &Waker) -> Poll<()>;
+    /// Has a servant activator etherealize all objects, if there is one.
+    fn etherealize_all(&self);
+    /// Whether this thread is polling an upcall of the adapter's ORB.
+    fn executes_here(&self) -> bool;
+}
+
 /// Controls the processing state of the adapters it was made with.
 #[derive(Default)]
 pub struct PoaManager {
     state: AtomicU8,
+    /// By which the factory finds it.
+    id: OnceLock<String>,
+    adapters: Mutex<Vec<Weak<dyn Controlled>>>,
+    /// Those that wait for completion, to be woken when the state changes.
+    watching: Mutex<Vec<Waker>>,
     waiting: Mutex<Waiting>,
     /// Somebody has chosen a state, or been told that nobody has.
     minded: AtomicBool,
@@ -128,6 +158,8 @@ impl PoaManager {
             .map_err(|_| AdapterInactive)?;
         self.minded.store(true, Ordering::Relaxed);
         self.wake_held();
+        let watching = core::mem::take(&mut *self.watching());
+        watching.into_iter().for_each(Waker::wake);
         Ok(())
     }
 
@@ -154,6 +186,123 @@ impl PoaManager {
         Place {
             manager: self,
             number: None,
+        }
+    }
+
+    fn watching(&self) -> std::sync::MutexGuard<'_, Vec<Waker>> {
+        self.watching.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its id among the managers of the ORB: `RootPOAManager` for the root POA's. Empty before a POA has it.
+    #[must_use]
+    #[doc(alias = "get_id")]
+    pub fn id(&self) -> &str {
+        self.id.get().map_or("", String::as_str)
+    }
+
+    /// Gives it an id, unless it has one.
+    pub(crate) fn set_id(&self, id: impl FnOnce() -> String) {
+        self.id.get_or_init(id);
+    }
+
+    /// Notes an adapter of the manager.
+    pub(crate) fn control(&self, adapter: Weak<dyn Controlled>) {
+        let mut adapters = self.adapters.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those that are gone go before the list grows.
+        if adapters.len() == adapters.capacity() {
+            adapters.retain(|adapter| adapter.strong_count() > 0);
+        }
+        adapters.push(adapter);
+    }
+
+    fn controlled(&self) -> Vec<Arc<dyn Controlled>> {
+        let adapters = self.adapters.lock().unwrap_or_else(PoisonError::into_inner);
+        adapters.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Changes the state, and waits until the requests that were being executed have ended, or the state is changed again.
+    async fn change_and_wait(
+        &self,
+        to: State,
+        etherealize_objects: bool,
+    ) -> Result<(), ManagerError> {
+        let adapters = self.controlled();
+        if adapters.iter().any(|adapter| adapter.executes_here()) {
+            return Err(ManagerError::WithinUpcall);
+        }
+        match (self.change(to), to) {
+            // To deactivate an inactive manager is no error.
+            (Err(_), State::Inactive) | (Ok(()), _) => {}
+            (Err(inactive), _) => return Err(inactive.into()),
+        }
+        for adapter in &adapters {
+            if etherealize_objects {
+                adapter.etherealize_all();
+            }
+            adapter.begin_to_wait();
+        }
+        poll_fn(|cx| {
+            self.watching().push(cx.waker().clone());
+            if self.state() != to {
+                return Poll::Ready(());
+            }
+            let mut adapters = adapters.iter();
+            match adapters.all(|adapter| adapter.poll_completed(cx.waker()).is_ready()) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        })
+        .await;
+        Ok(())
+    }
+
+    /// [`hold_requests`](Self::hold_requests), and waits until the requests have ended that are being executed, or the state is
+    /// changed again.
+    ///
+    /// Costs a walk over the active objects of the POAs.
+    ///
+    /// # Errors
+    /// [`ManagerError::Inactive`]; [`ManagerError::WithinUpcall`] inside an upcall of the ORB.
+    ///
+    /// # Cancel safety
+    /// The state has changed once it has been polled.
+    pub async fn hold_requests_and_wait(&self) -> Result<(), ManagerError> {
+        self.change_and_wait(State::Holding, false).await
+    }
+
+    /// [`discard_requests`](Self::discard_requests), and waits as
+    /// [`hold_requests_and_wait`](Self::hold_requests_and_wait).
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Cancel safety
+    /// As there.
+    pub async fn discard_requests_and_wait(&self) -> Result<(), ManagerError> {
+        self.change_and_wait(State::Discarding, false).await
+    }
+
+    /// [`deactivate_with`](Self::deactivate_with), and waits until the requests have ended that are being executed, and objects have
+    /// been etherealized.
+    ///
+    /// # Errors
+    /// [`ManagerError::WithinUpcall`] inside an upcall of the ORB.
+    ///
+    /// # Cancel safety
+    /// As [`hold_requests_and_wait`](Self::hold_requests_and_wait).
+    pub async fn deactivate_and_wait(&self, etherealize_objects: bool) -> Result<(), ManagerError> {
+        self.change_and_wait(State::Inactive, etherealize_objects)
+            .await
+    }
+
+    /// [`deactivate`](Self::deactivate); with `etherealize_objects` the POAs that have servant activators etherealize their active
+    /// objects, each when its last request has ended.
+    pub fn deactivate_with(&self, etherealize_objects: bool) {
+        self.deactivate();
+        if etherealize_objects {
+            for adapter in self.controlled() {
+                adapter.etherealize_all();
+            }
         }
     }
 
@@ -240,9 +389,9 @@ mod tests {
         let manager = PoaManager::new();
         struct Nothing;
         impl std::task::Wake for Nothing {
-            fn wake(self: std::sync::Arc<Self>) {}
+            fn wake(self: Arc<Self>) {}
         }
-        let waker = || Waker::from(std::sync::Arc::new(Nothing));
+        let waker = || Waker::from(Arc::new(Nothing));
         let mut places: Vec<_> = (0..PoaManager::MAX_HELD_REQUESTS)
             .map(|_| manager.hold())
             .collect();

@@ -78,6 +78,17 @@ impl<V: Clone> Names<V> {
         self.write(name).insert(name.into(), value)
     }
 
+    /// Puts an entry in the place of one that `is_it` accepts, if there is one of that name.
+    pub fn replace_if(&self, name: &[u8], value: V, is_it: impl FnOnce(&V) -> bool) {
+        let mut shard = self.write(name);
+        let replaced = match shard.get_mut(name) {
+            Some(entry) if is_it(entry) => Some(core::mem::replace(entry, value)),
+            _ => None,
+        };
+        drop(shard);
+        drop(replaced);
+    }
+
     /// Takes an entry out.
     pub fn remove(&self, name: &[u8]) -> Option<V> {
         self.remove_and(name, || {})

@@ -5,7 +5,7 @@ use crate::asleep::Asleep;
 use crate::identity::{Identity, ServantAddress};
 use crate::incoming::{Incoming, IncomingRequest, Typed};
 use crate::key::ObjectId;
-use crate::leaving::{Departure, Leaving};
+use crate::leaving::{Departure, Leaving, RequestMark};
 use crate::manager::{Held, PoaManager, State};
 use crate::missing::Missing;
 use crate::policy::OneWayOrder;
@@ -36,7 +36,8 @@ pub struct ActiveObject {
     /// See [`Skeleton::blocks`].
     blocks: bool,
     orders_one_ways: bool,
-    is_for_one_request: bool,
+    /// It has been made for one request.
+    request: Option<RequestMark>,
 }
 
 enum Behind {
@@ -87,6 +88,7 @@ pub(crate) struct Site<'a> {
     pub(crate) identity: Identity,
     pub(crate) adapter: &'a Weak<Adapter>,
     pub(crate) manager: &'a Arc<PoaManager>,
+    pub(crate) leaving: &'a Arc<Leaving>,
 }
 
 impl Tenant for ActiveObject {
@@ -106,13 +108,14 @@ impl ActiveObject {
             departing: OnceLock::new(),
             blocks: false,
             orders_one_ways: false,
-            is_for_one_request: false,
+            request: None,
         }
     }
 
     fn of_one_request(other: Other, site: Site<'_>) -> Arc<Self> {
+        let request = site.leaving.begin_request();
         let mut object = Self::new(Behind::Other(Box::new(other)), site);
-        object.is_for_one_request = true;
+        object.request = Some(request);
         Arc::new(object)
     }
 
@@ -129,11 +132,12 @@ impl ActiveObject {
             None => Behind::Servant(skeleton),
             Some(turns) => Behind::Other(Box::new(Other::Serial(skeleton, Arc::clone(turns)))),
         };
+        let request = is_for_one_request.then(|| site.leaving.begin_request());
         let mut object = Self::new(behind, site);
         object.blocks = blocks;
         // Several threads would not keep it.
         object.orders_one_ways = blocks || one_way_order == OneWayOrder::Ended;
-        object.is_for_one_request = is_for_one_request;
+        object.request = request;
         Arc::new(object)
     }
 
@@ -242,7 +246,7 @@ impl ActiveObject {
     /// to another one next time.
     #[must_use]
     pub fn is_for_one_request(&self) -> bool {
-        self.is_for_one_request
+        self.request.is_some()
     }
 
     /// The repository id of the most derived interface; empty when it is not known before the
@@ -520,7 +524,7 @@ impl Drop for ActiveObject {
                 cleanup_in_progress,
                 remaining_activations: adapter.is_servant_active(&**servant),
                 _adapter: adapter,
-                _departure: departure,
+                departure,
             });
         }
     }

@@ -2,7 +2,9 @@
 
 use crate::adapter::{Adapter, AdapterError, Common, Scheme};
 use crate::key::{InstanceId, ObjectKey, Path};
+use crate::leaving::Leaving;
 use crate::manager::{PoaManager, State};
+use crate::managers::Managers;
 use crate::missing::Missing;
 use crate::names::Names;
 use crate::object::ActiveObject;
@@ -25,6 +27,9 @@ pub enum Whose {
     AnyServers,
 }
 
+/// The id of the root's manager.
+const ROOT_MANAGER: &str = "RootPOAManager";
+
 type Paths<'a> = MutexGuard<'a, HashMap<Vec<String>, Arc<Adapter>>>;
 
 /// All adapters of one ORB.
@@ -45,6 +50,9 @@ pub struct ObjectAdapter {
     /// A manager has been seen that was not HOLDING.
     begun: AtomicBool,
     common: Arc<Common>,
+    managers: Managers,
+    /// Persistent adapters that have been destroyed, and whose upcalls have not ended: their ids are taken as long.
+    ending: Mutex<HashMap<Vec<String>, Weak<Leaving>>>,
 }
 
 impl ObjectAdapter {
@@ -67,6 +75,7 @@ impl ObjectAdapter {
                 instance,
                 Arc::clone(&manager),
                 &common,
+                None,
             )
         };
         let root = transient
@@ -86,9 +95,13 @@ impl ObjectAdapter {
             Scheme::Plain,
             Policies::PERSISTENT.with_id_uniqueness(IdUniqueness::Multiple),
             instance,
-            manager,
+            Arc::clone(&manager),
             &common,
+            None,
         );
+        let managers = Managers::default();
+        manager.set_id(|| ROOT_MANAGER.to_owned());
+        managers.register(&manager);
         Self {
             instance,
             server_id: server_id.to_owned(),
@@ -104,6 +117,8 @@ impl ObjectAdapter {
             plain,
             begun: AtomicBool::new(false),
             common,
+            managers,
+            ending: Mutex::default(),
         }
     }
 
@@ -181,6 +196,14 @@ impl ObjectAdapter {
             return Err(AdapterError::AlreadyExists(name.to_owned()));
         }
         let manager = manager.unwrap_or_default();
+        self.managers.register(&manager);
+        let ending = match policies.lifespan {
+            Lifespan::Transient => None,
+            Lifespan::Persistent => self
+                .ending()
+                .remove(&path)
+                .and_then(|ending| ending.upgrade()),
+        };
         let make = |scheme| {
             Adapter::new(
                 path.clone(),
@@ -190,6 +213,7 @@ impl ObjectAdapter {
                 self.instance,
                 manager,
                 &self.common,
+                ending,
             )
         };
         let adapter = match policies.lifespan {
@@ -225,22 +249,80 @@ impl ObjectAdapter {
         self.paths().get(&below(parent, name)).cloned()
     }
 
+    /// The children of an adapter, by name.
+    #[must_use]
+    pub fn children(&self, parent: &Adapter) -> Vec<Arc<Adapter>> {
+        let is_child = |adapter: &&Arc<Adapter>| match adapter.path.split_last() {
+            Some((_, above)) => above == parent.path,
+            None => false,
+        };
+        let mut children: Vec<_> = match parent.is_destroyed() {
+            true => Vec::new(),
+            false => self.paths().values().filter(is_child).cloned().collect(),
+        };
+        children.sort_by(|one, other| one.path.cmp(&other.path));
+        children
+    }
+
+    /// The adapter that another one is in; `None` for the root, and if it has been destroyed.
+    #[must_use]
+    pub fn parent(&self, child: &Adapter) -> Option<Arc<Adapter>> {
+        match child.path.split_last()? {
+            (_, []) => Some(Arc::clone(&self.root)),
+            (_, above) => self.paths().get(above).cloned(),
+        }
+    }
+
+    /// The adapter with this path from below the root; the root for none.
+    pub(crate) fn at(&self, path: &[String]) -> Option<Arc<Adapter>> {
+        match path {
+            [] => Some(Arc::clone(&self.root)),
+            path => self.paths().get(path).cloned(),
+        }
+    }
+
+    /// The managers of the adapters.
+    #[must_use]
+    pub fn managers(&self) -> &Managers {
+        &self.managers
+    }
+
     /// Destroys an adapter and those below it: requests to their objects are OBJECT_NOT_EXIST
     /// from now on, and so are those that their managers hold. References of transient ones stay
     /// so for ever; those of persistent ones work again when the adapter is made again. The root
     /// and the adapter of plain keys stay.
     pub fn destroy(&self, adapter: &Arc<Adapter>) {
+        self.destroy_with(adapter, true);
+    }
+
+    /// [`destroy`](Self::destroy); says whether servant activators etherealize the objects, and gives the adapters that
+    /// were destroyed, children first: [`Adapter::completed`] waits for their upcalls.
+    pub fn destroy_with(
+        &self,
+        adapter: &Arc<Adapter>,
+        etherealize_objects: bool,
+    ) -> Vec<Arc<Adapter>> {
         if Arc::ptr_eq(adapter, &self.root) || Arc::ptr_eq(adapter, &self.plain) {
-            return;
+            return Vec::new();
         }
         let paths = self.paths();
         // An old handle does nothing to the namesake that came after it.
-        if !adapter.is_destroyed() {
-            self.destroy_below(paths, &adapter.path);
+        match adapter.is_destroyed() {
+            true => vec![Arc::clone(adapter)],
+            false => self.destroy_below(paths, &adapter.path, etherealize_objects),
         }
     }
 
-    fn destroy_below(&self, mut paths: Paths<'_>, above: &[String]) {
+    fn ending(&self) -> MutexGuard<'_, HashMap<Vec<String>, Weak<Leaving>>> {
+        self.ending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn destroy_below(
+        &self,
+        mut paths: Paths<'_>,
+        above: &[String],
+        etherealize_objects: bool,
+    ) -> Vec<Arc<Adapter>> {
         let mut gone = Vec::new();
         paths.retain(|path, adapter| {
             let below = path.starts_with(above) && !Arc::ptr_eq(adapter, &self.plain);
@@ -252,6 +334,8 @@ impl ObjectAdapter {
                     }
                     Scheme::Persistent(key) => {
                         self.persistent.remove(key);
+                        let leaving = Arc::downgrade(adapter.leaving());
+                        self.ending().insert(path.clone(), leaving);
                     }
                     Scheme::Plain => {}
                 }
@@ -263,9 +347,12 @@ impl ObjectAdapter {
         self.common.changes.count();
         // Servants that go may do anything.
         drop(paths);
-        for adapter in gone {
-            adapter.clear(true);
+        gone.sort_by_key(|adapter| core::cmp::Reverse(adapter.path.len()));
+        for adapter in &gone {
+            adapter.clear(etherealize_objects);
         }
+        self.ending().retain(|_, ending| ending.strong_count() > 0);
+        gone
     }
 
     /// Whether any manager has left HOLDING yet. Before that a server may still be making its
@@ -297,7 +384,7 @@ impl ObjectAdapter {
 
     /// Lets go of every servant; what comes afterwards is OBJECT_NOT_EXIST.
     pub fn clear(&self) {
-        self.destroy_below(self.paths(), &[]);
+        self.destroy_below(self.paths(), &[], true);
         for adapter in [&self.root, &self.plain] {
             adapter.mark_destroyed();
             adapter.clear(true);

@@ -77,7 +77,17 @@ pub struct Etherealization {
     /// The adapter is alive as long as this is.
     pub(crate) _adapter: Arc<dyn Any + Send + Sync>,
     /// The id is free when it is dropped.
-    pub(crate) _departure: Departure,
+    pub(crate) departure: Departure,
+}
+
+impl Etherealization {
+    /// Waits for upcalls on the object that its manager has waited for: their entry has left the map before this one.
+    ///
+    /// # Cancel safety
+    /// Safe.
+    pub async fn upcalls_ended(&self) {
+        self.departure.is_last().await;
+    }
 }
 
 impl fmt::Debug for Etherealization {
@@ -94,6 +104,12 @@ impl fmt::Debug for Etherealization {
 pub trait Locator: Send + Sync {
     /// Finds the servant for one request. Called within its upcall, for several requests at the same time.
     fn preinvoke(&self, id: ObjectId, operation: String) -> Boxed<Result<Located, Raised>>;
+}
+
+/// An adapter activator: makes adapters when they are looked for.
+pub trait AdapterActivator: Send + Sync {
+    /// Makes the child of this name, or says that there is none. Called for one name at a time only once at a time.
+    fn unknown_adapter(&self, name: String) -> Boxed<Result<bool, SystemException>>;
 }
 
 /// What [`Locator::preinvoke`] has found.

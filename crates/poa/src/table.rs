@@ -187,6 +187,21 @@ impl<T: Tenant> Table<T> {
         Ok(self.put(index, value))
     }
 
+    /// Puts another entry in the place of `before`, if that is there.
+    pub fn replace_if(&self, index: Index, value: Arc<T>, before: &Arc<T>) {
+        let Some(slot) = self.slot(index.slot) else {
+            return;
+        };
+        let writer = self.writer();
+        let is_there = slot
+            .load()
+            .as_ref()
+            .is_some_and(|entry| Arc::ptr_eq(entry, before));
+        let replaced = is_there.then(|| slot.swap(Some(value)));
+        drop(writer);
+        drop(replaced);
+    }
+
     /// Whether the index finds an entry, or will when it is filled.
     pub fn is_given_out(&self, index: Index) -> bool {
         self.with(index, |_| ()).is_some() || self.writer().reserved.contains(&index)

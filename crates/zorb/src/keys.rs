@@ -10,7 +10,7 @@ use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use core::fmt;
 use core::future::poll_fn;
-use core::pin::Pin;
+use core::pin::{Pin, pin};
 use core::time::Duration;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -145,7 +145,11 @@ impl OrbInner {
                     return bound.find(self.adapters());
                 }
             }
-            Some(ObjectKey::Persistent { .. }) => {}
+            Some(ObjectKey::Persistent { .. }) => {
+                if self.adapters().may_be_activated(key) {
+                    return Ok(Found::Unknown(Bytes::copy_from_slice(key)));
+                }
+            }
             // Dead for good, or never alive.
             _ => return Err(Missing::Adapter),
         }
@@ -172,29 +176,50 @@ impl OrbInner {
             let overload = format!("{MAX_PENDING_LOOKUPS} keys are being looked up");
             return Err(raise(Fault::Overload(overload)));
         };
-        let Some(locator) = keys.locator.load_full() else {
-            return Err(Missing::Adapter.raise());
-        };
-        let panicked = |_| raise(Fault::LocatorPanicked);
-        let mut lookup = enter(self, || locator(key)).map_err(panicked)?;
-        let answer = poll_fn(|cx| match enter(self, || lookup.as_mut().poll(cx)) {
-            Ok(poll) => poll,
-            Err(panic) => Err(panicked(panic)).into(),
-        });
+        let answer = self.look_up(key);
         let too_slow = {
             // Callers in the same process may be outside any runtime; the ORB's has the clock.
             let _runtime = self.lane().handle().enter();
             tokio::time::sleep(LOOKUP_TIMEOUT)
         };
-        let object = tokio::select! {
+        tokio::select! {
             biased;
-            answer = answer => answer?,
-            () = self.stopped() => return Err(raise(Fault::Inactive)),
+            found = answer => found,
+            () = self.stopped() => Err(raise(Fault::Inactive)),
             () = too_slow => {
-                let slow = format!("the locator took more than {LOOKUP_TIMEOUT:?}");
-                return Err(raise(Fault::Overload(slow)));
+                let slow = format!("the look-up of the key took more than {LOOKUP_TIMEOUT:?}");
+                Err(raise(Fault::Overload(slow)))
             }
+        }
+    }
+
+    /// Has adapters made by their activators, then asks the locator.
+    async fn look_up(&self, key: Bytes) -> Result<Found, SystemException> {
+        let raise = |fault: Fault| fault.raise(CompletionStatus::No);
+        if self.adapters().may_be_activated(&key) {
+            let failed = |_| raise(Fault::AdapterActivatorFailed);
+            let mut made = pin!(self.adapters().activate_path(&key));
+            poll_fn(|cx| match enter(self, || made.as_mut().poll(cx)) {
+                Ok(poll) => poll,
+                Err(panic) => Err(failed(panic)).into(),
+            })
+            .await?;
+            match self.adapters().locate(&key) {
+                Ok(object) => return Ok(Found::Object(object)),
+                Err(Missing::Adapter) => {}
+                Err(missing) => return Err(missing.raise()),
+            }
+        }
+        let Some(locator) = self.keys().locator.load_full() else {
+            return Err(Missing::Adapter.raise());
         };
+        let panicked = |_| raise(Fault::LocatorPanicked);
+        let mut lookup = enter(self, || locator(key)).map_err(panicked)?;
+        let object = poll_fn(|cx| match enter(self, || lookup.as_mut().poll(cx)) {
+            Ok(poll) => poll,
+            Err(panic) => Err(panicked(panic)).into(),
+        })
+        .await?;
         object
             .filter(|object| !object.ior().is_nil())
             .ok_or(Missing::Adapter)

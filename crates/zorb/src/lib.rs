@@ -57,8 +57,8 @@ pub use object::ObjectRef;
 pub use options::OptionError;
 pub use orb::Orb;
 pub use poa::{
-    Cleanup, NoContext, Poa, PoaCurrent, Servant, ServantActivator, ServantLocator,
-    ServantManagerError,
+    Cleanup, NoContext, Poa, PoaCurrent, PoaManagerFactory, Servant, ServantActivator,
+    ServantLocator, ServantManagerError,
 };
 pub use policy::SyncScope;
 pub use value::{
@@ -83,8 +83,8 @@ pub use zorb_giop::{
 pub use zorb_idl_macros::idl_file;
 pub use zorb_poa::{
     AdapterError, AdapterInactive, IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy,
-    Lifespan, ObjectId, OneWayOrder, PoaManager, Policies, Policy, PolicyType, RequestProcessing,
-    ServantRetention, State, ThreadModel,
+    Lifespan, ManagerAlreadyExists, ManagerError, ObjectId, OneWayOrder, PoaManager, Policies,
+    Policy, PolicyType, RequestProcessing, ServantRetention, State, ThreadModel,
 };
 pub use zorb_transport as transport;
 

@@ -1,6 +1,7 @@
 //! The portable object adapter by the tables of the specification: policies, servants and their managers, the current request.
 //! Each is looked at from the same ORB and over the wire.
 
+mod adapters;
 mod current;
 mod identity;
 mod managers;

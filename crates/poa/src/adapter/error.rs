@@ -3,6 +3,7 @@
 use crate::identity::ActiveAlready;
 use crate::key::ObjectId;
 use crate::manager::AdapterInactive;
+use crate::managers::ManagerAlreadyExists;
 use crate::policy::InvalidPolicy;
 use crate::table::TableFull;
 
@@ -14,6 +15,13 @@ pub enum AdapterError {
     #[error("an adapter named {0:?} exists already")]
     #[doc(alias = "AdapterAlreadyExists")]
     AlreadyExists(String),
+    /// There is no child of that name.
+    #[error("there is no adapter named {0:?}")]
+    #[doc(alias = "AdapterNonExistent")]
+    NonExistent(String),
+    /// There is a manager of that id.
+    #[error(transparent)]
+    ManagerAlreadyExists(#[from] ManagerAlreadyExists),
     /// The object is not active here.
     #[error("the object is not active in this adapter")]
     ObjectNotActive,

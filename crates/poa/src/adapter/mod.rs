@@ -1,5 +1,6 @@
 //! One adapter: its policies, and the table of its objects.
 
+mod completion;
 mod error;
 mod keys;
 mod processing;
@@ -16,9 +17,11 @@ use crate::manager::PoaManager;
 use crate::names::Names;
 use crate::object::{ActiveObject, Forward, Site};
 use crate::policy::{IdAssignment, IdUniqueness, Lifespan, Policies, ThreadModel};
+use crate::servant_manager::AdapterActivator;
 use crate::skeleton::Skeleton;
 use crate::table::{Index, Table, Tenant};
 use crate::turn_queue::TurnQueue;
+use arc_swap::ArcSwapOption;
 use bytes::Bytes;
 use core::any::Any;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -66,6 +69,9 @@ pub struct Adapter {
     /// With [`ThreadModel::SingleThread`] and [`ThreadModel::MainThread`].
     turn_queue: Option<Arc<TurnQueue>>,
     pub(crate) turns: Turns,
+    /// Makes children when they are looked for.
+    children: ArcSwapOption<ActivatesChildren>,
+    pub(crate) child_turns: Turns,
     leaving: Arc<Leaving>,
 }
 
@@ -117,13 +123,14 @@ impl Adapter {
         instance: InstanceId,
         manager: Arc<PoaManager>,
         common: &Arc<Common>,
+        leaving: Option<Arc<Leaving>>,
     ) -> Arc<Self> {
         let objects = match (policies.retains(), policies.is_indexed()) {
             (false, _) => Objects::None,
             (true, true) => Objects::Indexed(Table::new()),
             (true, false) => Objects::Named(Names::new()),
         };
-        Arc::new_cyclic(|this| Self {
+        let adapter = Arc::new_cyclic(|this: &Weak<Self>| Self {
             this: Weak::clone(this),
             path,
             name,
@@ -143,8 +150,13 @@ impl Adapter {
                 ThreadModel::MainThread => Some(Arc::clone(&common.main_thread)),
             },
             turns: Turns::default(),
-            leaving: Arc::default(),
-        })
+            children: ArcSwapOption::empty(),
+            child_turns: Turns::default(),
+            leaving: leaving.unwrap_or_default(),
+        });
+        let controlled: Weak<Self> = Weak::clone(&adapter.this);
+        adapter.manager.control(controlled);
+        adapter
     }
 
     /// Its name among its siblings.
@@ -220,6 +232,13 @@ impl Adapter {
     /// that is wanted.
     pub(crate) fn clear(&self, etherealize_objects: bool) {
         self.manager.wake_held();
+        self.empty(etherealize_objects);
+        self.processing.clear();
+        self.children.store(None);
+    }
+
+    /// Empties the active object map.
+    fn empty(&self, etherealize_objects: bool) {
         let activator = self.activator().filter(|_| etherealize_objects);
         let drained = match &self.objects {
             Objects::Indexed(table) => table.drain(),
@@ -230,7 +249,6 @@ impl Adapter {
             object.depart(&self.leaving, activator.as_ref(), true);
             self.forget_servant(object);
         }
-        self.processing.clear();
         self.common.changes.count();
         // Servants that go may do anything.
         drop(drained);
@@ -257,6 +275,7 @@ impl Adapter {
             identity,
             adapter: &self.this,
             manager: &self.manager,
+            leaving: &self.leaving,
         }
     }
 
@@ -487,6 +506,14 @@ impl Adapter {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.policies.lifespan == Lifespan::Transient
+    }
+}
+
+struct ActivatesChildren(Arc<dyn AdapterActivator>);
+
+impl core::fmt::Debug for ActivatesChildren {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("AdapterActivator")
     }
 }
 

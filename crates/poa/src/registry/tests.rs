@@ -470,3 +470,87 @@ fn keys_depend_on_lifespan_ids_and_names_and_are_the_same_octets_for_ever() {
         assert_eq!(key, [&path[..], &id].concat());
     }
 }
+
+#[test]
+fn adapters_on_the_way_to_a_key_are_made_once_each_or_refused() {
+    use crate::servant_manager::{AdapterActivator, Boxed};
+    use core::task::{Context, Poll, Waker};
+    use std::sync::Weak;
+
+    struct Makes(Weak<ObjectAdapter>, Weak<Adapter>, Arc<AtomicU64>);
+    impl AdapterActivator for Makes {
+        fn unknown_adapter(&self, name: String) -> Boxed<Result<bool, zorb_giop::SystemException>> {
+            let (server, parent) = (self.0.upgrade().unwrap(), self.1.upgrade().unwrap());
+            self.2.fetch_add(1, Ordering::Relaxed);
+            Box::pin(async move {
+                match name.as_str() {
+                    "none" => return Ok(false),
+                    "liar" => return Ok(true),
+                    "broken" => return Err(SystemExceptionKind::NoResources.into()),
+                    _ => {}
+                }
+                let child = server
+                    .create(&parent, &name, Policies::PERSISTENT, None)
+                    .unwrap();
+                let _ = child.manager().activate();
+                let (server, parent) = (Arc::downgrade(&server), Arc::downgrade(&child));
+                let activator = Makes(server, parent, Arc::default());
+                child
+                    .set_adapter_activator(Some(Arc::new(activator)))
+                    .unwrap();
+                Ok(true)
+            })
+        }
+    }
+    let server = Arc::new(server());
+    server.root().manager().activate().unwrap();
+    let asked = Arc::<AtomicU64>::default();
+    let root = Arc::downgrade(server.root());
+    let activator = Makes(Arc::downgrade(&server), root, Arc::clone(&asked));
+    server
+        .root()
+        .set_adapter_activator(Some(Arc::new(activator)))
+        .unwrap();
+    let key = |names: &[&str]| {
+        let path = Path {
+            server_id: String::new(),
+            names: names.iter().map(|&name| name.to_owned()).collect(),
+        };
+        let path = path.to_bytes();
+        ObjectKey::Persistent {
+            path: &path,
+            id: b"7",
+        }
+        .to_bytes()
+    };
+    let activate = |names: &[&str]| {
+        let key = key(names);
+        let mut made = core::pin::pin!(server.activate_path(&key));
+        match made.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(made) => made.map_err(|error| (error.kind, error.minor)),
+            Poll::Pending => panic!("nothing waits"),
+        }
+    };
+    let path = ["bank", "branch", "desk"];
+    assert!(server.may_be_activated(&key(&path)));
+    assert_eq!(server.locate(&key(&path)).unwrap_err(), Missing::Adapter);
+    for _ in 0..2 {
+        assert_eq!(activate(&path), Ok(()));
+        assert_eq!(server.locate(&key(&path)).unwrap_err(), Missing::Object);
+        assert!(!server.may_be_activated(&key(&path)));
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+    let missing = (SystemExceptionKind::ObjectNotExist, minor::NO_ADAPTER);
+    assert_eq!(activate(&["none", "x"]), Err(missing));
+    assert_eq!(activate(&["liar"]), Err(missing));
+    let failed = (
+        SystemExceptionKind::ObjAdapter,
+        minor::ADAPTER_ACTIVATOR_FAILED,
+    );
+    assert_eq!(activate(&["broken"]), Err(failed));
+    server.root().manager().deactivate();
+    let inactive = (SystemExceptionKind::ObjAdapter, minor::ADAPTER_INACTIVE);
+    assert_eq!(activate(&["other"]), Err(inactive));
+    server.root().set_adapter_activator(None).unwrap();
+    assert!(!server.may_be_activated(&key(&["other"])));
+}

@@ -225,6 +225,7 @@ impl<M: ServantActivator> Activator for Managed<M> {
                 remaining_activations: object.remaining_activations,
             };
             let servant = Servant(Arc::clone(servant));
+            object.upcalls_ended().await;
             let mut ended = Box::pin(
                 poa.adapter
                     .taking_turn(manager.etherealize(id, &poa, servant, cleanup)),

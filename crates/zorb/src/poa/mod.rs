@@ -1,10 +1,12 @@
 //! The portable object adapter, as an application sees it.
 
+mod adapters;
 mod current;
 mod managers;
 mod no_context;
 mod servants;
 
+pub use adapters::PoaManagerFactory;
 pub use current::PoaCurrent;
 pub use managers::{Cleanup, Servant, ServantActivator, ServantLocator, ServantManagerError};
 pub use no_context::NoContext;
@@ -340,8 +342,8 @@ impl Poa {
 
     /// Destroys this adapter and its children: requests to their objects are OBJECT_NOT_EXIST
     /// from now on. References of transient objects stay so; those of persistent objects work
-    /// again once an adapter of the same path is made and they are activated in it. The root POA
-    /// and [`Orb::ins_poa`] go with the ORB's shutdown.
+    /// again once an adapter of the same path is made and they are activated in it. Servant activators etherealize the objects.
+    /// The root POA and [`Orb::ins_poa`] go with the ORB's shutdown. [`destroy_with`](Self::destroy_with) waits for upcalls.
     pub fn destroy(&self) {
         self.orb.inner().adapters().destroy(&self.adapter);
     }

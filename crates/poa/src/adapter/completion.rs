@@ -1,0 +1,107 @@
+//! Waiting for the upcalls of an adapter, for its manager and its destruction; children that are made when they are looked for.
+
+use super::{ActivatesChildren, Adapter, AdapterError, Objects};
+use crate::identity::Identity;
+use crate::leaving::Leaving;
+use crate::manager::Controlled;
+use crate::object::ActiveObject;
+use crate::servant_manager::AdapterActivator;
+use core::future::poll_fn;
+use core::task::{Poll, Waker};
+use std::sync::Arc;
+
+impl Adapter {
+    /// Waits until no upcall of the adapter is being executed, and nothing is being etherealized: of an adapter that has been
+    /// destroyed. Inside such an upcall it would wait for itself.
+    ///
+    /// # Cancel safety
+    /// Safe.
+    pub async fn completed(&self) {
+        poll_fn(|cx| self.leaving.poll_all_ended(cx.waker())).await;
+    }
+
+    /// What its ending requests are counted by.
+    pub(crate) fn leaving(&self) -> &Arc<Leaving> {
+        &self.leaving
+    }
+
+    /// Has children made when they are looked for; the last activator that was set counts, `None` for none.
+    ///
+    /// # Errors
+    /// [`AdapterError::Destroyed`].
+    pub fn set_adapter_activator(
+        &self,
+        activator: Option<Arc<dyn AdapterActivator>>,
+    ) -> Result<(), AdapterError> {
+        self.check_alive()?;
+        let activator = activator.map(|activator| Arc::new(ActivatesChildren(activator)));
+        self.children.store(activator);
+        Ok(())
+    }
+
+    /// The adapter activator.
+    #[must_use]
+    pub fn adapter_activator(&self) -> Option<Arc<dyn AdapterActivator>> {
+        let activator = self.children.load();
+        activator.as_ref().map(|activator| Arc::clone(&activator.0))
+    }
+
+    /// Puts another entry in the place of one that is executing requests.
+    fn replace_busy(&self, busy: &Arc<ActiveObject>) {
+        let identity = busy.identity().clone();
+        let fresh = match (busy.skeleton(), busy.forward()) {
+            (Some(skeleton), _) => self.servant(Arc::clone(skeleton), identity),
+            (None, Some(forward)) => self.forwarding(forward.clone(), identity),
+            (None, None) => return,
+        };
+        busy.depart(&self.leaving, None, false);
+        // An entry that is deactivated meanwhile must not come back.
+        match (&self.objects, busy.identity()) {
+            (Objects::Indexed(table), Identity::Index(index)) => {
+                table.replace_if(*index, fresh, busy);
+            }
+            (Objects::Named(names), Identity::Octets(id)) => {
+                names.replace_if(id, fresh, |entry| Arc::ptr_eq(entry, busy));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Holders of an entry that executes nothing: the map, and the list of entries.
+const IDLE_HOLDERS: usize = 2;
+
+impl Controlled for Adapter {
+    fn begin_to_wait(&self) {
+        let entries = match &self.objects {
+            Objects::Indexed(table) => table.entries(),
+            Objects::Named(names) => names.entries(),
+            Objects::None => Vec::new(),
+        };
+        for entry in &entries {
+            // Upcalls in progress hold their object.
+            if Arc::strong_count(entry) > IDLE_HOLDERS {
+                self.replace_busy(entry);
+            }
+        }
+        self.common.changes.count();
+    }
+
+    fn poll_completed(&self, waker: &Waker) -> Poll<()> {
+        self.leaving.poll_all_ended(waker)
+    }
+
+    fn etherealize_all(&self) {
+        if self.activator().is_some() {
+            self.empty(true);
+        }
+    }
+
+    fn executes_here(&self) -> bool {
+        let is_beside = |object: &ActiveObject| {
+            let adapter = object.adapter();
+            adapter.is_some_and(|adapter| adapter.is_beside(self))
+        };
+        ActiveObject::current(is_beside).unwrap_or(false)
+    }
+}
