@@ -1,0 +1,200 @@
+//! What a circuit makes of the frames that come.
+use std::time::Instant;
+
+use bytes::Bytes;
+
+use super::{
+    Circuit, End, Event, Reason, after,
+    frame::{Ack, Frame, Terms},
+    one::{Session, State},
+    receiver::Arrival,
+};
+
+impl Circuit {
+    /// Takes a frame that has come.
+    pub fn handle_frame(&mut self, now: Instant, octets: Bytes) {
+        self.statistics.received = self.statistics.received.saturating_add(1);
+        let Ok(frame) = Frame::read(octets) else {
+            self.refuse();
+            return;
+        };
+        match frame {
+            Frame::Open { session, terms } => self.asked(now, session, terms),
+            Frame::Accept { session, terms } => self.granted(now, session, terms),
+            Frame::Reset { session, reason } => self.reset(session, reason),
+            Frame::Data {
+                session,
+                sequence,
+                transmission,
+                ack,
+                fin,
+                closed,
+                payload,
+            } => {
+                if !self.acknowledged(now, session, true, ack, &[]) {
+                    return;
+                }
+                let at = after(now, self.config.acknowledgement_delay);
+                let most = self.config.buffer() >> 2;
+                let Some(of) = self.sessions.get_mut(&session) else {
+                    return;
+                };
+                let notices = (fin, closed);
+                match of
+                    .receiver
+                    .take(sequence, transmission, payload, notices, at, most)
+                {
+                    Arrival::Readable => {
+                        self.events.push_back(Event::Readable(session));
+                        if of.receiver.peer_has_closed() {
+                            of.sender.abandon();
+                            self.events.push_back(Event::Writable(session));
+                        }
+                    }
+                    Arrival::Ahead => {}
+                    Arrival::Again => {
+                        let again = &mut self.statistics.received_again;
+                        *again = again.saturating_add(1);
+                    }
+                    Arrival::Refused => self.refuse(),
+                }
+                self.settle(session);
+            }
+            Frame::Ack {
+                session,
+                ack,
+                poll,
+                selective,
+            } => {
+                if !self.acknowledged(now, session, poll, ack, &selective) {
+                    return;
+                }
+                if let (true, Some(of)) = (poll, self.sessions.get_mut(&session)) {
+                    of.receiver.ask();
+                }
+                self.settle(session);
+            }
+        }
+    }
+
+    /// OPEN has come.
+    fn asked(&mut self, now: Instant, id: u64, terms: Terms) {
+        self.met(terms.incarnation);
+        let accept = Frame::Accept {
+            session: id,
+            terms: self.terms(),
+        };
+        let is_full = self.sessions.len() >= self.config.max_sessions
+            || self.backlog.len() >= self.config.backlog;
+        let refusal = match self.sessions.get_mut(&id) {
+            Some(session) if !session.is_ours && session.is_open() => {
+                session.heard(now);
+                self.control(accept);
+                return;
+            }
+            // The other end has chosen the same number, or does not know yet that it has ended.
+            Some(_) => Reason::Unknown,
+            None if self.ended.contains(&id) => Reason::Unknown,
+            None if !self.listening => Reason::NotListening,
+            None if is_full => Reason::Full,
+            None => {
+                let session = Session::new(now, &self.config, State::Open, Some(terms));
+                self.sessions.insert(id, session);
+                self.backlog.push_back(id);
+                self.events.push_back(Event::Incoming);
+                self.control(accept);
+                return;
+            }
+        };
+        self.control(Frame::Reset {
+            session: id,
+            reason: refusal,
+        });
+    }
+
+    /// ACCEPT has come.
+    fn granted(&mut self, now: Instant, id: u64, terms: Terms) {
+        self.met(terms.incarnation);
+        match self.sessions.get_mut(&id) {
+            Some(session) if matches!(session.state, State::Opening { .. }) => {
+                session.opened(now, terms);
+                self.wake(id);
+            }
+            Some(session) if session.is_open() => session.heard(now),
+            _ => self.control(unknown(id)),
+        }
+    }
+
+    /// RESET has come.
+    fn reset(&mut self, id: u64, reason: Reason) {
+        let Some(session) = self.sessions.get(&id) else {
+            return;
+        };
+        let end = match session.state {
+            State::Opening { .. } => End::Refused(reason),
+            _ => End::Reset,
+        };
+        self.end(id, end);
+    }
+
+    /// The other end is this incarnation. If it was another one, the sessions with that have ended.
+    fn met(&mut self, incarnation: u64) {
+        if self.peer.replace(incarnation) == Some(incarnation) {
+            return;
+        }
+        let former: Vec<u64> = self
+            .sessions
+            .iter()
+            .filter(|(_, session)| {
+                let terms = session.terms;
+                terms.is_some_and(|terms| terms.incarnation != incarnation)
+            })
+            .map(|(id, _)| *id)
+            .collect();
+        for id in former {
+            self.end(id, End::Reset);
+        }
+    }
+
+    /// Takes the acknowledgement of a frame. Returns whether its session is there and open; if not, a frame that asks for an
+    /// `answer` gets a RESET.
+    fn acknowledged(
+        &mut self,
+        now: Instant,
+        id: u64,
+        answer: bool,
+        ack: Ack,
+        selective: &[u8],
+    ) -> bool {
+        let session = match self.sessions.get_mut(&id) {
+            Some(session) if session.is_open() => session,
+            // Its ACCEPT was lost, and will come again.
+            Some(session) if matches!(session.state, State::Opening { .. }) => return false,
+            _ => {
+                if answer {
+                    self.control(unknown(id));
+                }
+                return false;
+            }
+        };
+        session.heard(now);
+        let any = session.acknowledged(now, ack, selective);
+        if any && session.closed.is_some() {
+            // What gets on may go on.
+            session.closed = Some(now);
+        }
+        // Half the room at once, so that a writer is not woken for each frame.
+        if any && session.wants_room && session.sender.held() <= self.config.send_octets >> 1 {
+            session.wants_room = false;
+            self.events.push_back(Event::Writable(id));
+        }
+        true
+    }
+}
+
+const fn unknown(session: u64) -> Frame {
+    Frame::Reset {
+        session,
+        reason: Reason::Unknown,
+    }
+}
