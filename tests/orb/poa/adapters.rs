@@ -260,3 +260,90 @@ async fn deactivation_and_destruction_etherealize_if_that_is_wanted() {
     }
     world.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_adapter_activator_makes_the_adapters_on_the_way_once_each() {
+    let world = World::new().await;
+    let root = world.orb.root_poa();
+    // References of an earlier life.
+    let bank = world.poa("bank", kept());
+    let branch = bank
+        .create_poa_with("branch", kept(), Some(root.the_poa_manager()))
+        .unwrap();
+    let reference: DrawerRef = branch.create_reference_with_id("7").unwrap();
+    let at = |name: &str| {
+        let poa = root
+            .create_poa_with(name, kept(), Some(root.the_poa_manager()))
+            .unwrap();
+        let reference: DrawerRef = poa.create_reference_with_id("1").unwrap();
+        poa.destroy();
+        reference
+    };
+    let (none, liar, broken, panics) = (at("none"), at("liar"), at("broken"), at("panics"));
+    bank.destroy();
+    let made = Arc::<Mutex<Vec<String>>>::default();
+    let noted = Arc::clone(&made);
+    fn activate(poa: Poa, name: String, made: Arc<Mutex<Vec<String>>>) -> Poa {
+        made.lock().unwrap().push(name.clone());
+        let manager = Arc::clone(poa.the_poa_manager());
+        poa.create_poa_with(&name, kept(), Some(&manager)).unwrap()
+    }
+    root.set_adapter_activator(move |root, name| {
+        let made = Arc::clone(&noted);
+        async move {
+            tokio::task::yield_now().await;
+            match name.as_str() {
+                "bank" => {
+                    let bank = activate(root, name, Arc::clone(&made));
+                    bank.set_adapter_activator(move |bank, name| {
+                        let made = Arc::clone(&made);
+                        async move {
+                            let branch = activate(bank, name, made);
+                            branch.activate_object_with_id("7", drawer(&desk("seven")))?;
+                            Ok(true)
+                        }
+                    })?;
+                    Ok(true)
+                }
+                "liar" => Ok(true),
+                "broken" => Err(SystemException::from(Kind::NoResources)),
+                "panics" => panic!("on purpose"),
+                _ => Ok(false),
+            }
+        }
+    })
+    .unwrap();
+    let mut calls = Vec::new();
+    for _ in 0..8 {
+        for drawer in world.both(&reference).await {
+            calls.push(tokio::spawn(async move { drawer.label().await }));
+        }
+    }
+    for call in calls {
+        assert_eq!(in_time(call).await.unwrap().unwrap(), "seven");
+    }
+    assert_eq!(*made.lock().unwrap(), ["bank", "branch"]);
+    for (reference, expected) in [
+        (&none, (Kind::ObjectNotExist, minor::NO_ADAPTER)),
+        (&liar, (Kind::ObjectNotExist, minor::NO_ADAPTER)),
+        (&broken, (Kind::ObjAdapter, minor::ADAPTER_ACTIVATOR_FAILED)),
+        (&panics, (Kind::ObjAdapter, minor::ADAPTER_ACTIVATOR_FAILED)),
+    ] {
+        for drawer in world.both(reference).await {
+            assert_eq!(raised(in_time(drawer.label()).await), expected);
+        }
+    }
+    // `find_POA` with activation.
+    root.find_poa("bank").unwrap().destroy();
+    assert!(root.find_poa("bank").is_none());
+    let found = in_time(root.find_or_activate_poa("bank")).await.unwrap();
+    assert_eq!(found.the_name(), "bank");
+    let none = in_time(root.find_or_activate_poa("none")).await;
+    assert!(matches!(adapter_error(none), AdapterError::NonExistent(_)));
+    root.clear_adapter_activator().unwrap();
+    for drawer in world.both(&broken).await {
+        let missing = (Kind::ObjectNotExist, minor::NO_ADAPTER);
+        assert_eq!(raised(in_time(drawer.label()).await), missing);
+    }
+    world.end().await;
+}
