@@ -73,7 +73,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         client.shutdown(true).await?;
     }
 
-    // A pipe that ends within the second request: nobody knows whether it was executed.
+    // A pipe that ends within the second request, which the server therefore never sees whole: COMPLETED_NO.
     let client = Orb::builder()
         .transport(pipe)
         .transport_property("pipe.cut=150")

@@ -100,9 +100,25 @@ def reference():
              "corbaname::h:5#a/b%20c.d", "corbaname:rir:", "corbaname:rir:#", "corbaname:uiop:/s|k#n", "file:///etc/ior",
              "file:relative", "IOR:", "ior:00", "IOR:000000000000000100000000", "IOR:0000000000000001000000000000",
              "iiop://host:1", "iiop://[::1]:2809", "iiop://[fe80::1%25eth0]:1", "uiop:///tmp/a b", "uiop:///tmp/%00%ff",
-             "uiop://relative", "iiop://:0", "iiop://h:65536", "%", "", " corbaloc::h/k ", "corbaloc::h/%zz"]
+             "uiop://relative", "iiop://:0", "iiop://h:65536", "%", "", " corbaloc::h/k ", "corbaloc::h/%zz",
+             "uiop://@bank%25", "uiop://@", "giop:tcp:[::1]:9", "giop:unix:/x", "iiop://h:1/dscp=46&portspan=4&port_in_ior=9",
+             "corbaloc:atm:1.2@0.0.42/k", "corbaloc:shm:1.2@/a/b|k", "corbaloc::h,atm:1.2@itf.1/k", "corbaname:foo:a|#n",
+             "corbaloc:foo:a|b|k", "corbaloc:foo:1.2@a@b/k"]
     for number, text in enumerate(texts):
         put("reference", f"text-{number:02}", text.encode())
+    string = lambda order, text: struct.pack(order + "I", len(text) + 1) + text + b"\0"
+    padded = lambda octets, to: octets + b"\0" * (-len(octets) % to)
+    for order in "<>":
+        name = {"<": "little", ">": "big"}[order]
+        put("reference", f"address-tcp-{name}", padded(string(order, b"host"), 2) + struct.pack(order + "H", 2809))
+        put("reference", f"address-unix-{name}", string(order, b"/tmp/bank"))
+        put("reference", f"address-abstract-{name}", string(order, b"@bank"))
+        put("reference", f"address-no-host-{name}", padded(string(order, b""), 2) + struct.pack(order + "H", 0))
+        put("reference", f"address-long-host-{name}", padded(string(order, b"h" * 300), 2) + struct.pack(order + "H", 1))
+        put("reference", f"address-tao-endless-{name}", struct.pack(order + "I", 0xffffffff)
+            + padded(string(order, b"h"), 2) + struct.pack(order + "HH", 1, 0))
+    put("reference", "platform", b"\1\1\x08\x10\0\0" + b"\0\0" + string("<", b"x86_64-linux-gnu")
+        + b"\0" * 3 + struct.pack("<I", 4) + b"host")
     put("reference", "key", b"ZRB\x01" + bytes(range(24)))
     path = b"\0\0\0\x04bank\0\0\0\x08accounts"
     persistent = b"ZRB\x02" + struct.pack(">I", len(path)) + path

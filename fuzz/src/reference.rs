@@ -6,10 +6,12 @@ use zorb_giop::ior::{
     ComponentTag, IiopProfile, ProfileAddress, ProfileBody, TaggedProfile, UiopProfile,
     decode_encapsulation,
 };
+use zorb_giop::platform::Platform;
 use zorb_giop::url::{ObjectUrl, escape};
 use zorb_giop::{Ior, Version};
 use zorb_poa::{InstanceId, ObjectAdapter, ObjectKey, Path, is_reserved};
-use zorb_transport::Endpoint;
+use zorb_transport::conformance::Octets;
+use zorb_transport::{Addressing, Endpoint, Registry, TcpAddressing, UnixAddressing};
 
 /// Takes the octets for a text, for an encapsulated reference, and for everything in one.
 pub fn run(data: &[u8]) {
@@ -24,6 +26,37 @@ pub fn run(data: &[u8]) {
     body(&profile);
     key(data);
     let _ = CodeSets::from_context(data);
+    addresses(&TcpAddressing, data);
+    addresses(&UnixAddressing, data);
+    if let Ok(platform) = Platform::from_component(data) {
+        let again = platform
+            .to_component()
+            .expect("what was read can be written");
+        let again = Platform::from_component(&again.data);
+        // Text that is none is longer as text, and cut again.
+        assert!(again.is_ok_and(|again| again.host == platform.host));
+    }
+}
+
+/// The address of a transport's profile, and what its components hold.
+fn addresses(addressing: &dyn Addressing, data: &[u8]) {
+    for little in [false, true] {
+        let from = || Octets::new(data, little);
+        if let Ok(endpoint) = addressing.read(&mut from()) {
+            assert_eq!(endpoint.scheme(), addressing.scheme());
+            let _ = endpoint.leads_nowhere();
+            let mut written = Octets::new(&[], little);
+            let is_written = addressing.write(&endpoint, &mut written);
+            is_written.expect("what was read can be written");
+            let again = addressing.read(&mut Octets::new(written.octets(), little));
+            assert_eq!(again, Ok(endpoint));
+        }
+        for component in addressing.components() {
+            let found = addressing.read_component(*component, &mut from());
+            let count = found.map_or(0, |found| found.len());
+            assert!(count <= data.len(), "no more than there is");
+        }
+    }
 }
 
 fn key(data: &[u8]) {
@@ -46,6 +79,11 @@ fn key(data: &[u8]) {
 }
 
 fn text(text: &str) {
+    let transports = Registry::default();
+    let _ = transports.parse_listen(text);
+    for transport in transports.iter() {
+        let _ = transport.addressing().parse_corbaloc(text);
+    }
     if let Ok(endpoint) = text.parse::<Endpoint>() {
         assert_eq!(endpoint.to_string().parse(), Ok(endpoint));
     }

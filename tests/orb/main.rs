@@ -23,6 +23,7 @@ mod fragments;
 mod hostile;
 mod keys;
 mod known;
+mod lite;
 mod lives;
 mod one_ways;
 mod outgoing;

@@ -5,11 +5,10 @@ use std::{
     error::Error,
     fmt,
     hash::{Hash, Hasher},
-    str::FromStr,
     sync::Arc,
 };
 
-use crate::{AddressError, Registry};
+use crate::AddressError;
 
 /// Where a peer listens, as people write it and before any IOR profile: a scheme, and an address of the transport of that
 /// scheme, as in `iiop://host:port` and `uiop:///path`.
@@ -17,8 +16,8 @@ use crate::{AddressError, Registry};
 /// The address is a value of the transport's own type ([`address`](Self::address)), such as [`TcpAddress`](crate::TcpAddress).
 /// Two endpoints are equal if they are written the same. A clone shares the address.
 ///
-/// [`FromStr`] knows the transports of this crate; text with other schemes is read by a [`Registry`] that has them
-/// ([`Registry::parse`]). [`Display`](fmt::Display) is its inverse.
+/// [`FromStr`](std::str::FromStr) knows the transports of this crate; text with other schemes is read by a
+/// [`Registry`](crate::Registry::parse) that has them. [`Display`](fmt::Display) is its inverse.
 ///
 /// ```
 /// use zorb_transport::{Endpoint, TcpAddress};
@@ -82,7 +81,7 @@ impl Endpoint {
         }
     }
 
-    /// What stands before `://`, and finds the transport in a [`Registry`].
+    /// What stands before `://`, and finds the transport in a [`Registry`](crate::Registry).
     #[must_use]
     pub const fn scheme(&self) -> &'static str {
         self.scheme
@@ -171,15 +170,6 @@ impl fmt::Debug for Endpoint {
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}", self.scheme, self.text)
-    }
-}
-
-/// As [`Registry::parse`] of the default registry.
-impl FromStr for Endpoint {
-    type Err = ParseEndpointError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Registry::default().parse(text)
     }
 }
 

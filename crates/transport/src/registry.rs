@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, io, sync::Arc};
+use std::{collections::BTreeMap, io, str::FromStr, sync::Arc};
 
 use crate::{
     BoxFuture, Connection, Endpoint, ListenAddress, Listener, Operation, ParseEndpointError,
@@ -145,6 +145,15 @@ impl Default for Registry {
         registry.insert(Arc::new(Tcp::default()));
         registry.insert(Arc::new(Unix::default()));
         registry
+    }
+}
+
+/// As [`Registry::parse`] of the default registry.
+impl FromStr for Endpoint {
+    type Err = ParseEndpointError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Registry::default().parse(text)
     }
 }
 

@@ -160,14 +160,16 @@ impl Addressing for TcpAddressing {
     }
 
     fn read(&self, from: &mut dyn AddressReader) -> Result<Endpoint, AddressError> {
-        let host = from.read_string()?;
-        if host.len() > MAX_HOST_OCTETS {
-            let found = host.len();
-            return Err(AddressError::expected(format!(
+        let octets = from.read_string()?;
+        // As text it may be longer, and is to be written and read again.
+        let host = (octets.len() <= MAX_HOST_OCTETS).then(|| text_of(octets));
+        let found = octets.len();
+        let host = host.filter(|host| host.len() <= MAX_HOST_OCTETS);
+        let host = host.ok_or_else(|| {
+            AddressError::expected(format!(
                 "a host of at most {MAX_HOST_OCTETS} octets, found {found}"
-            )));
-        }
-        let host = text_of(host);
+            ))
+        })?;
         Ok(Endpoint::iiop(host, from.read_u16()?))
     }
 

@@ -1,0 +1,182 @@
+//! GIOPlite: the same calls with shorter headers, beside GIOP in one reference.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use zorb::{GiopLite, Orb, SystemException};
+
+zorb::idl! {
+    typedef sequence<octet> Data;
+
+    interface Mirror {
+        exception Dark { long level; };
+        string text(in string words);
+        Data octets(in Data value);
+        void look(in long level) raises (Dark);
+        oneway void glance();
+        long glances();
+    };
+}
+
+use mirror::{Dark, LookError};
+
+#[derive(Default)]
+struct Glass(std::sync::atomic::AtomicI32);
+
+impl Mirror for Glass {
+    async fn text(&self, words: &str) -> Result<String, SystemException> {
+        Ok(words.to_owned())
+    }
+
+    async fn octets(&self, value: zorb::OctetsRef<'_>) -> Result<zorb::Bytes, SystemException> {
+        Ok(value.keep())
+    }
+
+    async fn look(&self, level: i32) -> Result<(), LookError> {
+        Err(Dark { level }.into())
+    }
+
+    async fn glance(&self) -> Result<(), SystemException> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn glances(&self) -> Result<i32, SystemException> {
+        Ok(self.0.load(Ordering::Relaxed))
+    }
+}
+
+async fn serving(endpoints: &[&str], lite: &[GiopLite]) -> (Orb, MirrorRef) {
+    let mut server = Orb::builder();
+    for lite in lite {
+        server = server.transport(Arc::new(lite.clone()));
+    }
+    for endpoint in endpoints {
+        server = server.listen(*endpoint);
+    }
+    let server = server.build().await.unwrap();
+    let mirror = server
+        .root_poa()
+        .activate(MirrorServant::new(Glass::default()));
+    server.root_poa().the_poa_manager().activate().unwrap();
+    (server, mirror.unwrap())
+}
+
+async fn every_kind_of_call(mirror: &MirrorRef) {
+    for length in [0, 1, 100, 8_180, 8_192, 70_000, 1 << 20] {
+        let data: Vec<u8> = (0..length).map(|n: usize| (n % 251) as u8).collect();
+        assert_eq!(mirror.octets(&data[..]).await.unwrap(), data, "{length}");
+    }
+    let callers = (0..32).map(|caller| {
+        let mirror = mirror.clone();
+        tokio::spawn(async move {
+            for call in 0..20 {
+                let words = format!("{caller} {}", "x".repeat(call * 40));
+                assert_eq!(mirror.text(&words).await.unwrap(), words);
+            }
+        })
+    });
+    for caller in callers.collect::<Vec<_>>() {
+        caller.await.unwrap();
+    }
+    assert!(matches!(
+        mirror.look(3).await,
+        Err(LookError::Dark(Dark { level: 3 }))
+    ));
+    let before = mirror.glances().await.unwrap();
+    for _ in 0..500 {
+        mirror.glance().await.unwrap();
+    }
+    assert_eq!(mirror.glances().await.unwrap() - before, 500);
+}
+
+#[tokio::test]
+async fn every_kind_of_call_goes_over_tcp_and_unix_sockets() {
+    let folder = tempfile::tempdir().unwrap();
+    let unix = format!("uioplite://{}", folder.path().join("lite").display());
+    let lite = [GiopLite::over_tcp(), GiopLite::over_unix()];
+    for endpoint in ["iioplite://127.0.0.1:0", &unix] {
+        let (server, mirror) = serving(&[endpoint], &lite).await;
+        let client = Orb::builder()
+            .transport(Arc::new(lite[0].clone()))
+            .transport(Arc::new(lite[1].clone()))
+            // Fragments have a bit of their own.
+            .max_fragment_octets(4_096);
+        let client = client.build().await.unwrap();
+        let reference = server.object_to_string(&mirror);
+        let mirror: MirrorRef =
+            (client.string_to_object(&reference).await.unwrap()).unchecked_narrow();
+        every_kind_of_call(&mirror).await;
+        client.shutdown(true).await.unwrap();
+        server.shutdown(true).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn who_does_not_know_it_takes_the_plain_profile_of_the_same_reference() {
+    let endpoints = ["iioplite://127.0.0.1:0", "iiop://127.0.0.1:0"];
+    let (server, mirror) = serving(&endpoints, &[GiopLite::over_tcp()]).await;
+    let client = Orb::builder().build().await.unwrap();
+    let reference = server.object_to_string(&mirror);
+    let mirror: MirrorRef = (client.string_to_object(&reference).await.unwrap()).unchecked_narrow();
+    assert_eq!(mirror.text("plain").await.unwrap(), "plain");
+    assert_eq!(
+        client.object_to_string(&mirror),
+        reference,
+        "both profiles are kept"
+    );
+}
+
+/// Octets that go through a relay to this port, and the relay's port.
+async fn counted(to: u16) -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let octets = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&octets);
+    tokio::spawn(async move {
+        while let Ok((near, _)) = listener.accept().await {
+            let far = TcpStream::connect(("127.0.0.1", to)).await.unwrap();
+            let ((near_in, near_out), (far_in, far_out)) = (near.into_split(), far.into_split());
+            for (mut from, mut to) in [(near_in, far_out), (far_in, near_out)] {
+                let count = Arc::clone(&count);
+                tokio::spawn(async move {
+                    let mut buffer = vec![0; 64 << 10];
+                    while let Ok(length @ 1..) = from.read(&mut buffer).await {
+                        count.fetch_add(length, Ordering::Relaxed);
+                        if to.write_all(&buffer[..length]).await.is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+        }
+    });
+    (port, octets)
+}
+
+#[tokio::test]
+async fn each_message_has_seven_octets_fewer() {
+    const CALLS: usize = 50;
+    let mut octets = Vec::new();
+    for scheme in ["iiop", "iioplite"] {
+        let lite = GiopLite::over_tcp();
+        let endpoint = format!("{scheme}://127.0.0.1:0");
+        let (server, _) = serving(&[&endpoint], std::slice::from_ref(&lite)).await;
+        let glass = MirrorServant::new(Glass::default());
+        let poa = server.ins_poa();
+        poa.activate_object_with_id("Mirror", glass).unwrap();
+        let (port, count) = counted(server.endpoints()[0].port().unwrap()).await;
+        let client = Orb::builder().transport(Arc::new(lite));
+        let client = client.build().await.unwrap();
+        let url = format!("corbaloc:{scheme}:1.2@127.0.0.1:{port}/Mirror");
+        let mirror: MirrorRef = (client.string_to_object(&url).await.unwrap()).unchecked_narrow();
+        mirror.glances().await.unwrap();
+        let before = count.load(Ordering::Relaxed);
+        for _ in 0..CALLS {
+            mirror.glances().await.unwrap();
+        }
+        octets.push(count.load(Ordering::Relaxed) - before);
+    }
+    assert_eq!(octets[0] - octets[1], 2 * CALLS * 7);
+}
