@@ -41,6 +41,17 @@ impl Before {
     }
 }
 
+impl Drop for Before {
+    /// Takes out what it was handed. Turns that are given up the last first hand on a chain as long as there are requests
+    /// pending, which the drops of its links within each other would need the stack for.
+    fn drop(&mut self) {
+        while let Ok(mut earlier) = self.0.try_recv() {
+            // What was `self` is empty, and dropped here.
+            core::mem::swap(self, &mut earlier);
+        }
+    }
+}
+
 impl Drop for Turn {
     fn drop(&mut self) {
         if !self.has_come()
@@ -112,6 +123,18 @@ mod tests {
     use super::*;
     use crate::testing::let_all_run;
     use std::sync::{Arc, Mutex};
+
+    #[test]
+    fn many_turns_that_are_given_up_the_last_first_take_no_stack() {
+        let orders = Orders::default();
+        let turns: Vec<_> = (0..100_000)
+            .map(|_| orders.turn(OrderKey::OneWays))
+            .collect();
+        let mut turns = turns.into_iter();
+        let first = turns.next();
+        turns.rev().for_each(drop);
+        drop((orders, first));
+    }
 
     #[tokio::test]
     async fn turns_of_one_order_come_one_after_the_other() {
