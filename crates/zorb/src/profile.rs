@@ -200,7 +200,8 @@ fn candidate(
         knows_rmi,
         version,
     });
-    Candidate {
+    let key = body.object_key.clone();
+    move |endpoint| Candidate {
         endpoint,
         key: body.object_key.clone(),
         profile,
@@ -229,7 +230,7 @@ pub(crate) fn describe_endpoints(ior: &Ior) -> String {
 /// Octets of a key that are shown.
 const KEY_SHOWN: usize = 32;
 
-/// An object key in a few characters, for traces: what tells one object of zorb's from another, or text, or the first
+/// An object key in a few characters, for traces: what distinguishes objects of zorb's, or text, or the first
 /// octets.
 pub(crate) fn describe_key(key: &[u8]) -> String {
     match ObjectKey::parse(key) {
