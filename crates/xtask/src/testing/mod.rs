@@ -113,7 +113,9 @@ impl Phase {
         }
         let mut args = Vec::new();
         if phases.contains(&Self::Unit) {
-            args.extend(["--lib", "--bins"].map(str::to_owned));
+            args.push("--lib".to_owned());
+            let bins = workspace.bins.iter();
+            args.extend(bins.flat_map(|bin| ["--bin".to_owned(), bin.clone()]));
         }
         if phases.contains(&Self::Compilers) {
             args.push("--examples".to_owned());

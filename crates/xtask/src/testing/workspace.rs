@@ -1,7 +1,7 @@
 //! The packages of the workspace, who depends on whom, and which of them a change touches.
 
 use crate::step::root;
-use cargo_metadata::MetadataCommand;
+use cargo_metadata::{MetadataCommand, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,6 +39,8 @@ pub(crate) struct Workspace {
     folders: BTreeMap<String, PathBuf>,
     /// The members that each member depends on, for its tests or otherwise.
     dependencies: BTreeMap<String, Names>,
+    /// Programs that have unit tests. The others are built only for the tests that start them.
+    pub(super) bins: Vec<String>,
     /// Test targets, each behind its package.
     pub(super) tests: Vec<(String, String)>,
     /// The oldest Rust that the manifests promise.
@@ -58,6 +60,7 @@ impl Workspace {
             .map_err(|e| e.to_string())?;
         let mut folders = BTreeMap::new();
         let mut dependencies = BTreeMap::new();
+        let mut bins = Vec::new();
         let mut tests = Vec::new();
         let mut rust_version = None;
         for package in metadata.workspace_packages() {
@@ -69,6 +72,11 @@ impl Workspace {
             for target in package.targets.iter().filter(|target| target.is_test()) {
                 tests.push((name.clone(), target.name.clone()));
             }
+            let tested = |target: &&Target| {
+                target.is_bin() && target.test && target.required_features.is_empty()
+            };
+            let programs = package.targets.iter().filter(tested);
+            bins.extend(programs.map(|target| target.name.clone()));
             let local = package.dependencies.iter().filter(|d| d.path.is_some());
             dependencies.insert(name, local.map(|d| d.name.clone()).collect());
             rust_version = rust_version.max(package.rust_version.clone());
@@ -76,6 +84,7 @@ impl Workspace {
         Ok(Self {
             folders,
             dependencies,
+            bins,
             tests,
             rust_version: rust_version.ok_or("no rust-version")?.to_string(),
         })
@@ -228,6 +237,29 @@ mod tests {
         assert!(!of_cdr.contains("zorb-executor"));
         let of_cli = workspace.with_dependents(&names(&["zorb-cli"]));
         assert_eq!(of_cli, names(&["zorb-cli"]));
+    }
+
+    /// A program that gets its first test has to lose its `test = false`.
+    #[test]
+    fn programs_whose_tests_are_switched_off_have_none() {
+        let metadata = MetadataCommand::new().no_deps().exec().unwrap();
+        let packages = metadata.workspace_packages();
+        let programs = packages.iter().flat_map(|package| &package.targets);
+        let untested = programs.filter(|target| target.is_bin() && !target.test);
+        let mut read = 0;
+        for target in untested {
+            let main = std::fs::read_to_string(&target.src_path).unwrap();
+            let folder = target.src_path.parent().unwrap();
+            let modules = main.lines().filter_map(|line| {
+                let name = line.strip_prefix("mod ")?.strip_suffix(';')?;
+                std::fs::read_to_string(folder.join(name).with_extension("rs")).ok()
+            });
+            for source in std::iter::once(main.clone()).chain(modules) {
+                assert!(!source.contains("#[test]"), "{}", target.name);
+                read += 1;
+            }
+        }
+        assert!(read >= 7, "{read}");
     }
 
     #[test]
