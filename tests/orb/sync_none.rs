@@ -189,21 +189,20 @@ async fn what_does_not_fit_while_there_is_no_connection_is_refused_and_counted()
     assert_eq!(in_time(counter.counted()).await.unwrap(), taken + 1);
 }
 
+/// A client of SYNC_NONE, and a counter of a server that another one stands for.
+async fn counter_at(port: u16) -> (Orb, CounterRef) {
+    let client = Orb::builder().sync_scope(SyncScope::None);
+    let client = client.build().await.unwrap();
+    let url = format!("corbaloc:iiop:1.2@127.0.0.1:{port}/x");
+    let counter = client.string_to_object(&url).await.unwrap();
+    (client, counter.unchecked_narrow())
+}
+
 #[tokio::test]
 async fn what_cannot_be_sent_to_a_server_that_does_not_read_is_refused_and_counted() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = silent.local_addr().unwrap().port();
-    let client = Orb::builder()
-        .sync_scope(SyncScope::None)
-        .build()
-        .await
-        .unwrap();
-    let url = format!("corbaloc:iiop:1.2@127.0.0.1:{port}/x");
-    let counter: CounterRef = client
-        .string_to_object(&url)
-        .await
-        .unwrap()
-        .unchecked_narrow();
+    let (client, counter) = counter_at(port).await;
     let large = vec![0; 100_000];
     let mut accepted = None;
     let refused = in_time(async {
@@ -236,17 +235,7 @@ async fn calls_whose_connection_cannot_be_made_are_dropped_and_counted() {
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = closed.local_addr().unwrap().port();
     drop(closed);
-    let client = Orb::builder()
-        .sync_scope(SyncScope::None)
-        .build()
-        .await
-        .unwrap();
-    let url = format!("corbaloc:iiop:1.2@127.0.0.1:{port}/x");
-    let counter: CounterRef = client
-        .string_to_object(&url)
-        .await
-        .unwrap()
-        .unchecked_narrow();
+    let (client, counter) = counter_at(port).await;
     for _ in 0..3 {
         at_once(&counter, 0, b"").unwrap();
     }

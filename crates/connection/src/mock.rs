@@ -1,12 +1,38 @@
 //! Connections of tests and models.
 
+use crate::owner::Settings;
+use crate::trace::Describe;
 use bytes::BytesMut;
 use core::fmt::Debug;
 use core::ops::Deref;
 use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io::{self, IoSlice};
+use std::sync::Arc;
+use zorb_executor::WaitPolicy;
+use zorb_giop::Limits;
+use zorb_giop::codeset::CodeSets;
 use zorb_transport::{Address, Capabilities, Connection};
+
+/// Settings without limits of time. Connections park, since loom has no clock to spin by.
+pub(crate) fn settings() -> Settings {
+    Settings {
+        limits: Limits::default(),
+        wait: WaitPolicy::Park,
+        idle_timeout: None,
+        max_fragment: None,
+        trace_payload: 0,
+        describe: Describe {
+            key: |_| String::new(),
+            reference: |_| String::new(),
+        },
+        threads: false,
+        unstated_code_sets: CodeSets::UNSTATED,
+        counters: Arc::default(),
+        memory: Arc::default(),
+        stall_timeout: None,
+    }
+}
 
 /// What a test's connection does; by default it takes and sends nothing.
 pub(crate) trait Acts: Debug + Send + Sync + 'static {

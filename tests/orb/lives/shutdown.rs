@@ -6,7 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
-use zorb::{CompletionStatus as Completed, Interface, Orb, SystemExceptionKind as Kind, minor};
+use tokio::task::JoinHandle;
+use zorb::{
+    CompletionStatus as Completed, Interface, Orb, SystemException, SystemExceptionKind as Kind,
+    minor,
+};
 use zorb_giop::ior::{IiopAddress, IiopProfile};
 use zorb_giop::{Ior, Limits, MessageKind, Reader, Version};
 
@@ -26,32 +30,38 @@ on_both_flavours!(
     requests_read_during_a_shutdown_may_be_sent_elsewhere,
 );
 
+/// Eight callers, each of which calls until a call fails, after some turns of the scheduler.
+async fn callers(cell: &CellRef, turns: usize) -> Vec<JoinHandle<SystemException>> {
+    let call = |n| {
+        let cell = cell.clone();
+        tokio::spawn(async move {
+            loop {
+                match cell.add(n, 1).await {
+                    Ok(sum) => assert_eq!(sum, n + 1),
+                    Err(exception) => return exception,
+                }
+            }
+        })
+    };
+    let calls = (0..8).map(call).collect();
+    for _ in 0..turns {
+        tokio::task::yield_now().await;
+    }
+    calls
+}
+
 async fn requests_read_during_a_shutdown_may_be_sent_elsewhere() {
     for round in 0..40 {
         let (server, _, cell) = server().await;
         let client = client().await;
         let cell = from_afar(&client, &cell).await;
-        let calls: Vec<_> = (0..8)
-            .map(|n| {
-                let cell = cell.clone();
-                tokio::spawn(async move {
-                    loop {
-                        match cell.add(n, 1).await {
-                            Ok(sum) => assert_eq!(sum, n + 1),
-                            Err(e) => return (e.kind, e.completed),
-                        }
-                    }
-                })
-            })
-            .collect();
-        for _ in 0..round {
-            tokio::task::yield_now().await;
-        }
+        let calls = callers(&cell, round).await;
         in_time(server.shutdown(true)).await.unwrap();
         for call in calls {
             // The call after CloseConnection finds the port closed; one whose connection was in the queue of the port when
             // that was closed cannot know.
             let end = in_time(call).await.unwrap();
+            let end = (end.kind, end.completed);
             let ends = [
                 (Kind::Transient, Completed::No),
                 (Kind::CommFailure, Completed::Maybe),
@@ -150,26 +160,11 @@ async fn calls_that_race_with_the_shutdown_end_and_connect_to_nobody_again() {
     for round in 0..30 {
         let client = client().await;
         let cell = from_afar(&client, &cell).await;
-        let calls: Vec<_> = (0..8)
-            .map(|n| {
-                let cell = cell.clone();
-                tokio::spawn(async move {
-                    loop {
-                        match cell.add(n, 1).await {
-                            Ok(sum) => assert_eq!(sum, n + 1),
-                            Err(e) => return (e.kind, e.minor),
-                        }
-                    }
-                })
-            })
-            .collect();
-        for _ in 0..round {
-            tokio::task::yield_now().await;
-        }
+        let calls = callers(&cell, round).await;
         in_time(client.shutdown(true)).await.unwrap();
         for call in calls {
             let e = in_time(call).await.unwrap();
-            assert_eq!(e, (Kind::BadInvOrder, minor::ORB_SHUT_DOWN));
+            assert_eq!((e.kind, e.minor), (Kind::BadInvOrder, minor::ORB_SHUT_DOWN));
         }
     }
     in_time(async {

@@ -5,12 +5,11 @@ use super::{CallError, ClientConnection, ClientRequest, EncodeArguments};
 use crate::blocking;
 use crate::cache::ConnectSettings;
 use crate::end::End;
-use crate::mock::{Acts, Mock};
+use crate::mock::{Acts, Mock, settings};
 use crate::models::{Task, model};
-use crate::owner::{PeerOrb, Settings};
+use crate::owner::PeerOrb;
 use crate::spin::SpinLimits;
 use crate::sync::Ordering;
-use crate::trace::Describe;
 use bytes::BytesMut;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
@@ -20,11 +19,9 @@ use loom::thread;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 use zorb_cdr::{EncodeError, Encoder, NativeEndian, WireFormat};
-use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
-    Limits, ReplyBuilder, ReplySlot, ReplyStatus, RequestTemplate, ResponseFlags, TargetAddress,
-    Version,
+    ReplyBuilder, ReplySlot, ReplyStatus, RequestTemplate, ResponseFlags, TargetAddress, Version,
 };
 
 /// A call needs more stack than loom gives to a thread: so many words.
@@ -224,23 +221,7 @@ impl Calls {
             ..Peer::default()
         });
         let settings = ConnectSettings {
-            connection: Settings {
-                counters: Arc::default(),
-                memory: Arc::default(),
-                stall_timeout: None,
-                limits: Limits::default(),
-                // Loom has no clock to spin by.
-                wait: WaitPolicy::Park,
-                idle_timeout: None,
-                max_fragment: None,
-                trace_payload: 0,
-                describe: Describe {
-                    key: |_| String::new(),
-                    reference: |_| String::new(),
-                },
-                threads: false,
-                unstated_code_sets: CodeSets::UNSTATED,
-            },
+            connection: settings(),
             silent: Default::default(),
             code_sets: CodeSets::UNSTATED,
             needs_fragments: false,

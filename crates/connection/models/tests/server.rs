@@ -1,22 +1,20 @@
 //! The write side of a served connection: full sockets, while a thread serves the connection and when it stops to.
 
 use super::{Located, ServerConnection, ServerLimits, ServerRequest, Serving};
-use crate::mock::Mock;
+use crate::mock::{Mock, settings};
 use crate::models::outbound::{ROOM, Socket, message};
 use crate::models::{Task, model};
 use crate::owner::{Owner, Settings};
 use crate::spin::BusyConnections;
 use crate::sync::{AtomicBool, Ordering};
-use crate::trace::Describe;
 use bytes::Bytes;
 use core::pin::pin;
 use core::task::Poll;
 use loom::thread;
 use std::sync::Arc;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-use zorb_executor::{Lane, WaitPolicy};
-use zorb_giop::codeset::CodeSets;
-use zorb_giop::{Limits, LocateReply, RequestHeader, SystemException, TargetAddress};
+use zorb_executor::Lane;
+use zorb_giop::{LocateReply, RequestHeader, SystemException, TargetAddress};
 use zorb_transport::Connection;
 
 /// An owner whose tasks are threads of loom. It serves nothing.
@@ -88,20 +86,8 @@ impl Served {
     /// A connection whose socket has so many octets of room.
     fn new(room: usize) -> Self {
         let owner = Arc::new(Tasks(Settings {
-            counters: Arc::default(),
-            memory: Arc::default(),
-            stall_timeout: None,
-            limits: Limits::default(),
-            wait: WaitPolicy::Park,
-            idle_timeout: None,
-            max_fragment: None,
-            trace_payload: 0,
-            describe: Describe {
-                key: |_| String::new(),
-                reference: |_| String::new(),
-            },
             threads: true,
-            unstated_code_sets: CodeSets::UNSTATED,
+            ..settings()
         }));
         let socket = Arc::new(Socket::new(room));
         let stream = Box::new(Mock::new(Arc::clone(&socket)));

@@ -56,9 +56,11 @@ impl Transport for TestTransport {
 
     fn listen<'a>(
         &'a self,
-        _: &'a Endpoint,
+        endpoint: &'a Endpoint,
     ) -> BoxFuture<'a, Result<Box<dyn Listener>, TransportError>> {
-        unimplemented!("clients do not listen")
+        let cause = io::ErrorKind::Unsupported.into();
+        let error = TransportError::new(Operation::Listen, endpoint.clone(), cause);
+        Box::pin(async { Err(error) })
     }
 }
 

@@ -4,13 +4,13 @@ mod owner;
 mod peer;
 mod stream;
 
+pub(crate) use crate::mock::settings;
 pub(crate) use owner::{KEY, TestOwner, Wanted};
 pub(crate) use peer::{Peer, fragments, located, reply, request, request_with};
 pub(crate) use stream::{Stream, pair};
 
-use crate::owner::{PeerOrb, Settings};
+use crate::owner::PeerOrb;
 use crate::spin::SpinLimits;
-use crate::trace::Describe;
 use crate::{CallError, ClientConnection, ClientRequest, ConnectSettings, EncodeArguments};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
@@ -19,7 +19,7 @@ use std::task::Wake;
 use zorb_cdr::{EncodeError, Encoder, NativeEndian};
 use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
-use zorb_giop::{Limits, ReplySlot, RequestTemplate, ResponseFlags, TargetAddress, Version};
+use zorb_giop::{ReplySlot, RequestTemplate, ResponseFlags, TargetAddress, Version};
 use zorb_transport::Endpoint;
 
 /// A bound for what happens at once unless it never happens.
@@ -40,25 +40,6 @@ pub(crate) async fn let_all_run() {
 
 pub(crate) fn endpoint() -> Endpoint {
     "uiop:///nowhere".parse().expect("an endpoint")
-}
-
-pub(crate) fn settings() -> Settings {
-    Settings {
-        limits: Limits::default(),
-        wait: WaitPolicy::Park,
-        idle_timeout: None,
-        max_fragment: None,
-        trace_payload: 0,
-        describe: Describe {
-            key: |_| String::new(),
-            reference: |_| String::new(),
-        },
-        threads: false,
-        unstated_code_sets: CodeSets::UNSTATED,
-        counters: Arc::default(),
-        memory: Arc::default(),
-        stall_timeout: None,
-    }
 }
 
 pub(crate) fn connect_settings() -> ConnectSettings {
