@@ -302,7 +302,7 @@ impl ConnectionCache {
         home.spawn(self.drivers.track_future(driver));
     }
 
-    /// Connects no more, and tells every peer that its connection ends.
+    /// Connects no more, and ends every connection with CloseConnection.
     pub fn close(&self) {
         let entries = {
             let mut entries = lock(&self.entries);

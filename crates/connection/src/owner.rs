@@ -116,7 +116,7 @@ impl Settings {
     }
 }
 
-/// Whether a peer is omniORB, as far as its reference tells.
+/// Whether a peer is omniORB, as far as its reference says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing else to know")]
 pub enum PeerOrb {

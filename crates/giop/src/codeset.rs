@@ -181,7 +181,7 @@ impl CodeSets {
     ///
     /// - **JacORB**: its servers (3.9) read text in whatever set was agreed on, and write it in their native one all
     ///   the same. So of what they state that one counts, whatever is wanted: ISO 8859-1 if that is it, else UTF-8.
-    ///   There is no right choice for one that is natively neither (ISO 8859-15): it understands what it is told, and
+    ///   There is no right choice for one that is natively neither (ISO 8859-15): it understands what it is sent, and
     ///   its own text beyond ASCII is an error here rather than another text.
     /// - **GlassFish's family**: it states ISO 8859-1 as native, and its strings hold all of Unicode. So it gets UTF-8,
     ///   in which a `char` beyond ASCII does not travel, unless ISO 8859-1 is wanted.

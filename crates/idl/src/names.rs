@@ -177,7 +177,7 @@ pub(crate) fn assign(model: &Model, options: &Options, settings: Settings, sink:
         names: &names,
         sink,
         delegates: options.delegates,
-        told: RefCell::default(),
+        reported: RefCell::default(),
         offered: RefCell::default(),
     }
     .check();

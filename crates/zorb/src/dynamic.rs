@@ -132,7 +132,7 @@ impl Request {
     ///
     /// # Errors
     /// An exception that was named, or a system exception: MARSHAL for results that are not of the types that were
-    /// named, as far as that can be told.
+    /// named, as far as their octets show it.
     ///
     /// # Cancel safety
     /// Safe for the connection, as for calls of stubs. Whether the operation was carried out is not known then.

@@ -341,7 +341,7 @@ impl ObjectRef {
         self.0.binding.store(binding);
     }
 
-    /// What tells the references apart that share no binding.
+    /// Identifies the binding: equal for references that share one.
     pub(crate) fn binding_id(&self) -> usize {
         Arc::as_ptr(&self.0.binding).addr()
     }

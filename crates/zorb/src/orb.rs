@@ -264,7 +264,7 @@ impl Orb {
     }
 
     /// Ends the ORB: no new connections and requests; upcalls in progress finish and their
-    /// replies are sent; every peer is told CloseConnection; servants are let go. Requests that have
+    /// replies are sent; every connection ends with CloseConnection; servants are dropped. Requests that have
     /// not begun, held ones among them, are left unanswered: by CloseConnection their clients know
     /// that they may send them again, elsewhere. Calls of ours
     /// that still wait for a reply then, and those made afterwards, are BAD_INV_ORDER. Calling it

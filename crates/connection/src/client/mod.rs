@@ -27,7 +27,7 @@
 //! 3. Octets arrive: the reactor calls the waker of `ReplyWaiters`, which clears `watched`, and wakes the
 //!    leader, or the driver if there is none.
 //! 4. The reader blocks in `recv`, or found octets by spinning for several times in a row: the reactor stops watching
-//!    (`Spinner::deregister`), so that arrivals wake no thread in vain. `deregistered` tells the driver, whose timer
+//!    (`Spinner::deregister`), so that arrivals wake no thread in vain. `deregistered` is the driver's, whose timer
 //!    looks whether replies still come.
 //! 5. A reader claims the lease again, or the driver's timer expires without a reply since the last look.
 //! 6. The lease holder hands a reply to its waiter (`ReplyWaiters::deliver`) and goes on; its own reply never goes
@@ -212,7 +212,7 @@ impl ClientConnection {
     /// Ends the connection, and wakes every waiter and the driver.
     fn end(&self, end: End) {
         if matches!(end, End::Closed | End::Lost(_) | End::Refused) {
-            // Nothing is written after callers have been told what was not.
+            // Nothing is written after callers have learned which requests were not.
             self.link.stream.close();
         }
         self.end_calls(end);

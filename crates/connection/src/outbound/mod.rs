@@ -367,8 +367,8 @@ impl Outbound {
         self.defer(Deferred::Last(message), octets);
     }
 
-    /// Cancels a message: no further fragment of it is written. Only for requests that the peer is told to forget by
-    /// CancelRequest.
+    /// Cancels a message: no further fragment of it is written. Only for requests that a CancelRequest
+    /// follows.
     pub(crate) fn cancel(&self, ticket: Ticket) {
         if self.max_fragment().is_some() && !self.is_written(ticket) {
             self.queue().cancelled.push(ticket.0);

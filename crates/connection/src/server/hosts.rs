@@ -280,7 +280,7 @@ pub(super) struct Hosts {
     limits: ServerLimits,
     upcalls: Gate,
     permits: Arc<Semaphore>,
-    /// Connections beyond the limits that are being told so.
+    /// Connections beyond the limits to which CloseConnection is being sent.
     refusals: Arc<Semaphore>,
     known: Mutex<HashMap<HostKey, Weak<Host>>>,
 }
@@ -307,7 +307,7 @@ impl Hosts {
         self.upcalls.pending.load(Ordering::Relaxed)
     }
 
-    /// The permission to tell a connection that it is refused, unless many are being told.
+    /// The permission to refuse a connection with CloseConnection, unless many are being refused.
     pub(super) fn refusal(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.refusals).try_acquire_owned().ok()
     }

@@ -49,7 +49,7 @@ impl<O: Owner> Serving<O> {
         self.hosts.admit(peer)
     }
 
-    /// The permission to tell a connection that it is refused, unless many are being told.
+    /// The permission to refuse a connection with CloseConnection, unless many are being refused.
     pub(crate) fn refusal(&self) -> Option<OwnedSemaphorePermit> {
         self.hosts.refusal()
     }

@@ -26,7 +26,7 @@ pub(super) struct Clashes<'a> {
     /// [`Options::delegates`].
     pub(super) delegates: bool,
     /// Of whom it has been said that their names clash: once is enough, though what is generated for both does so too.
-    pub(super) told: RefCell<HashSet<(DefId, DefId)>>,
+    pub(super) reported: RefCell<HashSet<(DefId, DefId)>>,
     /// The names that hints have offered, as [`folded`] has them.
     pub(super) offered: RefCell<Vec<String>>,
 }
@@ -298,7 +298,7 @@ impl Clashes<'_> {
         let Some((other, was)) = taken.insert((space, name.clone()), (id, what.clone())) else {
             return;
         };
-        if !self.told.borrow_mut().insert((other, id)) {
+        if !self.reported.borrow_mut().insert((other, id)) {
             return;
         }
         let (here, first) = (self.model.def(id), self.model.def(other));

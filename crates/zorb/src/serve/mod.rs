@@ -302,8 +302,8 @@ fn is_shut_down(orb: &OrbInner, state: State) -> bool {
     state == State::Inactive && orb.is_stopping()
 }
 
-/// Leaves a request without an answer, as those that have not been read: CloseConnection follows, which tells the client
-/// that it may send the request again, elsewhere.
+/// Leaves a request without an answer, as those that have not been read: CloseConnection follows, after which the client
+/// may send the request again, elsewhere.
 #[cold]
 fn leave_unanswered(receipt: &Receipt, pending: Option<Pending>) {
     let request_id = receipt.request_id;

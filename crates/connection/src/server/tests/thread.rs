@@ -172,7 +172,7 @@ fn a_reply_that_the_full_socket_stops_does_not_wait_for_the_thread_that_reads() 
     serving.join().unwrap();
 }
 
-/// Sends a request when it is told to; its socket is full until it is told otherwise.
+/// Sends a request for each message of `reads`; its socket is full until a test makes room.
 #[derive(Debug)]
 struct Unread {
     reads: mpsc::Sender<()>,
