@@ -200,8 +200,7 @@ fn candidate(
         knows_rmi,
         version,
     });
-    let key = body.object_key.clone();
-    move |endpoint| Candidate {
+    Candidate {
         endpoint,
         key: body.object_key.clone(),
         profile,

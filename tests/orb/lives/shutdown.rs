@@ -208,7 +208,7 @@ async fn a_call_that_connects_while_the_orb_shuts_down_does_not_hold_it_up() {
     tokio::task::yield_now().await;
     in_time(client.shutdown(true)).await.unwrap();
     assert_eq!(seen(in_time(call).await.unwrap()), SHUT_DOWN_NO);
-    queued.iter().for_each(tokio::task::JoinHandle::abort);
+    queued.iter().for_each(JoinHandle::abort);
 }
 
 async fn a_servant_ends_its_orb_and_its_own_reply_still_comes() {
