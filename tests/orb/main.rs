@@ -10,6 +10,7 @@
 
 mod anys;
 mod blocking;
+mod both_ways;
 mod bounded;
 mod budget;
 mod calls;

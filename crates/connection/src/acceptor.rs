@@ -1,5 +1,6 @@
 //! Accepts connections at one endpoint.
 
+use super::both_ways::{BothWays, Half};
 use super::counters::Counter;
 use super::end::send_close;
 use super::owner::Owner;
@@ -60,7 +61,15 @@ impl Acceptor {
                     Ok(admitted) => {
                         trace::accepted(&*stream);
                         let endpoint = self.listener.endpoint().clone();
-                        let connection = ServerConnection::new(stream, endpoint, &owner, admitted);
+                        let connection = match owner.settings().both_ways {
+                            false => ServerConnection::new(stream, endpoint, &owner, admitted),
+                            true => {
+                                let whole = BothWays::new(stream, false);
+                                let served = whole.half(Half::Server);
+                                ServerConnection::new(served, endpoint, &owner, admitted)
+                                    .in_both_ways(whole)
+                            }
+                        };
                         let connection = Arc::new(connection);
                         match owner.settings().threads {
                             true => connection.serve_on_thread(&serving),
@@ -101,7 +110,7 @@ impl Acceptor {
 }
 
 /// A place for another connection.
-fn admit<O: Owner>(
+pub(crate) fn admit<O: Owner>(
     owner: &Arc<O>,
     serving: &Serving<O>,
     stream: &dyn Connection,

@@ -1,5 +1,6 @@
 //! The connections of an ORB's clients: one for all references to an endpoint.
 
+use super::both_ways::{BothWays, Offer};
 use super::client::ClientConnection;
 use super::counters::{Counter, Counters};
 use super::end::FINISHED_WITHIN;
@@ -15,6 +16,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use zorb_cdr::{CharSet, WCharSet};
+use zorb_giop::ServiceContext;
 use zorb_giop::codeset::CodeSets;
 use zorb_transport::{Endpoint, Registry, TransportError};
 
@@ -27,6 +29,48 @@ pub struct CacheKey {
     /// The code sets of the connection, and whether its requests state them.
     code_sets: (CharSet, WCharSet),
     stated: bool,
+    /// Which connections it is one of.
+    way: WayKey,
+}
+
+/// What connections are told apart by, beside their endpoints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+enum WayKey {
+    #[default]
+    Opened,
+    Offered,
+    /// The connection that was accepted, by its number.
+    Accepted(u64),
+}
+
+/// How a client gets its connection.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Way {
+    /// It is opened, for its requests alone.
+    Opened,
+    /// It is opened, and offered to the peer for requests (bidirectional GIOP).
+    Offered(Arc<dyn Offer>),
+    /// The peer has opened it, and offered it.
+    Accepted(Arc<BothWays>),
+}
+
+impl Way {
+    fn key(&self) -> WayKey {
+        match self {
+            Self::Opened => WayKey::Opened,
+            Self::Offered(_) => WayKey::Offered,
+            Self::Accepted(whole) => WayKey::Accepted(whole.number()),
+        }
+    }
+
+    /// What requests say of it, until they are heard.
+    pub(crate) fn context(&self) -> Option<ServiceContext> {
+        match self {
+            Self::Offered(offer) => Some(offer.context()),
+            Self::Opened | Self::Accepted(_) => None,
+        }
+    }
 }
 
 impl CacheKey {
@@ -39,7 +83,15 @@ impl CacheKey {
             reactor: home.id(),
             code_sets: (code_sets.char_set, code_sets.wchar_set),
             stated,
+            way: WayKey::default(),
         }
+    }
+
+    /// The key of connections that are made in another way than by opening them for requests of this end alone.
+    #[must_use]
+    pub fn in_way(mut self, way: &Way) -> Self {
+        self.way = way.key();
+        self
     }
 }
 
@@ -135,6 +187,8 @@ pub struct ConnectSettings {
     pub spin: SpinLimits,
     /// Which connections of the ORB are busy.
     pub busy: Arc<BusyConnections>,
+    /// How the connection is made.
+    pub way: Way,
 }
 
 fn lock(entries: &Entries) -> MutexGuard<'_, HashMap<CacheKey, Entry>> {
@@ -273,8 +327,9 @@ impl ConnectionCache {
         let closed = self.closed.clone();
         let driver = async move {
             let key = &forget.key;
+            let mut settings = settings;
             let connected = tokio::select! {
-                connected = connect(&key.endpoint, &settings) => connected,
+                connected = connect(&key.endpoint, &mut settings) => connected,
                 () = closed.cancelled() => Err(ConnectError::ShutDown),
             };
             let stream = match connected {
@@ -296,7 +351,12 @@ impl ConnectionCache {
                 connection.shut_down();
             }
             let own = &settings.connection;
-            connection.drive(own.idle_timeout, own.stall_timeout).await;
+            let idle_timeout = match &settings.way {
+                Way::Opened => own.idle_timeout,
+                // The other half may be in use.
+                Way::Offered(_) | Way::Accepted(_) => None,
+            };
+            connection.drive(idle_timeout, own.stall_timeout).await;
         };
         // A runtime that has shut down drops the task here and now, so no lock is held.
         home.spawn(self.drivers.track_future(driver));
@@ -411,12 +471,40 @@ pub enum ConnectError {
         /// The limit.
         limit: usize,
     },
+    /// The connection that the peer has offered is over, or serves requests of other code sets.
+    #[error("the connection that {endpoint} has offered cannot be used")]
+    Gone {
+        /// Where to.
+        endpoint: Endpoint,
+    },
     /// The ORB has shut down.
     #[error("the ORB has shut down")]
     ShutDown,
 }
 
 async fn connect(
+    endpoint: &Endpoint,
+    settings: &mut ConnectSettings,
+) -> Result<Box<dyn zorb_transport::Connection>, ConnectError> {
+    if let Way::Accepted(whole) = &settings.way {
+        let gone = || ConnectError::Gone {
+            endpoint: endpoint.clone(),
+        };
+        return whole.take_client().ok_or_else(gone);
+    }
+    let stream = open(endpoint, settings).await?;
+    let Way::Offered(offer) = &settings.way else {
+        return Ok(stream);
+    };
+    let split = offer.split(stream, endpoint);
+    if !split.is_divided {
+        // Nothing is offered that there is no room for.
+        settings.way = Way::Opened;
+    }
+    Ok(split.stream)
+}
+
+async fn open(
     endpoint: &Endpoint,
     settings: &ConnectSettings,
 ) -> Result<Box<dyn zorb_transport::Connection>, ConnectError> {

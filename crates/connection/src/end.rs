@@ -163,6 +163,19 @@ impl Link {
         lingered
     }
 
+    /// Ready when what was queued is written, or has not been for a while.
+    pub(crate) async fn drained(&self) {
+        let written = poll_fn(|cx| {
+            self.outbound.driver.register(cx.waker());
+            match self.outbound.poll_unblock(&*self.stream, cx) {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(Err(_)) => Poll::Ready(()),
+                Poll::Ready(Ok(())) => self.outbound.poll_empty(cx),
+            }
+        });
+        let _ = tokio::time::timeout(LINGER, written).await;
+    }
+
     /// `left`: octets that may still be discarded.
     fn poll_linger(&self, left: &mut usize, cx: &mut Context<'_>) -> Poll<()> {
         self.outbound.driver.register(cx.waker());

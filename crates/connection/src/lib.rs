@@ -53,6 +53,7 @@
 
 mod acceptor;
 pub mod blocking;
+mod both_ways;
 mod cache;
 pub mod client;
 mod counters;
@@ -84,8 +85,9 @@ mod trace;
 mod waker;
 
 pub use acceptor::Acceptor;
+pub use both_ways::{BothWays, Offer, OfferTo, Split};
 pub use cache::{
-    CacheKey, ConnectError, ConnectSettings, ConnectionCache, ConnectionLimits, NamedBy,
+    CacheKey, ConnectError, ConnectSettings, ConnectionCache, ConnectionLimits, NamedBy, Way,
 };
 pub use client::{CallError, ClientConnection, ClientRequest, EncodeArguments};
 pub use counters::{Counter, Counters};

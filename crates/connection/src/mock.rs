@@ -28,6 +28,7 @@ pub(crate) fn settings() -> Settings {
         },
         threads: false,
         unstated_code_sets: CodeSets::UNSTATED,
+        both_ways: false,
         counters: Arc::default(),
         memory: Arc::default(),
         stall_timeout: None,

@@ -1,5 +1,6 @@
 //! What connections need of the ORB that owns them.
 
+use super::both_ways::BothWays;
 use super::counters::Counters;
 use super::memory::MemoryLimit;
 use super::server::{ServerConnection, ServerRequest};
@@ -42,8 +43,13 @@ pub trait Owner: Send + Sync + Sized + 'static {
     /// Has a shutdown wait until the token is dropped.
     fn track_thread(&self) -> TaskTrackerToken;
 
-    /// Looks up the target of a request.
-    fn locate(&self, header: &RequestHeader<'_>) -> Self::Target;
+    /// Looks up the target of a request. `opened_here`: it came on a connection that was opened to the peer, which
+    /// may send requests there to objects that it was given.
+    fn locate(&self, header: &RequestHeader<'_>, opened_here: bool) -> Self::Target;
+
+    /// The peer of an accepted connection says where it may be taken to be (BI_DIR_IIOP): requests to there may be sent on
+    /// this connection.
+    fn offered(&self, connection: &Arc<BothWays>, context: &[u8]);
 
     /// The target of a request that is refused.
     fn refuse(&self, exception: SystemException) -> Self::Target;
@@ -59,7 +65,7 @@ pub trait Owner: Send + Sync + Sized + 'static {
     fn serve(connection: &Arc<ServerConnection<Self>>, request: ServerRequest<Self>);
 
     /// Answers a LocateRequest, or says what has to be asked first.
-    fn locate_request(&self, target: &TargetAddress<'_>) -> Located;
+    fn locate_request(&self, target: &TargetAddress<'_>, opened_here: bool) -> Located;
 
     /// Asks the application for the object with this key, for a LocateRequest.
     fn ask(self: Arc<Self>, key: Bytes) -> impl Future<Output = LocateReply> + Send;
@@ -98,6 +104,8 @@ pub struct Settings {
     pub counters: Arc<Counters>,
     /// How much memory those that are served may hold in all.
     pub memory: Arc<MemoryLimit>,
+    /// Whether requests may be sent to clients on the connections that they have opened, if they offer it.
+    pub both_ways: bool,
     /// After how long without progress a client that makes an ORB wait is closed; `None`: never.
     pub stall_timeout: Option<Duration>,
 }

@@ -1,5 +1,6 @@
 //! How an ORB is described before it starts.
 
+use crate::both_ways::Rule;
 use crate::descriptors;
 use crate::endpoints::{self, Listen, Publish, Publishing};
 use crate::error::Error;
@@ -114,6 +115,8 @@ pub(crate) struct Settings {
     pub(crate) threads: bool,
     /// What the lane says unless this does.
     pub(crate) wait: Option<WaitPolicy>,
+    /// Which clients may be called on the connections that they have opened; `None` for none.
+    pub(crate) accept_bidirectional: Option<Rule>,
     /// What sees every call.
     pub(crate) interceptor: Option<Arc<dyn Interceptor>>,
     /// Outgoing connections: in all, and to one host.
@@ -211,6 +214,7 @@ impl Default for Builder {
                 trace_payload: 0,
                 threads: false,
                 wait: None,
+                accept_bidirectional: None,
                 interceptor: None,
                 max_outgoing: None,
                 max_to_host: None,

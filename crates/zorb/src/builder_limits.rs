@@ -1,10 +1,42 @@
 //! The limits on what peers have an ORB serve at a time, as the builder takes them.
 
+use crate::both_ways::Rule;
 use crate::builder::Builder;
 use core::time::Duration;
 use zorb_connection::Overload;
+use zorb_transport::{Address, Endpoint};
 
 impl Builder {
+    /// Which clients may be called on the connections that they have opened (bidirectional GIOP): none unless set.
+    ///
+    /// The rule is asked when a client offers its connection (context BI_DIR_IIOP, GIOP 1.2), for the client's address
+    /// and each endpoint for which it claims to stand. From then on, calls to references that peers have passed, and that
+    /// name such an endpoint, go over this connection, as long as it lives. A client can claim any endpoint: a rule that
+    /// permits all of them is for networks whose clients are trusted with each other's callbacks. References that the
+    /// program has made itself are never called so, nor those with
+    /// [`BidirectionalPolicy::Normal`](crate::policy::BidirectionalPolicy::Normal).
+    ///
+    /// With a rule, connections that are accepted have no blocking reads, and each of them finds out for each message whose
+    /// it is: some tens of nanoseconds.
+    ///
+    /// ```
+    /// use zorb::transport::{Address, Endpoint};
+    ///
+    /// // Clients of this host may, and claim what they like.
+    /// let builder = zorb::Orb::builder().accept_bidirectional(|client: &Address, _: &Endpoint| {
+    ///     matches!(client, Address::Inet(address) if address.ip().is_loopback())
+    /// });
+    /// ```
+    #[doc(alias = "acceptBiDirectionalGIOP")]
+    #[doc(alias = "BidirectionalPolicy")]
+    pub fn accept_bidirectional(
+        mut self,
+        rule: impl Fn(&Address, &Endpoint) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.settings.accept_bidirectional = Some(Rule::new(rule));
+        self
+    }
+
     /// Connections served at a time; 12,000 unless set, or 1,000 where each has a thread
     /// ([`build_blocking`](Self::build_blocking)).
     ///

@@ -9,6 +9,7 @@ pub mod __private;
 mod addresses;
 pub mod blocking;
 mod blocking_servant;
+mod both_ways;
 mod builder;
 mod builder_limits;
 mod builder_transports;

@@ -374,7 +374,7 @@ impl ObjectRef {
         self.select_protocols(&mut ways)?;
         if ways.len() > 1 {
             // Else in the order of the reference.
-            ways.sort_by_cached_key(|way| orb.is_silent(&way.endpoint));
+            ways.sort_by_cached_key(|way| orb.silent().contains(&way.endpoint));
         }
         Ok(ways)
     }
@@ -517,7 +517,7 @@ impl ObjectRef {
         self.0
             .orb
             .inner()
-            .connection(candidate, home, named_by)
+            .connection(candidate, home, named_by, self.bidirectional())
             .await
             .map_err(|error| error.to_string())
     }

@@ -1,6 +1,7 @@
 //! The ORB: what it listens to, what it is connected to, how it starts and ends.
 
 use crate::addresses::read_profile;
+use crate::both_ways::{BothWaysCalls, unreachable_endpoint};
 use crate::builder::{Builder, Settings};
 use crate::current;
 use crate::deferred::DeferredRequests;
@@ -13,25 +14,22 @@ use crate::keys::Keys;
 use crate::options::{OptionError, Source};
 use crate::outgoing::{self, NamedSockets};
 use crate::poa::Poa;
-use crate::policy::PolicyOverrides;
-use crate::profile::{
-    Candidate, Published, candidates, describe_endpoints, describe_key, make_ior,
-};
+use crate::policy::{BidirectionalPolicy, PolicyOverrides};
+use crate::profile::{Published, candidates, describe_endpoints, describe_key, make_ior};
 use crate::value::Values;
 use bytes::Bytes;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{CharSet, Context};
 use zorb_connection::{
-    Acceptor, BusyConnections, CacheKey, ClientConnection, ConnectError, ConnectSettings,
-    ConnectionCache, Counter, Describe, MemoryLimit, NamedBy, Serving, SilentEndpoints, SpinLimits,
+    Acceptor, BusyConnections, ConnectionCache, Counter, Describe, MemoryLimit, NamedBy, Serving,
+    SilentEndpoints,
 };
 use zorb_executor::{Dispatch, Lane};
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
@@ -85,6 +83,7 @@ pub(crate) struct OrbInner {
     tasks: TaskTracker,
     down: watch::Sender<bool>,
     serving: Arc<Serving<Self>>,
+    both_ways: BothWaysCalls,
     /// Registered at run time. As they travel: a reference of ours would keep the ORB alive.
     initial_references: Mutex<BTreeMap<String, Ior>>,
     /// Interfaces whose servants have been reported for holding a worker for long.
@@ -105,7 +104,7 @@ impl Orb {
         }
         let listening: Vec<Endpoint> = acceptors.iter().map(|a| a.endpoint().clone()).collect();
         let asked: Vec<_> = settings.listen.iter().zip(listening.clone()).collect();
-        let published = Published {
+        let mut published = Published {
             version: settings.max_giop_version,
             endpoints: (settings.publish.endpoints(&asked))
                 .map_err(|why| OptionError::bad(Source::Builder, "publish", why))?,
@@ -113,6 +112,11 @@ impl Orb {
             platform: settings.platform_component(),
         };
         warn_of_doubts(&listening, &published.endpoints).await;
+        let instance = random_instance();
+        let offers = settings.policies.bidirectional == Some(BidirectionalPolicy::Both);
+        if offers && published.endpoints.is_empty() {
+            published.endpoints.push(unreachable_endpoint(instance.0));
+        }
         let connections = zorb_connection::Settings {
             limits: settings.limits,
             wait: settings.wait.unwrap_or_else(|| lane.wait()),
@@ -128,13 +132,21 @@ impl Orb {
             counters: Arc::default(),
             memory: Arc::new(MemoryLimit::new(settings.max_memory)),
             stall_timeout: settings.stall_timeout,
+            both_ways: settings.accept_bidirectional.is_some(),
         };
+        let serving = Arc::new(Serving::new(settings.server_limits()));
         let inner = |handles: &Weak<Handles>, this: &Weak<OrbInner>| OrbInner {
             this: Weak::clone(this),
             handles: Weak::clone(handles),
             lane,
-            adapters: ObjectAdapter::new(random_instance(), &settings.server_id),
+            adapters: ObjectAdapter::new(instance, &settings.server_id),
             keys: Keys::default(),
+            both_ways: BothWaysCalls::new(
+                settings.accept_bidirectional.clone(),
+                this,
+                &serving,
+                &published,
+            ),
             published,
             listening,
             cache: ConnectionCache::new(
@@ -151,7 +163,7 @@ impl Orb {
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
             down: watch::Sender::new(false),
-            serving: Arc::new(Serving::new(settings.server_limits())),
+            serving,
             initial_references: Mutex::default(),
             reported_blocking: Mutex::default(),
             settings,
@@ -160,7 +172,7 @@ impl Orb {
             Handles(Arc::new_cyclic(|this| inner(handles, this)))
         }));
         orb.inner().adapters.set_owner(orb.inner().this.clone());
-        if !acceptors.is_empty() {
+        if offers || !acceptors.is_empty() {
             let inner = orb.inner();
             let watch = Arc::clone(&inner.serving).watch(Arc::downgrade(inner), inner.stop.clone());
             inner.track(watch);
@@ -323,7 +335,7 @@ impl OrbInner {
     }
 
     /// Which of its connections are busy.
-    pub(crate) fn busy(&self) -> &BusyConnections {
+    pub(crate) const fn busy_connections(&self) -> &Arc<BusyConnections> {
         &self.busy
     }
 
@@ -453,29 +465,6 @@ impl OrbInner {
             .map_err(|error| Fault::Encode(error).raise(CompletionStatus::No))
     }
 
-    /// The connection for a candidate, shared by all references to its endpoint.
-    pub(crate) async fn connection(
-        &self,
-        candidate: &Candidate,
-        home: &Handle,
-        named_by: NamedBy,
-    ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
-        let (code_sets, stated) = (candidate.code_sets, candidate.stated);
-        let key = CacheKey::new(candidate.endpoint.clone(), home, code_sets, stated);
-        let settings = || ConnectSettings {
-            connection: self.connections.clone(),
-            silent: self.silent.clone(),
-            code_sets,
-            needs_fragments: candidate.needs_fragments,
-            peer: candidate.peer,
-            transports: self.settings.transports.clone(),
-            timeout: self.settings.connect_timeout,
-            spin: SpinLimits::of(&self.lane, home.id()),
-            busy: Arc::clone(&self.busy),
-        };
-        self.cache.connection(&key, home, named_by, settings).await
-    }
-
     /// The connections of its clients.
     pub(crate) fn connection_cache(&self) -> &ConnectionCache {
         &self.cache
@@ -503,9 +492,14 @@ impl OrbInner {
         permitted
     }
 
-    /// Whether the endpoint said nothing when it was last tried, which was not long ago.
-    pub(crate) fn is_silent(&self, endpoint: &Endpoint) -> bool {
-        self.silent.contains(endpoint)
+    /// Endpoints that said nothing when they were last tried, which was not long ago.
+    pub(crate) const fn silent(&self) -> &SilentEndpoints {
+        &self.silent
+    }
+
+    /// Connections on which both ends send requests.
+    pub(crate) const fn both_ways(&self) -> &BothWaysCalls {
+        &self.both_ways
     }
 
     pub(crate) fn initial_references(&self) -> MutexGuard<'_, BTreeMap<String, Ior>> {
@@ -556,6 +550,7 @@ impl Drop for Last {
         let down = Down(&self.0.down);
         self.0.adapters.clear();
         self.0.keys.clear();
+        self.0.both_ways.clear();
         drop(down);
         tracing::debug!("the ORB is down");
     }

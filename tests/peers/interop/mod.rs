@@ -5,6 +5,7 @@
 //! client on our own server always run.
 
 mod big_endian;
+mod both_ways;
 mod client;
 mod idl;
 mod idle;

@@ -18,6 +18,8 @@ zorb::idl! {
             readonly attribute string name;
             wstring wide(in wstring text);
             string narrow(in string text);
+            /// Asks another place for its name.
+            string ask(in Place other);
             /// Answers never.
             void wait();
         };
@@ -45,6 +47,10 @@ impl Place for Named {
 
     async fn narrow(&self, text: &str) -> Result<String, SystemException> {
         Ok(text.to_owned())
+    }
+
+    async fn ask(&self, other: Option<PlaceRef>) -> Result<String, SystemException> {
+        other.expect("a place").name().await
     }
 
     async fn wait(&self) -> Result<(), SystemException> {

@@ -10,12 +10,14 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::net::{TcpListener, TcpStream};
-use zorb::Orb;
+use zorb::policy::{BidirectionalPolicy, PolicyOverrides};
+use zorb::{Orb, SystemException};
 
 /// What a started program is told.
 const REFERENCE: &str = "ZORB_TEST_REFERENCE";
 const SERVE: &str = "ZORB_TEST_SERVE";
 const RELAY: &str = "ZORB_TEST_RELAY";
+const BOTH_WAYS: &str = "ZORB_TEST_BOTH_WAYS";
 
 /// A host with a network of its own. Dropping it takes it and its cables away.
 struct Host {
@@ -253,6 +255,37 @@ fn a_server_behind_a_forwarded_port_is_reached_by_what_it_publishes() {
 }
 
 #[test]
+fn a_client_behind_a_nat_is_called_on_its_own_connection() {
+    let what = "references/nat";
+    let (Some(server), Some(client), Some(router)) =
+        (Host::new(what), Host::new(what), Host::new(what))
+    else {
+        return;
+    };
+    client.connect("eth0", &router, "inside");
+    router.connect("outside", &server, "eth0");
+    client.address("eth0", "10.0.0.2/24");
+    router.address("inside", "10.0.0.1/24");
+    router.address("outside", "192.0.2.1/24");
+    server.address("eth0", "192.0.2.2/24");
+    // The server sees the router, and has no way to what is behind it.
+    let relay = [(RELAY, "10.0.0.1:4000 192.0.2.2:2810")];
+    let mut relay = router.start("a_relay_of_another_test", &relay);
+    relay.find(|line| line.contains("relaying").then_some(()));
+    let (_server, reference) = server.serve(&[
+        ("ORBListenEndpoints", "iiop://0.0.0.0:2810"),
+        ("ORBendPointPublish", "giop:tcp:10.0.0.1:4000"),
+        (BOTH_WAYS, "yes"),
+    ]);
+    let environment = [(REFERENCE, &*reference), (BOTH_WAYS, "yes")];
+    let client = client.start("a_client_of_another_test", &environment);
+    let said = client.finish().success();
+    let heard = said.iter().find_map(|line| line.split_once("heard: "));
+    assert_eq!(heard.expect("a word").1, "a client that listens nowhere");
+    passed(what);
+}
+
+#[test]
 fn the_environment_is_read_where_a_program_asks_for_it() {
     let start = |options: &[(&str, &str)]| {
         let mut command = process(module_path!(), "a_server_of_another_test");
@@ -281,7 +314,11 @@ async fn a_server_of_another_test() {
     if std::env::var_os(SERVE).is_none() {
         return;
     }
-    let server = Server::serve("a server elsewhere", Orb::builder().env()).await;
+    let builder = match std::env::var_os(BOTH_WAYS) {
+        Some(_) => Orb::builder().accept_bidirectional(|_, _| true),
+        None => Orb::builder(),
+    };
+    let server = Server::serve("a server elsewhere", builder.env()).await;
     eprintln!("{}", server.reference());
     server.orb.run().await;
 }
@@ -292,13 +329,29 @@ async fn a_client_of_another_test() {
     let Ok(reference) = std::env::var(REFERENCE) else {
         return;
     };
-    let orb = Orb::builder().env().build().await.unwrap();
-    let object = orb.string_to_object(&reference).await.unwrap();
-    let place: PlaceRef = object.unchecked_narrow();
-    match place.name().await {
+    let heard = match std::env::var_os(BOTH_WAYS) {
+        Some(_) => ask_back(&reference).await,
+        None => {
+            let orb = Orb::builder().env().build().await.unwrap();
+            let object = orb.string_to_object(&reference).await.unwrap();
+            object.unchecked_narrow::<PlaceRef>().name().await
+        }
+    };
+    match heard {
         Ok(name) => eprintln!("heard: {name}"),
         Err(error) => eprintln!("heard: {error}"),
     }
+}
+
+/// Has the place of that reference ask one here, in an ORB that listens nowhere.
+async fn ask_back(reference: &str) -> Result<String, SystemException> {
+    let both = PolicyOverrides::new().bidirectional(BidirectionalPolicy::Both);
+    let here = Orb::builder().env().policies(&both);
+    let here = Server::serve("a client that listens nowhere", here).await;
+    let places = here.orb.root_poa().find_poa("places").expect("it is there");
+    places.set_bidirectional_policy(BidirectionalPolicy::Both);
+    let there = here.orb.string_to_object(reference).await?;
+    there.unchecked_narrow::<PlaceRef>().ask(&here.place).await
 }
 
 #[tokio::test]

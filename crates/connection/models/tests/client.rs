@@ -3,7 +3,7 @@
 use super::driver::Timers;
 use super::{CallError, ClientConnection, ClientRequest, EncodeArguments};
 use crate::blocking;
-use crate::cache::ConnectSettings;
+use crate::cache::{ConnectSettings, Way};
 use crate::end::End;
 use crate::mock::{Acts, Mock, settings};
 use crate::models::{Task, model};
@@ -233,6 +233,7 @@ impl Calls {
                 extended: Duration::ZERO,
             },
             busy: Arc::default(),
+            way: Way::Opened,
         };
         let stream = Box::new(Mock::new(Arc::clone(&peer)));
         let endpoint = "iiop://peer:1".parse().unwrap();

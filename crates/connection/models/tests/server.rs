@@ -1,6 +1,7 @@
 //! The write side of a served connection: full sockets, while a thread serves the connection and when it stops to.
 
 use super::{Located, ServerConnection, ServerLimits, ServerRequest, Serving};
+use crate::both_ways::BothWays;
 use crate::mock::{Mock, settings};
 use crate::models::outbound::{ROOM, Socket, message};
 use crate::models::{Task, model};
@@ -52,7 +53,9 @@ impl Owner for Tasks {
         unreachable!("no upcall is pending")
     }
 
-    fn locate(&self, _: &RequestHeader<'_>) {}
+    fn locate(&self, _: &RequestHeader<'_>, _: bool) {}
+
+    fn offered(&self, _: &Arc<BothWays>, _: &[u8]) {}
 
     fn refuse(&self, _: SystemException) {}
 
@@ -66,7 +69,7 @@ impl Owner for Tasks {
 
     fn serve(_: &Arc<ServerConnection<Self>>, _: ServerRequest<Self>) {}
 
-    fn locate_request(&self, _: &TargetAddress<'_>) -> Located {
+    fn locate_request(&self, _: &TargetAddress<'_>, _: bool) -> Located {
         unreachable!("nothing is read")
     }
 

@@ -57,7 +57,7 @@ mod waiters;
 
 pub use call::{ClientRequest, EncodeArguments, refused_by_omniorb};
 
-use super::cache::ConnectSettings;
+use super::cache::{ConnectSettings, Way};
 use super::counters::Counters;
 use super::end::End;
 use super::lease::ReadLease;
@@ -129,6 +129,8 @@ pub struct ClientConnection {
     /// The peer has answered a request, so it knows the code sets.
     announced: AtomicBool,
     peer: PeerOrb,
+    /// Even request ids are this end's.
+    opened_here: bool,
     spoke_1_2: AtomicBool,
     /// The number of requests that have no reply.
     one_way_ids: AtomicU32,
@@ -142,6 +144,7 @@ impl ClientConnection {
         announce: bool,
         settings: &ConnectSettings,
     ) -> Self {
+        let opened_here = !matches!(settings.way, Way::Accepted(_));
         let shown = Shown {
             payload: settings.connection.trace_payload,
             describe: settings.connection.describe,
@@ -153,7 +156,11 @@ impl ClientConnection {
             link.outbound.keep_1_1_whole();
         }
         let driver = Arc::clone(&link.outbound.driver);
-        let waiters = Arc::new(ReplyWaiters::new(MAX_IN_FLIGHT, Arc::clone(&driver)));
+        let waiters = Arc::new(ReplyWaiters::new(
+            MAX_IN_FLIGHT,
+            opened_here,
+            Arc::clone(&driver),
+        ));
         let reading = Reading {
             reader: Reader::new(settings.connection.limits).skip_too_large(),
             spinner: Spinner::new(settings.spin),
@@ -170,12 +177,14 @@ impl ClientConnection {
             over: AtomicBool::new(false),
             announced: AtomicBool::new(false),
             code_sets: settings.code_sets,
-            contexts: announce
+            contexts: (announce
                 .then(|| settings.code_sets.to_context().ok())
-                .flatten()
-                .into_iter()
-                .collect(),
+                .flatten())
+            .into_iter()
+            .chain(settings.way.context())
+            .collect(),
             peer: settings.peer,
+            opened_here,
             spoke_1_2: AtomicBool::new(false),
             one_way_ids: AtomicU32::new(0),
         }

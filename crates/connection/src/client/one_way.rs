@@ -137,7 +137,7 @@ impl ClientConnection {
         lent: &mut Option<Lent<'a>>,
     ) -> Result<Encoder<NativeEndian>, CallError> {
         let number = self.one_way_ids.fetch_add(1, Ordering::Relaxed);
-        let id = RequestId::unanswered(number, true);
+        let id = RequestId::unanswered(number, self.opened_here);
         self.encode(id, ResponseFlags::None, request, lent)
     }
 }

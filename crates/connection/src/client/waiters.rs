@@ -174,10 +174,10 @@ pub(super) struct ReplyWaiters {
 
 impl ReplyWaiters {
     /// `limit`: calls in flight. The driver gets the events that no caller waits for.
-    pub(super) fn new(limit: usize, driver: Arc<DriverWaker>) -> Self {
+    pub(super) fn new(limit: usize, opened_here: bool, driver: Arc<DriverWaker>) -> Self {
         Self {
             state: Mutex::new(State {
-                table: RequestTable::new(true, limit),
+                table: RequestTable::new(opened_here, limit),
                 one_ways: 0,
                 untaken: 0,
                 end: None,

@@ -43,6 +43,7 @@ use backlog::Backlog;
 use order::Orders;
 use pending::Turns;
 
+use super::both_ways::BothWays;
 use super::counters::Counter;
 use super::end::{End, Lingered};
 use super::link::{Link, Reading};
@@ -105,6 +106,8 @@ pub struct ServerConnection<O: Owner> {
     backlog: Backlog,
     orders: Orders,
     admitted: Admitted,
+    /// Both ends may send requests on the connection.
+    both_ways: Option<Arc<BothWays>>,
 }
 
 impl<O: Owner> ServerConnection<O> {
@@ -140,6 +143,34 @@ impl<O: Owner> ServerConnection<O> {
             backlog: Backlog::within(&owner.settings().memory),
             orders: Orders::default(),
             admitted,
+            both_ways: None,
+        }
+    }
+
+    /// The half of a connection on which both ends may send requests.
+    pub(crate) fn in_both_ways(mut self, whole: Arc<BothWays>) -> Self {
+        self.both_ways = Some(whole);
+        self
+    }
+
+    /// Whether this end opened the connection, and offered it to the peer for requests.
+    fn opened_here(&self) -> bool {
+        (self.both_ways.as_ref()).is_some_and(|whole| whole.opened_here())
+    }
+
+    /// Whether this end sends requests on the connection, too.
+    fn has_own_requests(&self) -> bool {
+        (self.both_ways.as_ref()).is_some_and(|whole| whole.has_client())
+    }
+
+    /// Hands the offer of a client that takes requests on its connection to the owner.
+    fn take_offer(&self, header: &RequestHeader<'_>, version: Version) {
+        if let Some(whole) = &self.both_ways
+            && !whole.opened_here()
+            && version >= Version::V1_2
+            && let Some(context) = header.contexts.get(ServiceContextId::BI_DIR_IIOP)
+        {
+            self.owner.offered(whole, context);
         }
     }
 
@@ -261,7 +292,8 @@ impl<O: Owner> ServerConnection<O> {
         };
         let target = match fault {
             None => {
-                let target = self.owner.locate(&header);
+                self.take_offer(&header, message.header.version);
+                let target = self.owner.locate(&header, self.opened_here());
                 cache.remember(&message, &header, format, &target, &self.owner);
                 target
             }
@@ -335,7 +367,10 @@ impl<O: Owner> ServerConnection<O> {
     fn locate(self: &Arc<Self>, message: Message) -> Result<(), End> {
         let header = LocateRequestHeader::read(&message).map_err(End::Broken)?;
         let (version, id) = (message.header.version, header.request_id);
-        let reply = match self.owner.locate_request(&header.target) {
+        let reply = match self
+            .owner
+            .locate_request(&header.target, self.opened_here())
+        {
             Located::Reply(reply) => reply,
             Located::Ask(key) => match self.full(0) {
                 None => {
@@ -404,6 +439,12 @@ impl<O: Owner> ServerConnection<O> {
             }
             End::Idle(_) => counters.count(Counter::IdleConnectionsClosed),
             End::Closed | End::Lost(_) | End::Refused | End::ShutDown => {}
+        }
+        if matches!(end, End::ShutDown)
+            && (self.both_ways.as_ref()).is_some_and(|whole| whole.leave())
+        {
+            // Our own requests go on; the half that sends them ends the connection.
+            return self.link.drained().await;
         }
         if matches!(end, End::ShutDown | End::Idle(_)) {
             self.link

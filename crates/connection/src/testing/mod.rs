@@ -9,6 +9,7 @@ pub(crate) use owner::{KEY, TestOwner, Wanted};
 pub(crate) use peer::{Peer, fragments, located, reply, request, request_with};
 pub(crate) use stream::{Stream, pair};
 
+use crate::cache::Way;
 use crate::owner::PeerOrb;
 use crate::spin::SpinLimits;
 use crate::{CallError, ClientConnection, ClientRequest, ConnectSettings, EncodeArguments};
@@ -56,6 +57,7 @@ pub(crate) fn connect_settings() -> ConnectSettings {
             extended: WaitPolicy::SHARED,
         },
         busy: Arc::default(),
+        way: Way::Opened,
     }
 }
 

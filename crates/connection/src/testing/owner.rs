@@ -1,6 +1,7 @@
 //! An owner of server connections that is no ORB.
 
 use super::{Peer, Stream, endpoint, pair, settings};
+use crate::both_ways::BothWays;
 use crate::owner::{Located, Owner, Settings};
 use crate::server::{PendingRequest, ServerConnection, ServerLimits, ServerRequest, Serving};
 use crate::spin::BusyConnections;
@@ -205,7 +206,7 @@ impl Owner for TestOwner {
         self.tasks.token()
     }
 
-    fn locate(&self, header: &RequestHeader<'_>) -> Wanted {
+    fn locate(&self, header: &RequestHeader<'_>, _: bool) -> Wanted {
         self.located.fetch_add(1, Ordering::Relaxed);
         match header.target.object_key().as_deref() {
             Some(KEY) => Wanted::Operation(String::from_utf8_lossy(header.operation).into_owned()),
@@ -261,7 +262,9 @@ impl Owner for TestOwner {
         }
     }
 
-    fn locate_request(&self, target: &TargetAddress<'_>) -> Located {
+    fn offered(&self, _: &Arc<BothWays>, _: &[u8]) {}
+
+    fn locate_request(&self, target: &TargetAddress<'_>, _: bool) -> Located {
         match target.object_key() {
             Some(key) if key == KEY => Located::Reply(LocateReply::ObjectHere),
             Some(key) if key.starts_with(b"ask") => Located::Ask(key),

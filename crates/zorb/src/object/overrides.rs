@@ -3,8 +3,8 @@
 use super::{Binding, Inner, ObjectRef, Target};
 use crate::orb::Orb;
 use crate::policy::{
-    Levels, Policy, PolicyOverrides, PolicyType, RebindMode, SetOverrideType, SyncScope, conflict,
-    current, exposed,
+    BidirectionalPolicy, Levels, Policy, PolicyOverrides, PolicyType, RebindMode, SetOverrideType,
+    SyncScope, conflict, current, exposed,
 };
 use crate::profile::Candidate;
 use core::sync::atomic::Ordering;
@@ -190,6 +190,10 @@ impl ObjectRef {
     /// The reference as `orb` would make it of nothing but its IOR.
     pub(crate) fn plain_in(&self, orb: &Orb) -> Self {
         Self::named_by(orb.clone(), self.0.ior.clone(), self.0.named_by)
+    }
+
+    pub(super) fn bidirectional(&self) -> Option<BidirectionalPolicy> {
+        self.levels().get(|policies| policies.bidirectional)
     }
 
     fn rebind_mode(&self) -> RebindMode {

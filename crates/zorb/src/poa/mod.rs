@@ -16,6 +16,7 @@ use crate::forward::Forward;
 use crate::interface::Interface;
 use crate::object::ObjectRef;
 use crate::orb::Orb;
+use crate::policy::BidirectionalPolicy;
 use bytes::Bytes;
 use core::fmt;
 use std::sync::Arc;
@@ -85,6 +86,13 @@ impl Poa {
     #[must_use]
     pub fn policies(&self) -> Policies {
         self.adapter.policies()
+    }
+
+    /// Whether servers may call the objects of this POA on connections that this ORB has opened to them
+    /// (`BiDirPolicy::BidirectionalPolicy` of the POA): NORMAL, not, unless set. The POA's children have their own.
+    #[doc(alias = "BidirectionalPolicy")]
+    pub fn set_bidirectional_policy(&self, policy: BidirectionalPolicy) {
+        self.orb.inner().both_ways().permit(&self.adapter, policy);
     }
 
     fn reference<T: Interface>(&self, type_id: &str, key: &Bytes) -> Result<T, Error> {

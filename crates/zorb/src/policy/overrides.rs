@@ -2,7 +2,7 @@
 
 use super::current;
 use super::untyped::{Policy, PolicyType};
-use super::values::{Protocol, RebindMode, SyncScope};
+use super::values::{BidirectionalPolicy, Protocol, RebindMode, SyncScope};
 use core::time::Duration;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -46,6 +46,7 @@ overrides! {
     request_timeout: Duration,
     round_trip_timeout: Duration,
     client_protocols: Arc<[Protocol]>,
+    bidirectional: BidirectionalPolicy,
     char_code_set: CharSet,
     wait: WaitPolicy,
 }
@@ -128,6 +129,15 @@ impl PolicyOverrides {
         self
     }
 
+    /// Whether the server may call this ORB on the connection that a call opens to it
+    /// (`BiDirPolicy::BidirectionalPolicy`): see [`BidirectionalPolicy::Both`].
+    #[doc(alias = "BidirectionalPolicy")]
+    #[doc(alias = "offerBiDirectionalGIOP")]
+    pub fn bidirectional(mut self, policy: BidirectionalPolicy) -> Self {
+        self.bidirectional = Some(policy);
+        self
+    }
+
     /// The code set that `char`s and `string`s travel in: see
     /// [`ObjectRef::with_char_code_set`](crate::ObjectRef::with_char_code_set). A policy of zorb's own. At the ORB level
     /// it holds for every reference.
@@ -184,11 +194,15 @@ impl PolicyOverrides {
         self.client_protocols == others.client_protocols
             && self.char_code_set == others.char_code_set
             && self.rebind == others.rebind
+            && self.bidirectional == others.bidirectional
     }
 
     /// Whether a task with these policies needs references of its own.
     pub(crate) const fn need_own_reference(&self) -> bool {
-        self.client_protocols.is_some() || self.char_code_set.is_some() || self.wait.is_some()
+        self.client_protocols.is_some()
+            || self.bidirectional.is_some()
+            || self.char_code_set.is_some()
+            || self.wait.is_some()
     }
 
     /// Runs a future under these policies (the level of CORBA's PolicyCurrent): they are those of its calls, wherever it

@@ -1,7 +1,7 @@
 //! Policies by their types and values on the wire: `CORBA::Policy`, and where they travel.
 
 use super::overrides::PolicyOverrides;
-use super::values::{Protocol, RebindMode, SyncScope};
+use super::values::{BidirectionalPolicy, Protocol, RebindMode, SyncScope};
 use bytes::Bytes;
 use core::fmt;
 use core::time::Duration;
@@ -47,13 +47,15 @@ impl PolicyType {
     pub const RELATIVE_REQUEST_TIMEOUT: Self = Self(31);
     /// `Messaging::RelativeRoundtripTimeoutPolicy`.
     pub const RELATIVE_ROUND_TRIP_TIMEOUT: Self = Self(32);
+    /// `BiDirPolicy::BidirectionalPolicy`.
+    pub const BIDIRECTIONAL: Self = Self(37);
     /// `RTCORBA::ClientProtocolPolicy`.
     pub const CLIENT_PROTOCOL: Self = Self(43);
 
     /// Types of the specification that this ORB knows and does not support.
     fn is_unsupported(self) -> bool {
-        // RequestPriority, ReplyPriority, Routing, MaxHops, QueueOrder; BidirectionalPolicy; real-time CORBA's.
-        matches!(self.0, 25 | 26 | 33..=35 | 37 | 40..=42 | 44 | 45)
+        // RequestPriority, ReplyPriority, Routing, MaxHops, QueueOrder; real-time CORBA's.
+        matches!(self.0, 25 | 26 | 33..=35 | 40..=42 | 44 | 45)
     }
 }
 
@@ -68,6 +70,7 @@ impl fmt::Display for PolicyType {
             Self::REPLY_END_TIME => "ReplyEndTimePolicy",
             Self::RELATIVE_REQUEST_TIMEOUT => "RelativeRequestTimeoutPolicy",
             Self::RELATIVE_ROUND_TRIP_TIMEOUT => "RelativeRoundtripTimeoutPolicy",
+            Self::BIDIRECTIONAL => "BidirectionalPolicy",
             Self::CLIENT_PROTOCOL => "ClientProtocolPolicy",
             Self(number) => return write!(f, "policy type {number}"),
         };
@@ -140,13 +143,15 @@ pub enum Policy {
     RelativeRequestTimeout(Duration),
     /// See [`PolicyOverrides::relative_round_trip_timeout`].
     RelativeRoundTripTimeout(Duration),
+    /// See [`PolicyOverrides::bidirectional`].
+    Bidirectional(BidirectionalPolicy),
     /// See [`PolicyOverrides::client_protocols`]. Has no value in an any.
     ClientProtocol(Arc<[Protocol]>),
 }
 
 impl Policy {
     /// Creates a policy from the value that the specification has for its type (`ORB::create_policy`): a `short` for
-    /// RebindPolicy and SyncScopePolicy, a `TimeBase::UtcT` for start and end times, a `TimeBase::TimeT` (100 ns) for
+    /// RebindPolicy and SyncScopePolicy, an `unsigned short` for BidirectionalPolicy, a `TimeBase::UtcT` for start and end times, a `TimeBase::TimeT` (100 ns) for
     /// relative timeouts.
     ///
     /// # Errors
@@ -178,6 +183,7 @@ impl Policy {
             PolicyType::RELATIVE_REQUEST_TIMEOUT | PolicyType::RELATIVE_ROUND_TRIP_TIMEOUT => {
                 TcKind::ULongLong
             }
+            PolicyType::BIDIRECTIONAL => TcKind::UShort,
             PolicyType::CLIENT_PROTOCOL => return Err(refused(Reason::BadPolicyType)),
             unsupported if unsupported.is_unsupported() => {
                 return Err(refused(Reason::UnsupportedPolicy));
@@ -225,6 +231,11 @@ impl Policy {
                 ..0 => return Err(refused(Reason::UnsupportedPolicyValue)),
                 _ => return Err(refused(Reason::BadPolicyValue)),
             }),
+            PolicyType::BIDIRECTIONAL => Self::Bidirectional(match short()? {
+                0 => BidirectionalPolicy::Normal,
+                1 => BidirectionalPolicy::Both,
+                _ => return Err(refused(Reason::BadPolicyValue)),
+            }),
             PolicyType::REQUEST_START_TIME => Self::RequestStartTime(time()?),
             PolicyType::REQUEST_END_TIME => Self::RequestEndTime(time()?),
             PolicyType::REPLY_START_TIME => Self::ReplyStartTime(time()?),
@@ -247,6 +258,7 @@ impl Policy {
             Self::ReplyEndTime(_) => PolicyType::REPLY_END_TIME,
             Self::RelativeRequestTimeout(_) => PolicyType::RELATIVE_REQUEST_TIMEOUT,
             Self::RelativeRoundTripTimeout(_) => PolicyType::RELATIVE_ROUND_TRIP_TIMEOUT,
+            Self::Bidirectional(_) => PolicyType::BIDIRECTIONAL,
             Self::ClientProtocol(_) => PolicyType::CLIENT_PROTOCOL,
         }
     }
@@ -261,6 +273,7 @@ impl Policy {
             Self::ReplyEndTime(time) => set.reply_end = Some(time),
             Self::RelativeRequestTimeout(limit) => set.request_timeout = Some(limit),
             Self::RelativeRoundTripTimeout(limit) => set.round_trip_timeout = Some(limit),
+            Self::Bidirectional(policy) => set.bidirectional = Some(policy),
             Self::ClientProtocol(protocols) => set.client_protocols = Some(protocols),
         }
     }
@@ -280,6 +293,7 @@ impl PolicyOverrides {
             self.request_timeout.map(Policy::RelativeRequestTimeout),
             self.round_trip_timeout
                 .map(Policy::RelativeRoundTripTimeout),
+            self.bidirectional.map(Policy::Bidirectional),
             self.client_protocols.clone().map(Policy::ClientProtocol),
         ];
         all.into_iter().flatten().collect()

@@ -52,6 +52,25 @@ pub enum RebindMode {
     NoReconnect,
 }
 
+/// Whether a connection carries requests in both directions: `BiDirPolicy::BidirectionalPolicyValue` (CORBA 3.3 part 2,
+/// section 9.8).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the specification has these two")]
+pub enum BidirectionalPolicy {
+    /// The end that has opened it sends requests (NORMAL).
+    #[default]
+    Normal,
+    /// Both ends do (BOTH), over GIOP 1.2.
+    ///
+    /// At the ORB, task or object level, requests offer their server the connection for its own. A client that listens
+    /// nowhere can have objects then, for callbacks, if its ORB has the policy. A server can call the objects of
+    /// those POAs only that [have the policy](crate::Poa::set_bidirectional_policy) as well; any other object is
+    /// OBJECT_NOT_EXIST. Such connections have no blocking reads, and are not closed for being idle.
+    ///
+    /// What the server does with the offer is up to [its own rule](crate::Builder::accept_bidirectional).
+    Both,
+}
+
 /// A protocol of a `RTCORBA::ClientProtocolPolicy`: the scheme of its endpoints, such as `iiop`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Protocol(Cow<'static, str>);

@@ -6,9 +6,11 @@
 //! before.
 
 mod intercept;
+mod located;
 mod upcall;
 
 pub(crate) use intercept::{Intercepted, receive_collocated, reply_contexts};
+pub(crate) use located::locate_reply;
 pub(crate) use upcall::{begin, caught, enter, enter_object, poll, released};
 
 use crate::keys::Found;
@@ -22,8 +24,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{Context, Gather};
 use zorb_connection::server::Located;
 use zorb_connection::{
-    BusyConnections, Counter, OrderKey, Owner, PendingRequest, ServerConnection, ServerRequest,
-    Settings, Turn,
+    BothWays, BusyConnections, Counter, OrderKey, Owner, PendingRequest, ServerConnection,
+    ServerRequest, Settings, Turn,
 };
 use zorb_executor::{Dispatch, Lane, Priority};
 use zorb_giop::{
@@ -89,7 +91,7 @@ impl Owner for OrbInner {
     }
 
     fn busy(&self) -> &BusyConnections {
-        Self::busy(self)
+        self.busy_connections()
     }
 
     fn is_stopping(&self) -> bool {
@@ -104,7 +106,14 @@ impl Owner for OrbInner {
         self.task()
     }
 
-    fn locate(&self, header: &RequestHeader<'_>) -> Target {
+    fn offered(&self, connection: &Arc<BothWays>, context: &[u8]) {
+        self.both_ways().take(connection, context);
+    }
+
+    fn locate(&self, header: &RequestHeader<'_>, opened_here: bool) -> Target {
+        if opened_here && !self.is_for_peer(&header.target) {
+            return Target::Refused(Missing::Adapter.raise());
+        }
         // Counted before anything is looked up.
         let changes = self.adapters().changes();
         let (found, is_adapters) = match &header.target {
@@ -174,7 +183,10 @@ impl Owner for OrbInner {
         serve(connection, target, &mut Some(request), None);
     }
 
-    fn locate_request(&self, target: &TargetAddress<'_>) -> Located {
+    fn locate_request(&self, target: &TargetAddress<'_>, opened_here: bool) -> Located {
+        if opened_here && !self.is_for_peer(target) {
+            return Located::Reply(LocateReply::UnknownObject);
+        }
         let found = match target.object_key() {
             Some(key) => self.find_for_peer(&key),
             None => Err(Missing::Adapter.raise()),
@@ -193,25 +205,12 @@ impl Owner for OrbInner {
     }
 }
 
-/// Where an object is, for a LocateRequest. A POA manager holds no answer: the object is here, and its requests are held.
-pub(crate) fn locate_reply(orb: &OrbInner, found: Result<Found, SystemException>) -> LocateReply {
-    let object = match found {
-        Ok(Found::Object(object)) => object,
-        Ok(Found::Elsewhere(target)) => return LocateReply::ObjectForward(Ior::clone(&target)),
-        Ok(Found::Unknown(_)) => return LocateReply::UnknownObject,
-        Err(exception) if exception.kind == SystemExceptionKind::ObjectNotExist => {
-            return LocateReply::UnknownObject;
-        }
-        Err(exception) => return LocateReply::SystemException(exception),
-    };
-    let Some(forward) = (object.forward()).filter(|_| object.manager().state() == State::Active)
-    else {
-        return LocateReply::ObjectHere;
-    };
-    match enter(orb, || (forward.target)()).flatten() {
-        Ok(target) if forward.permanent => LocateReply::ObjectForwardPerm(target),
-        Ok(target) => LocateReply::ObjectForward(target),
-        Err(exception) => LocateReply::SystemException(exception),
+impl OrbInner {
+    /// Whether the peer of a connection that this ORB has opened may call the object: others are not there for it.
+    #[cold]
+    fn is_for_peer(&self, target: &TargetAddress<'_>) -> bool {
+        let key = target.object_key();
+        key.is_some_and(|key| self.both_ways().is_permitted(&key))
     }
 }
 

@@ -48,8 +48,10 @@ public final class Client {
         boolean codeSets = !giop10 && !"off".equals(arguments.properties.getProperty("jacorb.codeset"));
         // A lost reply is a failed cell, not a hang.
         arguments.properties.setProperty("jacorb.connection.client.pending_reply_timeout", "30000");
+        BothWays.prepare(arguments);
         ORB orb = ORB.init(new String[0], arguments.properties);
-        POA poa = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
+        POA root = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
+        POA poa = BothWays.poa(arguments, orb, root);
         // Without code sets there is no wide text.
         Cells cells = new Cells(orb, poa, arguments.get("--corbaloc"), utf8, codeSets);
 

@@ -27,8 +27,11 @@ public final class Server {
         if (port != null) arguments.properties.setProperty("OAPort", port);
         arguments.properties.setProperty(Forwards.PROPERTY, "");
 
+        BothWays.prepare(arguments);
         ORB orb = ORB.init(new String[0], arguments.properties);
         POA root = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
+        // Its being there has the ORB take what clients offer.
+        BothWays.poa(arguments, orb, root);
         Interop.Node own = Nodes.host(root, "home", false), gone = Nodes.host(root, "gone", false);
         root.deactivate_object(root.reference_to_id(gone));
         Forwards.start(orb, root, own, gone);

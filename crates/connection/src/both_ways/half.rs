@@ -1,0 +1,446 @@
+//! One stream for two halves of a connection.
+
+use super::route::{Boundary, Router, Whose};
+use bytes::BytesMut;
+use core::fmt;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::task::{Context, Poll, Waker};
+use std::io::{self, IoSlice};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Wake;
+use zorb_transport::{Address, Capabilities, Connection};
+
+/// Octets of messages that wait for one half while the other one reads: with more of them, the other half waits as well.
+const MAX_WAITING_OCTETS: usize = 1 << 20;
+
+/// Such connections so far.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
+
+/// A half of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Half {
+    /// Sends our requests, and gets their replies.
+    Client,
+    /// Gets the peer's requests.
+    Server,
+}
+
+impl Half {
+    const fn index(self) -> usize {
+        match self {
+            Self::Client => 0,
+            Self::Server => 1,
+        }
+    }
+
+    const fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}
+
+/// The wakers of both halves: the stream remembers one waker only.
+#[derive(Debug, Default)]
+struct Parked([Mutex<Option<Waker>>; 2]);
+
+impl Parked {
+    fn place(&self, half: Half) -> MutexGuard<'_, Option<Waker>> {
+        let [client, server] = &self.0;
+        let place = match half {
+            Half::Client => client,
+            Half::Server => server,
+        };
+        place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn park(&self, half: Half, cx: &Context<'_>) {
+        let mut place = self.place(half);
+        if !(place.as_ref()).is_some_and(|waker| waker.will_wake(cx.waker())) {
+            *place = Some(cx.waker().clone());
+        }
+    }
+
+    fn wake_half(&self, half: Half) {
+        let waker = self.place(half).take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Wake for Parked {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.wake_half(Half::Client);
+        self.wake_half(Half::Server);
+    }
+}
+
+/// How the stream has ended for its readers.
+#[derive(Debug, Clone)]
+enum Ended {
+    Closed,
+    Failed(io::ErrorKind, String),
+}
+
+#[derive(Debug)]
+struct Incoming {
+    router: Router,
+    /// What one half has read for the other one.
+    waiting: [BytesMut; 2],
+    ended: Option<Ended>,
+}
+
+#[derive(Debug, Default)]
+struct Outgoing {
+    boundary: Boundary,
+    /// The half whose message has begun and is not whole.
+    writer: Option<Half>,
+}
+
+/// A connection on which both ends may send requests.
+pub struct BothWays {
+    stream: Box<dyn Connection>,
+    incoming: Mutex<Incoming>,
+    outgoing: Mutex<Outgoing>,
+    readers: Arc<Parked>,
+    writers: Arc<Parked>,
+    /// The same, as what the stream wakes.
+    reader: Waker,
+    writer: Waker,
+    /// Replies are for a client's half that is there.
+    has_client: AtomicBool,
+    /// The server's half reads no requests any more, and the connection is the client's half alone.
+    has_left: AtomicBool,
+    is_over: AtomicBool,
+    opened_here: bool,
+    number: u64,
+}
+
+impl BothWays {
+    pub(crate) fn new(stream: Box<dyn Connection>, opened_here: bool) -> Arc<Self> {
+        let (readers, writers) = (Arc::<Parked>::default(), Arc::<Parked>::default());
+        Arc::new(Self {
+            stream,
+            incoming: Mutex::new(Incoming {
+                router: Router::new(opened_here),
+                waiting: [BytesMut::new(), BytesMut::new()],
+                ended: None,
+            }),
+            outgoing: Mutex::new(Outgoing::default()),
+            reader: Waker::from(Arc::clone(&readers)),
+            writer: Waker::from(Arc::clone(&writers)),
+            readers,
+            writers,
+            has_client: AtomicBool::new(opened_here),
+            has_left: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+            opened_here,
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+        })
+    }
+
+    /// What tells such connections of the process apart.
+    pub(crate) const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The stream of a half.
+    pub(crate) fn half(self: &Arc<Self>, half: Half) -> Box<dyn Connection> {
+        Box::new(HalfStream {
+            whole: Arc::clone(self),
+            half,
+        })
+    }
+
+    /// The stream of the client's half of a connection that was accepted; `None` if it has been taken already, or the
+    /// connection is over.
+    pub(crate) fn take_client(self: &Arc<Self>) -> Option<Box<dyn Connection>> {
+        if self.is_over() || self.has_client.swap(true, Ordering::AcqRel) {
+            return None;
+        }
+        Some(self.half(Half::Client))
+    }
+
+    /// Whether there is a client's half.
+    pub(crate) fn has_client(&self) -> bool {
+        self.has_client.load(Ordering::Acquire)
+    }
+
+    /// Whether this end opened the connection.
+    #[must_use]
+    pub const fn opened_here(&self) -> bool {
+        self.opened_here
+    }
+
+    /// Whether the connection is over.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+
+    /// The other end.
+    #[must_use]
+    pub fn peer(&self) -> &Address {
+        self.stream.peer()
+    }
+
+    /// Leaves the connection to the client's half, which ends it; `false` if there is none.
+    pub(crate) fn leave(&self) -> bool {
+        let leaves = self.has_client.load(Ordering::Acquire) && !self.is_over();
+        if leaves {
+            self.has_left.store(true, Ordering::Release);
+            self.readers.wake_half(Half::Client);
+        }
+        leaves
+    }
+
+    fn incoming(&self) -> MutexGuard<'_, Incoming> {
+        self.incoming.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn outgoing(&self) -> MutexGuard<'_, Outgoing> {
+        self.outgoing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends both halves.
+    fn end(&self) {
+        self.is_over.store(true, Ordering::Release);
+        self.stream.close();
+        for half in [Half::Client, Half::Server] {
+            self.readers.wake_half(half);
+            self.writers.wake_half(half);
+        }
+    }
+
+    /// The half that gets such octets, if only one does.
+    fn receiver(&self, whose: Whose) -> Whose {
+        let has_client = self.has_client.load(Ordering::Acquire);
+        match whose {
+            // A reply to a request that there was none of: an error of the protocol, as on any other connection.
+            Whose::One(Half::Client) | Whose::Both if !has_client => Whose::One(Half::Server),
+            whose => whose,
+        }
+    }
+
+    /// What there is for a half: read for it by the other one, or read now.
+    fn read(
+        &self,
+        half: Half,
+        buf: &mut BytesMut,
+        mut read: impl FnMut(&dyn Connection, &mut BytesMut) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        let room = buf.capacity() - buf.len();
+        if room == 0 {
+            return Poll::Ready(Err(io::ErrorKind::InvalidInput.into()));
+        }
+        let (own, other) = (half.index(), half.other());
+        let mut guard = self.incoming();
+        let incoming = &mut *guard;
+        loop {
+            let waiting = &mut incoming.waiting[own];
+            if !waiting.is_empty() {
+                let was_full = waiting.len() > MAX_WAITING_OCTETS;
+                let octets = waiting.split_to(waiting.len().min(room));
+                buf.extend_from_slice(&octets);
+                if waiting.is_empty() {
+                    // Its memory is not kept.
+                    *waiting = BytesMut::new();
+                }
+                drop(guard);
+                if was_full {
+                    self.readers.wake_half(other);
+                }
+                return Poll::Ready(Ok(octets.len()));
+            }
+            match &incoming.ended {
+                Some(Ended::Closed) => return Poll::Ready(Ok(0)),
+                Some(Ended::Failed(kind, cause)) => {
+                    return Poll::Ready(Err(io::Error::new(*kind, cause.clone())));
+                }
+                None if self.is_over() => return Poll::Ready(Ok(0)),
+                None => {}
+            }
+            let is_left = self.has_left.load(Ordering::Acquire);
+            if is_left {
+                incoming.waiting[Half::Server.index()].clear();
+            }
+            if incoming.waiting[other.index()].len() > MAX_WAITING_OCTETS {
+                // Woken when the other half has taken some of it.
+                return Poll::Pending;
+            }
+            let start = buf.len();
+            let ended = match read(&*self.stream, buf) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(octets)) if octets > 0 => None,
+                Poll::Ready(Ok(_)) => Some(Ended::Closed),
+                Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Poll::Ready(Err(error));
+                }
+                Poll::Ready(Err(error)) => Some(Ended::Failed(error.kind(), error.to_string())),
+            };
+            if ended.is_some() {
+                incoming.ended = ended;
+                self.readers.wake_half(other);
+                continue;
+            }
+            if self.is_all_of(half, incoming, &buf[start..]) {
+                return Poll::Ready(Ok(buf.len() - start));
+            }
+            // Some of it is the other half's.
+            let octets = buf[start..].to_vec();
+            buf.truncate(start);
+            let Incoming {
+                router, waiting, ..
+            } = incoming;
+            let before = waiting[other.index()].len();
+            router.route(&octets, |whose, octets| match self.receiver(whose) {
+                Whose::One(of) if of == half => buf.extend_from_slice(octets),
+                Whose::One(of) => waiting[of.index()].extend_from_slice(octets),
+                Whose::Both => {
+                    buf.extend_from_slice(octets);
+                    waiting[other.index()].extend_from_slice(octets);
+                }
+            });
+            if is_left {
+                waiting[Half::Server.index()].clear();
+            } else if waiting[other.index()].len() > before {
+                self.readers.wake_half(other);
+            }
+            if buf.len() > start {
+                return Poll::Ready(Ok(buf.len() - start));
+            }
+        }
+    }
+
+    /// Whether all of what was read is the half's that has read it, as it mostly is: it stays where it is then.
+    fn is_all_of(&self, half: Half, incoming: &mut Incoming, octets: &[u8]) -> bool {
+        if incoming.router.is_undecided() {
+            return false;
+        }
+        let mut router = incoming.router.clone();
+        let mut is_all = true;
+        router.route(octets, |whose, _| {
+            is_all &= self.receiver(whose) == Whose::One(half);
+        });
+        let is_all = is_all && !router.is_undecided();
+        if is_all {
+            incoming.router = router;
+        }
+        is_all
+    }
+
+    fn write(&self, half: Half, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut outgoing = self.outgoing();
+        if outgoing.writer == Some(half.other()) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let written = self.stream.try_write(chunks)?;
+        let mut left = written;
+        for chunk in chunks {
+            let octets = chunk.get(..left.min(chunk.len())).unwrap_or_default();
+            outgoing.boundary.advance(octets);
+            left -= octets.len();
+        }
+        let had_begun = outgoing.writer.is_some();
+        outgoing.writer = (!outgoing.boundary.is_at_end()).then_some(half);
+        let ends = had_begun && outgoing.writer.is_none();
+        drop(outgoing);
+        if ends {
+            self.writers.wake_half(half.other());
+        }
+        Ok(written)
+    }
+
+    fn poll_write_ready(&self, half: Half, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        self.writers.park(half, cx);
+        // Looked at behind the parking: the other half wakes when its message is whole.
+        if self.outgoing().writer == Some(half.other()) && !self.is_over() {
+            return Poll::Pending;
+        }
+        let mut both = Context::from_waker(&self.writer);
+        self.stream.poll_write_ready(&mut both)
+    }
+}
+
+impl fmt::Debug for BothWays {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BothWays")
+            .field("stream", &self.stream)
+            .field("opened_here", &self.opened_here)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The stream as one half has it.
+#[derive(Debug)]
+struct HalfStream {
+    whole: Arc<BothWays>,
+    half: Half,
+}
+
+impl Connection for HalfStream {
+    fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
+        self.whole.readers.park(self.half, cx);
+        let mut both = Context::from_waker(&self.whole.reader);
+        (self.whole).read(self.half, buf, |stream, buf| {
+            stream.poll_read(&mut both, buf)
+        })
+    }
+
+    fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {
+        let read = (self.whole).read(self.half, buf, |stream, buf| {
+            Poll::Ready(stream.try_read(buf))
+        });
+        match read {
+            Poll::Ready(read) => read,
+            Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+
+    /// The other half is woken on as before.
+    fn unwatch(&self) {
+        self.whole.readers.place(self.half).take();
+    }
+
+    fn try_write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.whole.write(self.half, chunks)
+    }
+
+    fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.whole.poll_write_ready(self.half, cx)
+    }
+
+    fn shutdown_write(&self) -> io::Result<()> {
+        self.whole.stream.shutdown_write()
+    }
+
+    fn close(&self) {
+        if !(self.half == Half::Server && self.whole.has_left.load(Ordering::Acquire)) {
+            self.whole.end();
+        }
+    }
+
+    fn peer(&self) -> &Address {
+        self.whole.stream.peer()
+    }
+
+    fn local(&self) -> &Address {
+        self.whole.stream.local()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.whole.stream.capabilities()
+    }
+}
+
+impl Drop for HalfStream {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,26 @@
+//! Bidirectional GIOP: a connection on which both ends send requests (CORBA 3.3 part 2, section 9.8).
+//!
+//! Such a connection has two halves: a [client's](super::client::ClientConnection), with the replies to our requests, and
+//! a [server's](super::server::ServerConnection), with the requests of the peer. Each is what it is on any other connection,
+//! with all of its steps; below them, [`BothWays`] gives each half the messages that are its own out of the one stream, and
+//! lets them write one whole message after the other.
+//!
+//! ```text
+//!   ClientConnection      ServerConnection
+//!          │ HalfStream          │ HalfStream        each a `Connection`
+//!          └───────┬─────────────┘
+//!              BothWays: Router in, Boundary out
+//!                  │
+//!               the stream
+//! ```
+//!
+//! The end that opened the connection sends even request ids, the other one odd ids: the ids of their tables say so. A
+//! connection that is not bidirectional has none of this.
+
+mod half;
+mod offer;
+mod route;
+
+pub use half::BothWays;
+pub(crate) use half::Half;
+pub use offer::{Offer, OfferTo, Split};

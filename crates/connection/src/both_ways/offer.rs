@@ -1,0 +1,84 @@
+//! Offering a peer a connection on which it may send requests, too.
+
+use super::half::{BothWays, Half};
+use crate::acceptor::admit;
+use crate::owner::Owner;
+use crate::server::{ServerConnection, Serving};
+use core::fmt;
+use std::sync::{Arc, Weak};
+use zorb_giop::ServiceContext;
+use zorb_transport::{Connection, Endpoint};
+
+/// What a connection that is opened both ways needs of the ORB: what it says to the peer, and who serves the peer's
+/// requests.
+pub trait Offer: fmt::Debug + Send + Sync {
+    /// The context BI_DIR_IIOP: where the peer may take this ORB to be.
+    fn context(&self) -> ServiceContext;
+
+    /// Serves the requests of the peer on a connection that was opened, and gives the stream of our own. If as many
+    /// connections are served as may be, there is the stream alone.
+    fn split(&self, stream: Box<dyn Connection>, endpoint: &Endpoint) -> Split;
+}
+
+/// A connection that was opened, and perhaps divided.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "there is nothing else to know")]
+pub struct Split {
+    /// The stream of our requests.
+    pub stream: Box<dyn Connection>,
+    /// Whether the peer may send requests on it.
+    pub is_divided: bool,
+}
+
+/// The [`Offer`] of an ORB.
+pub struct OfferTo<O: Owner> {
+    owner: Weak<O>,
+    serving: Arc<Serving<O>>,
+    context: ServiceContext,
+}
+
+impl<O: Owner> OfferTo<O> {
+    /// The offer of an ORB that says `context`.
+    #[must_use]
+    pub fn new(owner: Weak<O>, serving: Arc<Serving<O>>, context: ServiceContext) -> Self {
+        Self {
+            owner,
+            serving,
+            context,
+        }
+    }
+}
+
+impl<O: Owner> Offer for OfferTo<O> {
+    fn context(&self) -> ServiceContext {
+        self.context.clone()
+    }
+
+    fn split(&self, stream: Box<dyn Connection>, endpoint: &Endpoint) -> Split {
+        let admitted = self.owner.upgrade().and_then(|owner| {
+            let admitted = admit(&owner, &self.serving, &*stream).ok()?;
+            Some((owner, admitted))
+        });
+        let Some((owner, admitted)) = admitted else {
+            return Split {
+                stream,
+                is_divided: false,
+            };
+        };
+        let whole = BothWays::new(stream, true);
+        let served = whole.half(Half::Server);
+        let connection = ServerConnection::new(served, endpoint.clone(), &owner, admitted)
+            .in_both_ways(Arc::clone(&whole));
+        owner.track(Arc::new(connection).drive(&self.serving));
+        Split {
+            stream: whole.half(Half::Client),
+            is_divided: true,
+        }
+    }
+}
+
+impl<O: Owner> fmt::Debug for OfferTo<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OfferTo").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,299 @@
+//! Bidirectional GIOP: which clients may be called on the connections that they have opened, and what peers may call on
+//! ours.
+
+use crate::orb::OrbInner;
+use crate::policy::{BidirectionalPolicy, Protocol};
+use crate::profile::{Candidate, Published};
+use core::fmt;
+use std::collections::HashMap;
+use std::net::Ipv6Addr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use tokio::runtime::Handle;
+use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncapsulationVisitor, WireFormat};
+use zorb_connection::{
+    BothWays, CacheKey, ClientConnection, ConnectError, ConnectSettings, NamedBy, Offer, OfferTo,
+    Serving, SpinLimits, Way,
+};
+use zorb_giop::ior::encapsulate;
+use zorb_giop::{ServiceContext, ServiceContextId, Version};
+use zorb_poa::Adapter;
+use zorb_transport::{Address, Endpoint};
+
+/// Listen points of one context that are read: an ORB listens at a few endpoints.
+const MAX_LISTEN_POINTS: usize = 16;
+/// Endpoints that clients have offered, of all connections of an ORB. Beyond that, offers of connections that are over are
+/// forgotten, and if there are none, further offers are not taken.
+const MAX_OFFERED: usize = 16 << 10;
+/// Connections that offer one endpoint, such as those of one client.
+const MAX_CONNECTIONS_OF_ENDPOINT: usize = 8;
+/// The port of the endpoint that references of an ORB name which listens nowhere: no server is there.
+const NO_LISTENER_PORT: u16 = 1;
+
+/// Which clients may be called on their connections: asked for the client's address, and each endpoint that it offers.
+#[derive(Clone)]
+pub(crate) struct Rule(Arc<dyn Fn(&Address, &Endpoint) -> bool + Send + Sync>);
+
+impl Rule {
+    pub(crate) fn new(rule: impl Fn(&Address, &Endpoint) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(rule))
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rule").finish_non_exhaustive()
+    }
+}
+
+/// What an ORB knows of connections on which both ends send requests.
+#[derive(Debug)]
+pub(crate) struct BothWaysCalls {
+    rule: Option<Rule>,
+    offered: Mutex<HashMap<Endpoint, Vec<Weak<BothWays>>>>,
+    /// The adapters whose objects peers may call on connections that this ORB has opened.
+    adapters: RwLock<Vec<Arc<Adapter>>>,
+    /// What this ORB offers.
+    offer: Option<Arc<dyn Offer>>,
+}
+
+impl BothWaysCalls {
+    pub(crate) fn new(
+        rule: Option<Rule>,
+        orb: &Weak<OrbInner>,
+        serving: &Arc<Serving<OrbInner>>,
+        published: &Published,
+    ) -> Self {
+        let offer = listen_points(&published.endpoints).map(|context| {
+            let (orb, serving) = (Weak::clone(orb), Arc::clone(serving));
+            Arc::new(OfferTo::new(orb, serving, context)) as Arc<dyn Offer>
+        });
+        Self {
+            rule,
+            offered: Mutex::default(),
+            adapters: RwLock::default(),
+            offer,
+        }
+    }
+
+    fn offered(&self) -> MutexGuard<'_, HashMap<Endpoint, Vec<Weak<BothWays>>>> {
+        self.offered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes an offer, as far as the rule permits.
+    pub(crate) fn take(&self, connection: &Arc<BothWays>, context: &[u8]) {
+        let Some(Rule(rule)) = &self.rule else {
+            return;
+        };
+        let read = zorb_cdr::decode_encapsulation(context, WireFormat::default(), ListenPoints);
+        let Ok(points) = read else {
+            let peer = connection.peer();
+            return tracing::debug!(%peer, "malformed BI_DIR_IIOP context ignored");
+        };
+        for (host, port) in points {
+            let endpoint = Endpoint::iiop(host, port);
+            if rule(connection.peer(), &endpoint) {
+                self.remember(connection, endpoint);
+            }
+        }
+    }
+
+    fn remember(&self, connection: &Arc<BothWays>, endpoint: Endpoint) {
+        let is_alive =
+            |offer: &Weak<BothWays>| offer.upgrade().is_some_and(|offer| !offer.is_over());
+        let mut offered = self.offered();
+        if offered.len() >= MAX_OFFERED && !offered.contains_key(&endpoint) {
+            offered.retain(|_, connections| connections.iter().any(is_alive));
+            if offered.len() >= MAX_OFFERED {
+                return;
+            }
+        }
+        let connections = offered.entry(endpoint).or_default();
+        connections.retain(is_alive);
+        let this = Arc::downgrade(connection);
+        let is_known = connections.iter().any(|known| known.ptr_eq(&this));
+        if !is_known && connections.len() < MAX_CONNECTIONS_OF_ENDPOINT {
+            connections.push(this);
+        }
+    }
+
+    /// The connection that leads to an endpoint: the first one that offered it, and is not over.
+    fn find(&self, endpoint: &Endpoint) -> Option<Arc<BothWays>> {
+        let mut offered = self.offered();
+        let connections = offered.get_mut(endpoint)?;
+        connections.retain(|offer| offer.upgrade().is_some_and(|offer| !offer.is_over()));
+        match connections.first() {
+            Some(found) => found.upgrade(),
+            None => {
+                offered.remove(endpoint);
+                None
+            }
+        }
+    }
+
+    /// How a connection is made to an endpoint.
+    fn way(
+        &self,
+        candidate: &Candidate,
+        named_by: NamedBy,
+        policy: Option<BidirectionalPolicy>,
+    ) -> Way {
+        // A client that could stand for an endpoint which the application has named would get its calls.
+        if self.rule.is_some()
+            && named_by == NamedBy::Peer
+            && policy != Some(BidirectionalPolicy::Normal)
+            && candidate.version >= Version::V1_2
+            && let Some(accepted) = self.find(&candidate.endpoint)
+        {
+            return Way::Accepted(accepted);
+        }
+        match (&self.offer, policy) {
+            (Some(offer), Some(BidirectionalPolicy::Both))
+                if candidate.version >= Version::V1_2 =>
+            {
+                Way::Offered(Arc::clone(offer))
+            }
+            _ => Way::Opened,
+        }
+    }
+
+    /// Lets peers call the objects of an adapter, or no longer.
+    pub(crate) fn permit(&self, adapter: &Arc<Adapter>, policy: BidirectionalPolicy) {
+        let mut adapters = self
+            .adapters
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        adapters.retain(|other| !Arc::ptr_eq(other, adapter) && !other.is_destroyed());
+        if policy == BidirectionalPolicy::Both {
+            adapters.push(Arc::clone(adapter));
+        }
+    }
+
+    /// Whether a peer may call the object with this key on a connection that this ORB has opened.
+    pub(crate) fn is_permitted(&self, key: &[u8]) -> bool {
+        let adapters = self.adapters.read().unwrap_or_else(PoisonError::into_inner);
+        adapters.iter().any(|adapter| adapter.id_in(key).is_ok())
+    }
+
+    /// Lets go of what would keep the ORB.
+    pub(crate) fn clear(&self) {
+        self.adapters
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+        self.offered().clear();
+    }
+}
+
+impl OrbInner {
+    /// The connection for a candidate, shared by all references to its endpoint.
+    pub(crate) async fn connection(
+        &self,
+        candidate: &Candidate,
+        home: &Handle,
+        named_by: NamedBy,
+        policy: Option<BidirectionalPolicy>,
+    ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
+        let way = self.both_ways().way(candidate, named_by, policy);
+        // A connection that was accepted belongs to the lane that accepted it.
+        let home = match &way {
+            Way::Accepted(_) => self.lane().handle(),
+            _ => home,
+        };
+        let (code_sets, stated) = (candidate.code_sets, candidate.stated);
+        let key = CacheKey::new(candidate.endpoint.clone(), home, code_sets, stated).in_way(&way);
+        let settings = || ConnectSettings {
+            connection: self.connection_settings().clone(),
+            silent: self.silent().clone(),
+            code_sets,
+            needs_fragments: candidate.needs_fragments,
+            peer: candidate.peer,
+            transports: self.settings().transports.clone(),
+            timeout: self.settings().connect_timeout,
+            spin: SpinLimits::of(self.lane(), home.id()),
+            busy: Arc::clone(self.busy_connections()),
+            way: way.clone(),
+        };
+        let cache = self.connection_cache();
+        cache.connection(&key, home, named_by, settings).await
+    }
+}
+
+/// 100::/64.
+const DISCARD_PREFIX: u128 = 0x0100 << 112;
+
+/// The endpoint that references of an ORB name which listens nowhere, and is called on connections that it has opened: an
+/// address of the discard prefix 100::/64 (RFC 6666), to which nothing is routed. A name that
+/// no name server knows would be looked up.
+pub(crate) fn unreachable_endpoint(instance: u64) -> Endpoint {
+    let host = Ipv6Addr::from(DISCARD_PREFIX | u128::from(instance));
+    Endpoint::iiop(host.to_string(), NO_LISTENER_PORT)
+}
+
+/// The context BI_DIR_IIOP with the TCP endpoints among these; `None` if there are none.
+fn listen_points(endpoints: &[Endpoint]) -> Option<ServiceContext> {
+    let points: Vec<(&str, u16)> = (endpoints.iter())
+        .filter(|endpoint| endpoint.scheme() == Protocol::IIOP.scheme())
+        .filter_map(|endpoint| Some((endpoint.host()?, endpoint.port()?)))
+        .collect();
+    if points.is_empty() {
+        return None;
+    }
+    let data = encapsulate(|e| {
+        e.write_count(points.len())?;
+        for (host, port) in &points {
+            e.write_raw_string(host.as_bytes())?;
+            e.write_u16(*port);
+        }
+        Ok(())
+    });
+    let id = ServiceContextId::BI_DIR_IIOP;
+    data.ok().map(|data| ServiceContext { id, data })
+}
+
+/// A `IIOP::BiDirIIOPServiceContext`: hosts and ports.
+struct ListenPoints;
+
+impl EncapsulationVisitor<'_> for ListenPoints {
+    type Output = Vec<(String, u16)>;
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'_, O>) -> Result<Self::Output, DecodeError> {
+        // The length of a host, and its terminator.
+        let count = d.read_count(5)?;
+        (0..count.min(MAX_LISTEN_POINTS))
+            .map(|_| {
+                let host = String::from_utf8_lossy(d.read_raw_string()?).into_owned();
+                Ok((host, d.read_u16()?))
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(data: &[u8]) -> Result<Vec<(String, u16)>, DecodeError> {
+        zorb_cdr::decode_encapsulation(data, WireFormat::default(), ListenPoints)
+    }
+
+    #[test]
+    fn listen_points_are_the_tcp_endpoints_that_references_name() {
+        let endpoints = [
+            Endpoint::iiop("a.example", 1),
+            Endpoint::uiop("/x"),
+            Endpoint::iiop("::1", 2),
+        ];
+        let context = listen_points(&endpoints).unwrap();
+        let points = [("a.example".to_owned(), 1), ("::1".to_owned(), 2)];
+        assert_eq!(read(&context.data).unwrap(), points);
+        assert_eq!(listen_points(&[Endpoint::uiop("/x")]), None);
+    }
+
+    #[test]
+    fn what_claims_to_hold_many_points_is_read_up_to_a_limit_or_not_at_all() {
+        assert!(read(&[0, 0, 0, 0, 255, 255, 255, 255]).is_err());
+        assert!(read(&[]).is_err());
+        let many = vec![Endpoint::iiop("h", 9); 5 * MAX_LISTEN_POINTS];
+        let context = listen_points(&many).unwrap();
+        assert_eq!(read(&context.data).unwrap().len(), MAX_LISTEN_POINTS);
+    }
+}

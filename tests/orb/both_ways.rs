@@ -1,0 +1,310 @@
+//! Bidirectional GIOP: callbacks on the connection that their client has opened.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use zorb::policy::{BidirectionalPolicy, PolicyOverrides};
+use zorb::{Builder, Interface, Orb, SystemException, SystemExceptionKind as Kind, Version, minor};
+
+zorb::idl! {
+    module BothWays {
+        interface Listener {
+            string told(in string text);
+            oneway void noted(in long n);
+        };
+        interface Bell {
+            /// Calls the listener, and gives what that says.
+            string ring(in Listener target, in string text);
+            /// Keeps the listener, and tells it later.
+            void keep(in Listener target);
+            string ring_kept(in string text);
+            void note(in Listener target, in long count);
+        };
+    };
+}
+
+use both_ways::{Bell, BellRef, BellServant, Listener, ListenerRef, ListenerServant};
+
+#[derive(Default)]
+struct Ear {
+    told: AtomicUsize,
+    noted: Mutex<Vec<i32>>,
+}
+
+impl Listener for Ear {
+    async fn told(&self, text: &str) -> Result<String, SystemException> {
+        self.told.fetch_add(1, Ordering::Relaxed);
+        tokio::task::yield_now().await;
+        Ok(format!("{text}!"))
+    }
+
+    async fn noted(&self, n: i32) -> Result<(), SystemException> {
+        self.noted.lock().unwrap().push(n);
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Tower {
+    kept: Mutex<Option<ListenerRef>>,
+    /// The last exception of a callback: the client of the servant gets UNKNOWN for some.
+    failed: Mutex<Option<SystemException>>,
+}
+
+impl Tower {
+    /// Calls the listener back.
+    async fn call(
+        &self,
+        target: Option<ListenerRef>,
+        text: &str,
+    ) -> Result<String, SystemException> {
+        let told = target.ok_or_else(missing)?.told(text).await;
+        *self.failed.lock().unwrap() = told.as_ref().err().cloned();
+        told
+    }
+
+    /// What the last callback failed with.
+    fn failed(&self) -> (Kind, u32) {
+        let failed = self.failed.lock().unwrap();
+        let error = failed.as_ref().expect("an exception");
+        (error.kind, error.minor)
+    }
+}
+
+fn missing() -> SystemException {
+    Kind::BadParam.into()
+}
+
+impl Bell for Tower {
+    async fn ring(
+        &self,
+        target: Option<ListenerRef>,
+        text: &str,
+    ) -> Result<String, SystemException> {
+        self.call(target, text).await
+    }
+
+    async fn keep(&self, target: Option<ListenerRef>) -> Result<(), SystemException> {
+        *self.kept.lock().unwrap() = target;
+        Ok(())
+    }
+
+    async fn ring_kept(&self, text: &str) -> Result<String, SystemException> {
+        let kept = self.kept.lock().unwrap().clone();
+        self.call(kept, text).await
+    }
+
+    async fn note(&self, target: Option<ListenerRef>, count: i32) -> Result<(), SystemException> {
+        let target = target.ok_or_else(missing)?;
+        for n in 0..count {
+            target.noted(n).await?;
+        }
+        Ok(())
+    }
+}
+
+/// A clock that turns a hang into a failure.
+async fn in_time<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(60), future)
+        .await
+        .expect("no call hangs")
+}
+
+struct World {
+    server: Orb,
+    tower: Arc<Tower>,
+    client: Orb,
+    bell: BellRef,
+    ear: Arc<Ear>,
+    listener: ListenerRef,
+}
+
+fn accepting() -> Builder {
+    Orb::builder().accept_bidirectional(|_, _| true)
+}
+
+fn offering() -> Builder {
+    let both = PolicyOverrides::new().bidirectional(BidirectionalPolicy::Both);
+    Orb::builder().policies(&both)
+}
+
+async fn world(server: Builder, client: Builder) -> World {
+    let server = server.listen("iiop://127.0.0.1:0").build().await.unwrap();
+    let tower = Arc::new(Tower::default());
+    let bell = BellServant::from_arc(Arc::clone(&tower));
+    let bell: BellRef = server.root_poa().activate(bell).unwrap();
+    server.root_poa().the_poa_manager().activate().unwrap();
+    let client = client.build().await.unwrap();
+    assert_eq!(client.endpoints(), [], "the client listens nowhere");
+    let poa = client.root_poa();
+    poa.set_bidirectional_policy(BidirectionalPolicy::Both);
+    let ear = Arc::new(Ear::default());
+    let listener = poa
+        .activate(ListenerServant::from_arc(Arc::clone(&ear)))
+        .unwrap();
+    poa.the_poa_manager().activate().unwrap();
+    let text = server.object_to_string(&bell);
+    let bell = client.string_to_object(&text).await.unwrap();
+    World {
+        server,
+        tower,
+        client,
+        bell: bell.unchecked_narrow(),
+        ear,
+        listener,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_listens_nowhere_is_called_on_its_own_connection() {
+    let world = world(accepting(), offering()).await;
+    let told = in_time(world.bell.ring(&world.listener, "ding")).await;
+    assert_eq!(told, Ok("ding!".to_owned()));
+    // And outside of an upcall of the client's, too.
+    in_time(world.bell.keep(&world.listener)).await.unwrap();
+    let kept = world.tower.kept.lock().unwrap().clone().unwrap();
+    assert_eq!(in_time(kept.told("dong")).await, Ok("dong!".to_owned()));
+    assert_eq!(in_time(kept.as_object().locate()).await, Ok(true));
+    assert_eq!(in_time(kept.as_object().non_existent()).await, Ok(false));
+    assert_eq!(world.ear.told.load(Ordering::Relaxed), 2);
+    assert_eq!(world.server.connections_served(), 1, "one connection");
+    assert_eq!(world.client.outgoing_connections(), 1, "and no other");
+    // One-way calls of the server arrive in their order.
+    in_time(world.bell.note(&world.listener, 500))
+        .await
+        .unwrap();
+    assert_eq!(
+        in_time(world.bell.ring(&world.listener, "")).await,
+        Ok("!".to_owned())
+    );
+    assert_eq!(
+        *world.ear.noted.lock().unwrap(),
+        (0..500).collect::<Vec<_>>()
+    );
+    in_time(world.client.shutdown(true)).await.unwrap();
+    in_time(world.server.shutdown(true)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_of_both_ends_at_a_time_get_their_own_replies() {
+    const FRAGMENT: usize = 1_024;
+    for fragments in [false, true] {
+        let configure = |builder: Builder| match fragments {
+            true => builder.max_fragment_octets(FRAGMENT),
+            false => builder,
+        };
+        let world = world(configure(accepting()), configure(offering())).await;
+        in_time(world.bell.keep(&world.listener)).await.unwrap();
+        let kept = world.tower.kept.lock().unwrap().clone().unwrap();
+        let mut calls = tokio::task::JoinSet::new();
+        for caller in 0..16_usize {
+            let (bell, listener, kept) = (world.bell.clone(), world.listener.clone(), kept.clone());
+            calls.spawn(async move {
+                for round in 0..20_usize {
+                    // From nothing to some 300 KiB.
+                    let text = format!("{caller}.{round}:").repeat((caller * round) << 6);
+                    let expected = format!("{text}!");
+                    let there = bell.ring(&listener, &text);
+                    let (there, back) = tokio::join!(there, kept.told(&text));
+                    assert!(there.unwrap() == expected && back.unwrap() == expected);
+                }
+            });
+        }
+        in_time(calls.join_all()).await;
+        assert_eq!(world.ear.told.load(Ordering::Relaxed), 16 * 20 * 2);
+        assert_eq!(world.server.connections_served(), 1);
+        in_time(world.server.shutdown(true)).await.unwrap();
+        in_time(world.client.shutdown(true)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_a_rule_and_one_that_refuses_do_not_call_back() {
+    let refusing = || Orb::builder().accept_bidirectional(|_, _| false);
+    let older = || offering().max_giop_version(Version::V1_1);
+    for (server, client) in [
+        (Orb::builder(), offering()),
+        (refusing(), offering()),
+        // Before GIOP 1.2 there is no such thing.
+        (accepting(), older()),
+    ] {
+        let world = world(server, client).await;
+        let told = in_time(world.bell.ring(&world.listener, "ding")).await;
+        told.unwrap_err();
+        let unreachable = (Kind::Transient, minor::CANNOT_CONNECT);
+        assert_eq!(world.tower.failed(), unreachable);
+    }
+}
+
+#[tokio::test]
+async fn a_server_calls_nothing_that_it_was_not_given() {
+    let world = world(accepting(), offering()).await;
+    in_time(world.bell.ring(&world.listener, "ding"))
+        .await
+        .unwrap();
+    let ear = Arc::new(Ear::default());
+    let servant = || ListenerServant::from_arc(Arc::clone(&ear));
+    // An object of a POA without the policy, a persistent one, a plain key, and one that never was.
+    let root = world.client.root_poa();
+    let hidden = root.create_poa("hidden", None).unwrap();
+    hidden.the_poa_manager().activate().unwrap();
+    let hidden: ListenerRef = hidden.activate(servant()).unwrap();
+    let plain: ListenerRef = (world.client.ins_poa())
+        .activate_object_with_id("Plain", servant())
+        .unwrap();
+    let never: ListenerRef = root.create_reference().unwrap();
+    for secret in [&hidden, &plain, &never] {
+        in_time(world.bell.ring(secret, "psst")).await.unwrap_err();
+        assert_eq!(world.tower.failed().0, Kind::ObjectNotExist);
+        in_time(world.bell.keep(secret)).await.unwrap();
+        let kept = world.tower.kept.lock().unwrap().clone().unwrap();
+        assert_eq!(in_time(kept.as_object().locate()).await, Ok(false));
+    }
+    assert_eq!(ear.told.load(Ordering::Relaxed), 0);
+    // The object itself goes on, until its POA says otherwise.
+    in_time(world.bell.ring(&world.listener, "ding"))
+        .await
+        .unwrap();
+    root.set_bidirectional_policy(BidirectionalPolicy::Normal);
+    // Known headers are located anew on another connection only; another operation's is not known.
+    in_time(world.bell.keep(&world.listener)).await.unwrap();
+    let kept = world.tower.kept.lock().unwrap().clone().unwrap();
+    assert_eq!(in_time(kept.as_object().locate()).await, Ok(false));
+}
+
+#[tokio::test]
+async fn a_reference_with_the_policy_normal_offers_nothing() {
+    let world = world(accepting(), offering()).await;
+    let normal = PolicyOverrides::new().bidirectional(BidirectionalPolicy::Normal);
+    let told = in_time(world.bell.with_policies(&normal).ring(&world.listener, "")).await;
+    told.unwrap_err();
+    assert_eq!(world.tower.failed().0, Kind::Transient);
+    in_time(world.bell.ring(&world.listener, "")).await.unwrap();
+    assert_eq!(
+        world.server.connections_served(),
+        2,
+        "the offered one is another one"
+    );
+}
+
+#[tokio::test]
+async fn callbacks_end_with_the_connection_and_come_back_with_the_next_one() {
+    let world = world(accepting(), offering()).await;
+    in_time(world.bell.keep(&world.listener)).await.unwrap();
+    in_time(world.bell.ring_kept("ding")).await.unwrap();
+    let kept = world.tower.kept.lock().unwrap().clone().unwrap();
+    in_time(world.client.shutdown(true)).await.unwrap();
+    let error = in_time(kept.told("dong")).await.unwrap_err();
+    assert!(
+        matches!(error.kind, Kind::Transient | Kind::CommFailure),
+        "{error}"
+    );
+    in_time(async {
+        while world.server.connections_served() > 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    in_time(world.server.shutdown(true)).await.unwrap();
+}
