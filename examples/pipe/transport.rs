@@ -404,10 +404,10 @@ impl Connection for End {
             let incoming = Arc::downgrade(&self.incoming);
             self.home.spawn(async move {
                 tokio::time::sleep_until(due).await;
-                if let Some(incoming) = incoming.upgrade() {
-                    if let Some(waker) = lock(&incoming.0).reader.take() {
-                        waker.wake();
-                    }
+                let incoming = incoming.upgrade();
+                let waker = incoming.and_then(|incoming| lock(&incoming.0).reader.take());
+                if let Some(waker) = waker {
+                    waker.wake();
                 }
             });
         }

@@ -69,7 +69,6 @@ impl ObjectAdapter {
         let make = |index| {
             Adapter::new(
                 Vec::new(),
-                "RootPOA".to_owned(),
                 Scheme::Transient(index),
                 Policies::ROOT,
                 instance,
@@ -91,7 +90,6 @@ impl ObjectAdapter {
         let path = vec![Self::PLAIN_NAME.to_owned()];
         let plain = Adapter::new(
             path.clone(),
-            Self::PLAIN_NAME.to_owned(),
             Scheme::Plain,
             Policies::PERSISTENT.with_id_uniqueness(IdUniqueness::Multiple),
             instance,
@@ -207,7 +205,6 @@ impl ObjectAdapter {
         let make = |scheme| {
             Adapter::new(
                 path.clone(),
-                name.to_owned(),
                 scheme,
                 policies,
                 self.instance,

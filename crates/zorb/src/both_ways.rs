@@ -1,19 +1,14 @@
 //! Bidirectional GIOP: which clients may be called on the connections that they have opened, and what peers may call on
 //! ours.
 
-use crate::orb::OrbInner;
 use crate::policy::{BidirectionalPolicy, Protocol};
 use crate::profile::{Candidate, Published};
 use core::fmt;
 use std::collections::HashMap;
 use std::net::Ipv6Addr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
-use tokio::runtime::Handle;
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, EncapsulationVisitor, WireFormat};
-use zorb_connection::{
-    BothWays, CacheKey, ClientConnection, ConnectError, ConnectSettings, NamedBy, Offer, OfferTo,
-    Serving, SpinLimits, Way,
-};
+use zorb_connection::{BothWays, NamedBy, Offer, OfferTo, Owner, Serving, Way};
 use zorb_giop::ior::encapsulate;
 use zorb_giop::{ServiceContext, ServiceContextId, Version};
 use zorb_poa::Adapter;
@@ -31,7 +26,9 @@ const NO_LISTENER_PORT: u16 = 1;
 
 /// Which clients may be called on their connections: asked for the client's address, and each endpoint that it offers.
 #[derive(Clone)]
-pub(crate) struct Rule(Arc<dyn Fn(&Address, &Endpoint) -> bool + Send + Sync>);
+pub(crate) struct Rule(Arc<Permits>);
+
+type Permits = dyn Fn(&Address, &Endpoint) -> bool + Send + Sync;
 
 impl Rule {
     pub(crate) fn new(rule: impl Fn(&Address, &Endpoint) -> bool + Send + Sync + 'static) -> Self {
@@ -57,10 +54,10 @@ pub(crate) struct BothWaysCalls {
 }
 
 impl BothWaysCalls {
-    pub(crate) fn new(
+    pub(crate) fn new<O: Owner>(
         rule: Option<Rule>,
-        orb: &Weak<OrbInner>,
-        serving: &Arc<Serving<OrbInner>>,
+        orb: &Weak<O>,
+        serving: &Arc<Serving<O>>,
         published: &Published,
     ) -> Self {
         let offer = listen_points(&published.endpoints).map(|context| {
@@ -131,7 +128,7 @@ impl BothWaysCalls {
     }
 
     /// How a connection is made to an endpoint.
-    fn way(
+    pub(crate) fn way(
         &self,
         candidate: &Candidate,
         named_by: NamedBy,
@@ -181,40 +178,6 @@ impl BothWaysCalls {
             .unwrap_or_else(PoisonError::into_inner)
             .clear();
         self.offered().clear();
-    }
-}
-
-impl OrbInner {
-    /// The connection for a candidate, shared by all references to its endpoint.
-    pub(crate) async fn connection(
-        &self,
-        candidate: &Candidate,
-        home: &Handle,
-        named_by: NamedBy,
-        policy: Option<BidirectionalPolicy>,
-    ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
-        let way = self.both_ways().way(candidate, named_by, policy);
-        // A connection that was accepted belongs to the lane that accepted it.
-        let home = match &way {
-            Way::Accepted(_) => self.lane().handle(),
-            _ => home,
-        };
-        let (code_sets, stated) = (candidate.code_sets, candidate.stated);
-        let key = CacheKey::new(candidate.endpoint.clone(), home, code_sets, stated).in_way(&way);
-        let settings = || ConnectSettings {
-            connection: self.connection_settings().clone(),
-            silent: self.silent().clone(),
-            code_sets,
-            needs_fragments: candidate.needs_fragments,
-            peer: candidate.peer,
-            transports: self.settings().transports.clone(),
-            timeout: self.settings().connect_timeout,
-            spin: SpinLimits::of(self.lane(), home.id()),
-            busy: Arc::clone(self.busy_connections()),
-            way: way.clone(),
-        };
-        let cache = self.connection_cache();
-        cache.connection(&key, home, named_by, settings).await
     }
 }
 

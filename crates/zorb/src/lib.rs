@@ -13,6 +13,7 @@ mod both_ways;
 mod builder;
 mod builder_limits;
 mod builder_transports;
+mod connect;
 mod context;
 pub mod corba;
 mod counts;

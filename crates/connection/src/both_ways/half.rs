@@ -26,13 +26,6 @@ pub(crate) enum Half {
 }
 
 impl Half {
-    const fn index(self) -> usize {
-        match self {
-            Self::Client => 0,
-            Self::Server => 1,
-        }
-    }
-
     const fn other(self) -> Self {
         match self {
             Self::Client => Self::Server,
@@ -88,11 +81,27 @@ enum Ended {
     Failed(io::ErrorKind, String),
 }
 
+/// What was read for a half by the other one.
+#[derive(Debug, Default)]
+struct Waiting {
+    client: BytesMut,
+    server: BytesMut,
+}
+
+impl Waiting {
+    const fn of(&mut self, half: Half) -> &mut BytesMut {
+        match half {
+            Half::Client => &mut self.client,
+            Half::Server => &mut self.server,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Incoming {
     router: Router,
     /// What one half has read for the other one.
-    waiting: [BytesMut; 2],
+    waiting: Waiting,
     ended: Option<Ended>,
 }
 
@@ -129,7 +138,7 @@ impl BothWays {
             stream,
             incoming: Mutex::new(Incoming {
                 router: Router::new(opened_here),
-                waiting: [BytesMut::new(), BytesMut::new()],
+                waiting: Waiting::default(),
                 ended: None,
             }),
             outgoing: Mutex::new(Outgoing::default()),
@@ -235,15 +244,15 @@ impl BothWays {
         buf: &mut BytesMut,
         mut read: impl FnMut(&dyn Connection, &mut BytesMut) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        let room = buf.capacity() - buf.len();
+        let room = buf.capacity().saturating_sub(buf.len());
         if room == 0 {
             return Poll::Ready(Err(io::ErrorKind::InvalidInput.into()));
         }
-        let (own, other) = (half.index(), half.other());
+        let other = half.other();
         let mut guard = self.incoming();
         let incoming = &mut *guard;
         loop {
-            let waiting = &mut incoming.waiting[own];
+            let waiting = incoming.waiting.of(half);
             if !waiting.is_empty() {
                 let was_full = waiting.len() > MAX_WAITING_OCTETS;
                 let octets = waiting.split_to(waiting.len().min(room));
@@ -268,9 +277,9 @@ impl BothWays {
             }
             let is_left = self.has_left.load(Ordering::Acquire);
             if is_left {
-                incoming.waiting[Half::Server.index()].clear();
+                incoming.waiting.server.clear();
             }
-            if incoming.waiting[other.index()].len() > MAX_WAITING_OCTETS {
+            if incoming.waiting.of(other).len() > MAX_WAITING_OCTETS {
                 // Woken when the other half has taken some of it.
                 return Poll::Pending;
             }
@@ -289,31 +298,32 @@ impl BothWays {
                 self.readers.wake_half(other);
                 continue;
             }
-            if self.is_all_of(half, incoming, &buf[start..]) {
-                return Poll::Ready(Ok(buf.len() - start));
+            let read = buf.get(start..).unwrap_or_default();
+            if self.is_all_of(half, incoming, read) {
+                return Poll::Ready(Ok(read.len()));
             }
             // Some of it is the other half's.
-            let octets = buf[start..].to_vec();
+            let octets = read.to_vec();
             buf.truncate(start);
             let Incoming {
                 router, waiting, ..
             } = incoming;
-            let before = waiting[other.index()].len();
+            let before = waiting.of(other).len();
             router.route(&octets, |whose, octets| match self.receiver(whose) {
                 Whose::One(of) if of == half => buf.extend_from_slice(octets),
-                Whose::One(of) => waiting[of.index()].extend_from_slice(octets),
+                Whose::One(of) => waiting.of(of).extend_from_slice(octets),
                 Whose::Both => {
                     buf.extend_from_slice(octets);
-                    waiting[other.index()].extend_from_slice(octets);
+                    waiting.of(other).extend_from_slice(octets);
                 }
             });
             if is_left {
-                waiting[Half::Server.index()].clear();
-            } else if waiting[other.index()].len() > before {
+                waiting.server.clear();
+            } else if waiting.of(other).len() > before {
                 self.readers.wake_half(other);
             }
             if buf.len() > start {
-                return Poll::Ready(Ok(buf.len() - start));
+                return Poll::Ready(Ok(buf.len().saturating_sub(start)));
             }
         }
     }
@@ -345,7 +355,7 @@ impl BothWays {
         for chunk in chunks {
             let octets = chunk.get(..left.min(chunk.len())).unwrap_or_default();
             outgoing.boundary.advance(octets);
-            left -= octets.len();
+            left = left.saturating_sub(octets.len());
         }
         let had_begun = outgoing.writer.is_some();
         outgoing.writer = (!outgoing.boundary.is_at_end()).then_some(half);

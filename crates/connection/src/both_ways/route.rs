@@ -74,7 +74,7 @@ impl Router {
                 if let Some(place) = self.head.get_mut(self.have) {
                     *place = *octet;
                 }
-                self.have += 1;
+                self.have = self.have.saturating_add(1);
             }
             if self.have < wanted || self.have < self.wanted() {
                 continue;
@@ -170,17 +170,17 @@ impl Boundary {
                 let sent = u32::try_from(octets.len())
                     .unwrap_or(u32::MAX)
                     .min(self.left);
-                self.left -= sent;
+                self.left = self.left.saturating_sub(sent);
                 octets = octets.get(sent as usize..).unwrap_or_default();
                 continue;
             }
-            let missing = (HEADER_OCTETS - self.have).min(octets.len());
+            let missing = HEADER_OCTETS.saturating_sub(self.have).min(octets.len());
             let (more, rest) = octets.split_at(missing);
             octets = rest;
-            for octet in more {
-                self.head[self.have] = *octet;
-                self.have += 1;
+            for (place, octet) in self.head.iter_mut().skip(self.have).zip(more) {
+                *place = *octet;
             }
+            self.have = self.have.saturating_add(missing);
             if self.have == HEADER_OCTETS {
                 let [_, _, _, _, _, _, flags, _, a, b, c, d] = self.head;
                 self.left = match flags & 1 {

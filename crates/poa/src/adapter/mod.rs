@@ -114,10 +114,12 @@ impl Changes {
     }
 }
 
+/// The name of the adapter with an empty path.
+const ROOT_NAME: &str = "RootPOA";
+
 impl Adapter {
     pub(crate) fn new(
         path: Vec<String>,
-        name: String,
         scheme: Scheme,
         policies: Policies,
         instance: InstanceId,
@@ -125,6 +127,7 @@ impl Adapter {
         common: &Arc<Common>,
         leaving: Option<Arc<Leaving>>,
     ) -> Arc<Self> {
+        let name = (path.last()).map_or_else(|| ROOT_NAME.to_owned(), String::clone);
         let objects = match (policies.retains(), policies.is_indexed()) {
             (false, _) => Objects::None,
             (true, true) => Objects::Indexed(Table::new()),
