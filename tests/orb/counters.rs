@@ -102,12 +102,9 @@ async fn requests_that_do_not_fit_into_the_queue_of_the_worker_pool_are_counted(
     let counters = server.counters();
     let mut refused = 0;
     while let Some(first) = in_time(calls.join_next()).await {
-        match first.unwrap() {
-            Err(error) => {
-                assert_eq!(error.kind, Kind::Transient, "{error}");
-                refused += 1;
-            }
-            Ok(()) => {}
+        if let Err(error) = first.unwrap() {
+            assert_eq!(error.kind, Kind::Transient, "{error}");
+            refused += 1;
         }
         servant.0.add_permits(1000);
     }

@@ -494,7 +494,7 @@ fn adapters_on_the_way_to_a_key_are_made_once_each_or_refused() {
                     .unwrap();
                 let _ = child.manager().activate();
                 let (server, parent) = (Arc::downgrade(&server), Arc::downgrade(&child));
-                let activator = Makes(server, parent, Arc::default());
+                let activator = Self(server, parent, Arc::default());
                 child
                     .set_adapter_activator(Some(Arc::new(activator)))
                     .unwrap();
