@@ -46,8 +46,8 @@ impl SpinLimits {
     /// - waits in which no other connection of the ORB was busy: the connection spins; with others about, the thread has
     ///   something better to do;
     /// - spins before each of which messages came and none was sent: a stream of one-way requests. A spin that loses the CPU
-    ///   costs nothing then, since its client has it, and one before which less than a [full
-    ///   batch](super::outbound::FULL_BATCH_OCTETS) came reads nothing for [`GATHER`](Self::GATHER).
+    ///   costs nothing then, since its client has it, and one before which less than a full batch of the sender's came
+    ///   (16 KiB) reads nothing for [`GATHER`](Self::GATHER).
     pub const STEADY: u32 = 8;
     /// How long one-way requests gather: a few requests of a client that sends nothing else, and one call's time at most
     /// for the reply to a two-way request behind them.

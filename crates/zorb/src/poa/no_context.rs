@@ -2,7 +2,7 @@
 
 use zorb_giop::{SystemException, SystemExceptionKind};
 
-/// Nothing is being executed here: an operation of [`PoaCurrent`] outside of upcalls.
+/// Nothing is being executed here: an operation of [`PoaCurrent`](super::PoaCurrent) outside of upcalls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no request is being executed here")]
 #[expect(clippy::exhaustive_structs, reason = "there is nothing more to say")]
