@@ -212,7 +212,7 @@ impl Link {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(zorb_model)))]
 mod tests {
     use super::*;
 
