@@ -1,7 +1,7 @@
 //! What we say of ourselves, measured: `cargo xtask claims AREA`.
 
 use crate::step::Done;
-use crate::{attack, cells, compare, figures, idl, speed, waiting};
+use crate::{attack, cells, compare, engine, figures, idl, speed, waiting};
 use clap::Args;
 
 /// A group of claims that is measured together.
@@ -18,7 +18,7 @@ struct Area {
 pub(crate) struct Options {
     /// One of the areas that `claims` without an area lists
     area: Option<String>,
-    /// Of `bounds`, `figures`, `speed` and `waiting`: rows whose names contain one of these
+    /// Of `bounds`, `engine`, `figures`, `speed` and `waiting`: rows whose names contain one of these
     rows: Vec<String>,
     /// Of `speed`: name the rows, and measure nothing
     #[arg(long)]
@@ -28,7 +28,7 @@ pub(crate) struct Options {
 }
 
 /// Every area there is.
-const AREAS: [Area; 6] = [
+const AREAS: [Area; 7] = [
     Area {
         name: "first-call",
         about: "interop cells that passed in the last `cargo xtask test`",
@@ -48,6 +48,11 @@ const AREAS: [Area; 6] = [
         name: "waiting",
         about: "the default wait policy beside parking, on a quiet machine and beside processes that compute",
         rows: |options| waiting::rows(&options.compare, &options.rows),
+    },
+    Area {
+        name: "engine",
+        about: "the path of a call: lines, functions, constants; instructions and ratios beside bb80c2d; allocations",
+        rows: |options| engine::rows(&options.compare, &options.rows),
     },
     Area {
         name: "bounds",

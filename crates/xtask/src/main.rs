@@ -9,6 +9,7 @@ mod attack;
 mod cells;
 mod claims;
 mod compare;
+mod engine;
 mod figures;
 mod idl;
 mod list;

@@ -34,6 +34,22 @@ fn all() -> Vec<Claim> {
 /// Nothing could be built, no claim is called so, or a comparison as a whole failed. What fails of a single claim is
 /// told in its row, which is short then.
 pub(crate) fn rows(options: &Options, words: &[String]) -> Result<Vec<Row>, String> {
+    each(options, words, |row| println!("{}", row.line()))
+}
+
+/// Measures the same, and says nothing.
+///
+/// # Errors
+/// As [`rows`].
+pub(crate) fn measured(options: &Options, words: &[String]) -> Result<Vec<Row>, String> {
+    each(options, words, |_| {})
+}
+
+fn each(
+    options: &Options,
+    words: &[String],
+    mut see: impl FnMut(&Row),
+) -> Result<Vec<Row>, String> {
     let claims = choose(all(), words)?;
     programs::ready()?;
     let mut session = Session::new(options)?;
@@ -41,7 +57,7 @@ pub(crate) fn rows(options: &Options, words: &[String]) -> Result<Vec<Row>, Stri
     let mut rows = Vec::new();
     for claim in &claims {
         let row = claim.row(&mut session);
-        println!("{}", row.line());
+        see(&row);
         rows.push(row);
     }
     Ok(rows)
