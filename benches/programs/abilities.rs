@@ -2,7 +2,7 @@
 
 /// What these programs can do, by the words in which `--can` prints it: a comparison that needs what is not there yet
 /// says so, and measures nothing.
-const ABILITIES: [&str; 13] = [
+const ABILITIES: [&str; 14] = [
     "runtime=default",
     "runtime=main",
     "runtime=current",
@@ -16,6 +16,7 @@ const ABILITIES: [&str; 13] = [
     "in-flight",
     "octets=bytes",
     "count-allocations",
+    "busy-tasks",
 ];
 
 /// Prints what there is, if that is asked.

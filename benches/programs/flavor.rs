@@ -56,11 +56,33 @@ pub(crate) struct Life {
     /// When one-way calls are done; only a client makes them.
     #[arg(long)]
     pub(crate) sync: Option<Scope>,
+    /// Tasks in the ORB's runtime that compute, and let others run every some ten microseconds.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) busy_tasks: usize,
+}
+
+/// Steps of a busy task's computation between two points at which others may run: some ten microseconds.
+const BUSY_STEPS: u64 = 10_000;
+
+/// Computes for as long as the runtime lives.
+async fn busy() {
+    let mut sum = 0_u64;
+    loop {
+        for step in 0..BUSY_STEPS {
+            sum = std::hint::black_box(sum.wrapping_mul(31).wrapping_add(step));
+        }
+        tokio::task::yield_now().await;
+    }
 }
 
 impl Life {
-    /// Starts the ORB.
+    /// Starts the ORB, and the busy tasks where it has a runtime.
     pub(crate) async fn start(self, builder: Builder) -> Result<Orb, Failure> {
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            for _ in 0..self.busy_tasks {
+                drop(runtime.spawn(busy()));
+            }
+        }
         Ok(match self.runtime {
             Flavor::Blocking => Orb::clone(&*builder.build_blocking()?),
             _ => builder.build().await?,

@@ -1,9 +1,10 @@
 //! `cargo xtask claims waiting`: the default wait policy beside parking, on a machine that is quiet and on one that is not.
 //!
 //! Each round measures every cell with the default policy and with [`Park`](https://docs.rs/zorb), in random order, beside
-//! the same load. The load is the application's neighbours: processes that compute, of one per CPU or several, at different
-//! priorities, or none but with a quota of CPU time for the two programs. All of them do nothing but compute, as what gives
-//! the CPU away by itself is no hard neighbour.
+//! the same load: processes that compute, one per CPU or several, at different priorities; a build; tasks that compute in the
+//! same runtimes; or nothing but a quota of CPU time for the two programs.
+
+mod neighbours;
 
 use crate::claims::{Aim, Row};
 use crate::compare::{Cell, Options, once};
@@ -12,22 +13,31 @@ use crate::measure::place::{Cpus, Placement};
 use crate::measure::run::{Sample, Work};
 use crate::measure::statistics::median;
 use crate::measure::{programs, quiet, tools};
-use std::process::{Child, Command, Stdio};
+use neighbours::{Neighbours, Quota};
 
-/// The neighbours on each CPU.
+/// What else the machine does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Load {
     Quiet,
-    /// So many loops, run by these words.
+    /// So many loops on each CPU, run by these words.
     Loops(usize, &'static [&'static str]),
+    /// A build: processes that start, read, compute and end, one after the other on each CPU.
+    Build,
+    /// Tasks that compute, in the runtimes of both programs.
+    Tasks,
+    /// Both programs together may have half a CPU.
+    Quota,
 }
 
-const LOADS: [(&str, Load); 5] = [
+const LOADS: [(&str, Load); 8] = [
     ("quiet", Load::Quiet),
     ("nice-0", Load::Loops(1, &["nice", "-n", "0"])),
     ("nice-19", Load::Loops(1, &["nice", "-n", "19"])),
     ("sched-idle", Load::Loops(1, &["chrt", "--idle", "0"])),
     ("three-nice-19", Load::Loops(3, &["nice", "-n", "19"])),
+    ("build", Load::Build),
+    ("tokio-tasks", Load::Tasks),
+    ("quota", Load::Quota),
 ];
 
 const fn work(op: &'static str, size: usize, iters: usize) -> Work {
@@ -42,6 +52,9 @@ const fn work(op: &'static str, size: usize, iters: usize) -> Work {
 
 /// So many calls that a spin which loses the CPU once, at the beginning, does not decide the mean.
 const WORKS: [Work; 2] = [work("noparams", 0, 20_000), work("octet", 65_536, 8_000)];
+/// Of those, one in so many beside busy tasks: a tokio worker with tasks that are always ready looks at its sockets once in some
+/// sixty polls of them, so that a call takes milliseconds.
+const TASKS_SHARE: usize = 20;
 const PLACEMENTS: [Placement; 2] = [Placement::Same, Placement::Split];
 
 /// The mean of the default policy may be this much of that of parking, and its p99 this much.
@@ -49,41 +62,6 @@ const MEAN: f64 = 1.1;
 const P99: f64 = 2.0;
 /// What spinning is for: on a quiet machine with a CPU for each program, of omniORB's time.
 const QUIET: f64 = 0.3;
-
-/// Processes that compute until they are dropped.
-#[derive(Debug, Default)]
-struct Neighbours(Vec<Child>);
-
-impl Neighbours {
-    fn start(load: Load, cpus: usize) -> Result<Self, String> {
-        let mut all = Self::default();
-        let Load::Loops(number, words) = load else {
-            return Ok(all);
-        };
-        for cpu in 0..cpus {
-            for _ in 0..number {
-                let child = Command::new("taskset")
-                    .args(["-c", &cpu.to_string()])
-                    .args(words)
-                    .args(["sh", "-c", "while :; do :; done"])
-                    .stdin(Stdio::null())
-                    .spawn();
-                all.0.push(child.map_err(|e| format!("taskset: {e}"))?);
-            }
-        }
-        Ok(all)
-    }
-}
-
-impl Drop for Neighbours {
-    fn drop(&mut self) {
-        for child in &mut self.0 {
-            // One that has ended is not there to be killed.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
 
 /// One cell of the matrix, with its samples by round: the default policy's, and parking's.
 #[derive(Debug)]
@@ -155,6 +133,10 @@ pub(crate) fn rows(options: &Options, words: &[String]) -> Result<Vec<Row>, Stri
     let (cpus, number) = (Cpus::pick()?, std::thread::available_parallelism());
     let number = number.map_or(1, usize::from);
     let peers = [Peer::named("zorb-default")?, Peer::named("zorb-park")?];
+    let with_tasks = [
+        Peer::named("zorb-default-busy")?,
+        Peer::named("zorb-park-busy")?,
+    ];
     let omni = Peer::named("omni")?;
     let folder = programs::folder();
     if !options.quick {
@@ -180,7 +162,24 @@ pub(crate) fn rows(options: &Options, words: &[String]) -> Result<Vec<Row>, Stri
     let mut of_omni = Vec::new();
     for round in 1..=rounds {
         for (name, load) in LOADS {
+            if !all.iter().any(|measured| measured.load == name) {
+                continue;
+            }
             let neighbours = Neighbours::start(load, number)?;
+            let quota = match load {
+                Load::Quota => match Quota::set() {
+                    Ok(quota) => Some(quota),
+                    Err(why) => {
+                        eprintln!("{name}: left out, {why}");
+                        continue;
+                    }
+                },
+                _ => None,
+            };
+            let (peers, share) = match load {
+                Load::Tasks => (with_tasks, share * TASKS_SHARE),
+                _ => (peers, share),
+            };
             for measured in all.iter_mut().filter(|measured| measured.load == name) {
                 let mut order = [0, 1];
                 fastrand::shuffle(&mut order);
@@ -200,11 +199,14 @@ pub(crate) fn rows(options: &Options, words: &[String]) -> Result<Vec<Row>, Stri
                     of_omni.extend(own.map(|own| mean_us(own) / mean_us(&sample)));
                 }
             }
-            drop(neighbours);
+            drop((neighbours, quota));
         }
         eprintln!("round {round} of {rounds}");
     }
-    let mut rows: Vec<Row> = all.iter().flat_map(Measured::rows).collect();
+    let measured = all
+        .iter()
+        .filter(|it| it.samples.iter().all(|samples| !samples.is_empty()));
+    let mut rows: Vec<Row> = measured.flat_map(Measured::rows).collect();
     if let Some(measured) = median(of_omni) {
         rows.push(Row {
             name: "quiet/noparams/split/omniORB".to_owned(),
@@ -243,14 +245,5 @@ mod tests {
         let [mean, p99] = lines(measured(128.0, 3600.0));
         assert!(mean.contains("short (128.0 µs of 40.0)"), "{mean}");
         assert!(p99.contains("short"), "{p99}");
-    }
-
-    #[test]
-    fn neighbours_end_when_they_are_dropped() {
-        let load = Load::Loops(1, &["nice", "-n", "19"]);
-        let neighbours = Neighbours::start(load, 1).unwrap();
-        let id = neighbours.0[0].id();
-        drop(neighbours);
-        assert!(!std::path::Path::new(&format!("/proc/{id}/cmdline")).exists());
     }
 }

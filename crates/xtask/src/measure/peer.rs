@@ -128,8 +128,11 @@ const SPIN: Peer = zorb(
 );
 const BLOCKING: &[&str] = &["--runtime", "blocking", "--wait", "park"];
 
+/// Beside tasks of the application that compute.
+const BUSY: &[&str] = &["--busy-tasks", "2"];
+
 /// Every peer there is.
-pub(crate) const PEERS: [Peer; 29] = [
+pub(crate) const PEERS: [Peer; 31] = [
     OMNI,
     OMNI.over_unix("omni-unix"),
     FLOOR,
@@ -146,6 +149,25 @@ pub(crate) const PEERS: [Peer; 29] = [
         &["--wait", "park"],
         &["--runtime", "default", "--wait", "park"],
         &["wait=park"],
+    ),
+    zorb(
+        "zorb-default-busy",
+        BUSY,
+        &["--runtime", "default", "--busy-tasks", "2"],
+        &["busy-tasks"],
+    ),
+    zorb(
+        "zorb-park-busy",
+        &["--wait", "park", "--busy-tasks", "2"],
+        &[
+            "--runtime",
+            "default",
+            "--wait",
+            "park",
+            "--busy-tasks",
+            "2",
+        ],
+        &["wait=park", "busy-tasks"],
     ),
     zorb(
         "zorb-default-main",
@@ -250,6 +272,7 @@ mod tests {
                     "blocking" => "runtime=blocking",
                     "--sync" => "sync=none",
                     "--endian" => "endian",
+                    "--busy-tasks" => "busy-tasks",
                     _ => continue,
                 };
                 assert!(peer.needs.contains(&needed), "{} needs {needed}", peer.name);
