@@ -5,7 +5,7 @@ use super::error::NamingError;
 use core::fmt;
 use core::ops::Deref;
 use core::str::FromStr;
-use zorb_giop::url::{ObjectUrl, escape};
+use zorb_giop::url::{CorbalocAddress, ObjectUrl, escape};
 
 /// A name: one or more components, each an id and a kind.
 ///
@@ -52,8 +52,17 @@ impl Name {
             return Err(invalid(&format_args!("expected no {stray:?} in it")));
         }
         let mut url = format!("corbaname:{address}");
-        if let Err(error) = url.parse::<ObjectUrl>() {
-            return Err(invalid(&error));
+        let context = match url.parse() {
+            Ok(ObjectUrl::Corbaname { context, .. }) => Some(context),
+            Ok(_) => None,
+            Err(error) => return Err(invalid(&error)),
+        };
+        // A reader of the URL may have other transports than this program.
+        for address in context.iter().flat_map(|context| &context.addresses) {
+            if let CorbalocAddress::Other { protocol, .. } = address {
+                let expected = format_args!("expected iiop, uiop or rir, found {protocol:?}");
+                return Err(invalid(&expected));
+            }
         }
         if !self.is_empty() {
             url.push('#');
