@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 
 /// Which cells had to pass, and which did.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub struct Tally {
     expected: BTreeSet<String>,
     run: BTreeSet<String>,
 }
 
 /// Where the tests write down what they ran. Kept, so that `claims` can read it again.
-pub(crate) fn record() -> PathBuf {
+pub fn record() -> PathBuf {
     target().join("interop-cells.txt")
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn record() -> PathBuf {
 /// # Errors
 /// The list cannot be read, names a cell twice or is empty, or the record holds a line of another
 /// form. No record at all is a record of nothing.
-pub(crate) fn tally() -> Result<Tally, String> {
+pub fn tally() -> Result<Tally, String> {
     let list = root().join("tests/interop/cells.txt");
     let expected = list::parse(&read(&list)?).map_err(|e| format!("{}: {e}", list.display()))?;
     let record = record();
@@ -43,7 +43,7 @@ pub(crate) fn tally() -> Result<Tally, String> {
 ///
 /// # Errors
 /// As [`tally`], and other cells ran than are expected.
-pub(crate) fn show() -> Done {
+pub fn show() -> Done {
     let (lines, verdict) = tally()?.verdict();
     println!("{lines}");
     verdict
@@ -51,7 +51,7 @@ pub(crate) fn show() -> Done {
 
 impl Tally {
     /// How many of the expected cells passed, and how many are expected.
-    pub(crate) fn counts(&self) -> (usize, usize) {
+    pub fn counts(&self) -> (usize, usize) {
         (
             self.run.intersection(&self.expected).count(),
             self.expected.len(),
@@ -59,7 +59,7 @@ impl Tally {
     }
 
     /// The same for each group, which is the part of a name before its first slash.
-    pub(crate) fn groups(&self) -> Vec<(String, usize, usize)> {
+    pub fn groups(&self) -> Vec<(String, usize, usize)> {
         let group = |cell: &str| cell.split('/').next().unwrap_or(cell).to_owned();
         let names: BTreeSet<_> = self.expected.iter().map(|c| group(c)).collect();
         let count = |cells: &BTreeSet<String>, name: &str| {
@@ -77,7 +77,7 @@ impl Tally {
 
     /// The lines for the end of a test run, one a group and one for all; and what is wrong, if
     /// anything is.
-    pub(crate) fn verdict(&self) -> (String, Done) {
+    pub fn verdict(&self) -> (String, Done) {
         let (run, expected) = self.counts();
         let mut line = String::new();
         for (group, run, expected) in self.groups() {

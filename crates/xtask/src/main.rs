@@ -5,26 +5,13 @@
     reason = "printing is what these commands are for"
 )]
 
-mod attack;
-mod cells;
-mod claims;
-mod compare;
-mod engine;
-mod figures;
-mod idl;
-mod list;
-mod markers;
 mod measure;
-mod peers;
 mod soak;
-mod sources;
-mod speed;
-mod step;
 mod testing;
-mod waiting;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+use xtask::{cells, peers};
 
 /// The chores of the workspace.
 #[derive(Debug, Parser)]
@@ -60,41 +47,23 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         soak_args: Vec<String>,
     },
-    /// Attacks a server in a process of its own, and measures its memory and the latency of an honest client
-    Attack {
-        #[command(flatten)]
-        options: attack::Options,
-    },
     /// Compares the interop cells that the last `test` ran with those that are expected
     Cells,
+    /// Attacks a server in a process of its own, and measures its memory and the latency of an honest client
+    #[command(disable_help_flag = true)]
+    Attack(measure::Options),
     /// Prints what is measured beside what is aimed at, and fails when something falls short
-    Claims {
-        #[command(flatten)]
-        options: claims::Options,
-    },
+    #[command(disable_help_flag = true)]
+    Claims(measure::Options),
     /// Times our calls beside those of omniORB and of no ORB at all, or of another revision of ours, and prints ratios
-    Compare {
-        #[command(flatten)]
-        options: compare::Options,
-        /// Beside the programs of this revision, which are built in a worktree, and fails when a row takes longer
-        #[arg(long, value_name = "REV")]
-        against: Option<String>,
-        /// Rows whose names contain one of these: noparams, octet, struct, long, echostring, oneway, ×4
-        rows: Vec<String>,
-    },
+    #[command(disable_help_flag = true)]
+    Compare(measure::Options),
     /// Redoes the experiments of the papers, and writes their data, pictures and page
-    Figures {
-        #[command(flatten)]
-        options: figures::Options,
-    },
+    #[command(disable_help_flag = true)]
+    Figures(measure::Options),
     /// Counts instructions of the hot path, and fails when there are more than benches/instructions.txt has
-    Instructions {
-        /// Rows whose names contain one of these
-        rows: Vec<String>,
-        /// Write the counts down instead
-        #[arg(long)]
-        record: bool,
-    },
+    #[command(disable_help_flag = true)]
+    Instructions(measure::Options),
 }
 
 fn main() -> ExitCode {
@@ -104,16 +73,12 @@ fn main() -> ExitCode {
         Chore::Test { options } => testing::run(&options),
         Chore::PublicItems { record } => testing::public_items(record),
         Chore::Soak { soak_args } => soak::run(&soak_args),
-        Chore::Attack { options } => attack::run(&options),
         Chore::Cells => cells::show(),
-        Chore::Claims { options } => claims::run(&options),
-        Chore::Compare {
-            options,
-            against,
-            rows,
-        } => compare::run(&options, against.as_deref(), &rows),
-        Chore::Figures { options } => figures::run(&options),
-        Chore::Instructions { rows, record } => speed::recorded::run(&rows, record),
+        Chore::Attack(options) => measure::run("attack", &options),
+        Chore::Claims(options) => measure::run("claims", &options),
+        Chore::Compare(options) => measure::run("compare", &options),
+        Chore::Figures(options) => measure::run("figures", &options),
+        Chore::Instructions(options) => measure::run("instructions", &options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

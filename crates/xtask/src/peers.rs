@@ -74,7 +74,7 @@ const TIMED_PACKAGES: [&str; 5] = ["omniidl", "libomniorb4-dev", "g++", "make", 
 ///
 /// # Errors
 /// Something is missing and we are not root, or a command fails.
-pub(crate) fn ready() -> Done {
+pub fn ready() -> Done {
     let missing = missing();
     if !missing.is_empty() {
         install(&missing, &PACKAGES)?;
@@ -88,7 +88,7 @@ pub(crate) fn ready() -> Done {
 ///
 /// # Errors
 /// As [`ready`].
-pub(crate) fn ready_to_compare() -> Done {
+pub fn ready_to_compare() -> Done {
     let missing: Vec<_> = missing()
         .into_iter()
         .filter(|one| TIMED_PACKAGES.contains(one))
@@ -138,7 +138,7 @@ fn jacorb() -> Done {
 ///
 /// # Errors
 /// We are not, or there is no `apt-get`, or it fails; with what is missing, and what it is in.
-pub(crate) fn install(missing: &[&str], packages: &[&str]) -> Done {
+pub fn install(missing: &[&str], packages: &[&str]) -> Done {
     let missing = missing.join(", ");
     let listed = packages.join(" ");
     if !is_root() {

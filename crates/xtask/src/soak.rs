@@ -1,6 +1,6 @@
 //! `cargo xtask soak`: millions of calls, and a watchdog.
 
-use crate::step::{self, Done, root};
+use xtask::step::{self, Done, root};
 
 /// Builds and runs `benches/programs/soak.rs`.
 ///

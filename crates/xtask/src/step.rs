@@ -4,29 +4,29 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// What a chore ends with; the text is for the person who ran it.
-pub(crate) type Done = Result<(), String>;
+pub type Done = Result<(), String>;
 
 /// The folder of the workspace's `Cargo.toml`.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     // crates/xtask, two levels down.
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_path_buf()
 }
 
 /// Where this build, and so the tests' notes, live; an absolute path.
-pub(crate) fn target() -> PathBuf {
+pub fn target() -> PathBuf {
     let told = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let told = told.and_then(|dir| std::path::absolute(dir).ok());
     told.unwrap_or_else(|| root().join("target"))
 }
 
 /// The cargo that runs us, so that a chore stays with the toolchain it was started with.
-pub(crate) fn cargo() -> Command {
+pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
 /// A program of the toolchain of that cargo: `rustc`, `rustdoc`.
-pub(crate) fn tool(name: &str) -> PathBuf {
+pub fn tool(name: &str) -> PathBuf {
     Path::new(cargo().get_program()).with_file_name(name)
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn tool(name: &str) -> PathBuf {
 ///
 /// # Errors
 /// It does not start, or ends with a status other than 0.
-pub(crate) fn run(command: &mut Command) -> Done {
+pub fn run(command: &mut Command) -> Done {
     let shown = show(command);
     eprintln!("+ {shown}");
     let status = command
@@ -51,7 +51,7 @@ pub(crate) fn run(command: &mut Command) -> Done {
 ///
 /// # Errors
 /// It does not start, or ends with a status other than 0.
-pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+pub fn output(command: &mut Command) -> Result<String, String> {
     let shown = show(command);
     eprintln!("+ {shown}");
     let output = command.output();
@@ -65,7 +65,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
 }
 
 /// Whether a command starts and ends with status 0; its output is dropped.
-pub(crate) fn succeeds(program: &str, args: &[&str]) -> bool {
+pub fn succeeds(program: &str, args: &[&str]) -> bool {
     Command::new(program)
         .args(args)
         .stdin(Stdio::null())
@@ -76,7 +76,7 @@ pub(crate) fn succeeds(program: &str, args: &[&str]) -> bool {
 }
 
 /// Whether a program of that name is on the path.
-pub(crate) fn on_path(program: &str) -> bool {
+pub fn on_path(program: &str) -> bool {
     std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
 }

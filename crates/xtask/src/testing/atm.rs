@@ -1,11 +1,11 @@
 //! The virtual machine whose kernel has ATM: made once, then started for each test executable that needs it.
 
-use crate::peers;
-use crate::step::{Done, on_path, root, run, target};
 use crate::testing::executables::{self, Executable, Setting};
 use crate::testing::summary::Summary;
 use std::path::PathBuf;
 use std::process::Command;
+use xtask::peers;
+use xtask::step::{Done, on_path, root, run, target};
 
 /// Debian packages that it is made and run with. Its kernel is a package too, which is unpacked and not installed.
 const PACKAGES: [&str; 6] = [

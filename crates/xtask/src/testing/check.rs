@@ -4,9 +4,9 @@ use super::executables::{self, Setting};
 use super::summary::Summary;
 use super::workspace::{Names, Workspace};
 use super::{Phase, Times};
-use crate::step::{self, Done, root};
 use clap::Args;
 use std::time::Duration;
+use xtask::step::{self, Done, root};
 
 /// What is checked.
 #[derive(Args, Debug)]

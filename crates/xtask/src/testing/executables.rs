@@ -3,7 +3,6 @@
 //! `cargo test` runs one executable at a time. Most of ours hold few tests, or one that is longer than the others, and leave
 //! a CPU idle.
 
-use crate::step::{cargo, root};
 use crate::testing::summary::Summary;
 use crate::testing::workspace::Workspace;
 use cargo_metadata::{Message, TargetKind};
@@ -14,6 +13,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Instant;
+use xtask::step::{cargo, root};
 
 /// A test executable.
 #[derive(Debug)]

@@ -7,8 +7,7 @@ mod packages;
 mod summary;
 mod workspace;
 
-use crate::step::{self, Done, root};
-use crate::{attack, cells, peers};
+use crate::measure;
 use clap::{Args, ValueEnum};
 use executables::{Executable, Setting};
 pub(crate) use packages::public_items::run as public_items;
@@ -16,6 +15,8 @@ use std::fs;
 use std::time::{Duration, Instant};
 use summary::Summary;
 use workspace::Workspace;
+use xtask::step::{self, Done, root};
+use xtask::{cells, peers};
 
 /// What is tested, and how.
 #[derive(Args, Debug)]
@@ -229,7 +230,7 @@ pub(crate) fn run(options: &Options) -> Done {
             match phase {
                 Phase::Packages => return packages::run(&workspace),
                 Phase::Attacks => {
-                    return attack::quick().map(|()| Summary::default());
+                    return measure::attack_quickly().map(|()| Summary::default());
                 }
                 _ => {}
             }

@@ -1,10 +1,10 @@
 //! The packages of the workspace, who depends on whom, and which of them a change touches.
 
-use crate::step::root;
 use cargo_metadata::{MetadataCommand, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use xtask::step::root;
 
 /// Names of packages.
 pub(crate) type Names = BTreeSet<String>;

@@ -1,6 +1,6 @@
 //! Licences, duplicates and sources of dependencies, as `deny.toml` allows them.
 
-use crate::step::{self, Done, cargo, on_path, root};
+use xtask::step::{self, Done, cargo, on_path, root};
 
 /// The version that is installed where there is none.
 const VERSION: &str = "0.20.2";

@@ -1,7 +1,7 @@
 //! Lints and documentation with the features that a user may choose, rather than with all that the workspace asks for.
 
 use super::LIBRARIES;
-use crate::step::{Done, cargo, root, run};
+use xtask::step::{Done, cargo, root, run};
 
 /// Packages that are linted together, and their features. Each library is linted by itself without features; features are
 /// linted together where their packages share no dependency that could lend them one.

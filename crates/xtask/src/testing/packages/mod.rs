@@ -9,8 +9,8 @@ mod versions;
 
 use super::summary::Summary;
 use super::workspace::Workspace;
-use crate::step::Done;
 use std::time::Instant;
+use xtask::step::Done;
 
 /// The crates that others depend on.
 const LIBRARIES: [&str; 9] = [

@@ -1,10 +1,10 @@
 //! Whether the crate that says `no_std` can be used without an operating system.
 
-use crate::step::{self, Done, cargo, output, root, target, tool};
 use cargo_metadata::Message;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use xtask::step::{self, Done, cargo, output, root, target, tool};
 
 /// The crate, and features of it that need no `std`.
 const CRATE: &str = "zorb-cdr";

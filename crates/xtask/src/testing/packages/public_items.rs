@@ -3,12 +3,12 @@
 //! A change of a list is a change of what users can rely on, and is seen in review like one.
 
 use super::LIBRARIES;
-use crate::step::{self, Done, cargo, root, target, tool};
 use public_api::Builder;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use xtask::step::{self, Done, cargo, root, target, tool};
 
 /// The versions of rustdoc's JSON that `public-api` can read.
 const FORMATS: std::ops::RangeInclusive<u64> = 57..=57;

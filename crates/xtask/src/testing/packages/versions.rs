@@ -1,10 +1,10 @@
 //! The oldest compiler and the oldest dependencies that the manifests promise.
 
-use crate::step::{Done, cargo, output, root, run, succeeds, target};
 use crate::testing::workspace::git;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use xtask::step::{Done, cargo, output, root, run, succeeds, target};
 
 /// Folders that are of no use to a compiler.
 const NOT_COPIED: [&str; 4] = ["docs/", "fuzz/corpus/", "tests/wire/", "tests/interop/"];

@@ -7,10 +7,10 @@ use crate::measure::peer::Peer;
 use crate::measure::programs::{self, Abilities};
 use crate::measure::run::Work;
 use crate::measure::tools;
-use crate::step::{Done, root};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
+use xtask::step::{Done, root};
 
 /// What may be more than what is recorded, in hundredths, and in instructions for short calls.
 const TOLERANCE: (f64, f64) = (2.0, 25.0);

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_functions_of_the_page_are_in_the_sources() {
-        let root = crate::step::root();
+        let root = xtask::step::root();
         let page = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
         let walk = walk(&root, &page).unwrap();
         assert!(walk.functions.len() > 10 && walk.files.len() > 3);

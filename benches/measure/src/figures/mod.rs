@@ -24,8 +24,6 @@ use crate::claims::Row;
 use crate::measure::machine::Machine;
 use crate::measure::place::Cpus;
 use crate::measure::{programs, quiet, tools};
-use crate::peers;
-use crate::step::{Done, root, target};
 use chart::Chart;
 use clap::Args;
 use data::{Data, Point};
@@ -36,6 +34,8 @@ use session::Session;
 use source::Source;
 use std::fs;
 use std::path::PathBuf;
+use xtask::peers;
+use xtask::step::{Done, root, target};
 
 /// An experiment of a paper, or one in its spirit.
 pub(crate) struct Experiment {

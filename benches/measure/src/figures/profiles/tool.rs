@@ -1,11 +1,11 @@
 //! perf, callgrind and strace: starting them, and reading what they say.
 
 use crate::measure::tools;
-use crate::step::on_path;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
+use xtask::step::on_path;
 
 /// What a function took.
 #[derive(Clone, Debug, PartialEq)]

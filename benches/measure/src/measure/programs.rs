@@ -1,12 +1,12 @@
 //! The programs that are measured: building them, and what ours can do.
 
 use crate::measure::tools;
-use crate::peers;
-use crate::step::{self, Done, cargo, root, target};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use xtask::peers;
+use xtask::step::{self, Done, cargo, root, target};
 
 /// Cargo's profile of what is measured: its name, and its folder in the target folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

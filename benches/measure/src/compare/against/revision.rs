@@ -1,9 +1,9 @@
 //! The programs of another revision.
 
-use crate::step::{self, cargo, root, target};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use xtask::step::{self, cargo, root, target};
 
 const PROGRAMS: [&str; 2] = ["bench-client", "bench-server"];
 

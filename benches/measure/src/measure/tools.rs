@@ -1,7 +1,7 @@
 //! Debian's tools that measure: installed when they are missing, as the peers are.
 
-use crate::peers::install;
-use crate::step::{Done, on_path};
+use xtask::peers::install;
+use xtask::step::{Done, on_path};
 
 /// What is timed and pinned with, and counts: program and package.
 const TOOLS: [(&str, &str); 7] = [

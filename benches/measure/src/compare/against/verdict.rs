@@ -4,7 +4,7 @@ use super::{Compared, Contender};
 use crate::compare::cell::{Cell, Stat};
 use crate::measure::run::Sample;
 use crate::measure::statistics::{geometric_mean, median, resolution, three_digits};
-use crate::step::Done;
+use xtask::step::Done;
 
 /// A row may take this much more than before, or what two runs of the same differ by, if that is more.
 const ROW: f64 = 0.05;

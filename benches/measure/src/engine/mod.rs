@@ -14,8 +14,8 @@ use crate::measure::peer::Peer;
 use crate::measure::run::Work;
 use crate::measure::{programs, tools};
 use crate::speed;
-use crate::step::root;
 use std::fs;
+use xtask::step::root;
 
 /// What a connection does and what the facade adds to it.
 const ENGINE: [&str; 3] = [

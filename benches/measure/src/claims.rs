@@ -1,8 +1,9 @@
 //! What we say of ourselves, measured: `cargo xtask claims AREA`.
 
-use crate::step::Done;
-use crate::{attack, cells, compare, engine, figures, idl, speed, waiting};
+use crate::{attack, compare, engine, figures, idl, speed, waiting};
 use clap::Args;
+use xtask::cells;
+use xtask::step::Done;
 
 /// A group of claims that is measured together.
 struct Area {

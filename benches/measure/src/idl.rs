@@ -1,10 +1,10 @@
 //! What the IDL compiler takes for a large model, and what rustc takes for the Rust it makes.
 
-use crate::step::{self, cargo, root, target};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use xtask::step::{self, cargo, root, target};
 
 /// Measurements by name, as the example `speed` of the compiler prints them.
 pub(crate) fn speed() -> Result<HashMap<String, f64>, String> {

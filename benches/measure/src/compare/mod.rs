@@ -12,9 +12,9 @@ pub(crate) use results::{Asked, Results, measure as measure_cells, once};
 
 use crate::markers;
 use crate::measure::programs::{self, Abilities};
-use crate::step::{Done, root, target};
 use clap::Args;
 use std::path::PathBuf;
+use xtask::step::{Done, root, target};
 
 /// How `compare` and the rows of `claims speed` that need a comparison are run.
 #[derive(Args, Clone, Debug)]

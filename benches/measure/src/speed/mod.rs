@@ -12,9 +12,9 @@ mod session;
 use crate::claims::Row;
 use crate::compare::Options;
 use crate::measure::programs;
-use crate::step::Done;
 use claim::Claim;
 use session::Session;
+use xtask::step::Done;
 
 /// Every claim.
 fn all() -> Vec<Claim> {

@@ -9,9 +9,9 @@ use crate::figures::{
 use crate::markers::filled;
 use crate::measure::place::Placement;
 use crate::measure::statistics::three_digits;
-use crate::step::{Done, root};
 use std::fs;
 use std::path::Path;
+use xtask::step::{Done, root};
 
 /// A place on a page, and what is filled in there.
 struct Block {

@@ -1,8 +1,8 @@
 //! Filling what was measured into a page, between markers.
 
-use crate::step::Done;
 use std::fs;
 use std::path::Path;
+use xtask::step::Done;
 
 /// Puts `body` between `<!-- NAME: filled in by … -->` and `<!-- NAME: end -->`.
 ///

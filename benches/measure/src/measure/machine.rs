@@ -1,9 +1,9 @@
 //! What a measurement was taken on.
 
-use crate::step::root;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::process::Command;
+use xtask::step::root;
 
 /// The machine, and the versions of everything that ran.
 #[derive(Clone, Debug, Deserialize, Serialize)]

@@ -1,11 +1,11 @@
 //! `cargo xtask attack`: attacks on a server in a process of its own.
 
 use crate::claims::{Aim, Row};
-use crate::step::{self, Done, root};
 use clap::Args;
 use serde::Deserialize;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use xtask::step::{self, Done, root};
 
 /// Which attacks, and how.
 #[derive(Args, Debug, Default)]
@@ -70,17 +70,6 @@ pub(crate) fn run(options: &Options) -> Done {
         [] => Ok(()),
         short => Err(format!("{} fall short: {}", short.len(), short.join(", "))),
     }
-}
-
-/// All attacks in their short form.
-///
-/// # Errors
-/// As [`run`].
-pub(crate) fn quick() -> Done {
-    run(&Options {
-        quick: true,
-        ..Options::default()
-    })
 }
 
 /// The rows of the attacks whose names contain one of `attacks`, in full.

@@ -2,8 +2,8 @@
 
 use crate::claims::Aim::AtMost;
 use crate::speed::claim::{Claim, Measured};
-use crate::step::{cargo, root};
 use std::collections::HashMap;
+use xtask::step::{cargo, root};
 
 /// Names as the bench prints them, aims, units.
 const ROWS: [(&str, f64, &str); 5] = [

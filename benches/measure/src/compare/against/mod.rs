@@ -22,10 +22,10 @@ use crate::measure::place::{Cpus, Placement};
 use crate::measure::programs::{self, Abilities};
 use crate::measure::run::Sample;
 use crate::measure::{quiet, tools};
-use crate::step::{Done, root};
 use revision::Revision;
 use std::path::PathBuf;
 use verdict::Verdict;
+use xtask::step::{Done, root};
 
 /// The options of `bench-client` and `bench-server` that other revisions are driven by, of both unless the first word
 /// says otherwise. None of them may be removed, renamed or given another meaning.

@@ -1,0 +1,97 @@
+//! What is measured and drawn of zorb: attacks, claims, comparisons, the figures of the papers. Run as `cargo xtask …`.
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::print_stdout,
+    reason = "printing is what these commands are for"
+)]
+
+mod attack;
+mod claims;
+mod compare;
+mod engine;
+mod figures;
+mod idl;
+mod markers;
+mod measure;
+mod speed;
+mod waiting;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Measures zorb.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Args {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Attacks a server in a process of its own, and measures its memory and the latency of an honest client
+    Attack {
+        #[command(flatten)]
+        options: attack::Options,
+    },
+    /// Prints what is measured beside what is aimed at, and fails when something falls short
+    Claims {
+        #[command(flatten)]
+        options: claims::Options,
+    },
+    /// Times our calls beside those of omniORB and of no ORB at all, or of another revision of ours, and prints ratios
+    Compare {
+        #[command(flatten)]
+        options: compare::Options,
+        /// Beside the programs of this revision, which are built in a worktree, and fails when a row takes longer
+        #[arg(long, value_name = "REV")]
+        against: Option<String>,
+        /// Rows whose names contain one of these: noparams, octet, struct, long, echostring, oneway, ×4
+        rows: Vec<String>,
+    },
+    /// Redoes the experiments of the papers, and writes their data, pictures and page
+    Figures {
+        #[command(flatten)]
+        options: figures::Options,
+    },
+    /// Counts instructions of the hot path, and fails when there are more than benches/instructions.txt has
+    Instructions {
+        /// Rows whose names contain one of these
+        rows: Vec<String>,
+        /// Write the counts down instead
+        #[arg(long)]
+        record: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let done = match Args::parse().chore {
+        Chore::Attack { options } => attack::run(&options),
+        Chore::Claims { options } => claims::run(&options),
+        Chore::Compare {
+            options,
+            against,
+            rows,
+        } => compare::run(&options, against.as_deref(), &rows),
+        Chore::Figures { options } => figures::run(&options),
+        Chore::Instructions { rows, record } => speed::recorded::run(&rows, record),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_holds_together() {
+        Args::command().debug_assert();
+    }
+}
