@@ -20,13 +20,13 @@ const READ_BY: &[(&str, &[&str])] = &[
     ("tests/wire", &["zorb-workspace", "zorb-cli"]),
     (
         "README.md",
-        &["zorb-workspace", "zorb", "zorb-cli", "xtask"],
+        &["zorb-workspace", "zorb", "zorb-cli", "zorb-measure"],
     ),
-    ("COMPARE.md", &["xtask"]),
-    ("docs/figures", &["xtask"]),
-    ("docs/papers.md", &["xtask"]),
+    ("COMPARE.md", &["zorb-measure"]),
+    ("docs/figures", &["zorb-measure"]),
+    ("docs/papers.md", &["zorb-measure"]),
     ("docs", &["zorb-workspace", "zorb", "zorb-cli"]),
-    ("benches/instructions.txt", &["xtask"]),
+    ("benches/instructions.txt", &["zorb-measure"]),
 ];
 
 /// Files that every package is built with.
@@ -202,7 +202,7 @@ mod tests {
             ("tests/orb/main.rs", &["zorb-workspace"]),
             ("tests/support/mod.rs", &["zorb-cli", "zorb-workspace"]),
             ("docs/mapping.md", &["zorb", "zorb-cli", "zorb-workspace"]),
-            ("docs/figures/scale.json", &["xtask"]),
+            ("docs/figures/scale.json", &["zorb-measure"]),
         ] {
             assert_eq!(workspace.owners(Path::new(file)), names(expected), "{file}");
         }

@@ -1,9 +1,10 @@
 //! The oldest compiler and the oldest dependencies that the manifests promise.
 
 use crate::testing::workspace::git;
-use std::fs;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+use std::{fs, io};
 use xtask::step::{Done, cargo, output, root, run, succeeds, target};
 
 /// Folders that are of no use to a compiler.
@@ -67,11 +68,14 @@ pub(super) fn oldest_dependencies() -> Done {
     output(&mut check).map(drop)
 }
 
-/// The files that git knows, or would take.
+/// Copies the files that git knows, or would take, and removes what an earlier copy had besides: a module that has moved
+/// would be there twice, which no crate compiles with.
 fn copy_workspace(to: &Path) -> Done {
     let files = git(&["ls-files", "--cached", "--others", "--exclude-standard"])?;
     let useful = |file: &&str| !NOT_COPIED.iter().any(|folder| file.starts_with(folder));
-    for file in files.lines().filter(useful) {
+    let files: BTreeSet<&str> = files.lines().filter(useful).collect();
+    remove_others(to, to, &files).map_err(|e| format!("{}: {e}", to.display()))?;
+    for file in &files {
         let (from, to) = (root().join(file), to.join(file));
         let copied =
             fs::create_dir_all(to.parent().unwrap_or(&to)).and_then(|()| match from.exists() {
@@ -84,4 +88,46 @@ fn copy_workspace(to: &Path) -> Done {
     }
     let lock = to.join("Cargo.lock");
     fs::remove_file(&lock).map_err(|e| format!("{}: {e}", lock.display()))
+}
+
+/// Removes the files in `folder` whose paths below `copy` are not among `files`.
+fn remove_others(copy: &Path, folder: &Path, files: &BTreeSet<&str>) -> io::Result<()> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_type()?.is_dir() {
+            remove_others(copy, &path, files)?;
+            continue;
+        }
+        let below = path.strip_prefix(copy).ok().and_then(Path::to_str);
+        if !below.is_some_and(|below| files.contains(below)) {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_loses_the_files_that_have_gone() -> io::Result<()> {
+        let copy = target().join("xtask-tests/copy");
+        fs::create_dir_all(copy.join("src/old"))?;
+        for file in ["src/lib.rs", "src/old.rs", "src/old/mod.rs"] {
+            fs::write(copy.join(file), "")?;
+        }
+        remove_others(&copy, &copy, &BTreeSet::from(["src/lib.rs", "src/new.rs"]))?;
+        let there = |file: &str| copy.join(file).exists();
+        assert!(there("src/lib.rs"));
+        assert!(!there("src/old.rs"));
+        assert!(!there("src/old/mod.rs"));
+        Ok(())
+    }
 }
