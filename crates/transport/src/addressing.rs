@@ -287,3 +287,27 @@ pub(crate) fn text_of(octets: &[u8]) -> String {
         Err(_) => octets.iter().copied().map(char::from).collect(),
     }
 }
+
+/// The component in which TAO writes further endpoints of a profile: a sequence of addresses, each with a short for its
+/// priority.
+pub(crate) const TAO_ENDPOINTS: u32 = 0x5441_4f02;
+
+/// Endpoints of one such component that are read.
+const MAX_TAO_ENDPOINTS: u32 = 64;
+
+/// Reads that component, with addresses as `addressing` writes them in profiles.
+///
+/// # Errors
+/// The component ends too early, or an address is none.
+pub(crate) fn read_tao_endpoints(
+    addressing: &dyn Addressing,
+    from: &mut dyn AddressReader,
+) -> Result<Vec<Endpoint>, AddressError> {
+    let mut found = Vec::new();
+    let count = from.read_u32()?;
+    for _ in 0..count.min(MAX_TAO_ENDPOINTS) {
+        found.push(addressing.read(from)?);
+        let _priority = from.read_u16()?;
+    }
+    Ok(found)
+}

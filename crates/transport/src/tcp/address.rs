@@ -4,7 +4,7 @@ use std::fmt;
 use crate::{
     AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, Endpoint,
     EndpointAddress, Holds, ListenAddress, ParseEndpointError,
-    addressing::{strip, strip_scheme, text_of},
+    addressing::{TAO_ENDPOINTS, read_tao_endpoints, strip, strip_scheme, text_of},
     endpoint::write_escaped,
     system::host_name,
 };
@@ -198,14 +198,7 @@ impl Addressing for TcpAddressing {
         if component.tag == ALTERNATE_IIOP_ADDRESS {
             return Ok(vec![self.read(from)?]);
         }
-        let mut found = Vec::new();
-        let count = from.read_u32()?;
-        for _ in 0..count.min(MAX_TAO_ENDPOINTS) {
-            found.push(self.read(from)?);
-            // Its priority.
-            from.read_u16()?;
-        }
-        Ok(found)
+        read_tao_endpoints(self, from)
     }
 
     fn nowhere(&self) -> Option<Endpoint> {
@@ -330,15 +323,10 @@ const DEFAULT_PORT: u16 = 2809;
 /// address with its zone fewer.
 const MAX_HOST_OCTETS: usize = 255;
 
-/// Endpoints of one component of TAO's that are read.
-const MAX_TAO_ENDPOINTS: u32 = 64;
-
 /// TAG_INTERNET_IOP.
 const INTERNET_IOP: u32 = 0;
 /// TAG_ALTERNATE_IIOP_ADDRESS: string host, unsigned short port.
 const ALTERNATE_IIOP_ADDRESS: u32 = 3;
-/// TAO's further endpoints: sequence of string host, unsigned short port, short priority.
-const TAO_ENDPOINTS: u32 = 0x5441_4f02;
 
 const COMPONENTS: [AddressComponent; 2] = [
     AddressComponent {

@@ -9,7 +9,7 @@ use std::{
 use crate::{
     AddressComponent, AddressError, AddressReader, AddressWriter, Addressing, Endpoint,
     EndpointAddress, Holds, ListenAddress, ParseEndpointError,
-    addressing::{strip, strip_scheme, text_of},
+    addressing::{TAO_ENDPOINTS, read_tao_endpoints, strip, strip_scheme, text_of},
     endpoint::{unescape, write_escaped},
     system::host_name,
 };
@@ -235,14 +235,7 @@ impl Addressing for UnixAddressing {
             address.elsewhere = (host_name() != Some(host.clone())).then(|| host.into());
             return Ok(vec![Endpoint::new(SCHEME, address)]);
         }
-        let mut found = Vec::new();
-        let count = from.read_u32()?;
-        for _ in 0..count.min(MAX_TAO_ENDPOINTS) {
-            found.push(self.read(from)?);
-            // Its priority.
-            from.read_u16()?;
-        }
-        Ok(found)
+        read_tao_endpoints(self, from)
     }
 }
 
@@ -268,13 +261,8 @@ const SCHEME: &str = "uiop";
 /// connected to, and a path of the file system has at most 4,096 on Linux.
 const MAX_PATH_OCTETS: usize = 4_096;
 
-/// Endpoints of one component of TAO's that are read.
-const MAX_TAO_ENDPOINTS: u32 = 64;
-
 /// TAO's profile for UNIX sockets.
 const UIOP: u32 = 0x5441_4f00;
-/// TAO's further endpoints: sequence of string path, short priority.
-const TAO_ENDPOINTS: u32 = 0x5441_4f02;
 /// The profile that omniORB's component stands in: TAG_INTERNET_IOP.
 const INTERNET_IOP: u32 = 0;
 /// omniORB's UNIX socket: string host, string path.

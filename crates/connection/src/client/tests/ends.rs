@@ -4,6 +4,7 @@ use super::super::{CallError, ClientConnection};
 use crate::testing::*;
 use core::time::Duration;
 use std::sync::Arc;
+use tokio::runtime::Runtime;
 use zorb_giop::{
     CompletionStatus, Fault, MessageKind, SystemExceptionKind, Version, empty_message,
 };
@@ -249,12 +250,9 @@ async fn a_connection_with_a_call_in_flight_is_not_idle() {
     assert_eq!(in_time(call).await.unwrap().unwrap(), b"late");
 }
 
-#[test]
-fn callers_learn_that_the_runtime_has_shut_down_before_it_polled_the_driver() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+/// A caller waits by blocking on a connection of a runtime, which shuts down.
+#[track_caller]
+fn a_caller_learns_that_the_runtime_has_shut_down(runtime: Runtime) {
     let (client, mut peer) = {
         let _runtime = runtime.enter();
         client_and_peer()
@@ -276,28 +274,14 @@ fn callers_learn_that_the_runtime_has_shut_down_before_it_polled_the_driver() {
 }
 
 #[test]
+fn callers_learn_that_the_runtime_has_shut_down_before_it_polled_the_driver() {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    a_caller_learns_that_the_runtime_has_shut_down(runtime.enable_all().build().unwrap());
+}
+
+#[test]
 fn callers_learn_that_the_runtime_of_their_connection_has_shut_down() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap();
-    let (client, mut peer) = {
-        let _runtime = runtime.enter();
-        client_and_peer()
-    };
-    let (done, result) = std::sync::mpsc::channel();
-    let blocked = Arc::clone(&client);
-    std::thread::spawn(move || {
-        let call = TestCall::new("wait", b"").on(&blocked);
-        done.send(crate::blocking::block_on(call)).unwrap();
-    });
-    peer.request_blocking();
-    drop(runtime);
-    let error = result.recv_timeout(PATIENCE).unwrap().unwrap_err();
-    assert!(matches!(
-        error,
-        CallError::Lost(Fault::ConnectionLost { .. })
-    ));
-    assert!(client.is_over());
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(1).enable_all();
+    a_caller_learns_that_the_runtime_has_shut_down(runtime.build().unwrap());
 }
