@@ -5,30 +5,31 @@ use crate::key::{ObjectId, ObjectKey, Path};
 use crate::manager::{Held, State};
 use crate::missing::Missing;
 use crate::registry::ObjectAdapter;
-use crate::servant_manager::AdapterActivator;
 use core::future::poll_fn;
 use std::sync::Arc;
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 
 impl ObjectAdapter {
-    /// The deepest adapter there is on the way to the one that a key names, its activator, and the name that is missing below it.
-    fn missing_child(
-        &self,
-        key: &[u8],
-    ) -> Option<(Arc<Adapter>, Arc<dyn AdapterActivator>, String)> {
+    /// The adapter below which the next one on the way to the adapter of a key is missing, and that one's name. An adapter
+    /// that its parent's activator is still making is missing too.
+    fn missing_child(&self, key: &[u8]) -> Option<(Arc<Adapter>, String)> {
         let Some(ObjectKey::Persistent { path, .. }) = ObjectKey::parse(key) else {
             return None;
         };
         let path = Path::parse(path)?;
-        if path.server_id != self.server_id() || self.at(&path.names).is_some() {
+        if path.server_id != self.server_id() {
+            return None;
+        }
+        let made = |names: &[String]| self.at(names).filter(|adapter| !adapter.is_being_made());
+        if made(&path.names).is_some() {
             return None;
         }
         let depth = (0..path.names.len()).rev();
-        let mut above = depth.filter_map(|depth| Some((depth, self.at(path.names.get(..depth)?)?)));
+        let mut above = depth.filter_map(|depth| Some((depth, made(path.names.get(..depth)?)?)));
         let (depth, parent) = above.next()?;
-        let activator = parent.adapter_activator()?;
-        let name = path.names.get(depth)?.clone();
-        Some((parent, activator, name))
+        let name = path.names.get(depth)?;
+        let may_come = parent.adapter_activator().is_some() || self.find(&parent, name).is_some();
+        may_come.then(|| (parent, name.clone()))
     }
 
     /// Whether [`activate_path`](Self::activate_path) may make the adapter that a key names, which was not found.
@@ -37,14 +38,15 @@ impl ObjectAdapter {
         self.missing_child(key).is_some()
     }
 
-    /// Has the adapters made that a key names, outermost first. One request is at work at a time for each name; others wait.
+    /// Has the adapters made that a key names, outermost first. One request is at work at a time for each name; others, for
+    /// that adapter and those below it, wait until its activator is done.
     ///
     /// # Errors
     /// OBJECT_NOT_EXIST if an activator says that there is no such adapter, or does not make it; OBJ_ADAPTER if it raises a system
     /// exception; what the states of the parents' managers mean for requests.
     pub async fn activate_path(&self, key: &[u8]) -> Result<(), SystemException> {
         let raise = |fault: Fault| fault.raise(CompletionStatus::No);
-        while let Some((parent, _, name)) = self.missing_child(key) {
+        while let Some((parent, name)) = self.missing_child(key) {
             admitted(&parent).await?;
             match self.activate_child(&parent, &name).await {
                 Ok(Some(_)) => {}
@@ -66,6 +68,11 @@ impl ObjectAdapter {
     ) -> Result<Option<Arc<Adapter>>, SystemException> {
         let id = ObjectId::from(name);
         let _turn = parent.child_turns.turn(&id).await;
+        let _made = Made {
+            server: self,
+            parent,
+            name,
+        };
         // The request that had the turn before may have made it.
         if let Some(found) = self.find(parent, name) {
             return Ok(Some(found));
@@ -76,6 +83,21 @@ impl ObjectAdapter {
         match activator.unknown_adapter(name.to_owned()).await? {
             true => Ok(self.find(parent, name)),
             false => Ok(None),
+        }
+    }
+}
+
+/// When an activator is done, or given up, requests find the adapter that it has created.
+struct Made<'a> {
+    server: &'a ObjectAdapter,
+    parent: &'a Adapter,
+    name: &'a str,
+}
+
+impl Drop for Made<'_> {
+    fn drop(&mut self) {
+        if let Some(child) = self.server.find(self.parent, self.name) {
+            child.show();
         }
     }
 }
@@ -95,5 +117,109 @@ async fn admitted(parent: &Adapter) -> Result<(), SystemException> {
         if parent.is_destroyed() {
             return Err(Missing::Adapter.raise());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Policies;
+    use crate::servant_manager::{AdapterActivator, Boxed};
+    use core::pin::pin;
+    use core::task::{Context, Poll, Waker};
+    use std::sync::Weak;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Makes the child, and goes on when it may.
+    struct Slow {
+        server: Weak<ObjectAdapter>,
+        goes_on: Arc<AtomicBool>,
+    }
+
+    impl AdapterActivator for Slow {
+        fn unknown_adapter(&self, name: String) -> Boxed<Result<bool, SystemException>> {
+            let server = self.server.upgrade().unwrap();
+            let (root, goes_on) = (Arc::clone(server.root()), Arc::clone(&self.goes_on));
+            Box::pin(async move {
+                let manager = Some(Arc::clone(root.manager()));
+                server
+                    .create(&root, &name, Policies::PERSISTENT, manager)
+                    .unwrap();
+                poll_fn(|_| match goes_on.load(Ordering::Relaxed) {
+                    true => Poll::Ready(()),
+                    false => Poll::Pending,
+                })
+                .await;
+                Ok(true)
+            })
+        }
+    }
+
+    fn server() -> (Arc<ObjectAdapter>, Arc<AtomicBool>) {
+        let server = Arc::new(ObjectAdapter::new(crate::key::InstanceId(1), ""));
+        server.root().manager().activate().unwrap();
+        let goes_on = Arc::<AtomicBool>::default();
+        let activator = Slow {
+            server: Arc::downgrade(&server),
+            goes_on: Arc::clone(&goes_on),
+        };
+        server
+            .root()
+            .set_adapter_activator(Some(Arc::new(activator)))
+            .unwrap();
+        (server, goes_on)
+    }
+
+    fn key(server: &ObjectAdapter, names: &[&str]) -> bytes::Bytes {
+        let path = Path {
+            server_id: server.server_id().to_owned(),
+            names: names.iter().map(|&name| name.to_owned()).collect(),
+        };
+        let path = path.to_bytes();
+        ObjectKey::Persistent {
+            path: &path,
+            id: b"7",
+        }
+        .to_bytes()
+    }
+
+    #[test]
+    fn requests_wait_for_an_adapter_that_its_activator_is_still_making() {
+        let (server, goes_on) = server();
+        let (own, below) = (key(&server, &["bank"]), key(&server, &["bank", "branch"]));
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut first = pin!(server.activate_path(&own));
+        assert!(first.as_mut().poll(&mut cx).is_pending());
+        // It is there for the activator, and for nothing that comes from outside.
+        assert!(server.find(server.root(), "bank").is_some());
+        let mut others = [&own, &below].map(|key| {
+            assert_eq!(server.locate(key).unwrap_err(), Missing::Adapter);
+            assert!(server.may_be_activated(key));
+            Box::pin(server.activate_path(key))
+        });
+        for other in &mut others {
+            assert!(other.as_mut().poll(&mut cx).is_pending());
+        }
+        goes_on.store(true, Ordering::Relaxed);
+        assert_eq!(first.as_mut().poll(&mut cx), Poll::Ready(Ok(())));
+        assert_eq!(server.locate(&own).unwrap_err(), Missing::Object);
+        assert!(!server.may_be_activated(&own));
+        let [to_it, below_it] = &mut others;
+        assert_eq!(to_it.as_mut().poll(&mut cx), Poll::Ready(Ok(())));
+        // The adapter is made, and has no activator of its own.
+        assert_eq!(below_it.as_mut().poll(&mut cx), Poll::Ready(Ok(())));
+        assert_eq!(server.locate(&below).unwrap_err(), Missing::Adapter);
+    }
+
+    #[test]
+    fn an_activator_that_is_given_up_leaves_the_adapter_to_requests() {
+        let (server, _) = server();
+        let key = key(&server, &["bank"]);
+        let mut cx = Context::from_waker(Waker::noop());
+        {
+            let mut first = pin!(server.activate_path(&key));
+            assert!(first.as_mut().poll(&mut cx).is_pending());
+        }
+        assert_eq!(server.locate(&key).unwrap_err(), Missing::Object);
     }
 }

@@ -91,6 +91,11 @@ impl Turns {
         .await;
         Turn { turns: self, id }
     }
+
+    /// Whether the turn for this id is taken.
+    pub(crate) fn is_taken(&self, id: &ObjectId) -> bool {
+        self.waiting().contains_key(id)
+    }
 }
 
 impl Drop for Turn<'_> {

@@ -1,7 +1,7 @@
 //! All adapters of an ORB, and the way from an object key to an active object.
 
 use crate::adapter::{Adapter, AdapterError, Common, Scheme};
-use crate::key::{InstanceId, ObjectKey, Path};
+use crate::key::{InstanceId, ObjectId, ObjectKey, Path};
 use crate::leaving::Leaving;
 use crate::manager::{PoaManager, State};
 use crate::managers::Managers;
@@ -229,6 +229,9 @@ impl ObjectAdapter {
                 }
                 .to_bytes();
                 let adapter = make(Scheme::Persistent(key.clone()));
+                if parent.child_turns.is_taken(&ObjectId::from(name)) {
+                    adapter.hide();
+                }
                 self.persistent.replace(&key, Arc::clone(&adapter));
                 adapter
             }
@@ -426,7 +429,8 @@ impl ObjectAdapter {
                 (self.transient).with(adapter, |adapter| adapter.named(id))
             }
             Some(ObjectKey::Persistent { path, id }) => {
-                self.persistent.find(path).map(|adapter| adapter.named(id))
+                let made = |adapter: &Arc<Adapter>| !adapter.is_being_made();
+                (self.persistent.find(path).filter(made)).map(|adapter| adapter.named(id))
             }
             // Whoever else knows plain keys has to be asked when this one does not.
             Some(ObjectKey::Plain(id)) => self.plain.named(id).map(Some),

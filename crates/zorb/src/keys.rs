@@ -149,6 +149,12 @@ impl OrbInner {
                 if self.adapters().may_be_activated(key) {
                     return Ok(Found::Unknown(Bytes::copy_from_slice(key)));
                 }
+                // An activator may have finished the adapter since it was looked up.
+                match self.adapters().locate(key) {
+                    Ok(object) => return Ok(Found::Object(object)),
+                    Err(Missing::Adapter) => {}
+                    Err(missing) => return Err(missing),
+                }
             }
             // Dead for good, or never alive.
             _ => return Err(Missing::Adapter),
@@ -196,19 +202,19 @@ impl OrbInner {
     /// Has adapters made by their activators, then asks the locator.
     async fn look_up(&self, key: Bytes) -> Result<Found, SystemException> {
         let raise = |fault: Fault| fault.raise(CompletionStatus::No);
-        if self.adapters().may_be_activated(&key) {
-            let failed = |_| raise(Fault::AdapterActivatorFailed);
+        let failed = |_| raise(Fault::AdapterActivatorFailed);
+        {
             let mut made = pin!(self.adapters().activate_path(&key));
             poll_fn(|cx| match enter(self, || made.as_mut().poll(cx)) {
                 Ok(poll) => poll,
                 Err(panic) => Err(failed(panic)).into(),
             })
             .await?;
-            match self.adapters().locate(&key) {
-                Ok(object) => return Ok(Found::Object(object)),
-                Err(Missing::Adapter) => {}
-                Err(missing) => return Err(missing.raise()),
-            }
+        }
+        match self.adapters().locate(&key) {
+            Ok(object) => return Ok(Found::Object(object)),
+            Err(Missing::Adapter) => {}
+            Err(missing) => return Err(missing.raise()),
         }
         let Some(locator) = self.keys().locator.load_full() else {
             return Err(Missing::Adapter.raise());

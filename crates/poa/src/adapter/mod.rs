@@ -64,6 +64,8 @@ pub struct Adapter {
     /// What makes the ids different that this adapter assigns.
     assigned: AtomicU64,
     destroyed: AtomicBool,
+    /// An activator has created it and is not done yet: requests do not find it.
+    being_made: AtomicBool,
     common: Arc<Common>,
     processing: Processing,
     /// With [`ThreadModel::SingleThread`] and [`ThreadModel::MainThread`].
@@ -145,6 +147,7 @@ impl Adapter {
             servants: Servants::default(),
             assigned: AtomicU64::new(0),
             destroyed: AtomicBool::new(false),
+            being_made: AtomicBool::new(false),
             common: Arc::clone(common),
             processing: Processing::of(policies),
             turn_queue: match policies.thread {
@@ -224,6 +227,20 @@ impl Adapter {
             Objects::Indexed(_) | Objects::None => None,
         };
         found.or_else(|| self.process_named(id))
+    }
+
+    /// Hides it from requests until [`show`](Self::show): its parent's activator still equips it.
+    pub(crate) fn hide(&self) {
+        self.being_made.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn show(&self) {
+        self.being_made.store(false, Ordering::Release);
+    }
+
+    #[inline]
+    pub(crate) fn is_being_made(&self) -> bool {
+        self.being_made.load(Ordering::Acquire)
     }
 
     /// Marks the adapter as gone.
