@@ -21,6 +21,7 @@ mod counters;
 mod dynamic;
 mod features;
 mod fragments;
+mod groups;
 mod hostile;
 mod keys;
 mod known;

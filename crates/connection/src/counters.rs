@@ -79,6 +79,8 @@ counters! {
     RequestsDiscarded = "requests_discarded",
     /// Connections to other ORBs that were not made, because there were as many as there may be, in all or to one host.
     OutgoingConnectionsRefused = "outgoing_connections_refused",
+    /// Idle connections to other ORBs that were closed to make room for another one under the limits.
+    OutgoingConnectionsPurged = "outgoing_connections_purged",
     /// Connections to other ORBs that were given up because the peer did not answer within the connect timeout.
     ConnectsTimedOut = "connects_timed_out",
     /// Calls that ended with TIMEOUT, those whose request had not been sent included.

@@ -40,6 +40,10 @@ pub(crate) enum End {
     ShutDown,
     /// No traffic for this long.
     Idle(Duration),
+    /// It was idle, and another connection needed its place.
+    Purged,
+    /// Its last reference is gone.
+    Released,
 }
 
 impl fmt::Display for End {
@@ -51,6 +55,8 @@ impl fmt::Display for End {
             Self::Refused => f.write_str("the peer answered with MessageError"),
             Self::ShutDown => f.write_str("the ORB shut down"),
             Self::Idle(limit) => write!(f, "nothing happened on it for {limit:?}"),
+            Self::Purged => f.write_str("idle, and another connection needed its place"),
+            Self::Released => f.write_str("no reference has it any more"),
         }
     }
 }
@@ -137,10 +143,10 @@ impl Link {
             }
             // Whether the peer understands the version that its message claimed is not known.
             End::Broken(_) => self.send_empty(MessageKind::MessageError, Version::V1_0),
-            End::Closed | End::Lost(_) | End::Refused | End::ShutDown | End::Idle(_) => {}
+            _ => {}
         }
         let mut lingered = Lingered::ToTheEnd;
-        if matches!(end, End::Broken(_) | End::ShutDown | End::Idle(_)) {
+        if !matches!(end, End::Closed | End::Lost(_) | End::Refused) {
             self.write_batch();
             let mut left = MAX_DISCARDED_OCTETS;
             for _ in 0..MAX_LINGERS {

@@ -59,6 +59,7 @@ pub mod client;
 mod counters;
 mod end;
 mod evict;
+mod latency;
 mod lease;
 mod link;
 #[cfg(zorb_model)]
@@ -91,6 +92,7 @@ pub use cache::{
 };
 pub use client::{CallError, ClientConnection, ClientRequest, EncodeArguments};
 pub use counters::{Counter, Counters};
+pub use latency::ConnectTimes;
 pub use memory::MemoryLimit;
 pub use owner::{Owner, PeerOrb, Settings};
 pub use server::{

@@ -122,6 +122,7 @@ pub(crate) struct Settings {
     /// Outgoing connections: in all, and to one host.
     pub(crate) max_outgoing: Option<usize>,
     pub(crate) max_to_host: Option<usize>,
+    pub(crate) to_endpoint: usize,
     /// Whether UNIX sockets that a peer names are connected to.
     pub(crate) unix_sockets_of_peers: bool,
     /// The value types that it knows.
@@ -218,6 +219,7 @@ impl Default for Builder {
                 interceptor: None,
                 max_outgoing: None,
                 max_to_host: None,
+                to_endpoint: 1,
                 unix_sockets_of_peers: false,
                 values: Values::default(),
             },

@@ -153,9 +153,11 @@ impl Builder {
     /// most. Those that are being made count, and those that are being closed. A quarter of them is for the endpoints
     /// that the program or its operator named: references that peers pass lead to no more than the other three.
     ///
-    /// A call that would need another one is TRANSIENT, COMPLETED_NO, and
-    /// [counted](crate::Counter::OutgoingConnectionsRefused). Connections are closed when their peer closes them, or by
-    /// [`idle_timeout`](Self::idle_timeout).
+    /// A call that needs another one has the idle connection closed whose last use is the longest ago, which is
+    /// [counted](crate::Counter::OutgoingConnectionsPurged); one that leads where a peer has said closes only connections
+    /// that are there for references of peers. A connection with calls in progress is never closed: if all are busy the
+    /// call is TRANSIENT, COMPLETED_NO, and [counted](crate::Counter::OutgoingConnectionsRefused). Connections are closed
+    /// besides when their peer closes them, or by [`idle_timeout`](Self::idle_timeout).
     #[doc(alias = "-ORBConnectionCacheMax")]
     pub fn max_outgoing_connections(mut self, connections: usize) -> Self {
         self.settings.max_outgoing = Some(connections);
@@ -165,11 +167,22 @@ impl Builder {
     /// Connections to one host at a time, whatever the port; 256 unless set. All UNIX sockets count as one host, and
     /// two names of a host as two. A connection serves all callers of a runtime.
     ///
-    /// A call that would need another one is TRANSIENT, COMPLETED_NO, and
-    /// [counted](crate::Counter::OutgoingConnectionsRefused).
+    /// A call that needs another one has an idle one to the host closed, or fails, as
+    /// [`max_outgoing_connections`](Self::max_outgoing_connections) says.
     #[doc(alias = "maxGIOPConnectionPerServer")]
     pub fn max_connections_to_host(mut self, connections: usize) -> Self {
         self.settings.max_to_host = Some(connections);
+        self
+    }
+
+    /// Connections that the references to one endpoint are spread over; 1 unless set, and for 0. Each reference keeps to
+    /// one of them, so its calls keep their order.
+    ///
+    /// One connection serves any number of callers, and joins what they send. Several pay where long messages of some
+    /// callers would make others wait, or where the server serves each connection by a thread of its own.
+    #[doc(alias = "maxGIOPConnectionPerServer")]
+    pub fn connections_to_endpoint(mut self, connections: usize) -> Self {
+        self.settings.to_endpoint = connections.max(1);
         self
     }
 

@@ -9,6 +9,15 @@ use zorb_connection::{
     CacheKey, ClientConnection, ConnectError, ConnectSettings, NamedBy, SpinLimits, Way,
 };
 
+/// Which of the references to an endpoint share its connection. The number is that of a reference and its clones.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Sharing {
+    /// All, or those with one of [several](crate::Builder::connections_to_endpoint).
+    Spread(usize),
+    /// Those with this number.
+    Private(usize),
+}
+
 impl OrbInner {
     /// The connection for a candidate, shared by all references to its endpoint.
     pub(crate) async fn connection(
@@ -17,6 +26,7 @@ impl OrbInner {
         home: &Handle,
         named_by: NamedBy,
         policy: Option<BidirectionalPolicy>,
+        sharing: Sharing,
     ) -> Result<Arc<ClientConnection>, Arc<ConnectError>> {
         let way = self.both_ways().way(candidate, named_by, policy);
         // A connection that was accepted belongs to the lane that accepted it.
@@ -26,9 +36,16 @@ impl OrbInner {
         };
         let (code_sets, stated) = (candidate.code_sets, candidate.stated);
         let key = CacheKey::new(candidate.endpoint.clone(), home, code_sets, stated).in_way(&way);
+        let key = match (&way, sharing) {
+            // There is one that the peer has opened.
+            (Way::Accepted(_), _) => key,
+            (_, Sharing::Private(number)) => key.private(number),
+            (_, Sharing::Spread(number)) => key.spread(number % self.settings().to_endpoint),
+        };
         let settings = || ConnectSettings {
             connection: self.connection_settings().clone(),
             silent: self.silent().clone(),
+            times: self.connect_times().clone(),
             code_sets,
             needs_fragments: candidate.needs_fragments,
             peer: candidate.peer,

@@ -1,6 +1,10 @@
 //! Untyped object references, and the way of a call from them.
 
+mod binding;
+mod group;
 mod overrides;
+
+pub(crate) use binding::{Binding, BindingGuard, Remote, Target};
 
 use crate::interceptor::Interceptor;
 use crate::interface::Interface;
@@ -8,14 +12,13 @@ use crate::orb::Orb;
 use crate::outgoing::NO_SOCKETS_OF_PEERS;
 use crate::policy::{PolicyOverrides, SyncScope};
 use crate::profile::{Candidate, Text, candidates, candidates_for, describe_unusable};
-use crate::race::first_that_works;
-use arc_swap::{ArcSwapOption, Guard};
-use bytes::Bytes;
+use crate::race::{HEAD_START, first_that_works};
+use binding::BindingSlot;
 use core::fmt;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
 use std::sync::Arc;
-use tokio::runtime::{Handle, Id};
-use zorb_cdr::{CharSet, NativeEndian, WireFormat};
+use tokio::runtime::Handle;
+use zorb_cdr::CharSet;
 use zorb_connection::{ClientConnection, NamedBy};
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
@@ -54,101 +57,6 @@ struct Inner {
     scope: Option<SyncScope>,
     /// Where the last call went, looked up with one atomic load.
     binding: Arc<BindingSlot>,
-}
-
-/// Where the calls of a reference and its clones go.
-#[derive(Debug, Default)]
-struct BindingSlot {
-    current: ArcSwapOption<Binding>,
-    /// There has been a binding: another one is a rebind.
-    established: AtomicBool,
-}
-
-impl BindingSlot {
-    fn store(&self, binding: &Arc<Binding>) {
-        self.current.store(Some(Arc::clone(binding)));
-        self.established.store(true, Ordering::Relaxed);
-    }
-}
-
-/// A binding, for the time of one call. Borrowed from the reference, so that nothing is counted for it.
-pub(crate) struct BindingGuard(Guard<Option<Arc<Binding>>>);
-
-impl BindingGuard {
-    #[inline]
-    pub(crate) fn get(&self) -> Option<&Arc<Binding>> {
-        self.0.as_ref()
-    }
-}
-
-impl From<Arc<Binding>> for BindingGuard {
-    fn from(binding: Arc<Binding>) -> Self {
-        Self(Guard::from_inner(Some(binding)))
-    }
-}
-
-/// Where calls go, found out once.
-#[derive(Debug, Clone)]
-pub(crate) struct Binding {
-    pub(crate) target: Target,
-    pub(crate) key: Bytes,
-    pub(crate) version: Version,
-    /// How the server wants to be told whom a call is for.
-    addressing: AddressingDisposition,
-    /// Whatever reference led here, and which of its profiles.
-    reference: Ior,
-    profile: usize,
-    /// The runtime whose callers it serves.
-    reactor: Id,
-    /// The object was found through a forward.
-    pub(crate) forwarded: bool,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum Target {
-    /// In this very ORB.
-    Local,
-    Remote(Remote),
-}
-
-/// Somewhere else.
-#[derive(Debug, Clone)]
-pub(crate) struct Remote {
-    pub(crate) connection: Arc<ClientConnection>,
-    /// What all requests to the object begin with.
-    pub(crate) requests: RequestTemplate<NativeEndian>,
-}
-
-impl Binding {
-    /// Whom a call is for, as the server wants to be told.
-    pub(crate) fn address(&self) -> TargetAddress<'_> {
-        match self.addressing {
-            AddressingDisposition::Key => TargetAddress::Key(&self.key),
-            AddressingDisposition::Profile => match self.reference.profiles.get(self.profile) {
-                Some(profile) => TargetAddress::Profile(profile.clone()),
-                None => TargetAddress::Key(&self.key),
-            },
-            AddressingDisposition::Reference => TargetAddress::Reference {
-                selected: u32::try_from(self.profile).unwrap_or(u32::MAX),
-                ior: Box::new(self.reference.clone()),
-            },
-        }
-    }
-
-    /// How text travels to it.
-    pub(crate) fn format(&self) -> WireFormat {
-        match &self.target {
-            Target::Remote(remote) => remote.connection.format(self.version),
-            Target::Local => WireFormat::default(),
-        }
-    }
-
-    fn is_usable(&self, reactor: Id) -> bool {
-        match &self.target {
-            Target::Local => true,
-            Target::Remote(remote) => self.reactor == reactor && !remote.connection.is_over(),
-        }
-    }
 }
 
 impl ObjectRef {
@@ -371,6 +279,7 @@ impl ObjectRef {
         if ways.is_empty() {
             return Err(unusable(NO_SOCKETS_OF_PEERS.to_owned()));
         }
+        self.order_endpoints(&mut ways);
         self.select_protocols(&mut ways)?;
         if ways.len() > 1 {
             // Else in the order of the reference.
@@ -480,12 +389,14 @@ impl ObjectRef {
             return Ok(make(Target::Local, key, Version::HIGHEST, 0));
         }
         let candidates = self.ways(ior, named_by)?;
+        let at_once = self.are_to_be_measured(&candidates);
         let connected = first_that_works(
             &candidates,
             home,
             |way| self.connect(way, home, named_by),
             // Nobody ordered the addresses of one profile; the profiles somebody did.
-            |one, next| one.profile == next.profile,
+            |one, next| at_once || one.profile == next.profile,
+            if at_once { Duration::ZERO } else { HEAD_START },
         );
         let causes = match connected.await {
             Ok((way, connection)) => {
@@ -514,12 +425,10 @@ impl ObjectRef {
         home: &Handle,
         named_by: NamedBy,
     ) -> Result<Arc<ClientConnection>, String> {
-        self.0
-            .orb
-            .inner()
-            .connection(candidate, home, named_by, self.bidirectional())
-            .await
-            .map_err(|error| error.to_string())
+        let orb = self.0.orb.inner();
+        let sharing = self.sharing();
+        let connected = orb.connection(candidate, home, named_by, self.bidirectional(), sharing);
+        connected.await.map_err(|error| error.to_string())
     }
 }
 

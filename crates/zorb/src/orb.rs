@@ -28,8 +28,8 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_cdr::{CharSet, Context};
 use zorb_connection::{
-    Acceptor, BusyConnections, ConnectionCache, Counter, Describe, MemoryLimit, NamedBy, Serving,
-    SilentEndpoints,
+    Acceptor, BusyConnections, ConnectTimes, ConnectionCache, Counter, Describe, MemoryLimit,
+    NamedBy, Serving, SilentEndpoints,
 };
 use zorb_executor::{Dispatch, Lane};
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
@@ -73,6 +73,7 @@ pub(crate) struct OrbInner {
     named_sockets: NamedSockets,
     deferred: DeferredRequests,
     silent: SilentEndpoints,
+    connect_times: ConnectTimes,
     busy: Arc<BusyConnections>,
     /// How connections behave.
     connections: zorb_connection::Settings,
@@ -156,6 +157,7 @@ impl Orb {
             named_sockets: NamedSockets::default(),
             deferred: DeferredRequests::default(),
             silent: SilentEndpoints::default(),
+            connect_times: ConnectTimes::default(),
             busy: Arc::default(),
             connections,
             stopping: AtomicBool::new(false),
@@ -493,6 +495,10 @@ impl OrbInner {
     }
 
     /// Endpoints that said nothing when they were last tried, which was not long ago.
+    pub(crate) const fn connect_times(&self) -> &ConnectTimes {
+        &self.connect_times
+    }
+
     pub(crate) const fn silent(&self) -> &SilentEndpoints {
         &self.silent
     }

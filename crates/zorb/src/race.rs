@@ -8,13 +8,13 @@ use tokio::runtime::Handle;
 
 /// How long an attempt may say nothing before the next of its kind begins beside it: a handshake
 /// to the other side of the world, with its first packet lost.
-const HEAD_START: Duration = Duration::from_secs(1);
+pub(crate) const HEAD_START: Duration = Duration::from_secs(1);
 
 type Attempt<'w, W, F> = (&'w W, Pin<Box<F>>);
 
 /// Tries one way after the other, and gives the first that works, or why none does. The next is
 /// tried when one has failed; ways that may be tried `beside` each other do not wait for that
-/// longer than [`HEAD_START`].
+/// longer than the head start.
 ///
 /// Dropping the future drops what is under way.
 pub(crate) async fn first_that_works<'w, W, T, F>(
@@ -22,6 +22,7 @@ pub(crate) async fn first_that_works<'w, W, T, F>(
     home: &Handle,
     attempt: impl Fn(&'w W) -> F,
     beside: impl Fn(&W, &W) -> bool,
+    head_start: Duration,
 ) -> Result<(&'w W, T), Vec<String>>
 where
     F: Future<Output = Result<T, String>>,
@@ -43,7 +44,7 @@ where
             (Some(next), Some((last, _))) if beside(last, next) => {
                 // Callers may be outside any runtime.
                 let _runtime = home.enter();
-                Some(tokio::time::sleep(HEAD_START))
+                Some(tokio::time::sleep(head_start))
             }
             _ => None,
         };
@@ -105,8 +106,14 @@ mod tests {
                 if works { Ok(()) } else { Err(name.to_owned()) }
             }
         };
-        let taken =
-            first_that_works(ways, &Handle::current(), attempt, |a: &Way, b| a.1 == b.1).await;
+        let taken = first_that_works(
+            ways,
+            &Handle::current(),
+            attempt,
+            |a: &Way, b| a.1 == b.1,
+            HEAD_START,
+        )
+        .await;
         (taken.map(|(way, ())| way.0), begun.into_inner().unwrap())
     }
 

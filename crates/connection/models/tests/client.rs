@@ -223,6 +223,7 @@ impl Calls {
         let settings = ConnectSettings {
             connection: settings(),
             silent: Default::default(),
+            times: Default::default(),
             code_sets: CodeSets::UNSTATED,
             needs_fragments: false,
             peer: PeerOrb::Other,

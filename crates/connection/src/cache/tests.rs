@@ -1,12 +1,18 @@
+mod limits;
+
 use super::*;
+use crate::CallError;
 use crate::testing::*;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::io;
+use std::sync::Mutex;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
+use zorb_cdr::{CharSet, WCharSet};
 use zorb_giop::MessageKind;
 use zorb_transport::{
-    Addressing, BoxFuture, Capabilities, Connection, Listener, Operation, Transport, UnixAddressing,
+    Addressing, BoxFuture, Capabilities, Connection, Listener, Operation, Transport,
+    TransportError, UnixAddressing,
 };
 
 /// A transport in memory, which connects when it is permitted.
@@ -126,7 +132,7 @@ impl World {
     }
 
     fn len(&self) -> usize {
-        lock(&self.cache.entries).len()
+        self.cache.shared.lock().slots()
     }
 }
 
@@ -331,110 +337,4 @@ async fn no_connection_is_made_in_a_runtime_that_has_shut_down() {
     let error = in_time(connection).await.unwrap_err();
     assert!(matches!(&*error, ConnectError::NoRuntime { .. }));
     assert_eq!((world.connects(), world.len()), (0, 0));
-}
-
-/// A key of a connection to that host and port.
-fn key_of(host: &str, port: u16) -> CacheKey {
-    CacheKey::new(
-        Endpoint::iiop(host, port),
-        &Handle::current(),
-        CodeSets::UNSTATED,
-        false,
-    )
-}
-
-/// A world whose transport is that of TCP, with limits.
-fn limited(all: usize, by_host: usize) -> World {
-    let mut world = World::new(0);
-    world.cache = Arc::new(ConnectionCache::new(
-        ConnectionLimits { all, by_host },
-        Arc::default(),
-    ));
-    world
-}
-
-/// Begins to connect, and gives the error if that is refused at once.
-/// Connections that its limits did not let be made.
-fn refused(world: &World) -> u64 {
-    (world.cache.counters).get(Counter::OutgoingConnectionsRefused)
-}
-
-fn begun(world: &World, key: &CacheKey, named_by: NamedBy) -> Result<(), Arc<ConnectError>> {
-    world.cache.entry(key, named_by).map(drop)
-}
-
-#[tokio::test]
-async fn there_are_no_more_connections_in_all_than_the_limit_and_some_are_for_the_application() {
-    let world = limited(8, 100);
-    for number in 0..6 {
-        begun(&world, &key_of(&format!("host{number}"), 1), NamedBy::Peer).unwrap();
-    }
-    let another = key_of("another", 1);
-    let why = begun(&world, &another, NamedBy::Peer).unwrap_err();
-    assert_eq!(
-        why.to_string(),
-        "cannot connect to iiop://another:1: there are 6 outgoing connections in all, the limit"
-    );
-    // One that there is may be shared.
-    begun(&world, &key_of("host0", 1), NamedBy::Peer).unwrap();
-    begun(&world, &another, NamedBy::Application).unwrap();
-    begun(&world, &key_of("last", 1), NamedBy::Application).unwrap();
-    let why = begun(&world, &key_of("more", 1), NamedBy::Application).unwrap_err();
-    assert!(matches!(&*why, ConnectError::TooMany { limit: 8, .. }));
-    assert_eq!((world.cache.len(), refused(&world)), (8, 2));
-}
-
-#[tokio::test]
-async fn there_are_no_more_connections_to_one_host_than_the_limit() {
-    let world = limited(100, 2);
-    for port in [1, 2] {
-        begun(&world, &key_of("host", port), NamedBy::Application).unwrap();
-    }
-    let why = begun(&world, &key_of("HOST", 3), NamedBy::Application).unwrap_err();
-    assert!(matches!(
-        &*why,
-        ConnectError::TooMany {
-            limit: 2,
-            what: "to one host",
-            ..
-        }
-    ));
-    begun(&world, &key_of("other", 3), NamedBy::Application).unwrap();
-    for path in ["/one", "/two"] {
-        let key = CacheKey::new(
-            Endpoint::uiop(path),
-            &Handle::current(),
-            CodeSets::UNSTATED,
-            false,
-        );
-        begun(&world, &key, NamedBy::Peer).unwrap();
-    }
-    let key = CacheKey::new(
-        Endpoint::uiop("/three"),
-        &Handle::current(),
-        CodeSets::UNSTATED,
-        false,
-    );
-    begun(&world, &key, NamedBy::Peer).unwrap_err();
-    assert_eq!(refused(&world), 2);
-}
-
-#[tokio::test]
-async fn a_connection_counts_until_its_driver_has_ended() {
-    let mut world = World::new(10);
-    world.cache = Arc::new(ConnectionCache::new(
-        ConnectionLimits { all: 1, by_host: 1 },
-        Arc::default(),
-    ));
-    let connection = world.connection().await.unwrap();
-    assert_eq!(world.cache.len(), 1);
-    let why = world.connection_of(&key_of("other", 1)).await.unwrap_err();
-    assert!(matches!(&*why, ConnectError::TooMany { limit: 1, .. }));
-    connection.shut_down();
-    drop(world.peer());
-    while !world.cache.is_empty() {
-        let_all_run().await;
-    }
-    world.connection().await.unwrap();
-    assert_eq!(refused(&world), 1);
 }

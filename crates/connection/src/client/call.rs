@@ -231,7 +231,7 @@ impl ClientConnection {
         let fault = self.fault(end);
         let unsent = match end {
             // A request without a reply was not processed, whole or not. An idle connection has none.
-            End::Closed | End::Idle(_) => true,
+            End::Closed | End::Idle(_) | End::Purged | End::Released => true,
             // What was queued is written before the peer learns of the end.
             End::Broken(_) | End::ShutDown => false,
             End::Lost(_) | End::Refused => self.link.outbound.is_surely_unsent(ticket),
@@ -252,7 +252,9 @@ impl ClientConnection {
     fn fault(&self, end: &End) -> Fault {
         let endpoint = self.link.endpoint.to_string();
         match end {
-            End::Closed | End::Idle(_) => Fault::ConnectionClosed { endpoint },
+            End::Closed | End::Idle(_) | End::Purged | End::Released => {
+                Fault::ConnectionClosed { endpoint }
+            }
             End::ShutDown => Fault::OrbShutDown,
             End::Broken(error) => Fault::Protocol {
                 endpoint,
@@ -300,6 +302,7 @@ impl ClientConnection {
         if version >= Version::V1_2 && !self.spoke_1_2.load(Ordering::Relaxed) {
             self.spoke_1_2.store(true, Ordering::Relaxed);
         }
+        self.last_used.store(self.uses.now(), Ordering::Relaxed);
         Encoder::with_buffer(buffers::take(), self.format(version))
     }
 

@@ -23,11 +23,43 @@ const BATCH_TIME: Duration = Duration::from_millis(1);
 impl ClientConnection {
     /// Ends the connection if no call is in progress: a later call makes another one.
     pub(super) fn retire(&self, limit: Duration) -> bool {
+        self.retire_with(End::Idle(limit))
+    }
+
+    /// Ends the connection if no call is in progress, so that another one may have its place. What is left to be done then
+    /// is [`close_retired`](Self::close_retired).
+    pub(crate) fn retire_for_another(&self) -> bool {
+        self.retire_with(End::Purged)
+    }
+
+    /// Has the driver close a connection that has been retired.
+    pub(crate) fn close_retired(&self) {
+        self.send_close();
+        self.link.outbound.driver.notify();
+    }
+
+    /// Closes the connection in order, as no reference has it any more.
+    pub fn release(&self) {
+        if !self.is_over() {
+            self.send_close();
+            self.end_calls(End::Released);
+            self.link.outbound.driver.notify();
+        }
+    }
+
+    /// The same, unless a call is in progress.
+    pub fn release_if_idle(&self) {
+        if self.retire_with(End::Released) {
+            self.close_retired();
+        }
+    }
+
+    fn retire_with(&self, end: End) -> bool {
         // The holder of the lease may wait for a reply.
         let Some(mut lease) = self.reading.claim() else {
             return false;
         };
-        let idle = self.retire_unread(limit);
+        let idle = self.retire_unread(end);
         while let Some(again) = lease.release() {
             lease = again;
             self.leave_to_driver();
@@ -35,7 +67,7 @@ impl ClientConnection {
         idle
     }
 
-    fn retire_unread(&self, limit: Duration) -> bool {
+    fn retire_unread(&self, end: End) -> bool {
         let mut state = self.state();
         // In this order: a one-way request is counted until it is queued.
         let idle = state.end.is_none()
@@ -43,7 +75,7 @@ impl ClientConnection {
             && state.one_ways == 0
             && self.link.outbound.close_if_empty();
         if idle {
-            self.set_end(&mut state, End::Idle(limit));
+            self.set_end(&mut state, end);
         }
         idle
     }

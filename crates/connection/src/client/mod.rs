@@ -57,7 +57,7 @@ mod waiters;
 
 pub use call::{ClientRequest, EncodeArguments, refused_by_omniorb};
 
-use super::cache::{ConnectSettings, Way};
+use super::cache::{ConnectSettings, UseClock, Way};
 use super::counters::Counters;
 use super::end::End;
 use super::lease::ReadLease;
@@ -67,6 +67,8 @@ use super::spin::{BusyConnections, Spinner};
 use super::sync::{AtomicBool, AtomicU32, MutexGuard, Ordering};
 use super::trace::Shown;
 use core::fmt;
+// A hint of the cache's, which no model has to explore.
+use core::sync::atomic::AtomicU64;
 use core::task::Waker;
 use std::sync::Arc;
 use waiters::{Arrived, Mine, ReplyWaiters, State, Waiter};
@@ -134,6 +136,9 @@ pub struct ClientConnection {
     spoke_1_2: AtomicBool,
     /// The number of requests that have no reply.
     one_way_ids: AtomicU32,
+    /// When it was used last, by the clock of its cache: which of several idle connections is closed for another one.
+    last_used: AtomicU64,
+    uses: UseClock,
 }
 
 impl ClientConnection {
@@ -187,7 +192,21 @@ impl ClientConnection {
             opened_here,
             spoke_1_2: AtomicBool::new(false),
             one_way_ids: AtomicU32::new(0),
+            last_used: AtomicU64::new(0),
+            uses: UseClock::default(),
         }
+    }
+
+    /// The connection, as one of a cache with this clock.
+    pub(crate) fn with_uses(mut self, uses: UseClock) -> Self {
+        self.last_used = AtomicU64::new(uses.now());
+        self.uses = uses;
+        self
+    }
+
+    /// When it was used last, by the clock of its cache.
+    pub(crate) fn last_used(&self) -> u64 {
+        self.last_used.load(Ordering::Relaxed)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -438,7 +438,12 @@ impl<O: Owner> ServerConnection<O> {
                 }
             }
             End::Idle(_) => counters.count(Counter::IdleConnectionsClosed),
-            End::Closed | End::Lost(_) | End::Refused | End::ShutDown => {}
+            End::Closed
+            | End::Lost(_)
+            | End::Refused
+            | End::ShutDown
+            | End::Purged
+            | End::Released => {}
         }
         if matches!(end, End::ShutDown)
             && (self.both_ways.as_ref()).is_some_and(|whole| whole.leave())

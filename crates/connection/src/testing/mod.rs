@@ -47,6 +47,7 @@ pub(crate) fn connect_settings() -> ConnectSettings {
     ConnectSettings {
         connection: settings(),
         silent: Default::default(),
+        times: Default::default(),
         code_sets: CodeSets::UNSTATED,
         needs_fragments: false,
         peer: PeerOrb::Other,

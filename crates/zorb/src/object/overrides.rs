@@ -1,14 +1,17 @@
 //! The policies of the calls through a reference.
 
 use super::{Binding, Inner, ObjectRef, Target};
+use crate::connect::Sharing;
 use crate::orb::Orb;
 use crate::policy::{
-    BidirectionalPolicy, Levels, Policy, PolicyOverrides, PolicyType, RebindMode, SetOverrideType,
-    SyncScope, conflict, current, exposed,
+    BidirectionalPolicy, EndpointOrder, Levels, Policy, PolicyOverrides, PolicyType, RebindMode,
+    SetOverrideType, SyncScope, conflict, current, exposed,
 };
 use crate::profile::Candidate;
+use core::hash::BuildHasher;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
+use std::hash::RandomState;
 use std::sync::Arc;
 use zorb_cdr::CharSet;
 use zorb_executor::WaitPolicy;
@@ -190,6 +193,47 @@ impl ObjectRef {
     /// The reference as `orb` would make it of nothing but its IOR.
     pub(crate) fn plain_in(&self, orb: &Orb) -> Self {
         Self::named_by(orb.clone(), self.0.ior.clone(), self.0.named_by)
+    }
+
+    /// Which of the references to an endpoint share its connection.
+    pub(super) fn sharing(&self) -> Sharing {
+        let number = self.0.binding.number();
+        match self.levels().get(|policies| policies.private_connection) {
+            Some(true) => {
+                self.0.binding.keep_private();
+                Sharing::Private(number)
+            }
+            _ => Sharing::Spread(number),
+        }
+    }
+
+    fn endpoint_order(&self) -> EndpointOrder {
+        (self.levels().get(|policies| policies.endpoint_order)).unwrap_or_default()
+    }
+
+    /// Puts the ways to an object into the order that is wanted among them.
+    pub(super) fn order_endpoints(&self, ways: &mut [Candidate]) {
+        match self.endpoint_order() {
+            EndpointOrder::OfReference => {}
+            EndpointOrder::Random => {
+                // Its seed is another one each time.
+                let chance = RandomState::new();
+                ways.sort_by_cached_key(|way| chance.hash_one((&way.endpoint, &way.key)));
+            }
+            EndpointOrder::LeastLatency => {
+                let times = self.0.orb.inner().connect_times();
+                // One that is not known comes first, and becomes known.
+                ways.sort_by_cached_key(|way| times.get(&way.endpoint));
+            }
+        }
+    }
+
+    /// Whether the fastest of these endpoints is wanted, and has to be found out.
+    pub(super) fn are_to_be_measured(&self, ways: &[Candidate]) -> bool {
+        let times = self.0.orb.inner().connect_times();
+        ways.len() > 1
+            && self.endpoint_order() == EndpointOrder::LeastLatency
+            && ways.iter().any(|way| times.get(&way.endpoint).is_none())
     }
 
     pub(super) fn bidirectional(&self) -> Option<BidirectionalPolicy> {

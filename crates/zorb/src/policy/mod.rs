@@ -40,7 +40,7 @@ mod values;
 
 pub use overrides::PolicyOverrides;
 pub use untyped::{Policy, PolicyError, PolicyErrorReason, PolicyType, SetOverrideType};
-pub use values::{BidirectionalPolicy, Protocol, RebindMode, SyncScope};
+pub use values::{BidirectionalPolicy, EndpointOrder, Protocol, RebindMode, SyncScope};
 
 pub(crate) use overrides::Levels;
 pub(crate) use times::conflict;

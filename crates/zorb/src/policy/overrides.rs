@@ -2,7 +2,7 @@
 
 use super::current;
 use super::untyped::{Policy, PolicyType};
-use super::values::{BidirectionalPolicy, Protocol, RebindMode, SyncScope};
+use super::values::{BidirectionalPolicy, EndpointOrder, Protocol, RebindMode, SyncScope};
 use core::time::Duration;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -46,6 +46,8 @@ overrides! {
     request_timeout: Duration,
     round_trip_timeout: Duration,
     client_protocols: Arc<[Protocol]>,
+    private_connection: bool,
+    endpoint_order: EndpointOrder,
     bidirectional: BidirectionalPolicy,
     char_code_set: CharSet,
     wait: WaitPolicy,
@@ -129,6 +131,25 @@ impl PolicyOverrides {
         self
     }
 
+    /// Whether a reference has a connection for itself and its clones (`RTCORBA::PrivateConnectionPolicy`), instead of
+    /// sharing one with all references to the endpoint: its calls wait behind no long message of others. The connection
+    /// counts among those that [there may be](crate::Builder::max_connections_to_host), and is closed when the last
+    /// clone of the reference is dropped.
+    ///
+    /// At the ORB level each reference has its own. At the task level each call opens one, and closes it.
+    #[doc(alias = "PrivateConnectionPolicy")]
+    pub fn private_connection(mut self, private: bool) -> Self {
+        self.private_connection = Some(private);
+        self
+    }
+
+    /// Which of the endpoints of a reference are tried first. A policy of zorb's own.
+    /// [`client_protocols`](Self::client_protocols) comes before it: the order is that among the endpoints of one protocol.
+    pub fn endpoint_order(mut self, order: EndpointOrder) -> Self {
+        self.endpoint_order = Some(order);
+        self
+    }
+
     /// Whether the server may call this ORB on the connection that a call opens to it
     /// (`BiDirPolicy::BidirectionalPolicy`): see [`BidirectionalPolicy::Both`].
     #[doc(alias = "BidirectionalPolicy")]
@@ -195,12 +216,16 @@ impl PolicyOverrides {
             && self.char_code_set == others.char_code_set
             && self.rebind == others.rebind
             && self.bidirectional == others.bidirectional
+            && self.private_connection == others.private_connection
+            && self.endpoint_order == others.endpoint_order
     }
 
     /// Whether a task with these policies needs references of its own.
     pub(crate) const fn need_own_reference(&self) -> bool {
         self.client_protocols.is_some()
             || self.bidirectional.is_some()
+            || self.private_connection.is_some()
+            || self.endpoint_order.is_some()
             || self.char_code_set.is_some()
             || self.wait.is_some()
     }

@@ -51,11 +51,13 @@ impl PolicyType {
     pub const BIDIRECTIONAL: Self = Self(37);
     /// `RTCORBA::ClientProtocolPolicy`.
     pub const CLIENT_PROTOCOL: Self = Self(43);
+    /// `RTCORBA::PrivateConnectionPolicy`.
+    pub const PRIVATE_CONNECTION: Self = Self(44);
 
     /// Types of the specification that this ORB knows and does not support.
     fn is_unsupported(self) -> bool {
         // RequestPriority, ReplyPriority, Routing, MaxHops, QueueOrder; real-time CORBA's.
-        matches!(self.0, 25 | 26 | 33..=35 | 40..=42 | 44 | 45)
+        matches!(self.0, 25 | 26 | 33..=35 | 40..=42 | 45)
     }
 }
 
@@ -72,6 +74,7 @@ impl fmt::Display for PolicyType {
             Self::RELATIVE_ROUND_TRIP_TIMEOUT => "RelativeRoundtripTimeoutPolicy",
             Self::BIDIRECTIONAL => "BidirectionalPolicy",
             Self::CLIENT_PROTOCOL => "ClientProtocolPolicy",
+            Self::PRIVATE_CONNECTION => "PrivateConnectionPolicy",
             Self(number) => return write!(f, "policy type {number}"),
         };
         f.write_str(name)
@@ -147,6 +150,8 @@ pub enum Policy {
     Bidirectional(BidirectionalPolicy),
     /// See [`PolicyOverrides::client_protocols`]. Has no value in an any.
     ClientProtocol(Arc<[Protocol]>),
+    /// See [`PolicyOverrides::private_connection`]. Has no value in an any: that it is set is all.
+    PrivateConnection,
 }
 
 impl Policy {
@@ -184,7 +189,9 @@ impl Policy {
                 TcKind::ULongLong
             }
             PolicyType::BIDIRECTIONAL => TcKind::UShort,
-            PolicyType::CLIENT_PROTOCOL => return Err(refused(Reason::BadPolicyType)),
+            PolicyType::CLIENT_PROTOCOL | PolicyType::PRIVATE_CONNECTION => {
+                return Err(refused(Reason::BadPolicyType));
+            }
             unsupported if unsupported.is_unsupported() => {
                 return Err(refused(Reason::UnsupportedPolicy));
             }
@@ -260,6 +267,7 @@ impl Policy {
             Self::RelativeRoundTripTimeout(_) => PolicyType::RELATIVE_ROUND_TRIP_TIMEOUT,
             Self::Bidirectional(_) => PolicyType::BIDIRECTIONAL,
             Self::ClientProtocol(_) => PolicyType::CLIENT_PROTOCOL,
+            Self::PrivateConnection => PolicyType::PRIVATE_CONNECTION,
         }
     }
 
@@ -275,6 +283,7 @@ impl Policy {
             Self::RelativeRoundTripTimeout(limit) => set.round_trip_timeout = Some(limit),
             Self::Bidirectional(policy) => set.bidirectional = Some(policy),
             Self::ClientProtocol(protocols) => set.client_protocols = Some(protocols),
+            Self::PrivateConnection => set.private_connection = Some(true),
         }
     }
 }
@@ -295,6 +304,7 @@ impl PolicyOverrides {
                 .map(Policy::RelativeRoundTripTimeout),
             self.bidirectional.map(Policy::Bidirectional),
             self.client_protocols.clone().map(Policy::ClientProtocol),
+            (self.private_connection == Some(true)).then_some(Policy::PrivateConnection),
         ];
         all.into_iter().flatten().collect()
     }

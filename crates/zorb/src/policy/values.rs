@@ -71,6 +71,24 @@ pub enum BidirectionalPolicy {
     Both,
 }
 
+/// Which of several endpoints a reference is bound to: servers of a group, or addresses of one server. Where the first one
+/// cannot be connected to, the next one is tried.
+///
+/// A reference keeps to its server until the connection is lost. Each reference, and each override that makes it bind
+/// anew, chooses for itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EndpointOrder {
+    /// The first of the reference that can be connected to.
+    #[default]
+    OfReference,
+    /// Any, by chance: many clients spread over all servers.
+    Random,
+    /// The one that is connected to fastest, as measured in the last five minutes. Where some were not, all are connected
+    /// to at the same time, and the first to answer is taken; the other connections are kept, idle.
+    LeastLatency,
+}
+
 /// A protocol of a `RTCORBA::ClientProtocolPolicy`: the scheme of its endpoints, such as `iiop`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Protocol(Cow<'static, str>);

@@ -1,0 +1,126 @@
+//! What connections are shared by.
+
+use super::super::both_ways::{BothWays, Offer};
+use std::sync::Arc;
+use tokio::runtime::{Handle, Id};
+use zorb_cdr::{CharSet, WCharSet};
+use zorb_giop::ServiceContext;
+use zorb_giop::codeset::CodeSets;
+use zorb_transport::Endpoint;
+
+/// What a connection is shared by: everything that makes two callers unable to share one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CacheKey {
+    endpoint: Endpoint,
+    /// The reactor that watches the socket: no caller waits for octets on a foreign one.
+    reactor: Id,
+    /// The code sets of the connection, and whether its requests state them.
+    code_sets: (CharSet, WCharSet),
+    stated: bool,
+    /// Which connections it is one of.
+    way: WayKey,
+    /// Which of the connections to its endpoint it is.
+    share: Share,
+}
+
+/// Which references share a connection, of those to one endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Share {
+    /// Those that have been spread to this one of several connections.
+    Spread(usize),
+    /// Those of one binding.
+    Private(usize),
+}
+
+/// What connections are told apart by, beside their endpoints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+enum WayKey {
+    #[default]
+    Opened,
+    Offered,
+    /// The connection that was accepted, by its number.
+    Accepted(u64),
+}
+
+/// How a client gets its connection.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Way {
+    /// It is opened, for its requests alone.
+    Opened,
+    /// It is opened, and offered to the peer for requests (bidirectional GIOP).
+    Offered(Arc<dyn Offer>),
+    /// The peer has opened it, and offered it.
+    Accepted(Arc<BothWays>),
+}
+
+impl Way {
+    fn key(&self) -> WayKey {
+        match self {
+            Self::Opened => WayKey::Opened,
+            Self::Offered(_) => WayKey::Offered,
+            Self::Accepted(whole) => WayKey::Accepted(whole.number()),
+        }
+    }
+
+    /// What requests say of it, until they are heard.
+    pub(crate) fn context(&self) -> Option<ServiceContext> {
+        match self {
+            Self::Offered(offer) => Some(offer.context()),
+            Self::Opened | Self::Accepted(_) => None,
+        }
+    }
+}
+
+impl CacheKey {
+    /// The key of connections to an endpoint for the callers of a runtime. `stated`: whether the server states code
+    /// sets, so that requests state which ones were chosen.
+    #[must_use]
+    pub fn new(endpoint: Endpoint, home: &Handle, code_sets: CodeSets, stated: bool) -> Self {
+        Self {
+            endpoint,
+            reactor: home.id(),
+            code_sets: (code_sets.char_set, code_sets.wchar_set),
+            stated,
+            way: WayKey::default(),
+            share: Share::Spread(0),
+        }
+    }
+
+    /// Where its connection leads.
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Whether requests state the code sets.
+    pub(super) fn states_code_sets(&self) -> bool {
+        self.stated
+    }
+
+    /// Whether the connection may be closed for another one: not one that the peer may have taken up for requests.
+    pub(super) fn may_be_purged(&self) -> bool {
+        self.way == WayKey::Opened
+    }
+
+    /// The key of another connection to the endpoint, for other references: each number is one.
+    #[must_use]
+    pub fn spread(mut self, number: usize) -> Self {
+        self.share = Share::Spread(number);
+        self
+    }
+
+    /// The key of a connection that the references of one binding have for themselves. `binding`: what it is told apart by.
+    #[must_use]
+    pub fn private(mut self, binding: usize) -> Self {
+        self.share = Share::Private(binding);
+        self
+    }
+
+    /// The key of connections that are made in another way than by opening them for requests of this end alone.
+    #[must_use]
+    pub fn in_way(mut self, way: &Way) -> Self {
+        self.way = way.key();
+        self
+    }
+}

@@ -1,0 +1,108 @@
+//! How many connections there may be, and why there is none.
+
+use core::time::Duration;
+use zorb_transport::{Endpoint, TransportError};
+
+/// How many connections a cache has at most: those that are being made included, and those that are being closed.
+///
+/// A reference that a peer has passed leads wherever the peer likes. Without a limit, references to ever other
+/// addresses take every descriptor of the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a limit for each way to count")]
+pub struct ConnectionLimits {
+    /// In all. Endpoints that peers have named get [`PEERS_SHARE`](Self::PEERS_SHARE) of them.
+    pub all: usize,
+    /// To one host, whatever the port; all endpoints of a transport without hosts, UNIX sockets for instance, count as one host.
+    pub by_host: usize,
+}
+
+impl ConnectionLimits {
+    /// Of every so many connections (the second number), those (the first) that endpoints of peers may have. The others are for the
+    /// endpoints that the application has named.
+    pub const PEERS_SHARE: (usize, usize) = (3, 4);
+
+    /// In all, for an endpoint that was named so.
+    pub(super) fn all_for(self, named_by: NamedBy) -> usize {
+        let (share, of) = Self::PEERS_SHARE;
+        match named_by {
+            NamedBy::Application => self.all,
+            NamedBy::Peer => {
+                let kept = of.saturating_sub(share);
+                let each = self.all.checked_div(of).unwrap_or_default();
+                self.all.saturating_sub(each.saturating_mul(kept))
+            }
+        }
+    }
+}
+
+/// No limits: for a cache whose owner has its own.
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self {
+            all: usize::MAX,
+            by_host: usize::MAX,
+        }
+    }
+}
+
+/// Who has named an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there is no third")]
+pub enum NamedBy {
+    /// The program or its operator.
+    Application,
+    /// A peer: by a reference in an argument, a result or a forward.
+    Peer,
+}
+
+/// Whether two endpoints are of one host, as far as they say. Two names of one host are two hosts.
+pub(super) fn is_same_host(one: &Endpoint, other: &Endpoint) -> bool {
+    match (one.host(), other.host()) {
+        (Some(one), Some(other)) => one.eq_ignore_ascii_case(other),
+        _ => one.scheme() == other.scheme(),
+    }
+}
+
+/// Why an endpoint could not be connected to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The transport failed.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The endpoint did not answer in time.
+    #[error("cannot connect to {endpoint} within {limit:?}")]
+    Timeout {
+        /// Where to.
+        endpoint: Endpoint,
+        /// The connect timeout.
+        limit: Duration,
+    },
+    /// The runtime that would watch the connection has shut down.
+    #[error("cannot connect to {endpoint}: its runtime is shutting down")]
+    NoRuntime {
+        /// Where to.
+        endpoint: Endpoint,
+    },
+    /// There are as many connections as there may be.
+    #[error(
+        "cannot connect to {endpoint}: there are {limit} outgoing connections {what}, the limit"
+    )]
+    TooMany {
+        /// Where to.
+        endpoint: Endpoint,
+        /// Which limit it is.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// The connection that the peer has offered is over, or serves requests of other code sets.
+    #[error("the connection that {endpoint} has offered cannot be used")]
+    Gone {
+        /// Where to.
+        endpoint: Endpoint,
+    },
+    /// The ORB has shut down.
+    #[error("the ORB has shut down")]
+    ShutDown,
+}

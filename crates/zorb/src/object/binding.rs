@@ -1,0 +1,146 @@
+//! Where the calls of a reference go.
+
+use arc_swap::{ArcSwapOption, Guard};
+use bytes::Bytes;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::Arc;
+use tokio::runtime::Id;
+use zorb_cdr::{NativeEndian, WireFormat};
+use zorb_connection::ClientConnection;
+use zorb_giop::{AddressingDisposition, Ior, RequestTemplate, TargetAddress, Version};
+
+/// Where the calls of a reference and its clones go.
+#[derive(Debug, Default)]
+pub(super) struct BindingSlot {
+    pub(super) current: ArcSwapOption<Binding>,
+    /// There has been a binding: another one is a rebind.
+    pub(super) established: AtomicBool,
+    /// Its connections are for this reference and its clones alone.
+    is_private: AtomicBool,
+    /// Its number among those that have been bound, from 1 on; 0 before.
+    number: AtomicU32,
+}
+
+impl BindingSlot {
+    pub(super) fn store(&self, binding: &Arc<Binding>) {
+        let before = self.current.swap(Some(Arc::clone(binding)));
+        self.established.store(true, Ordering::Relaxed);
+        if self.is_private.load(Ordering::Relaxed)
+            && let Some(Target::Remote(before)) = before.as_ref().map(|before| &before.target)
+            && !matches!(&binding.target,
+                Target::Remote(now) if Arc::ptr_eq(&now.connection, &before.connection))
+        {
+            // Calls that are in progress on it go on.
+            before.connection.release_if_idle();
+        }
+    }
+
+    /// The number of the slot: its references use one of several connections to an endpoint, or one of their own.
+    pub(super) fn number(&self) -> usize {
+        static BOUND: AtomicU32 = AtomicU32::new(0);
+        let mut number = self.number.load(Ordering::Relaxed);
+        if number == 0 {
+            let next = BOUND.fetch_add(1, Ordering::Relaxed).wrapping_add(1).max(1);
+            // Two callers may bind at the same time.
+            let set = (self.number).compare_exchange(0, next, Ordering::Relaxed, Ordering::Relaxed);
+            number = set.map_or_else(|other| other, |_| next);
+        }
+        number as usize
+    }
+
+    /// Notes that the connections are for this reference and its clones alone.
+    pub(super) fn keep_private(&self) {
+        self.is_private.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for BindingSlot {
+    fn drop(&mut self) {
+        if *self.is_private.get_mut()
+            && let Some(binding) = self.current.swap(None)
+            && let Target::Remote(remote) = &binding.target
+        {
+            remote.connection.release();
+        }
+    }
+}
+
+/// A binding, for the time of one call. Borrowed from the reference, so that nothing is counted for it.
+pub(crate) struct BindingGuard(pub(super) Guard<Option<Arc<Binding>>>);
+
+impl BindingGuard {
+    #[inline]
+    pub(crate) fn get(&self) -> Option<&Arc<Binding>> {
+        self.0.as_ref()
+    }
+}
+
+impl From<Arc<Binding>> for BindingGuard {
+    fn from(binding: Arc<Binding>) -> Self {
+        Self(Guard::from_inner(Some(binding)))
+    }
+}
+
+/// Where calls go, found out once.
+#[derive(Debug, Clone)]
+pub(crate) struct Binding {
+    pub(crate) target: Target,
+    pub(crate) key: Bytes,
+    pub(crate) version: Version,
+    /// How the server wants to be told whom a call is for.
+    pub(super) addressing: AddressingDisposition,
+    /// Whatever reference led here, and which of its profiles.
+    pub(super) reference: Ior,
+    pub(super) profile: usize,
+    /// The runtime whose callers it serves.
+    pub(super) reactor: Id,
+    /// The object was found through a forward.
+    pub(crate) forwarded: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    /// In this very ORB.
+    Local,
+    Remote(Remote),
+}
+
+/// Somewhere else.
+#[derive(Debug, Clone)]
+pub(crate) struct Remote {
+    pub(crate) connection: Arc<ClientConnection>,
+    /// What all requests to the object begin with.
+    pub(crate) requests: RequestTemplate<NativeEndian>,
+}
+
+impl Binding {
+    /// Whom a call is for, as the server wants to be told.
+    pub(crate) fn address(&self) -> TargetAddress<'_> {
+        match self.addressing {
+            AddressingDisposition::Key => TargetAddress::Key(&self.key),
+            AddressingDisposition::Profile => match self.reference.profiles.get(self.profile) {
+                Some(profile) => TargetAddress::Profile(profile.clone()),
+                None => TargetAddress::Key(&self.key),
+            },
+            AddressingDisposition::Reference => TargetAddress::Reference {
+                selected: u32::try_from(self.profile).unwrap_or(u32::MAX),
+                ior: Box::new(self.reference.clone()),
+            },
+        }
+    }
+
+    /// How text travels to it.
+    pub(crate) fn format(&self) -> WireFormat {
+        match &self.target {
+            Target::Remote(remote) => remote.connection.format(self.version),
+            Target::Local => WireFormat::default(),
+        }
+    }
+
+    pub(super) fn is_usable(&self, reactor: Id) -> bool {
+        match &self.target {
+            Target::Local => true,
+            Target::Remote(remote) => self.reactor == reactor && !remote.connection.is_over(),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! References to several servers.
+
+use super::ObjectRef;
+use zorb_connection::NamedBy;
+use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
+
+impl ObjectRef {
+    /// A reference to one object of several servers: the profiles of all references, in their order. Its calls go to one
+    /// of the servers, as [`EndpointOrder`](crate::policy::EndpointOrder) says, and to the next when that cannot be
+    /// connected to any more. A call that a server may have executed is not sent to another one: it is COMM_FAILURE,
+    /// COMPLETED_MAYBE.
+    ///
+    /// The servers have to keep one state between them, or none: zorb does not compare their answers. A profile that two
+    /// of the references have is taken once. The type id and the ORB are those of the first reference, which may be
+    /// written as text, and sent, as any other one: other ORBs try the profiles in their order.
+    ///
+    /// # Errors
+    /// INV_OBJREF if there is no reference, or one of them is nil.
+    #[doc(alias = "merge_iors")]
+    pub fn group<'a>(
+        references: impl IntoIterator<Item = &'a Self>,
+    ) -> Result<Self, SystemException> {
+        let nil = || Fault::NilReference.raise(CompletionStatus::No);
+        let mut references = references.into_iter().peekable();
+        let orb = references.peek().ok_or_else(nil)?.orb().clone();
+        let mut group: Option<Ior> = None;
+        let mut named_by = NamedBy::Application;
+        for reference in references {
+            if reference.0.named_by == NamedBy::Peer {
+                named_by = NamedBy::Peer;
+            }
+            let ior = reference.ior();
+            if ior.is_nil() {
+                return Err(nil());
+            }
+            let Some(group) = &mut group else {
+                group = Some(ior.clone());
+                continue;
+            };
+            for profile in &ior.profiles {
+                if !group.profiles.contains(profile) {
+                    group.profiles.push(profile.clone());
+                }
+            }
+        }
+        Ok(Self::named_by(orb, group.ok_or_else(nil)?, named_by))
+    }
+}
