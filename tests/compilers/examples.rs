@@ -210,6 +210,55 @@ fn the_bank_is_found_by_the_naming_service() {
     passed(cell);
 }
 
+#[test]
+fn a_server_that_is_killed_has_kept_what_it_acknowledged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (store, ior, receipts) = (path("store"), path("store/office.ior"), path("receipts"));
+    let endpoint = format!("uiop://{}", path("socket"));
+    let start = || serve("store_server", &[&store, "-ORBListenEndpoints", &endpoint]);
+    let visit = ["a deposit: 0 and 250 are 250", "branch 999 has 250"];
+
+    let mut server = start();
+    let expected = ["1000000 accounts", visit[0], visit[1], "no account 1000000"];
+    assert_eq!(run("store_client", &[&ior]).success(), expected);
+    let reference = std::fs::read(&ior).expect("the server wrote it");
+    for life in ["first", "second"] {
+        let depositing = [&ior, "--deposit-until-lost", &receipts];
+        let mut client = self::start("store_client", &depositing);
+        let many = client.find(|line| (line == "1000 acknowledged").then_some(()));
+        assert!(many.is_some(), "{client:?}");
+        // Killed, in the middle of transactions.
+        drop(server);
+        let lines = client.finish().success();
+        assert!(lines.last().unwrap().contains(" in doubt"), "{lines:?}");
+
+        server = start();
+        assert_eq!(
+            std::fs::read(&ior).expect("again"),
+            reference,
+            "{life} life"
+        );
+        let lines = run("store_client", &[&ior, "--audit", &receipts]).success();
+        let expected = "128 accounts are as acknowledged";
+        assert!(lines[0].starts_with(expected), "{life} life: {lines:?}");
+    }
+    assert_eq!(
+        run("store_client", &[&ior]).success()[1],
+        "a deposit: 250 and 250 are 500"
+    );
+    let end = run("store_client", &[&ior, "--shutdown"]).success();
+    assert!(end.is_empty(), "{end:?}");
+    let lines = server.finish().success();
+    let expected = [
+        "branch 999 is activated",
+        "asked to shut down",
+        "branch 999 is put away",
+        "the bank is closed",
+    ];
+    assert_eq!(lines[lines.len() - 4..], expected);
+}
+
 /// Somebody in the chat.
 struct Member {
     screen: Running,
