@@ -59,6 +59,18 @@ pub enum BuildError {
         /// The policy whose range it would have to be in.
         scheduling: Scheduling,
     },
+    /// The scheduling policy has no such native priority.
+    #[error(
+        "expected a native priority of {} ({}), found {native}",
+        scheduling.name(),
+        scheduling.range_text()
+    )]
+    NativePriorityOutOfRange {
+        /// The policy.
+        scheduling: Scheduling,
+        /// The native priority.
+        native: NativePriority,
+    },
     /// There is no memory for a queue of so many requests.
     #[error("no memory for a queue of {_0} requests")]
     QueueTooLarge(usize),

@@ -66,17 +66,18 @@ mod native;
 mod pool;
 mod priority;
 mod sentinel;
+mod sync;
 mod wait;
 
 pub use dispatch::Dispatch;
 pub use error::{BuildError, LaneError};
-pub use lane::{Lane, LaneId};
+pub use lane::{Lane, LaneBuilder, LaneId};
 #[cfg(target_os = "linux")]
 pub use mutex::{RtMutex, RtMutexGuard};
 pub use native::{Scheduling, current_thread_scheduling};
 pub use pool::{
-    Builder, Job, LaneCounters, LaneThreads, RejectReason, Rejected, Submission, WorkerPool,
-    current_priority,
+    Builder, Job, LaneCounters, LaneThreads, RejectReason, Rejected, SpawnError, Spawned,
+    Submission, WorkerPool, blocking, current_priority,
 };
 pub use priority::{
     ContinuousMapping, DirectMapping, LinearMapping, NativePriority, Priority, PriorityMapping,

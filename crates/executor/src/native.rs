@@ -8,7 +8,7 @@ use thread_priority::{
     thread_schedule_policy_param,
 };
 
-use crate::NativePriority;
+use crate::{NativePriority, error::BuildError};
 
 /// The scheduling policy of threads (`sched(7)`).
 ///
@@ -55,6 +55,14 @@ impl Scheduling {
         }
     }
 
+    /// Its native priorities, for messages.
+    pub(crate) fn range_text(self) -> String {
+        match self.native_range() {
+            Some(range) => format!("{} to {}", range.start(), range.end()),
+            None => "any".to_owned(),
+        }
+    }
+
     /// Gives the calling thread this policy and this priority.
     pub(crate) fn apply(self, native: NativePriority) -> io::Result<()> {
         let Some(policy) = self.realtime() else {
@@ -94,6 +102,27 @@ pub fn current_thread_scheduling() -> io::Result<(Scheduling, NativePriority)> {
         ) => Scheduling::Inherited,
     };
     Ok((scheduling, NativePriority(parameters.sched_priority)))
+}
+
+/// Gives the calling thread its CPUs, all that it may use where none are listed, its policy and its priority.
+pub(crate) fn prepare(
+    cpus: &[usize],
+    scheduling: Scheduling,
+    native: NativePriority,
+) -> Result<(), BuildError> {
+    if !cpus.is_empty() {
+        pin(cpus).map_err(|source| BuildError::Cpus {
+            cpus: cpus.to_vec(),
+            source,
+        })?;
+    }
+    scheduling
+        .apply(native)
+        .map_err(|source| BuildError::Scheduling {
+            scheduling,
+            native,
+            source,
+        })
 }
 
 /// Lets the calling thread run on these CPUs only.

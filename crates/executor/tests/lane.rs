@@ -15,7 +15,10 @@ use tokio::{
     sync::Barrier,
     time::{Instant, sleep_until},
 };
-use zorb_executor::{Dispatch, Lane, LaneError, Priority, WorkerPool};
+use zorb_executor::{
+    BuildError, Dispatch, Lane, LaneError, NativePriority, Priority, Scheduling, WaitPolicy,
+    WorkerPool, current_thread_scheduling,
+};
 
 #[test]
 fn outside_a_runtime_there_is_no_current_lane() {
@@ -216,4 +219,82 @@ impl Drop for LastWords {
         let thread = thread::current();
         let _ = self.0.send(thread.name().unwrap_or_default().to_owned());
     }
+}
+
+#[test]
+fn a_lane_of_several_threads_serves_while_one_of_them_blocks() {
+    let lane = Lane::builder()
+        .name("leader")
+        .threads(2)
+        .stack_size(256 * 1024)
+        .build()
+        .unwrap();
+    assert_eq!(lane.flavor(), RuntimeFlavor::MultiThread);
+    assert!(!lane.is_dedicated());
+    let (open, opened) = channel::<()>();
+    let blocked = lane.spawn(async move { zorb_executor::blocking(|| opened.recv()) });
+    let name = lane.spawn(async { thread::current().name().map(str::to_owned) });
+    assert_eq!(
+        lane.handle().block_on(name).unwrap().as_deref(),
+        Some("leader")
+    );
+    open.send(()).unwrap();
+    assert_eq!(lane.handle().block_on(blocked).unwrap(), Ok(()));
+}
+
+#[test]
+fn threads_of_a_lane_have_the_scheduling_and_the_cpus_that_they_were_given() {
+    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+    let cpu = (0..rustix::thread::CpuSet::MAX_CPU)
+        .find(|cpu| allowed.is_set(*cpu))
+        .unwrap();
+    for threads in [1, 3] {
+        let lane = Lane::builder()
+            .threads(threads)
+            .cpus([cpu])
+            .scheduling(Scheduling::RoundRobin, NativePriority(7))
+            .build();
+        let lane = match lane {
+            Ok(lane) => lane,
+            Err(error @ BuildError::Scheduling { .. }) => {
+                return eprintln!("skipped: {error}");
+            }
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(lane.wait(), WaitPolicy::Park);
+        let look = move || {
+            let cpus = rustix::thread::sched_getaffinity(None).unwrap();
+            (
+                current_thread_scheduling().unwrap(),
+                cpus.count(),
+                cpus.is_set(cpu),
+            )
+        };
+        let expected = ((Scheduling::RoundRobin, NativePriority(7)), 1, true);
+        let seen = lane.spawn(async move { look() });
+        assert_eq!(lane.handle().block_on(seen).unwrap(), expected);
+        // A thread for a blocking section is one of the lane's, too.
+        let seen = lane.handle().spawn_blocking(look);
+        assert_eq!(lane.handle().block_on(seen).unwrap(), expected);
+    }
+}
+
+#[test]
+fn impossible_lanes_are_typed_errors() {
+    let error = Lane::builder().threads(0).build().unwrap_err();
+    assert!(matches!(error, BuildError::NoThreads));
+    let error = Lane::builder().threads(1_000_000).build().unwrap_err();
+    assert!(matches!(error, BuildError::TooManyThreads(1_000_512)));
+    let error = Lane::builder().name("a\0b").build().unwrap_err();
+    assert!(matches!(error, BuildError::NameHasNul));
+    let error = Lane::builder().cpus([1_000_000]).build().unwrap_err();
+    assert!(matches!(error, BuildError::Cpus { .. }), "{error}");
+    let error = Lane::builder()
+        .scheduling(Scheduling::Fifo, NativePriority(100))
+        .build()
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "expected a native priority of SCHED_FIFO (1 to 99), found 100"
+    );
 }

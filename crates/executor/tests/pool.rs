@@ -12,7 +12,9 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::oneshot,
 };
-use zorb_executor::{BuildError, Job, Lane, LaneError, Priority, RejectReason, WorkerPool};
+use zorb_executor::{
+    BuildError, Job, Lane, LaneError, Priority, RejectReason, Submission, WorkerPool, blocking,
+};
 
 #[test]
 fn jobs_run_by_priority_and_then_in_order_of_arrival() {
@@ -331,6 +333,140 @@ fn pools_cross_threads() {
     check::<WorkerPool>();
     check::<Lane>();
     check::<zorb_executor::Dispatch>();
+}
+
+#[test]
+fn any_future_is_spawned_on_a_pool_and_its_result_comes_back() {
+    let lane = Lane::dedicated("lane").unwrap();
+    let pool = pool(&lane, 1, 1);
+    let sum = pool.spawn(Priority::default(), async { 6 * 7 }).unwrap();
+    assert_eq!(lane.handle().block_on(sum), Ok(42));
+    let panics = async { panic!("a future gone wrong") };
+    let panicked = pool.spawn(Priority::default(), panics).unwrap();
+    let error = lane.handle().block_on::<_>(async move {
+        let result: Result<(), _> = panicked.await;
+        result.unwrap_err()
+    });
+    assert_eq!(
+        error.to_string(),
+        "the future panicked on its thread of the worker pool"
+    );
+    let gate = Gate::hold(&pool);
+    let queued = pool.spawn(Priority::default(), async {}).unwrap();
+    let refused = pool.spawn(Priority::default(), async {}).unwrap_err();
+    assert_eq!(refused, RejectReason::Full);
+    gate.open();
+    assert_eq!(lane.handle().block_on(queued), Ok(()));
+}
+
+#[tokio::test]
+async fn submitters_that_wait_for_room_get_it_by_urgency() {
+    let lane = Lane::dedicated("lane").unwrap();
+    let pool = pool(&lane, 1, 1);
+    let gate = Gate::hold(&pool);
+    let trace = Trace::default();
+    pool.try_submit(Priority::default(), trace.entry(0))
+        .unwrap();
+    let mut waiting = Vec::new();
+    for (number, priority) in [(1, 1), (2, 5), (3, 3)] {
+        let (pool, job) = (pool.clone(), trace.entry(number));
+        waiting.push(tokio::spawn(async move {
+            let submission = Submission::new(Priority(priority), job);
+            pool.submit_when_free(submission).await.unwrap();
+        }));
+    }
+    // One that goes away leaves its place to the others.
+    let gone = pool.submit_when_free(Submission::new(Priority(9), trace.entry(9)));
+    tokio::select! {
+        biased;
+        _ = gone => panic!("the queue is full"),
+        () = tokio::task::yield_now() => {}
+    }
+    gate.open();
+    for waits in waiting {
+        waits.await.unwrap();
+    }
+    pool.shutdown().await;
+    assert_eq!(trace.read(), [0, 2, 3, 1]);
+    let closed = pool.submit_when_free(Submission::new(Priority(1), trace.entry(4)));
+    assert_eq!(closed.await.unwrap_err().reason(), RejectReason::Closed);
+}
+
+#[tokio::test]
+async fn a_request_that_never_fits_does_not_wait_for_room() {
+    let lane = Lane::dedicated("lane").unwrap();
+    let pool = WorkerPool::builder()
+        .lane(&lane)
+        .threads(1)
+        .queue_octets(100)
+        .build()
+        .unwrap();
+    let gate = Gate::hold(&pool);
+    let submission = Submission {
+        octets: 101,
+        ..Submission::new(Priority::default(), Box::pin(async {}))
+    };
+    let refused = pool.submit_when_free(submission).await.unwrap_err();
+    assert_eq!(refused.reason(), RejectReason::Full);
+    // Pools close while submitters wait.
+    let full = Submission {
+        octets: 100,
+        ..Submission::new(Priority::default(), Box::pin(async {}))
+    };
+    pool.submit(full).unwrap();
+    let waits = tokio::spawn({
+        let pool = pool.clone();
+        async move {
+            let submission = Submission {
+                octets: 1,
+                ..Submission::new(Priority::default(), Box::pin(async {}))
+            };
+            pool.submit_when_free(submission).await
+        }
+    });
+    tokio::task::yield_now().await;
+    let closing = tokio::spawn({
+        let pool = pool.clone();
+        async move { pool.shutdown().await }
+    });
+    let refused = waits.await.unwrap().unwrap_err();
+    assert_eq!(refused.reason(), RejectReason::Closed);
+    gate.open();
+    closing.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_pool_without_a_queue_takes_the_request_of_a_waiting_submitter_when_a_thread_is_idle() {
+    let lane = Lane::dedicated("lane").unwrap();
+    let pool = pool(&lane, 1, 0);
+    let trace = Trace::default();
+    for number in 0..100 {
+        let submission = Submission::new(Priority::default(), trace.entry(number));
+        pool.submit_when_free(submission).await.unwrap();
+    }
+    pool.shutdown().await;
+    assert_eq!(trace.read(), (0..100).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_lane_goes_on_while_its_only_thread_is_in_a_blocking_section() {
+    let lane = Lane::dedicated("lane").unwrap();
+    let pool = pool(&lane, 1, 16);
+    let gate = Gate::hold(&pool);
+    let (open, opened): (_, Receiver<()>) = sync_channel(1);
+    let blocks = pool.spawn(
+        Priority::default(),
+        async move { blocking(|| opened.recv()) },
+    );
+    // Queued behind the one that blocks, it opens the way for it.
+    let frees = pool.spawn(Priority::default(), async move { open.send(()).unwrap() });
+    gate.open();
+    assert_eq!(lane.handle().block_on(blocks.unwrap()), Ok(Ok(())));
+    assert_eq!(lane.handle().block_on(frees.unwrap()), Ok(()));
+    drop(pool);
+    // Elsewhere it just runs the section.
+    assert_eq!(blocking(|| 42), 42);
+    assert_eq!(lane.handle().block_on(async { blocking(|| 42) }), 42);
 }
 
 fn pool(lane: &Lane, threads: usize, queue_capacity: usize) -> WorkerPool {

@@ -34,6 +34,8 @@ pub struct LaneCounters {
     pub late: u64,
     /// Requests that were refused because the queue was full.
     pub refused: u64,
+    /// Threads that are in a [blocking section](crate::blocking) now.
+    pub blocked: usize,
 }
 
 impl LaneCounters {
@@ -47,6 +49,7 @@ impl LaneCounters {
             borrowed: 0,
             late: 0,
             refused: 0,
+            blocked: 0,
         }
     }
 }
@@ -116,6 +119,15 @@ pub(super) struct Assigned<T> {
     pub(super) borrowed: bool,
 }
 
+/// What the beginning of a blocking section leads to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Blocking {
+    /// Whether another worker may run in place of the blocked one.
+    pub(super) replaced: bool,
+    /// A new dynamic worker that has a request, whose thread is to be started.
+    pub(super) start: Option<WorkerId>,
+}
+
 /// Names a worker; free again when it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WorkerId(usize);
@@ -141,8 +153,10 @@ pub(super) struct Lanes<T> {
 
 struct Lane<T> {
     priority: Priority,
-    /// How many more dynamic workers there may be.
-    dynamic_left: usize,
+    /// How many more dynamic workers there may be; negative while a worker that replaced a blocked one is one too many.
+    dynamic_left: isize,
+    /// How many more workers may be replaced while they block.
+    replaceable: usize,
     queue: BinaryHeap<Queued<T>>,
     /// The worker that became idle last is the first to get work: its stack is still in the caches, and the others'
     /// idle times run out.
@@ -187,7 +201,9 @@ impl<T> Lanes<T> {
             idle.reverse();
             lanes.push(Lane {
                 priority: shape.priority,
-                dynamic_left: shape.dynamic_threads,
+                // Builders limit the sum to MAX_THREADS.
+                dynamic_left: isize::try_from(shape.dynamic_threads).unwrap_or(isize::MAX),
+                replaceable: shape.static_threads.saturating_add(shape.dynamic_threads),
                 queue,
                 idle,
                 counters: LaneCounters::new(shape.priority),
@@ -248,16 +264,11 @@ impl<T> Lanes<T> {
             return Ok(self.hand(worker, request, false));
         }
         if self.lanes[lane].dynamic_left > 0 {
-            self.lanes[lane].dynamic_left -= 1;
-            let worker = self.add(Worker {
-                lane,
-                dynamic: true,
-                hand: Some(Assigned {
-                    request,
-                    borrowed: false,
-                }),
-            });
-            return Ok(Placed::Start(worker));
+            let assigned = Assigned {
+                request,
+                borrowed: false,
+            };
+            return Ok(Placed::Start(self.add_dynamic(lane, assigned)));
         }
         // The highest of the lower lanes: the one whose own requests are hurt least by the raised priority.
         if self.borrowing
@@ -286,8 +297,51 @@ impl<T> Lanes<T> {
         }
     }
 
+    /// Notes that a worker's request begins a section that blocks its thread. Where the lane may replace the thread, another
+    /// dynamic worker may run meanwhile: one that is to be started for a request that waits, or a later one.
+    pub(super) fn begin_blocking(&mut self, worker: WorkerId) -> Blocking {
+        let Some(lane) = self.workers[worker.0].as_ref().map(|worker| worker.lane) else {
+            return Blocking::default();
+        };
+        self.lanes[lane].counters.blocked += 1;
+        if self.lanes[lane].replaceable == 0 {
+            return Blocking::default();
+        }
+        self.lanes[lane].replaceable -= 1;
+        self.lanes[lane].dynamic_left += 1;
+        let waits = self.lanes[lane].dynamic_left > 0 && self.lanes[lane].idle.is_empty();
+        let assigned = if waits { self.dequeue(lane) } else { None };
+        Blocking {
+            replaced: true,
+            start: assigned.map(|assigned| self.add_dynamic(lane, assigned)),
+        }
+    }
+
+    /// Notes that the section has ended. A worker that is one too many then ends before its next request.
+    pub(super) fn end_blocking(&mut self, worker: WorkerId, replaced: bool) {
+        let Some(lane) = self.workers[worker.0].as_ref().map(|worker| worker.lane) else {
+            return;
+        };
+        let lane = &mut self.lanes[lane];
+        lane.counters.blocked -= 1;
+        if replaced {
+            lane.replaceable += 1;
+            lane.dynamic_left -= 1;
+        }
+    }
+
+    /// Whether a worker has to end although requests may wait: its lane has one worker too many.
+    fn is_surplus(&self, worker: WorkerId) -> bool {
+        self.workers[worker.0].as_ref().is_some_and(|worker| {
+            worker.dynamic && worker.hand.is_none() && self.lanes[worker.lane].dynamic_left < 0
+        })
+    }
+
     /// The next request of a worker. Without one, the worker is idle until it is [handed](Placed::Handed) one.
     pub(super) fn next(&mut self, worker: WorkerId, now: Instant) -> Option<Assigned<T>> {
+        if self.is_surplus(worker) {
+            return None;
+        }
         let this = self.workers[worker.0].as_mut()?;
         let lane = this.lane;
         let assigned = match this.hand.take() {
@@ -326,7 +380,7 @@ impl<T> Lanes<T> {
         }
         let lane = &mut self.lanes[this.lane];
         lane.idle.retain(|idle| *idle != worker);
-        lane.dynamic_left += usize::from(this.dynamic);
+        lane.dynamic_left += isize::from(this.dynamic);
         self.workers[worker.0] = None;
         true
     }
@@ -339,6 +393,28 @@ impl<T> Lanes<T> {
 
     pub(super) const fn is_open(&self) -> bool {
         self.open
+    }
+
+    /// Whether an idle worker is to end, though it is not idle for long: its pool is closed, or its lane has one too many.
+    pub(super) fn ends_early(&self, worker: WorkerId) -> bool {
+        !self.open || self.is_surplus(worker)
+    }
+
+    /// Whether one more request may wait, if it is small enough.
+    pub(super) const fn has_room(&self) -> bool {
+        self.queued.requests < self.room.requests
+    }
+
+    /// The place of a request among others, if it came now.
+    pub(super) const fn key_of(&mut self, request: &Request<T>) -> Key {
+        let turn = self.next_turn;
+        self.next_turn = self.next_turn.wrapping_add(1);
+        key(request, Reverse(turn))
+    }
+
+    /// Whether a request of so many octets may ever wait.
+    pub(super) const fn fits(&self, octets: usize) -> bool {
+        octets <= self.room.octets
     }
 
     /// How many requests wait.
@@ -378,6 +454,16 @@ impl<T> Lanes<T> {
                 WorkerId(self.workers.len() - 1)
             }
         }
+    }
+
+    /// A dynamic worker that is to be started with a request.
+    fn add_dynamic(&mut self, lane: usize, assigned: Assigned<T>) -> WorkerId {
+        self.lanes[lane].dynamic_left -= 1;
+        self.add(Worker {
+            lane,
+            dynamic: true,
+            hand: Some(assigned),
+        })
     }
 
     fn hand(&mut self, id: WorkerId, request: Request<T>, borrowed: bool) -> Placed {
@@ -439,13 +525,20 @@ struct Queued<T> {
 }
 
 impl<T> Queued<T> {
-    /// `Reverse(None)` would be greater than any deadline, so "none" is said by a flag in front.
-    const fn key(&self) -> (Priority, bool, Reverse<Option<Instant>>, Reverse<u64>) {
-        let Request {
-            priority, deadline, ..
-        } = self.request;
-        (priority, deadline.is_some(), Reverse(deadline), self.turn)
+    const fn key(&self) -> Key {
+        key(&self.request, self.turn)
     }
+}
+
+/// What requests are ordered by; the greatest goes first.
+pub(super) type Key = (Priority, bool, Reverse<Option<Instant>>, Reverse<u64>);
+
+/// `Reverse(None)` would be greater than any deadline, so "none" is said by a flag in front.
+const fn key<T>(request: &Request<T>, turn: Reverse<u64>) -> Key {
+    let Request {
+        priority, deadline, ..
+    } = *request;
+    (priority, deadline.is_some(), Reverse(deadline), turn)
 }
 
 impl<T> Ord for Queued<T> {

@@ -15,13 +15,17 @@ use crate::{
 
 mod builder;
 mod lanes;
+mod queue;
+mod spawned;
 mod worker;
 
 pub use builder::{Builder, LaneThreads};
 pub use lanes::{LaneCounters, RejectReason};
 use lanes::{Refused, Request};
+use queue::Submitted;
+pub use spawned::{SpawnError, Spawned};
 use worker::Shared;
-pub use worker::{Job, current_priority};
+pub use worker::{Job, blocking, current_priority};
 
 /// Threads that run requests, and bounded queues of the requests that no thread is free for (Real-time CORBA 1.2, section
 /// 5.8, "Thread Pools").
@@ -77,7 +81,7 @@ impl WorkerPool {
         let owner = Owner {
             shared: Arc::new(shared),
         };
-        let workers: Vec<_> = owner.shared.lock().lanes.workers().collect();
+        let workers: Vec<_> = owner.shared.queue.lock().lanes.workers().collect();
         let (started, ready) = mpsc::sync_channel(workers.len());
         for worker in workers {
             worker::start(&owner.shared, worker, Some(started.clone()))
@@ -109,31 +113,75 @@ impl WorkerPool {
     /// [`Rejected`] gives the job back when no thread is free and the queue is full, when no lane has its priority, when its
     /// priority has no native one, or when the pool was shut down.
     pub fn submit(&self, submission: Submission) -> Result<(), Rejected> {
+        let request = self.request(submission)?;
+        self.owner.shared.submit(request).map_err(Rejected::from)
+    }
+
+    /// Gives a request to a thread or to the queue, and waits until there is room for it: for submitters that hold back their
+    /// own input meanwhile. Of several that wait, the most urgent request goes first.
+    ///
+    /// # Errors
+    /// As for [`submit`](Self::submit), but [`RejectReason::Full`] for a request only that takes more octets than the whole
+    /// queue has.
+    ///
+    /// # Cancel safety
+    /// A request that has no room yet is dropped.
+    pub async fn submit_when_free(&self, submission: Submission) -> Result<(), Rejected> {
+        let mut request = self.request(submission)?;
+        let shared = &self.owner.shared;
+        let mut key = None;
+        loop {
+            match shared.queue.submit_or_wait(request, &mut key) {
+                Submitted::Taken(None) => return Ok(()),
+                Submitted::Taken(Some(worker)) => {
+                    return shared.start_dynamic(worker).map_err(Rejected::from);
+                }
+                Submitted::Refused(refused) => return Err(refused.into()),
+                Submitted::Waits(back, ticket) => {
+                    request = back;
+                    ticket.called().await;
+                }
+            }
+        }
+    }
+
+    /// Runs any future on a thread of a lane, and gives its result to the caller. Two allocations.
+    ///
+    /// # Errors
+    /// Why the pool does not take it, as for [`submit`](Self::submit).
+    pub fn spawn<F>(
+        &self,
+        priority: Priority,
+        future: F,
+    ) -> Result<Spawned<F::Output>, RejectReason>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let (job, spawned) = spawned::job(future);
+        self.try_submit(priority, job)
+            .map_err(|rejected| rejected.reason())?;
+        Ok(spawned)
+    }
+
+    fn request(&self, submission: Submission) -> Result<Request<Job>, Rejected> {
         let Submission {
             priority,
             deadline,
             octets,
             job,
         } = submission;
-        let shared = &self.owner.shared;
-        if !shared.threads.native.admits(priority) {
+        if !self.owner.shared.threads.native.admits(priority) {
             return Err(Rejected {
                 job,
                 reason: RejectReason::Unmappable,
             });
         }
-        let request = Request {
+        Ok(Request {
             priority,
             deadline,
             octets,
             work: job,
-        };
-        shared
-            .submit(request)
-            .map_err(|Refused { request, reason }| Rejected {
-                job: request.work,
-                reason,
-            })
+        })
     }
 
     /// What each lane has done and has to do, in ascending order of priority; one entry for a pool without lanes.
@@ -141,7 +189,7 @@ impl WorkerPool {
     /// The numbers are of one point in time. Takes the pool's lock, and allocates.
     #[must_use]
     pub fn counters(&self) -> Vec<LaneCounters> {
-        self.owner.shared.lock().lanes.counters()
+        self.owner.shared.queue.lock().lanes.counters()
     }
 
     /// Takes no more jobs, and completes when all those queued have run and the threads have ended.
@@ -151,8 +199,8 @@ impl WorkerPool {
     /// # Cancel safety
     /// The pool is closed as soon as the future was polled once, and winds up whether or not the future is polled again.
     pub async fn shutdown(&self) {
-        self.owner.shared.close();
-        if self.owner.shared.runs_on_this_thread() {
+        self.owner.shared.queue.close();
+        if self.owner.shared.queue.runs_on_this_thread() {
             return;
         }
         let mut alive = self.owner.shared.alive.subscribe();
@@ -165,7 +213,7 @@ impl WorkerPool {
 
 impl fmt::Debug for WorkerPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.owner.shared.lock();
+        let state = self.owner.shared.queue.lock();
         f.debug_struct("WorkerPool")
             .field("queued", &state.lanes.queued())
             .field("open", &state.lanes.is_open())
@@ -229,6 +277,15 @@ impl Rejected {
     }
 }
 
+impl From<Refused<Job>> for Rejected {
+    fn from(refused: Refused<Job>) -> Self {
+        Self {
+            job: refused.request.work,
+            reason: refused.reason,
+        }
+    }
+}
+
 impl fmt::Debug for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rejected")
@@ -266,8 +323,8 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.shared.close();
-        if Handle::try_current().is_err() && !self.shared.runs_on_this_thread() {
+        self.shared.queue.close();
+        if Handle::try_current().is_err() && !self.shared.queue.runs_on_this_thread() {
             self.join();
         }
     }

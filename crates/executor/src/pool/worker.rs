@@ -1,23 +1,24 @@
 //! The threads of a pool, and what they share.
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     ops::RangeInclusive,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    sync::{Arc, mpsc::SyncSender},
-    thread::{self, JoinHandle, Thread},
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc::SyncSender},
+    thread::{self, JoinHandle},
+    time::Duration,
 };
 
-use tokio::{runtime::Handle, sync::watch};
-
-use super::lanes::{Assigned, Lanes, Placed, Refused, Request, WorkerId};
-use crate::{
-    NativePriority, Priority, PriorityMapping, Scheduling,
-    error::BuildError,
-    lock::{Guard, Lock},
-    native,
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    sync::watch,
 };
+
+use super::{
+    lanes::{Assigned, Lanes, Refused, Request, WorkerId},
+    queue::Queue,
+};
+use crate::{NativePriority, Priority, PriorityMapping, Scheduling, error::BuildError, native};
 
 /// A piece of work: a future that one thread of the pool drives to its end.
 pub type Job = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -72,109 +73,47 @@ pub(super) struct Threads {
 
 /// What the clones of a pool and its threads share.
 pub(super) struct Shared {
-    state: Lock<State>,
+    pub(super) queue: Queue<Job>,
     pub(super) threads: Threads,
     /// How many threads there are; 0 again at the end.
     pub(super) alive: watch::Sender<usize>,
-}
-
-pub(super) struct State {
-    pub(super) lanes: Lanes<Job>,
-    /// The threads of the workers, by the index of their ids; `None` until a thread has begun, and when it has ended.
-    running: Vec<Option<Thread>>,
-    handles: Vec<JoinHandle<()>>,
+    handles: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Shared {
     pub(super) fn new(lanes: Lanes<Job>, threads: Threads) -> Self {
         Self {
-            state: Lock::new(State {
-                lanes,
-                running: Vec::new(),
-                handles: Vec::new(),
-            }),
+            queue: Queue::new(lanes),
             threads,
             alive: watch::Sender::new(0),
+            handles: Mutex::default(),
         }
-    }
-
-    pub(super) fn lock(&self) -> Guard<'_, State> {
-        self.state.lock()
     }
 
     /// Places a request: wakes the worker that has it, or starts the thread that will.
     pub(super) fn submit(self: &Arc<Self>, request: Request<Job>) -> Result<(), Refused<Job>> {
-        let mut state = self.lock();
-        let placed = state.lanes.submit(request)?;
-        match placed {
-            Placed::Queued => Ok(()),
-            Placed::Handed(worker) => {
-                let thread = state.thread(worker);
-                drop(state);
-                wake(thread);
-                Ok(())
-            }
-            Placed::Start(worker) => {
-                drop(state);
-                if start(self, worker, None).is_ok() {
-                    return Ok(());
-                }
-                // Requests wait then as they would without dynamic threads.
-                let mut state = self.lock();
-                let placed = state.lanes.start_failed(worker)?;
-                let thread = match placed {
-                    Placed::Handed(worker) => state.thread(worker),
-                    Placed::Queued | Placed::Start(_) => None,
-                };
-                drop(state);
-                wake(thread);
-                Ok(())
-            }
+        match self.queue.submit(request)? {
+            None => Ok(()),
+            Some(worker) => self.start_dynamic(worker),
         }
     }
 
-    /// Takes no more requests, and lets the threads end when they have nothing more to do.
-    pub(super) fn close(&self) {
-        let mut state = self.lock();
-        state.lanes.close();
-        let running: Vec<_> = state.running.iter().flatten().cloned().collect();
-        drop(state);
-        for thread in running {
-            thread.unpark();
+    /// Starts the thread of a dynamic worker that has a request.
+    pub(super) fn start_dynamic(self: &Arc<Self>, worker: WorkerId) -> Result<(), Refused<Job>> {
+        match start(self, worker, None) {
+            Ok(()) => Ok(()),
+            // Requests wait then as they would without dynamic threads.
+            Err(_) => self.queue.start_failed(worker),
         }
-    }
-
-    pub(super) fn runs_on_this_thread(&self) -> bool {
-        let this = thread::current().id();
-        self.lock()
-            .running
-            .iter()
-            .flatten()
-            .any(|thread| thread.id() == this)
     }
 
     pub(super) fn take_handles(&self) -> Vec<JoinHandle<()>> {
-        std::mem::take(&mut self.lock().handles)
-    }
-}
-
-impl State {
-    fn thread(&self, worker: WorkerId) -> Option<Thread> {
-        self.running.get(worker.index())?.clone()
+        std::mem::take(&mut self.handles())
     }
 
-    fn set_thread(&mut self, worker: WorkerId, thread: Option<Thread>) {
-        if self.running.len() <= worker.index() {
-            self.running.resize(worker.index() + 1, None);
-        }
-        self.running[worker.index()] = thread;
-    }
-}
-
-/// A thread that has not begun yet looks for its request before it parks for the first time.
-fn wake(thread: Option<Thread>) {
-    if let Some(thread) = thread {
-        thread.unpark();
+    fn handles(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        // No code panics under this lock.
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -191,15 +130,17 @@ pub(super) fn start(
         builder = builder.stack_size(octets);
     }
     let handle = builder.spawn(move || body.run(started))?;
-    let mut state = shared.lock();
+    let mut handles = shared.handles();
     // Dynamic threads come and go.
-    state.handles.retain(|handle| !handle.is_finished());
-    state.handles.push(handle);
+    handles.retain(|handle| !handle.is_finished());
+    handles.push(handle);
     Ok(())
 }
 
 thread_local! {
     static CURRENT: Cell<Option<Priority>> = const { Cell::new(None) };
+    /// The worker that the thread is, while it runs requests.
+    static WORKER: RefCell<Option<(Arc<Shared>, WorkerId)>> = const { RefCell::new(None) };
 }
 
 /// The priority of the request that runs on this thread; `None` on threads of no [`WorkerPool`](super::WorkerPool).
@@ -208,6 +149,55 @@ thread_local! {
 #[must_use]
 pub fn current_priority() -> Option<Priority> {
     CURRENT.get()
+}
+
+/// Runs a section that blocks its thread: waits for a lock, for a device, for another program.
+///
+/// On a thread of a [`WorkerPool`](super::WorkerPool) the lane may have one dynamic thread more meanwhile, which runs the
+/// requests that would wait for this one; as many as the lane has threads, static and dynamic, may be replaced at a time.
+/// When the section ends, the lane gives up a dynamic thread, once that has done its request. On a worker of tokio's
+/// multi-thread runtime this is [`tokio::task::block_in_place`]. On any other thread it just runs the section.
+///
+/// Costs two locks of the pool; and the start of a thread where a request waits and no replacement is idle.
+///
+/// # Panics
+/// Whatever the section panics with.
+pub fn blocking<T>(section: impl FnOnce() -> T) -> T {
+    // Not held while the section runs, which may have sections of its own.
+    let worker = WORKER.with(|worker| worker.borrow().clone());
+    match worker {
+        Some((shared, worker)) => {
+            let blocking = shared.queue.begin_blocking(worker);
+            let _end = EndOfBlocking {
+                shared: &shared,
+                worker,
+                replaced: blocking.replaced,
+            };
+            if let Some(replacement) = blocking.start {
+                // A request that was taken is queued again where no thread starts: it had room.
+                let _ = shared.start_dynamic(replacement);
+            }
+            section()
+        }
+        None => match Handle::try_current() {
+            Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
+                tokio::task::block_in_place(section)
+            }
+            _ => section(),
+        },
+    }
+}
+
+struct EndOfBlocking<'a> {
+    shared: &'a Shared,
+    worker: WorkerId,
+    replaced: bool,
+}
+
+impl Drop for EndOfBlocking<'_> {
+    fn drop(&mut self) {
+        self.shared.queue.end_blocking(self.worker, self.replaced);
+    }
 }
 
 /// One thread's part. Counts as alive from before its thread is started until it is dropped.
@@ -238,9 +228,11 @@ impl Worker {
         if failed {
             return self.give_up();
         }
+        WORKER.set(Some((Arc::clone(&self.shared), self.id)));
         while let Some(assigned) = self.next() {
             self.work(assigned);
         }
+        WORKER.set(None);
     }
 
     /// Gives the thread its CPUs, its policy and the priority of its lane.
@@ -252,11 +244,8 @@ impl Worker {
                 source,
             })?;
         }
-        let own = {
-            let mut state = self.shared.lock();
-            state.set_thread(self.id, Some(thread::current()));
-            state.lanes.priority_of(self.id)
-        };
+        self.shared.queue.begin(self.id);
+        let own = self.shared.queue.lock().lanes.priority_of(self.id);
         if let Some(native) = threads.native.of(own) {
             let scheduling = threads.native.scheduling;
             scheduling
@@ -273,42 +262,14 @@ impl Worker {
 
     /// A dynamic thread that was refused its scheduling runs nothing at a priority that it does not have.
     fn give_up(self) {
-        let mut state = self.shared.lock();
-        state.set_thread(self.id, None);
-        let placed = state.lanes.start_failed(self.id);
-        let thread = match placed {
-            Ok(Placed::Handed(worker)) => state.thread(worker),
-            _ => None,
-        };
-        drop(state);
-        wake(thread);
+        // A request that the queue has no room for any more is dropped, and with it what waits for its result.
+        let _ = self.shared.queue.start_failed(self.id);
     }
 
     /// The next request, waited for; `None` when the thread is to end.
     fn next(&self) -> Option<Assigned<Job>> {
-        // Set when the thread became idle; `None` for the first look, which finds what waits already.
-        let mut idle_until = None;
-        loop {
-            let now = Instant::now();
-            let mut state = self.shared.lock();
-            if let Some(assigned) = state.lanes.next(self.id, now) {
-                return Some(assigned);
-            }
-            let timeout = self.shared.threads.idle_timeout;
-            let until = *idle_until.get_or_insert_with(|| now.checked_add(timeout));
-            let ends = until.is_some_and(|until| until <= now) || !state.lanes.is_open();
-            if ends && state.lanes.end(self.id) {
-                // In the same step, since the id is free now.
-                state.set_thread(self.id, None);
-                return None;
-            }
-            let until = until.filter(|_| state.lanes.is_dynamic(self.id));
-            drop(state);
-            match until {
-                Some(until) => thread::park_timeout(until.saturating_duration_since(now)),
-                None => thread::park(),
-            }
-        }
+        let Shared { queue, threads, .. } = &*self.shared;
+        queue.next(self.id, threads.idle_timeout)
     }
 
     fn work(&mut self, assigned: Assigned<Job>) {

@@ -326,6 +326,94 @@ fn a_closed_pool_takes_nothing_and_runs_what_waits() {
     assert!(pool.lanes.end(WorkerId(0)));
 }
 
+#[test]
+fn a_worker_that_blocks_is_replaced_until_it_goes_on() {
+    let mut pool = Pool::new(&[lane(0, 1, 0)], false);
+    pool.submit("a", 0);
+    pool.next(0);
+    pool.submit("b", 0);
+    // A replacement is started for what waits already.
+    let blocking = pool.lanes.begin_blocking(WorkerId(0));
+    assert_eq!(blocking.start, Some(WorkerId(1)));
+    pool.next(1);
+    pool.submit("c", 0);
+    assert_eq!(pool.lanes.counters()[0].blocked, 1);
+    // Both run now: the replacement does its request, and takes no other.
+    pool.lanes.end_blocking(WorkerId(0), blocking.replaced);
+    pool.next(1);
+    assert!(pool.lanes.ends_early(WorkerId(1)));
+    assert!(pool.lanes.end(WorkerId(1)));
+    pool.next(0);
+    pool.next(0);
+    pool.expect(&[
+        "a→0", "0:a", "b waits", "1:b", "c waits", "1:idle", "0:c", "0:idle",
+    ]);
+}
+
+#[test]
+fn a_worker_that_blocks_is_replaced_for_a_request_that_comes_later() {
+    let mut pool = Pool::new(&[lane(0, 1, 0)], false);
+    pool.submit("a", 0);
+    pool.next(0);
+    let blocking = pool.lanes.begin_blocking(WorkerId(0));
+    assert_eq!((blocking.replaced, blocking.start), (true, None));
+    pool.submit("b", 0);
+    // The replacement blocks too: the lane of one thread replaces one.
+    pool.next(1);
+    let second = pool.lanes.begin_blocking(WorkerId(1));
+    assert!(!second.replaced);
+    pool.submit("c", 0);
+    pool.lanes.end_blocking(WorkerId(1), second.replaced);
+    pool.lanes.end_blocking(WorkerId(0), blocking.replaced);
+    pool.next(0);
+    pool.expect(&["a→0", "0:a", "b→new 1", "1:b", "c waits", "0:c"]);
+}
+
+/// As many clients as are asked for, each with one request at a time, whose upcalls take a unit of time; on a clock that the
+/// test moves.
+fn calls_of_clients(clients: usize, threads: usize, units: usize) -> Vec<u32> {
+    let shape = [lane(0, threads, 0)];
+    let room = Room {
+        requests: clients,
+        octets: usize::MAX,
+    };
+    let mut lanes: Lanes<usize> = Lanes::new(&shape, false, false, room).unwrap();
+    let mut now = Instant::now();
+    let mut calls = vec![0; clients];
+    let mut running = vec![None; threads];
+    let request = |client| Request {
+        priority: Priority(0),
+        deadline: None,
+        octets: 0,
+        work: client,
+    };
+    for client in 0..clients {
+        assert!(lanes.submit(request(client)).is_ok());
+    }
+    for _ in 0..units {
+        now += Duration::from_millis(1);
+        for (worker, runs) in running.iter_mut().enumerate() {
+            if let Some(client) = runs.take() {
+                calls[client] += 1;
+                assert!(lanes.submit(request(client)).is_ok());
+            }
+            *runs = lanes
+                .next(WorkerId(worker), now)
+                .map(|assigned| assigned.request.work);
+        }
+    }
+    calls
+}
+
+#[test]
+fn without_lanes_many_more_clients_than_threads_get_equal_shares() {
+    for (clients, threads) in [(8, 2), (100, 3), (1_000, 4), (5, 5)] {
+        let calls = calls_of_clients(clients, threads, 4 * clients);
+        let (least, most) = (calls.iter().min().unwrap(), calls.iter().max().unwrap());
+        assert!(most - least <= 1, "{clients} {threads}: {least} to {most}");
+    }
+}
+
 /// Workers and requests in any order: each request that was taken is run once, and none but these.
 #[test]
 fn nothing_is_lost_or_doubled_in_any_order() {

@@ -17,6 +17,10 @@ use crate::{
     sentinel::{Held, Sentinel},
 };
 
+mod builder;
+
+pub use builder::LaneBuilder;
+
 /// A place where connections live and requests are read: a tokio runtime, and how upcalls are run there.
 ///
 /// Cloning is cheap, and a clone is the same lane. The *last* clone of a [dedicated](Self::dedicated) lane ends its
@@ -32,7 +36,7 @@ pub struct Lane {
     wait: WaitPolicy,
     /// For runtimes with other workers to call.
     sentinel: Option<Arc<Sentinel>>,
-    _thread: Option<Arc<LaneThread>>,
+    thread: Option<Arc<LaneThread>>,
 }
 
 impl Lane {
@@ -49,8 +53,13 @@ impl Lane {
             dispatch: Dispatch::InPlace,
             wait: WaitPolicy::default(),
             sentinel,
-            _thread: None,
+            thread: None,
         })
+    }
+
+    /// Starts to describe a lane of its own threads: how many, their scheduling, CPUs and stack.
+    pub fn builder() -> LaneBuilder {
+        LaneBuilder::default()
     }
 
     /// A new thread called `name` with its own current-thread runtime, I/O and timers included. Upcalls run
@@ -99,7 +108,7 @@ impl Lane {
             dispatch: Dispatch::InPlace,
             wait: WaitPolicy::default(),
             sentinel: None,
-            _thread: Some(Arc::new(thread)),
+            thread: Some(Arc::new(thread)),
         })
     }
 
@@ -127,10 +136,10 @@ impl Lane {
         self.wait
     }
 
-    /// Whether the lane has a thread of its own, which nothing but the lane's own work delays.
+    /// Whether the lane has one thread of its own, which nothing but the lane's own work delays.
     #[must_use]
-    pub const fn is_dedicated(&self) -> bool {
-        self._thread.is_some()
+    pub fn is_dedicated(&self) -> bool {
+        self.thread.is_some() && self.flavor() == RuntimeFlavor::CurrentThread
     }
 
     /// How upcalls are run.

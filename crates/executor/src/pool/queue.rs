@@ -1,0 +1,280 @@
+//! The hand-over between threads that submit and threads that run: [`Lanes`] under a lock, and who is woken.
+//!
+//! A thread that finds no request parks, outside of the lock; whoever assigns it one unparks it afterwards. A thread that
+//! is unparked before it parks does not park (`std::thread::park` keeps one token), so that no request is left lying.
+use std::{
+    cmp::Ordering,
+    collections::BinaryHeap,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::oneshot;
+
+use super::lanes::{
+    Assigned, Blocking, Key, Lanes, Placed, Refused, RejectReason, Request, WorkerId,
+};
+use crate::sync::{Guard, Lock, Thread, thread};
+
+/// The requests of a pool, and its threads as far as they have to be woken.
+pub(super) struct Queue<T> {
+    state: Lock<State<T>>,
+}
+
+pub(super) struct State<T> {
+    pub(super) lanes: Lanes<T>,
+    /// The threads of the workers, by the index of their ids; `None` until a thread has begun, and when it has ended.
+    running: Vec<Option<Thread>>,
+    /// Submitters that wait for room, the most urgent request first.
+    waiters: BinaryHeap<Waiter>,
+}
+
+impl<T> Queue<T> {
+    pub(super) fn new(lanes: Lanes<T>) -> Self {
+        Self {
+            state: Lock::new(State {
+                lanes,
+                running: Vec::new(),
+                waiters: BinaryHeap::new(),
+            }),
+        }
+    }
+
+    pub(super) fn lock(&self) -> Guard<'_, State<T>> {
+        self.state.lock()
+    }
+
+    /// Places a request: wakes the worker that has it, or names the one whose thread is to be started for it.
+    pub(super) fn submit(&self, request: Request<T>) -> Result<Option<WorkerId>, Refused<T>> {
+        let mut state = self.lock();
+        let placed = state.lanes.submit(request)?;
+        Ok(Self::placed(state, placed))
+    }
+
+    /// As [`submit`](Self::submit), for a submitter that waits where the queue is full: it may try again when its ticket
+    /// is called. `key`: its place among those that wait, from its first try on.
+    pub(super) fn submit_or_wait(
+        &self,
+        request: Request<T>,
+        key: &mut Option<Key>,
+    ) -> Submitted<'_, T> {
+        let mut state = self.lock();
+        let octets = request.octets;
+        match state.lanes.submit(request) {
+            Ok(placed) => Submitted::Taken(Self::placed(state, placed)),
+            Err(refused) if refused.reason == RejectReason::Full && state.lanes.fits(octets) => {
+                let key = *key.get_or_insert_with(|| state.lanes.key_of(&refused.request));
+                let (call, called) = oneshot::channel();
+                state.waiters.push(Waiter { key, call });
+                let ticket = Ticket {
+                    queue: self,
+                    called,
+                    used: false,
+                };
+                Submitted::Waits(refused.request, ticket)
+            }
+            Err(refused) => Submitted::Refused(refused),
+        }
+    }
+
+    /// The thread of a worker could not be started: its request is placed as without dynamic threads.
+    pub(super) fn start_failed(&self, worker: WorkerId) -> Result<(), Refused<T>> {
+        let mut state = self.lock();
+        state.set_thread(worker, None);
+        let placed = state.lanes.start_failed(worker)?;
+        Self::placed(state, placed);
+        Ok(())
+    }
+
+    fn placed(state: Guard<'_, State<T>>, placed: Placed) -> Option<WorkerId> {
+        match placed {
+            Placed::Queued => None,
+            Placed::Handed(worker) => {
+                let thread = state.thread(worker);
+                // The thread that wakes must not find the lock taken.
+                drop(state);
+                // A thread that has not begun yet looks for its request before it parks for the first time.
+                if let Some(thread) = thread {
+                    thread.unpark();
+                }
+                None
+            }
+            Placed::Start(worker) => Some(worker),
+        }
+    }
+
+    /// Takes no more requests, and lets the threads end when they have nothing more to do.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.lanes.close();
+        let running: Vec<_> = state.running.iter().flatten().cloned().collect();
+        let waiters = std::mem::take(&mut state.waiters);
+        drop(state);
+        for thread in running {
+            thread.unpark();
+        }
+        call_all(waiters);
+    }
+
+    /// Whether the calling thread is one of the pool's.
+    pub(super) fn runs_on_this_thread(&self) -> bool {
+        let this = thread::current().id();
+        let state = self.lock();
+        state
+            .running
+            .iter()
+            .flatten()
+            .any(|thread| thread.id() == this)
+    }
+
+    /// The calling thread is the worker's.
+    pub(super) fn begin(&self, worker: WorkerId) {
+        let thread = thread::current();
+        self.lock().set_thread(worker, Some(thread));
+    }
+
+    /// The next request of a worker, waited for; `None` when its thread is to end. `idle_timeout`: how long a dynamic
+    /// worker is idle before that.
+    pub(super) fn next(&self, worker: WorkerId, idle_timeout: Duration) -> Option<Assigned<T>> {
+        // Set when the thread became idle; `None` for the first look, which finds what waits already.
+        let mut idle_until = None;
+        loop {
+            let now = Instant::now();
+            let mut state = self.lock();
+            if let Some(assigned) = state.lanes.next(worker, now) {
+                let waits = !state.waiters.is_empty();
+                drop(state);
+                if waits {
+                    self.call_next();
+                }
+                return Some(assigned);
+            }
+            let until = *idle_until.get_or_insert_with(|| now.checked_add(idle_timeout));
+            let ends = until.is_some_and(|until| until <= now) || state.lanes.ends_early(worker);
+            if ends && state.lanes.end(worker) {
+                // In the same step, since the id is free now.
+                state.set_thread(worker, None);
+                return None;
+            }
+            let until = until.filter(|_| state.lanes.is_dynamic(worker));
+            // The thread is idle, so that a request of its lane needs no room: which one, the submitters find out.
+            let waiters = std::mem::take(&mut state.waiters);
+            drop(state);
+            call_all(waiters);
+            match until {
+                Some(until) => thread::park_timeout(until.saturating_duration_since(now)),
+                None => thread::park(),
+            }
+        }
+    }
+
+    /// A worker's request is about to block; see [`Lanes::begin_blocking`].
+    pub(super) fn begin_blocking(&self, worker: WorkerId) -> Blocking {
+        self.lock().lanes.begin_blocking(worker)
+    }
+
+    /// See [`Lanes::end_blocking`].
+    pub(super) fn end_blocking(&self, worker: WorkerId, replaced: bool) {
+        self.lock().lanes.end_blocking(worker, replaced);
+    }
+
+    /// Calls the most urgent submitter that waits, if there is room for its request.
+    #[cold]
+    fn call_next(&self) {
+        loop {
+            let mut state = self.lock();
+            if !state.lanes.has_room() {
+                return;
+            }
+            let Some(waiter) = state.waiters.pop() else {
+                return;
+            };
+            drop(state);
+            // One that has gone leaves its turn to the next.
+            if waiter.call.send(()).is_ok() {
+                return;
+            }
+        }
+    }
+}
+
+fn call_all(waiters: BinaryHeap<Waiter>) {
+    for waiter in waiters.into_sorted_vec().into_iter().rev() {
+        // An error is a submitter that has gone.
+        let _ = waiter.call.send(());
+    }
+}
+
+/// What becomes of a request whose submitter waits for room.
+pub(super) enum Submitted<'a, T> {
+    /// As by [`Queue::submit`].
+    Taken(Option<WorkerId>),
+    /// Not taken, now or later.
+    Refused(Refused<T>),
+    /// The submitter tries again when its ticket is called.
+    Waits(Request<T>, Ticket<'a, T>),
+}
+
+/// A submitter that waits for room.
+struct Waiter {
+    key: Key,
+    call: oneshot::Sender<()>,
+}
+
+impl Ord for Waiter {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key.cmp(&other.key)
+    }
+}
+
+impl PartialOrd for Waiter {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Waiter {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Waiter {}
+
+/// A submitter's place among those that wait for room.
+#[must_use]
+pub(super) struct Ticket<'a, T> {
+    queue: &'a Queue<T>,
+    called: oneshot::Receiver<()>,
+    used: bool,
+}
+
+impl<T> Ticket<'_, T> {
+    /// Completes when there may be room, or the pool is closed.
+    pub(super) async fn called(mut self) {
+        // The sender is called before it is dropped.
+        let _ = (&mut self.called).await;
+        self.used = true;
+    }
+}
+
+impl<T> Drop for Ticket<'_, T> {
+    /// A submitter that is called and goes without trying leaves the room to another one.
+    fn drop(&mut self) {
+        if !self.used && self.called.try_recv().is_ok() {
+            self.queue.call_next();
+        }
+    }
+}
+
+impl<T> State<T> {
+    fn thread(&self, worker: WorkerId) -> Option<Thread> {
+        self.running.get(worker.index())?.clone()
+    }
+
+    fn set_thread(&mut self, worker: WorkerId, thread: Option<Thread>) {
+        if self.running.len() <= worker.index() {
+            self.running.resize(worker.index() + 1, None);
+        }
+        self.running[worker.index()] = thread;
+    }
+}
