@@ -18,6 +18,7 @@ mod code_sets;
 mod collocated;
 mod corners;
 mod counters;
+mod deadlines;
 mod dynamic;
 mod features;
 mod fragments;

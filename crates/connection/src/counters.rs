@@ -75,6 +75,8 @@ counters! {
     LingersCut = "lingers_cut",
     /// Requests refused with TRANSIENT because the queue of the worker pool was full.
     PoolQueueFull = "pool_queue_full",
+    /// Requests refused with TIMEOUT because their deadline had passed before a thread of the worker pool began them.
+    RequestsLate = "requests_late",
     /// Requests refused with TRANSIENT by POA managers in state DISCARDING.
     RequestsDiscarded = "requests_discarded",
     /// Connections to other ORBs that were not made, because there were as many as there may be, in all or to one host.

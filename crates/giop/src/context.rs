@@ -32,12 +32,17 @@ impl ServiceContextId {
     pub const RT_CORBA_PRIORITY: Self = Self(10);
     /// The highest stream format of RMI that the sender knows: only ORBs that came out of Sun's say it.
     pub const RMI_CUSTOM_MAX_STREAM_FORMAT: Self = Self(17);
+    /// The time that is left for a request until its reply is of no use: a context of zorb's own.
+    ///
+    /// An encapsulation of an unsigned long long, in units of 100 ns from when the request was sent; clocks of two hosts
+    /// need not agree. A server orders its queues by it, and need not begin a request whose time has passed.
+    pub const DEADLINE: Self = Self(0x5a4f_0001);
     /// Text that explains an exception (an encapsulated wstring).
     pub const EXCEPTION_DETAIL_MESSAGE: Self = Self(14);
 }
 
 /// For people to read.
-const NAMES: [(u32, &str); 29] = [
+const NAMES: [(u32, &str); 30] = [
     (0, "TransactionService"),
     (1, "CodeSets"),
     (2, "ChainBypassCheck"),
@@ -67,6 +72,7 @@ const NAMES: [(u32, &str); 29] = [
     (0x5441_0005, "TAO reply network priority"),
     (0x5441_4f00, "TAO padding"),
     (0x504f_0000, "PolyORB"),
+    (0x5a4f_0001, "zorb deadline"),
 ];
 
 /// Octets of an explanation that is read: a stack trace of a Java server is some kilobytes.

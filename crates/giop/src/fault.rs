@@ -91,6 +91,9 @@ pub enum Fault {
         /// The limit.
         limit: core::time::Duration,
     },
+    /// The deadline of a request passed while the request waited for a thread.
+    #[error("the deadline of the request passed before its servant was called")]
+    DeadlinePassed,
     /// Too many requests in flight, or too much unsent.
     #[error("{}", Printable(.0))]
     Overload(String),
@@ -235,7 +238,9 @@ impl Fault {
             Self::CannotConnect { .. } => (Kind::Transient, minor::CANNOT_CONNECT),
             Self::ConnectionLost { .. } => (Kind::CommFailure, 0),
             Self::ConnectionClosed { .. } | Self::TooManyForwards { .. } => (Kind::Transient, 0),
-            Self::Timeout { .. } | Self::SendTimeout { .. } => (Kind::Timeout, 0),
+            Self::Timeout { .. } | Self::SendTimeout { .. } | Self::DeadlinePassed => {
+                (Kind::Timeout, 0)
+            }
             Self::Overload(_) | Self::Discarding | Self::Starting => {
                 (Kind::Transient, minor::REQUEST_DISCARDED)
             }

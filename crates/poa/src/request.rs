@@ -9,8 +9,8 @@ use zorb_cdr::{
 };
 use zorb_giop::{
     CompletionStatus, Fault, HeaderOffsets, Ior, Message, OperationError, ProtocolError,
-    ReplyBuilder, ReplyStatus, RequestHeader, ResponseFlags, ServiceContext, SystemException,
-    Version, buffers,
+    ReplyBuilder, ReplyStatus, RequestHeader, ResponseFlags, ServiceContext, ServiceContextId,
+    SystemException, Version, buffers,
 };
 
 /// What has to be known of a request to answer it.
@@ -260,6 +260,15 @@ impl Request {
     pub fn object_key(&self) -> Option<Bytes> {
         let header = RequestHeader::read(&self.message).ok()?;
         header.target.object_key()
+    }
+
+    /// The data of the first service context with this id. Parses the header again if there are contexts.
+    #[must_use]
+    pub fn context(&self, id: ServiceContextId) -> Option<&[u8]> {
+        if !self.offsets.has_contexts(&self.message) {
+            return None;
+        }
+        RequestHeader::read(&self.message).ok()?.contexts.get(id)
     }
 
     /// The service contexts. Parses the header again.

@@ -1,7 +1,7 @@
 //! A received request: where the parts of its header are.
 
 use super::{RequestHeader, ResponseFlags};
-use crate::header::Message;
+use crate::header::{HEADER_LEN, Message};
 use zorb_cdr::{ByteOrder, DecodeError, Decoder, WireFormat};
 
 /// What a request keeps of its header, which borrows from the message: the message can be moved then.
@@ -70,6 +70,26 @@ impl HeaderOffsets {
         let behind = message.frame.octets().get(self.operation_at as usize..);
         let name = behind.and_then(|name| name.get(..self.operation_octets as usize));
         name.unwrap_or_default()
+    }
+
+    /// Whether the message has service contexts; at a few instructions, since the header is not parsed again.
+    #[must_use]
+    pub fn has_contexts(&self, message: &Message) -> bool {
+        // Their number: first in the header, or behind the operation's name and its NUL.
+        let at = match message.header.version.has_contexts_last() {
+            false => HEADER_LEN,
+            true => {
+                let end =
+                    (self.operation_at as usize).saturating_add(self.operation_octets as usize);
+                end.saturating_add(1).next_multiple_of(4)
+            }
+        };
+        let number = message
+            .frame
+            .octets()
+            .get(at..)
+            .and_then(|behind| behind.first_chunk::<4>());
+        number.is_some_and(|number| *number != [0; 4])
     }
 
     /// A decoder at the arguments. `O` has to be the message's byte order.

@@ -3,7 +3,9 @@
 use super::Invocation;
 use super::collocated::Collocated;
 use crate::interceptor::{ClientRequestInfo, Interceptor, ReplyInfo};
+use crate::policy::deadline_left;
 use crate::policy::times::Limit;
+use std::time::Instant;
 use zorb_connection::CallError;
 use zorb_giop::{ReplySlot, ReplyStatus, ResponseFlags, ServiceContext, SystemException};
 
@@ -14,13 +16,34 @@ pub(super) struct Contexts {
     pub(super) request: Vec<ServiceContext>,
     /// Of the request whatever interceptors add: its start and end times.
     pub(super) policies: Option<ServiceContext>,
+    /// When the reply is of no use any more.
+    pub(super) deadline: Option<Instant>,
     /// By when the request has to be on its way.
     pub(super) request_end: Option<Limit>,
     /// Of the reply of a collocated object.
     pub(super) reply: Vec<ServiceContext>,
 }
 
+impl Contexts {
+    /// Sets the contexts of the next attempt to those that it has whatever interceptors add.
+    pub(super) fn begin_attempt(&mut self) {
+        self.request = self.policies.iter().cloned().collect();
+        self.request.extend(self.deadline.and_then(deadline_left));
+        self.reply = Vec::new();
+    }
+}
+
 impl Invocation<'_> {
+    /// Counts the time that connecting or a detour took, in a request with a deadline.
+    #[cold]
+    pub(super) fn update_deadline(&mut self) {
+        if let Some(contexts) = &mut self.contexts
+            && contexts.deadline.is_some()
+        {
+            contexts.begin_attempt();
+        }
+    }
+
     /// What the request is sent with.
     #[inline]
     pub(super) fn contexts(&self) -> &[ServiceContext] {
@@ -48,8 +71,7 @@ impl Invocation<'_> {
     ) -> Result<(), SystemException> {
         // Of the attempt before.
         if let Some(contexts) = &mut self.contexts {
-            contexts.request = contexts.policies.iter().cloned().collect();
-            contexts.reply = Vec::new();
+            contexts.begin_attempt();
         }
         interceptor.send_request(&mut self.info(is_collocated))
     }

@@ -24,16 +24,20 @@ impl ObjectRef {
             .filter(|task| task.need_own_reference())
             .map(|task| self.in_task(task));
         let object = own.as_ref().unwrap_or(self);
-        if limits.is_none() {
+        let deadline = levels.get(|policies| policies.deadline);
+        // One beyond the clock's range is none.
+        let deadline = deadline.and_then(|after| Instant::now().checked_add(after));
+        if limits.is_none() && deadline.is_none() {
             return object.request_until_done(invocation, reply).await;
         }
         invocation.deadline = limits.reply_end.map(|limit| limit.at);
         let policies = invocation_policies(&levels.effective());
-        if policies.is_some() || limits.request_end.is_some() {
+        if policies.is_some() || limits.request_end.is_some() || deadline.is_some() {
             let contexts = invocation.contexts.get_or_insert_default();
-            contexts.request = policies.iter().cloned().collect();
             contexts.policies = policies;
+            contexts.deadline = deadline;
             contexts.request_end = limits.request_end;
+            contexts.begin_attempt();
         }
         let sent = invocation.sent;
         let calling = object.request_until_done(invocation, reply);

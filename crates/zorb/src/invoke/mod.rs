@@ -288,7 +288,11 @@ impl ObjectRef {
             Some(bound) => bound,
             None => match self.deferred(invocation) {
                 Some(deferred) => return deferred.map(|()| Outcome::Values),
-                None => self.new_binding().await?,
+                None => {
+                    let bound = self.new_binding().await?;
+                    invocation.update_deadline();
+                    bound
+                }
             },
         };
         let mut detours = Detours::default();
@@ -352,6 +356,7 @@ impl ObjectRef {
             let detour = self.detour(guard, sent, is_two_way, octets, reply, &mut detours);
             guard = Box::pin(detour).await?;
             self.check_request_end(invocation)?;
+            invocation.update_deadline();
         }
     }
 

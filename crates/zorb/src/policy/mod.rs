@@ -33,6 +33,7 @@
 //! ```
 
 pub(crate) mod current;
+mod deadline;
 mod overrides;
 pub(crate) mod times;
 mod untyped;
@@ -42,6 +43,7 @@ pub use overrides::PolicyOverrides;
 pub use untyped::{Policy, PolicyError, PolicyErrorReason, PolicyType, SetOverrideType};
 pub use values::{BidirectionalPolicy, EndpointOrder, Protocol, RebindMode, SyncScope};
 
+pub(crate) use deadline::{deadline_left, deadline_of};
 pub(crate) use overrides::Levels;
 pub(crate) use times::conflict;
 pub(crate) use untyped::{exposed, invocation_policies};

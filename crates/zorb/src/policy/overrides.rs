@@ -45,6 +45,7 @@ overrides! {
     reply_end: SystemTime,
     request_timeout: Duration,
     round_trip_timeout: Duration,
+    deadline: Duration,
     client_protocols: Arc<[Protocol]>,
     private_connection: bool,
     endpoint_order: EndpointOrder,
@@ -104,6 +105,21 @@ impl PolicyOverrides {
     #[doc(alias = "RelativeRoundtripTimeoutPolicy")]
     pub fn relative_round_trip_timeout(mut self, limit: Duration) -> Self {
         self.round_trip_timeout = Some(limit);
+        self
+    }
+
+    /// The reply of a call is of no use this long after the call began. A policy of zorb's own.
+    ///
+    /// The server learns the time that is left from the service context
+    /// [`DEADLINE`](zorb_giop::ServiceContextId::DEADLINE), when the request is sent. One that serves requests by the
+    /// threads of a [pool](zorb_executor::Dispatch::Pool) takes, of the requests of one priority, that with the earliest
+    /// deadline first. It answers a request whose deadline passes in the queue with TIMEOUT, COMPLETED_NO, and calls no
+    /// servant. Other servers ignore the context.
+    ///
+    /// The deadline does not end the call: combine it with
+    /// [`relative_round_trip_timeout`](Self::relative_round_trip_timeout) for that. Requests carry 24 octets more.
+    pub fn relative_deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
         self
     }
 
@@ -208,6 +224,7 @@ impl PolicyOverrides {
             || self.reply_end.is_some()
             || self.request_timeout.is_some()
             || self.round_trip_timeout.is_some()
+            || self.deadline.is_some()
     }
 
     /// Whether references with these policies may share a binding with those that have the others.

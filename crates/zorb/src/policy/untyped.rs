@@ -401,7 +401,7 @@ impl EncapsulationVisitor<'_> for Short {
     }
 }
 
-struct Ticks;
+pub(super) struct Ticks;
 
 impl EncapsulationVisitor<'_> for Ticks {
     type Output = u64;

@@ -5,6 +5,7 @@
 //! its manager or a key resolver, is [pending](zorb_connection::PendingRequest) and goes on with the step that it waits
 //! before.
 
+pub(crate) mod deadline;
 mod intercept;
 mod located;
 mod upcall;
@@ -27,7 +28,7 @@ use zorb_connection::{
     BothWays, BusyConnections, Counter, OrderKey, Owner, PendingRequest, ServerConnection,
     ServerRequest, Settings, Turn,
 };
-use zorb_executor::{Dispatch, Lane, Priority};
+use zorb_executor::{Dispatch, Lane, Priority, Submission};
 use zorb_giop::{
     CompletionStatus, Fault, Ior, LocateReply, RequestHeader, ResponseFlags, SystemException,
     SystemExceptionKind, TargetAddress,
@@ -383,12 +384,19 @@ fn dispatch(
             let priority = intercepted
                 .as_ref()
                 .map_or_else(Priority::default, |info| info.priority);
+            let deadline = request.as_ref().and_then(deadline::of);
             let (mut request, receipt) = (request.take(), *receipt);
             let submitted = Submitted::new(intercepted);
             let intercepted = submitted.clone();
             let job = async move {
                 let orb = Arc::clone(pending.owner());
-                let waits = begin(&orb, &object, &mut request, &mut outcome, &receipt);
+                let waits = match deadline::is_late(deadline) {
+                    true => {
+                        outcome = Some(deadline::shed(&orb, &receipt));
+                        None
+                    }
+                    false => begin(&orb, &object, &mut request, &mut outcome, &receipt),
+                };
                 let outcome = match waits {
                     Some(upcall) => to_end(&orb, &object, upcall, receipt).await,
                     None => outcome.unwrap_or(Outcome::Silent),
@@ -396,7 +404,12 @@ fn dispatch(
                 let outcome = send_reply(orb.interceptor(), intercepted.take(), outcome);
                 finish(pending, outcome, &receipt);
             };
-            if pool.try_submit(priority, Box::pin(job)).is_err() {
+            let submission = Submission {
+                deadline,
+                octets,
+                ..Submission::new(priority, Box::pin(job))
+            };
+            if pool.submit(submission).is_err() {
                 orb.count(Counter::PoolQueueFull);
                 let overload = Fault::Overload("the worker pool's queue is full".to_owned());
                 let outcome = receipt.system_exception(&overload.raise(CompletionStatus::No));

@@ -1,0 +1,58 @@
+//! The context of a request's deadline: the time that is left for it.
+
+use super::untyped::Ticks;
+use core::time::Duration;
+use std::time::Instant;
+use zorb_cdr::{Encoder, NativeEndian, WireFormat};
+use zorb_giop::ior::encapsulate;
+use zorb_giop::{ServiceContext, ServiceContextId};
+
+/// The context of a request that is sent now. Time that has passed already is zero, and the server refuses the request.
+pub(crate) fn deadline_left(deadline: Instant) -> Option<ServiceContext> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let write = |e: &mut Encoder<NativeEndian>| {
+        e.write_u64(u64::try_from(left.as_nanos() / 100).unwrap_or(u64::MAX));
+        Ok(())
+    };
+    Some(ServiceContext {
+        id: ServiceContextId::DEADLINE,
+        data: encapsulate(write).ok()?,
+    })
+}
+
+/// The deadline in the context of a request that has arrived now; `None` for what is malformed or beyond the clock's
+/// range.
+pub(crate) fn deadline_of(data: &[u8]) -> Option<Instant> {
+    let ticks = zorb_cdr::decode_encapsulation(data, WireFormat::default(), Ticks).ok()?;
+    let (seconds, rest) = (ticks / 10_000_000, ticks % 10_000_000);
+    let left = Duration::from_secs(seconds) + Duration::from_nanos(rest * 100);
+    Instant::now().checked_add(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_travels_as_the_time_that_is_left() {
+        let left = Duration::from_secs(3_600);
+        let before = Instant::now();
+        let context = deadline_left(before + left).unwrap();
+        assert_eq!(context.id.name(), Some("zorb deadline"));
+        let read = deadline_of(&context.data).unwrap();
+        // The clock is read once more at the receiver, never before the sender's.
+        assert!(read + Duration::from_nanos(100) >= before + left);
+        let past = deadline_left(before).unwrap();
+        assert!(deadline_of(&past.data).unwrap() <= Instant::now());
+    }
+
+    #[test]
+    fn a_malformed_deadline_is_none() {
+        for data in [&[][..], &[0], &[0, 0, 0, 0, 0, 0, 0, 0], &[9; 16]] {
+            assert_eq!(deadline_of(data), None, "{data:?}");
+        }
+        let for_ever = [&[0; 8][..], &[0xff; 8]].concat();
+        // A hundred thousand years may be beyond the clock's range or not; the sum must not overflow.
+        let _ = deadline_of(&for_ever);
+    }
+}
