@@ -13,6 +13,10 @@ use zorb_atm::{Atm, AtmOptions};
 mod faults;
 use faults::{Fault, have_atm};
 
+/// The application of the example `protocols`.
+#[path = "../../examples/protocols/weather.rs"]
+mod weather;
+
 zorb::idl! {
     module Circuits {
         typedef sequence<octet> Blob;
@@ -122,6 +126,16 @@ async fn every_size(vci: u16) {
 async fn calls_of_every_size_are_entered_once_and_in_order() {
     if have_atm("calls") {
         every_size(300).await;
+    }
+}
+
+#[tokio::test]
+async fn an_application_is_moved_here_by_an_option_alone() {
+    if have_atm("calls") {
+        let option = "-ORBListenEndpoints atm://1.0.307?peer=0.0.307";
+        let seen = weather::observe(|| Orb::builder().transport(atm()), option).await;
+        let seen = seen.unwrap();
+        assert!(seen.starts_with("atm://1.0.307"), "{seen}");
     }
 }
 

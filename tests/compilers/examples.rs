@@ -88,6 +88,34 @@ fn a_transport_of_one_s_own_carries_calls_late_lossy_and_cut() {
 }
 
 #[test]
+fn one_application_moves_from_protocol_to_protocol_by_configuration() {
+    let lines = run("protocols", &[]).success();
+    for expected in [
+        "TCP: iiop://127.0.0.1:",
+        "UNIX socket: uiop://@",
+        "GIOPlite over TCP: iioplite://127.0.0.1:",
+        "GIOPlite over UNIX socket: uioplite://@",
+    ] {
+        let went = |line: &String| line.starts_with(expected) && line.contains(", a small call ");
+        assert!(lines.iter().any(went), "no {expected} in {lines:#?}");
+    }
+    // With ATM or without: `cargo xtask test atm` has it where it can be had.
+    let atm = lines.iter().find(|line| line.starts_with("ATM: "));
+    let atm = atm.expect("a line for each protocol");
+    assert!(
+        atm.contains("atm://1.0.100") && (atm.contains("AF_ATMPVC") || atm.contains("small call")),
+        "{atm}"
+    );
+
+    let none = run("protocols", &["no.conf"]);
+    assert_eq!(none.status.code(), Some(1));
+    assert_eq!(
+        none.lines,
+        ["protocols: cannot read no.conf: No such file or directory (os error 2)"]
+    );
+}
+
+#[test]
 fn quickstart_shows_a_balance_an_exception_and_a_callback() {
     let lines = run("quickstart", &[]).success();
     for expected in ["withdraw(2.50)", "InsufficientFunds", "IOR:"] {
