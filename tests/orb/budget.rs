@@ -67,6 +67,8 @@ async fn the_memory_that_a_message_is_decoded_to_is_what_the_builder_says() {
             (other, _) => panic!("{limits:?}: {other:?}"),
         }
         assert_eq!(store.count(&[]).await, Ok(0));
+        let refused = server.counters().get(Counter::MemoryOfMessagesRefused);
+        assert_eq!(refused, u64::from(!fits));
         end(server, client).await;
     }
 }

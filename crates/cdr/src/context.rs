@@ -20,6 +20,9 @@ pub trait Context: Send + Sync {
         None
     }
 
+    /// A message takes more memory than [limits](Self::limits) permit, and is refused: for those who count that.
+    fn refused_memory(&self) {}
+
     /// What is known of the value type with this repository id: values in anys may be of other types than their
     /// TypeCodes say.
     fn value_type(&self, _id: &str) -> Option<KnownValue> {

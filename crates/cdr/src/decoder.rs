@@ -115,9 +115,7 @@ impl<'de, O> Decoder<'de, O> {
     /// [`Truncated`](DecodeErrorKind::Truncated) if the frame is shorter than that.
     pub fn at(frame: &'de Frame, position: usize, format: WireFormat) -> Result<Self, DecodeError> {
         let mut decoder = Self::new(frame, format);
-        if decoder.skip(position).is_none() {
-            return Err(decoder.truncated(position));
-        }
+        decoder.pass(position)?;
         Ok(decoder)
     }
 
@@ -126,10 +124,16 @@ impl<'de, O> Decoder<'de, O> {
     #[must_use]
     #[inline]
     pub fn with_context(mut self, context: &'de dyn Context) -> Self {
+        self.attach(context);
+        self
+    }
+
+    /// [`with_context`](Self::with_context) in place: a decoder is large beside a short message.
+    #[inline]
+    pub fn attach(&mut self, context: &'de dyn Context) {
         self.context = Some(context);
-        match context.limits() {
-            None => self,
-            Some(limits) => self.with_limits(limits),
+        if let Some(limits) = context.limits() {
+            self.set_limits(limits);
         }
     }
 
@@ -152,11 +156,15 @@ impl<'de, O> Decoder<'de, O> {
     /// Replaces the default [`Limits`], before anything is read.
     #[must_use]
     pub const fn with_limits(mut self, limits: Limits) -> Self {
+        self.set_limits(limits);
+        self
+    }
+
+    const fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
         self.depth = limits.max_depth;
         let memory = (self.total as u64).saturating_mul(limits.memory as u64);
         self.memory = memory.saturating_add(limits.least_memory as u64);
-        self
     }
 
     /// Index of the next octet, from the start of the frame (GIOP 1.1 fragments included) or of the encapsulation.
@@ -273,7 +281,7 @@ impl<'de, O> Decoder<'de, O> {
     /// # Errors
     /// [`TooMuchMemory`](DecodeErrorKind::TooMuchMemory) if fewer are left: see [`Limits::MEMORY`].
     #[inline]
-    pub const fn charge_memory(&mut self, octets: usize) -> Result<(), DecodeError> {
+    pub fn charge_memory(&mut self, octets: usize) -> Result<(), DecodeError> {
         match self.memory.checked_sub(octets as u64) {
             Some(left) => {
                 self.memory = left;
@@ -284,8 +292,11 @@ impl<'de, O> Decoder<'de, O> {
     }
 
     #[cold]
-    const fn too_much_memory(&self, needed: usize) -> DecodeError {
+    fn too_much_memory(&self, needed: usize) -> DecodeError {
         let left = self.memory;
+        if let Some(context) = self.context {
+            context.refused_memory();
+        }
         self.error(DecodeErrorKind::TooMuchMemory { needed, left })
     }
 
@@ -396,6 +407,17 @@ impl<'de, O> Decoder<'de, O> {
         // Data of a fragment begins behind its header, at index 12.
         self.bias = 12_usize.wrapping_sub(start);
         true
+    }
+
+    /// Moves `octets` on: to the body behind a header that was read before.
+    ///
+    /// # Errors
+    /// [`Truncated`](DecodeErrorKind::Truncated) if fewer are left.
+    pub fn pass(&mut self, octets: usize) -> Result<(), DecodeError> {
+        match self.skip(octets) {
+            Some(()) => Ok(()),
+            None => Err(self.truncated(octets)),
+        }
     }
 
     /// Moves `n` octets on, across fragments, within one chunk.

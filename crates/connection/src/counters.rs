@@ -95,6 +95,8 @@ counters! {
     OneWaysRefused = "one_ways_refused",
     /// Replies that were longer than a message may be: their calls fail.
     RepliesTooLarge = "replies_too_large",
+    /// Requests and replies refused with MARSHAL because their values take more memory than messages of their length may.
+    MemoryOfMessagesRefused = "memory_of_messages_refused",
     /// UNIX sockets that a peer had named, and that were not connected to.
     SocketsOfPeersRefused = "sockets_of_peers_refused",
 }

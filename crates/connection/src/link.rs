@@ -12,6 +12,7 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
 use std::sync::Arc;
+use tokio::sync::Notify;
 use zorb_cdr::Gather;
 use zorb_executor::WaitPolicy;
 use zorb_giop::{
@@ -112,6 +113,12 @@ impl Link {
         self
     }
 
+    /// Has `waits` notified when the peer begins to make the ORB wait, which many connections may share.
+    pub(crate) fn notifying(mut self, waits: &Arc<Notify>) -> Self {
+        self.outbound.waits = Arc::clone(waits);
+        self
+    }
+
     /// The same for a connection to a server: what the server sends is held within the limit, and what waits to be sent
     /// there is the program's own doing.
     pub(crate) fn of_client_within(mut self, memory: &Arc<MemoryLimit>) -> Self {
@@ -134,13 +141,20 @@ impl Link {
     #[inline]
     pub(crate) fn rest(&self, reader: &mut Reader, begun: Begun) -> Result<(), End> {
         reader.release();
-        let begun = begun as u8;
-        if self.begun.load(Ordering::Relaxed) != begun {
-            self.begun.store(begun, Ordering::Relaxed);
-        }
+        self.set_begun(begun);
         match self.reserved.cover(|| reader.held()) {
             true => Ok(()),
             false => Err(self.evict(Evicted::Memory)),
+        }
+    }
+
+    #[inline]
+    fn set_begun(&self, begun: Begun) {
+        if self.begun.load(Ordering::Relaxed) != begun as u8 {
+            self.begun.store(begun as u8, Ordering::Relaxed);
+            if begun != Begun::Nothing {
+                self.outbound.waits.notify_one();
+            }
         }
     }
 
@@ -387,10 +401,7 @@ impl Link {
     /// To be called before a thread blocks in a read, with the buffer that it reads into.
     #[inline]
     fn begins_to_block(&self, reader: &Reader) -> Result<(), End> {
-        let begun = reader.begun() as u8;
-        if self.begun.load(Ordering::Relaxed) != begun {
-            self.begun.store(begun, Ordering::Relaxed);
-        }
+        self.set_begun(reader.begun());
         match self.reserved.cover(|| reader.held()) {
             true => Ok(()),
             false => Err(self.evict(Evicted::Memory)),
@@ -418,26 +429,31 @@ impl Link {
     }
 
     /// One read, or the reactor has been asked to wake `cx`. An idle connection holds no buffer while it waits.
+    ///
+    /// `watched`: a read of the same poll has left the reactor watching, and nothing was read since; then there is nothing to
+    /// read. Set by a read that does.
     #[inline]
     pub(crate) fn poll_read(
         &self,
         reading: &mut Reading,
+        watched: &mut bool,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), End>> {
         let Reading { reader, spinner } = reading;
-        self.reserve(reader)?;
-        spinner.registered();
-        match self.stream.poll_read(cx, reader.buffer()) {
-            Poll::Pending => {
-                let begun = reader.begun();
-                self.rest(reader, begun)?;
-                Poll::Pending
-            }
-            Poll::Ready(read) => {
+        if !core::mem::take(watched) {
+            self.reserve(reader)?;
+            spinner.registered();
+            if let Poll::Ready(read) = self.stream.poll_read_watching(cx, reader.buffer()) {
                 spinner.has_woken();
-                Poll::Ready(self.has_read(read))
+                return Poll::Ready(self.has_read(read.map(|read| {
+                    *watched = read.is_watched;
+                    read.octets
+                })));
             }
         }
+        let begun = reader.begun();
+        self.rest(reader, begun)?;
+        Poll::Pending
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use zorb_executor::WaitPolicy;
 use zorb_giop::Limits;
 use zorb_giop::codeset::CodeSets;
-use zorb_transport::{Address, Capabilities, Connection};
+use zorb_transport::{Address, Capabilities, Connection, ReadOutcome};
 
 /// Settings without limits of time. Connections park, since loom has no clock to spin by.
 pub(crate) fn settings() -> Settings {
@@ -52,6 +52,11 @@ pub(crate) trait Acts: Debug + Send + Sync + 'static {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
             read => Poll::Ready(read),
         }
+    }
+
+    /// Whether the reactor wakes `cx` from now on. Called when a read has taken what there was.
+    fn watches(&self, _: &mut Context<'_>) -> bool {
+        false
     }
 
     fn read_blocking(&self, buffer: &mut BytesMut) -> io::Result<usize> {
@@ -97,6 +102,17 @@ impl<A> Deref for Mock<A> {
 impl<A: Acts> Connection for Mock<A> {
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
         self.acts.poll_read(cx, buf)
+    }
+
+    fn poll_read_watching(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut BytesMut,
+    ) -> Poll<io::Result<ReadOutcome>> {
+        self.acts.poll_read(cx, buf).map_ok(|octets| ReadOutcome {
+            octets,
+            is_watched: self.acts.watches(cx),
+        })
     }
 
     fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {

@@ -86,6 +86,11 @@ impl Facts {
         self.begun != Begun::Nothing || self.is_blocked
     }
 
+    /// Whether a client is to be looked at again although it does nothing: it makes the ORB wait, or has not said anything.
+    pub(crate) fn needs_looks(&self) -> bool {
+        self.makes_wait() || self.received == 0
+    }
+
     /// Octets that have to move in some time, so that what is held is done within another.
     fn required(&self, time: Duration, held_for: Duration) -> f64 {
         let rate = self.held as f64 / held_for.as_secs_f64();
@@ -196,14 +201,18 @@ pub(crate) fn to_evict<C>(
 
 impl Link {
     /// Ready when a reply that has begun does not get on, between once and twice `stall` after it has stopped. A server that
-    /// says nothing at all may be at work: that is what round-trip timeouts are for. Costs a timer per `stall`, and nothing
-    /// per message.
+    /// says nothing at all may be at work: that is what round-trip timeouts are for. Costs nothing per message, and a timer
+    /// only while one that has begun is not whole: a runtime's poll is dearer while it has any timer.
     pub(crate) async fn paced(&self, stall: Option<Duration>) -> End {
         let Some(stall) = stall else {
             return core::future::pending().await;
         };
         let mut seen = Seen::new(&Facts::of(self), Instant::now());
         loop {
+            while self.has_begun() == Begun::Nothing {
+                seen = Seen::new(&Facts::of(self), Instant::now());
+                self.outbound.waits.notified().await;
+            }
             tokio::time::sleep(stall).await;
             if seen.sends_slowly(&Facts::of(self), Instant::now(), stall) {
                 return self.evict(Evicted::SlowSender);

@@ -72,5 +72,5 @@ pub use property::{Properties, Property, PropertyError};
 pub use registry::Registry;
 pub use system::host_name;
 pub use tcp::{Tcp, TcpAddress, TcpAddressing, TcpOptions};
-pub use traits::{BoxFuture, Connection, Listener, Transport};
+pub use traits::{BoxFuture, Connection, Listener, ReadOutcome, Transport};
 pub use unix::{Unix, UnixAddress, UnixAddressing, UnixOptions};

@@ -17,7 +17,7 @@ use tokio::{
     runtime::Handle,
 };
 
-use crate::{Address, Capabilities, Connection, Endpoint, PeerIdentity, sys};
+use crate::{Address, Capabilities, Connection, Endpoint, PeerIdentity, ReadOutcome, sys};
 
 /// A stream socket, parked at the reactor of its home runtime for reading only; not even that while whoever reads
 /// prefers to try.
@@ -130,6 +130,50 @@ impl StreamConnection {
         Ok(none.insert(sys::register(Arc::clone(&self.socket), Interest::READABLE)?))
     }
 
+    /// Reads, or has the reactor wake `cx`; if `watches`, also where the read has emptied the socket.
+    #[inline(always)]
+    fn read_or_wait(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut BytesMut,
+        watches: bool,
+    ) -> Poll<io::Result<ReadOutcome>> {
+        let unwatched = |octets| ReadOutcome {
+            octets,
+            is_watched: false,
+        };
+        let mut watch = self.watch();
+        if watch.heard != Heard::All
+            && let Some(received) = self.hear(&mut watch, buf)
+        {
+            return Poll::Ready(received.map(unwatched));
+        }
+        let watched = match &mut watch.by {
+            Some(watched) => watched,
+            none => self.listen(none)?,
+        };
+        loop {
+            // The guard remembers which event it stands for, and clears none that came later: an event between our
+            // receiving and our clearing stays, so no wake-up is lost.
+            let mut readable = ready!(watched.poll_read_ready(cx))?;
+            let room = buf.spare_capacity_mut().len();
+            match sys::receive(&self.socket, buf, false) {
+                // Less than asked for: the socket is empty, so the next octets make a new event. Saves the caller a
+                // system call that would say EAGAIN. At the end of the stream the readiness stays by itself.
+                Ok(octets) if octets < room => {
+                    readable.clear_ready();
+                    return Poll::Ready(Ok(ReadOutcome {
+                        octets,
+                        is_watched: watches && watched.poll_read_ready(cx).is_pending(),
+                    }));
+                }
+                Ok(octets) => return Poll::Ready(Ok(unwatched(octets))),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readable.clear_ready(),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+
     fn watch(&self) -> MutexGuard<'_, Watch> {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -147,35 +191,15 @@ impl StreamConnection {
 
 impl Connection for StreamConnection {
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>> {
-        let mut watch = self.watch();
-        if watch.heard != Heard::All
-            && let Some(received) = self.hear(&mut watch, buf)
-        {
-            return Poll::Ready(received);
-        }
-        let watched = match &mut watch.by {
-            Some(watched) => watched,
-            none => self.listen(none)?,
-        };
-        loop {
-            // The guard remembers which event it stands for, and clears none that came later: an event between our
-            // receiving and our clearing stays, so no wake-up is lost.
-            let mut readable = ready!(watched.poll_read_ready(cx))?;
-            let room = buf.spare_capacity_mut().len();
-            match sys::receive(&self.socket, buf, false) {
-                Ok(received) => {
-                    // Less than asked for: the socket is empty, so the next octets make a new event. Saves the
-                    // caller a system call that would say EAGAIN. At the end of the stream the readiness stays by
-                    // itself.
-                    if received < room {
-                        readable.clear_ready();
-                    }
-                    return Poll::Ready(Ok(received));
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => readable.clear_ready(),
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
+        self.read_or_wait(cx, buf, false).map_ok(|read| read.octets)
+    }
+
+    fn poll_read_watching(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut BytesMut,
+    ) -> Poll<io::Result<ReadOutcome>> {
+        self.read_or_wait(cx, buf, true)
     }
 
     fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {

@@ -18,6 +18,20 @@ use crate::{
 /// A boxed future, as the methods of a [`Transport`] return them: opening something is rare and may be slow.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// The result of [`Connection::poll_read_watching`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "a read brings octets, and ends with the reactor watching or not"
+)]
+pub struct ReadOutcome {
+    /// Octets that were appended; 0 is the end of the stream.
+    pub octets: usize,
+    /// Whether the reactor watches: the waker of this read has been registered since, as if a `poll_read` had returned
+    /// `Pending`, and is woken by whatever comes.
+    pub is_watched: bool,
+}
+
 /// One connected peer.
 ///
 /// A connection is shared by reference between whoever reads and whoever writes. All methods return at once, but for
@@ -61,6 +75,23 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// Whatever the operating system reports, `ConnectionReset` for instance; the connection is then of no use any
     /// more. `InvalidInput` when `buf` has no spare capacity, since 0 would say something else.
     fn poll_read(&self, cx: &mut Context<'_>, buf: &mut BytesMut) -> Poll<io::Result<usize>>;
+
+    /// Reads as [`poll_read`](Self::poll_read), and where the read has taken all that was there, has the reactor watch for
+    /// more at once: the next read needs no system call to find that nothing has come. A transport that cannot leaves that
+    /// to the next `poll_read`, which is the default.
+    ///
+    /// # Errors
+    /// As [`poll_read`](Self::poll_read).
+    fn poll_read_watching(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut BytesMut,
+    ) -> Poll<io::Result<ReadOutcome>> {
+        self.poll_read(cx, buf).map_ok(|octets| ReadOutcome {
+            octets,
+            is_watched: false,
+        })
+    }
 
     /// Reads what is there, by one system call, without asking any reactor: for callers that rather try for some
     /// microseconds than sleep.

@@ -4,6 +4,7 @@ use crate::orb::{Orb, OrbInner};
 use core::any::Any;
 use std::sync::Arc;
 use zorb_cdr::{Context, KnownValue};
+use zorb_connection::Counter;
 
 /// What references and value types are decoded against.
 impl Context for OrbInner {
@@ -17,6 +18,10 @@ impl Context for OrbInner {
 
     fn limits(&self) -> Option<zorb_cdr::Limits> {
         self.settings().decoding
+    }
+
+    fn refused_memory(&self) {
+        self.count(Counter::MemoryOfMessagesRefused);
     }
 
     fn value_type(&self, id: &str) -> Option<KnownValue> {
@@ -36,6 +41,10 @@ impl Context for Orb {
 
     fn limits(&self) -> Option<zorb_cdr::Limits> {
         self.inner().settings().decoding
+    }
+
+    fn refused_memory(&self) {
+        self.inner().count(Counter::MemoryOfMessagesRefused);
     }
 
     fn value_type(&self, id: &str) -> Option<KnownValue> {

@@ -122,24 +122,30 @@ pub(crate) fn candidates_for(
 }
 
 /// The endpoints that a profile names: in components for peers that know other transports, which are on the same host and
-/// better than what the profile is for, then the address of the profile, then its further addresses.
-fn endpoints(body: &Body, profile: u32, transports: &Registry) -> Vec<Endpoint> {
+/// better than what the profile is for, then the address of the profile, then its further addresses. A component is read
+/// when its turn comes: a peer may have written more of them than are ever tried.
+fn endpoints<'a>(
+    body: &'a Body,
+    profile: u32,
+    transports: &'a Registry,
+) -> impl Iterator<Item = Endpoint> + 'a {
     // Our own references name each endpoint in a profile, in the order that the server wants.
     let ours = body.orb_type() == Some(ORB_TYPE);
-    let (mut before, mut behind) = (Vec::new(), Vec::new());
-    for component in &body.components {
-        for (addressing, held) in address_components(transports, profile, component.tag.0) {
-            let endpoints = || read_component(held, addressing, &component.data);
-            if addressing.profile() == Some(profile) {
-                behind.append(&mut endpoints());
-            } else if !(ours && held.holds == Holds::Every) {
-                before.append(&mut endpoints());
-            }
-        }
-    }
-    before.push(body.endpoint.clone());
-    before.append(&mut behind);
-    before
+    let read = move |further: bool| {
+        body.components.iter().flat_map(move |component| {
+            address_components(transports, profile, component.tag.0)
+                .filter(
+                    move |(addressing, held)| match addressing.profile() == Some(profile) {
+                        true => further,
+                        false => !further && !(ours && held.holds == Holds::Every),
+                    },
+                )
+                .flat_map(|(addressing, held)| read_component(held, addressing, &component.data))
+        })
+    };
+    read(false)
+        .chain(core::iter::once(body.endpoint.clone()))
+        .chain(read(true))
 }
 
 /// What transports have addresses in such components of such profiles.

@@ -124,6 +124,15 @@ impl Acts for Arc<Peer> {
         }
     }
 
+    fn watches(&self, cx: &mut Context<'_>) -> bool {
+        let mut state = self.state.lock().unwrap();
+        let watches = state.replies.is_empty() && !state.closed;
+        if watches {
+            state.watching = Some(cx.waker().clone());
+        }
+        watches
+    }
+
     fn read_blocking(&self, buffer: &mut BytesMut) -> io::Result<usize> {
         let mut state = self.state.lock().unwrap();
         loop {

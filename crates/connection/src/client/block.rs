@@ -106,7 +106,7 @@ impl ClientConnection {
                     self.deregistered
                         .store(false, super::super::sync::Ordering::Release);
                     let mut readiness = Context::from_waker(&self.readiness);
-                    match self.link.poll_read(reading, &mut readiness) {
+                    match self.link.poll_read(reading, &mut false, &mut readiness) {
                         Poll::Pending => return Ok(Led::Park),
                         // The reactor does not watch after all.
                         Poll::Ready(read) => {

@@ -74,6 +74,7 @@ impl ClientConnection {
         cx: &mut Context<'_>,
     ) -> Result<Turn, End> {
         let mut messages = 0;
+        let mut watched = false;
         for _ in 0..READS_PER_TURN {
             let drained = self.link.drain(
                 &mut reading.reader,
@@ -111,6 +112,7 @@ impl ClientConnection {
             {
                 // Octets that a spin may find are no news to a caller that parks.
                 state.watched = false;
+                watched = false;
                 drop(state);
                 if others > 0 {
                     reading.spinner.is_shared();
@@ -134,6 +136,8 @@ impl ClientConnection {
                     Spun::Park => state = self.state(),
                 }
             }
+            // The reactor may have reported since what a read of this turn left it to watch for.
+            watched &= state.watched;
             if !state.announce(mine.as_deref().filter(|_| waits), leads, cx.waker()) {
                 return Ok(Turn::Over);
             }
@@ -141,7 +145,7 @@ impl ClientConnection {
             // Before the reactor is asked: a driver that it wakes has to read.
             self.deregistered.store(false, Ordering::Release);
             let mut readiness = Context::from_waker(&self.readiness);
-            if let Poll::Ready(read) = self.link.poll_read(reading, &mut readiness) {
+            if let Poll::Ready(read) = self.link.poll_read(reading, &mut watched, &mut readiness) {
                 read?;
                 continue;
             }

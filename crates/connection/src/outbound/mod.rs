@@ -33,6 +33,7 @@ use core::task::{Context, Poll, Waker};
 use std::collections::{BTreeSet, VecDeque};
 use std::io::{self, IoSlice};
 use std::sync::{Arc, OnceLock, PoisonError, TryLockError};
+use tokio::sync::Notify;
 use zorb_cdr::Gather;
 use zorb_giop::{Fragments, buffers};
 
@@ -170,6 +171,8 @@ pub(crate) struct Outbound {
     /// Tickets given out.
     submitted: AtomicU64,
     pub(crate) driver: Arc<DriverWaker>,
+    /// Notified when the peer begins to make the ORB wait: for what looks at its pace.
+    pub(crate) waits: Arc<Notify>,
 }
 
 impl Outbound {

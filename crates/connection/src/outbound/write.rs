@@ -86,6 +86,7 @@ impl Outbound {
                     // A driver that knows of it waits for the socket, and must not be woken by its own attempts.
                     if !self.blocked.swap(true, Ordering::AcqRel) {
                         self.driver.notify();
+                        self.waits.notify_one();
                     }
                     self.reserve();
                     self.check_overdrawn();

@@ -206,6 +206,11 @@ pub(super) struct Host {
 }
 
 impl Host {
+    /// What clients that make the ORB wait notify.
+    pub(super) fn waits(&self) -> &Arc<Notify> {
+        &self.hosts.waits
+    }
+
     /// Whether another upcall may be pending.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
@@ -283,6 +288,8 @@ pub(super) struct Hosts {
     /// Connections beyond the limits to which CloseConnection is being sent.
     refusals: Arc<Semaphore>,
     known: Mutex<HashMap<HostKey, Weak<Host>>>,
+    /// Notified when there is another connection, or the client of one begins to make the ORB wait.
+    pub(super) waits: Arc<Notify>,
 }
 
 impl Hosts {
@@ -294,6 +301,7 @@ impl Hosts {
             upcalls: Gate::new(limits.max_upcalls),
             permits: Arc::new(Semaphore::new(permits)),
             refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
+            waits: Arc::default(),
             known: Mutex::new(HashMap::new()),
         })
     }

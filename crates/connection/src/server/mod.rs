@@ -48,6 +48,7 @@ use super::counters::Counter;
 use super::end::{End, Lingered};
 use super::link::{Link, Reading};
 use super::memory::Held;
+use super::outbound::Flush;
 pub use super::owner::Located;
 use super::owner::Owner;
 use super::spin::{SpinLimits, Spinner};
@@ -56,6 +57,7 @@ use super::trace::{self, Shown};
 use core::fmt;
 use header_cache::RequestHeaderCache;
 use std::collections::HashMap;
+use std::io;
 use std::sync::{Arc, PoisonError};
 use write_wait::WriteWait;
 use zorb_cdr::{Gather, WireFormat};
@@ -102,6 +104,8 @@ pub struct ServerConnection<O: Owner> {
     write_wait: WriteWait,
     /// Pending requests that go on, of a connection with a thread.
     turns: Arc<Turns>,
+    /// The last reply, until it is written: nearly always the only one, which needs no queue then.
+    last_reply: Mutex<Option<Gather>>,
     /// Requests that wait until they may be pending.
     backlog: Backlog,
     orders: Orders,
@@ -123,7 +127,8 @@ impl<O: Owner> ServerConnection<O> {
             describe: settings.describe,
         };
         let link = Link::new(stream, endpoint, settings.max_fragment(false), shown)
-            .within(&settings.memory);
+            .within(&settings.memory)
+            .notifying(admitted.host().waits());
         Self::over(link, owner, admitted)
     }
 
@@ -140,6 +145,7 @@ impl<O: Owner> ServerConnection<O> {
             reported_too_large: AtomicBool::new(false),
             write_wait: WriteWait::default(),
             turns: Arc::default(),
+            last_reply: Mutex::new(None),
             backlog: Backlog::within(&owner.settings().memory),
             orders: Orders::default(),
             admitted,
@@ -396,9 +402,24 @@ impl<O: Owner> ServerConnection<O> {
 
     /// Queues a reply, which leaves with the replies to the other messages that were received.
     pub fn queue_reply(&self, reply: Option<Gather>) {
-        if let Some(reply) = reply {
-            self.link.queue(reply);
+        if let Some(reply) = reply
+            && let Some(before) = self.last_reply().replace(reply)
+        {
+            self.link.queue(before);
         }
+    }
+
+    /// Writes the replies that are queued: the last one is sent as a request is, and takes along what is before it.
+    fn write_replies(&self) -> io::Result<Flush> {
+        let last = self.last_reply().take();
+        match last {
+            Some(reply) => self.link.send(reply).1,
+            None => self.link.outbound.flush(&*self.link.stream),
+        }
+    }
+
+    fn last_reply(&self) -> MutexGuard<'_, Option<Gather>> {
+        (self.last_reply.lock()).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn cancelled(&self) -> MutexGuard<'_, HashMap<u32, bool>> {

@@ -1,6 +1,7 @@
 //! Which clients are closed because they are too slow, or while memory is scarce.
 //!
-//! One task of an ORB looks at all of its served connections from time to time, so that a connection needs no timer.
+//! One task of an ORB looks at all of its served connections from time to time, so that a connection needs no timer. It has
+//! a timer itself only while a client makes the ORB wait: a runtime's poll is dearer while it has any.
 
 use super::super::evict::Evicted;
 use super::super::owner::Owner;
@@ -25,24 +26,30 @@ impl<O: Owner> Serving<O> {
     /// Safe: nothing is looked at any more.
     pub async fn watch(self: Arc<Self>, owner: Weak<O>, stop: CancellationToken) {
         let mut seen = HashMap::new();
-        while !stop.is_cancelled() {
+        let mut needs_looks = false;
+        loop {
+            let next = async {
+                if !needs_looks {
+                    self.waits().notified().await;
+                }
+                tokio::time::sleep(LOOK).await;
+            };
             tokio::select! {
+                biased;
                 () = stop.cancelled() => return,
-                () = self.has_connections() => {}
-            }
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(LOOK) => {}
+                () = next => {}
             }
             let Some(owner) = owner.upgrade() else { return };
-            self.look(&owner, &mut seen).await;
+            needs_looks = self.look(&owner, &mut seen).await;
         }
     }
 
-    async fn look(&self, owner: &Arc<O>, seen: &mut HashMap<u64, Seen>) {
+    /// Looks at all connections once; whether one of them needs another look.
+    async fn look(&self, owner: &Arc<O>, seen: &mut HashMap<u64, Seen>) -> bool {
         let settings = owner.settings();
         let now = Instant::now();
         let mut slow = Vec::new();
+        let mut needs_looks = false;
         let all = self.all();
         let before = core::mem::take(seen);
         let mut before = before;
@@ -54,6 +61,7 @@ impl<O: Owner> Serving<O> {
                 continue;
             };
             let facts = Facts::of(&connection.link);
+            needs_looks |= facts.needs_looks();
             let known = before.remove(&id);
             let mut known = known.unwrap_or_else(|| Seen::new(&facts, now));
             let judged = (settings.stall_timeout).and_then(|stall| known.judge(&facts, now, stall));
@@ -70,6 +78,7 @@ impl<O: Owner> Serving<O> {
                 connection.evict(Evicted::Scarcity);
             }
         }
+        needs_looks
     }
 }
 

@@ -14,8 +14,6 @@ use zorb_transport::Address;
 pub struct Serving<O: Owner> {
     hosts: Arc<Hosts>,
     connections: Mutex<Registered<O>>,
-    /// There is a connection, where there was none.
-    begins: Notify,
 }
 
 #[derive(Debug)]
@@ -34,7 +32,6 @@ impl<O: Owner> Serving<O> {
                 next: 0,
                 all: HashMap::new(),
             }),
-            begins: Notify::new(),
         }
     }
 
@@ -84,11 +81,9 @@ impl<O: Owner> Serving<O> {
             .collect()
     }
 
-    /// Ready when there is a connection.
-    pub(super) async fn has_connections(&self) {
-        while self.is_empty() {
-            self.begins.notified().await;
-        }
+    /// What clients that make the ORB wait notify.
+    pub(super) fn waits(&self) -> &Arc<Notify> {
+        &self.hosts.waits
     }
 
     /// Wakes the drivers of all connections: the owner is stopping.
@@ -108,7 +103,7 @@ impl<O: Owner> Serving<O> {
         registered.next = id.wrapping_add(1);
         (registered.all).insert(id, Arc::downgrade(connection));
         drop(registered);
-        self.begins.notify_one();
+        self.hosts.waits.notify_one();
         Registration {
             serving: Arc::clone(self),
             id,

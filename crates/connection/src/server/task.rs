@@ -153,7 +153,7 @@ impl<O: Owner> ServerConnection<O> {
     ) -> Poll<End> {
         if !self.backlog.is_empty() {
             let served = self.poll_backlog(driving, |cx| self.poll_may_serve(cx), cx);
-            let _ = self.link.outbound.flush(&*self.link.stream);
+            let _ = self.write_replies();
             match served {
                 Poll::Ready(Err(end)) => return Poll::Ready(end),
                 Poll::Ready(Ok(false)) => {
@@ -208,6 +208,7 @@ impl<O: Owner> ServerConnection<O> {
             return Poll::Ready(end);
         }
         let mut messages = 0;
+        let mut watched = false;
         for _ in 0..READS_PER_TURN {
             let before = messages;
             let drained = link.drain(
@@ -226,7 +227,7 @@ impl<O: Owner> ServerConnection<O> {
                 };
             }
             // The replies to all requests of one read leave in one write.
-            let flushed = outbound.flush(&*link.stream);
+            let flushed = self.write_replies();
             let drained = match drained {
                 Ok(drained) => drained,
                 Err(end) => return Poll::Ready(end),
@@ -250,9 +251,12 @@ impl<O: Owner> ServerConnection<O> {
                 false => Spun::Park,
             };
             let read = match spun {
-                Spun::Read(read) => Poll::Ready(link.has_read(read)),
+                Spun::Read(read) => {
+                    watched = false;
+                    Poll::Ready(link.has_read(read))
+                }
                 Spun::Yield => break,
-                Spun::Park => link.poll_read(reading, cx),
+                Spun::Park => link.poll_read(reading, &mut watched, cx),
             };
             match read {
                 Poll::Pending => {
@@ -274,7 +278,7 @@ impl<O: Owner> ServerConnection<O> {
         if outbound.poll_room(cx).is_ready() {
             return Ok(true);
         }
-        match outbound.flush(&*self.link.stream) {
+        match self.write_replies() {
             Ok(_) => Ok(outbound.poll_room(cx).is_ready()),
             Err(error) => Err(End::Lost(error.to_string())),
         }

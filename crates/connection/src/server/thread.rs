@@ -165,7 +165,7 @@ impl<O: Owner> ServerConnection<O> {
     #[cold]
     fn block_for_room(self: &Arc<Self>) -> Result<bool, End> {
         // A client that cannot be answered any more gets no further than this.
-        (self.link.outbound.flush(&*self.link.stream))
+        self.write_replies()
             .map_err(|error| End::Lost(error.to_string()))?;
         // Not until the socket takes more: the writer may have much before it yet.
         self.block_until(|cx| self.link.outbound.poll_room(cx).is_ready())

@@ -50,7 +50,7 @@ impl<O: Owner> ServerConnection<O> {
     /// Writes what is queued, from outside of the driver.
     pub(super) fn flush(self: &Arc<Self>) {
         // A failure shows itself to the driver's next read.
-        if let Ok(Flush::Blocked) = self.link.outbound.flush(&*self.link.stream) {
+        if let Ok(Flush::Blocked) = self.write_replies() {
             self.wait_for_room();
         }
     }

@@ -7,7 +7,7 @@ use core::time::Duration;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use zorb_transport::{Address, Capabilities, Connection};
+use zorb_transport::{Address, Capabilities, Connection, ReadOutcome};
 
 /// Octets that a direction holds unless it is [resized](Stream::set_room).
 const ROOM: usize = 256 << 10;
@@ -201,6 +201,21 @@ impl Connection for Stream {
                 Poll::Ready(read)
             }
         }
+    }
+
+    fn poll_read_watching(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut BytesMut,
+    ) -> Poll<io::Result<ReadOutcome>> {
+        self.poll_read(cx, buf).map_ok(|octets| {
+            let mut pipe = self.end.incoming.pipe();
+            let is_watched = octets > 0 && pipe.octets.is_empty() && !pipe.finished;
+            if is_watched {
+                pipe.reader = Some(cx.waker().clone());
+            }
+            ReadOutcome { octets, is_watched }
+        })
     }
 
     fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize> {

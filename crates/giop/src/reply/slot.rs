@@ -4,7 +4,7 @@ use super::{ReplyHeader, ReplyStatus};
 use crate::error::ProtocolError;
 use crate::header::Message;
 use crate::reader::Received;
-use zorb_cdr::{ByteOrder, DecodeError, Decoder, Endian, WireFormat};
+use zorb_cdr::{ByteOrder, Context, DecodeError, Decoder, Endian, WireFormat};
 
 /// The place of a call's reply, filled once the reply has been received.
 ///
@@ -117,13 +117,36 @@ impl ReplySlot {
     /// When the slot is empty or the body begins behind the message's end.
     #[inline]
     pub fn decoder<O: ByteOrder>(&self, format: WireFormat) -> Result<Decoder<'_, O>, DecodeError> {
+        let mut d = self.whole(format);
+        d.pass(self.body)?;
+        Ok(d)
+    }
+
+    /// Reads the body, against a context. `O` has to be the reply's [byte order](Self::endian).
+    ///
+    /// # Errors
+    /// As of [`decoder`](Self::decoder), which moves a decoder that this leaves where it was made.
+    #[inline]
+    pub fn read<'s, O: ByteOrder, T>(
+        &'s self,
+        format: WireFormat,
+        context: &'s dyn Context,
+        read: impl FnOnce(&mut Decoder<'s, O>) -> T,
+    ) -> Result<T, DecodeError> {
+        let mut d = self.whole(format);
+        d.attach(context);
+        d.pass(self.body)?;
+        Ok(read(&mut d))
+    }
+
+    /// A decoder at the start of the message.
+    #[inline(always)]
+    fn whole<O: ByteOrder>(&self, format: WireFormat) -> Decoder<'_, O> {
         match &self.message {
-            Some(message) => Decoder::at(&message.frame, self.body, format),
+            Some(message) => Decoder::new(&message.frame, format),
             None => {
                 let octets = self.inline.get(..self.len).unwrap_or_default();
-                let mut d = Decoder::from_slice(octets, format);
-                d.take(self.body)?;
-                Ok(d)
+                Decoder::from_slice(octets, format)
             }
         }
     }

@@ -23,6 +23,7 @@ crate::idl! {
             string greet(in Person who);
             void wait();
             oneway void ring(in long times);
+            oneway void shout(in string what);
         };
     };
 }
@@ -72,6 +73,10 @@ impl Till for Clerk {
     }
 
     async fn ring(&self, _: i32) -> Result<(), SystemException> {
+        Ok(())
+    }
+
+    async fn shout(&self, _: &str) -> Result<(), SystemException> {
         Ok(())
     }
 }
@@ -338,6 +343,28 @@ async fn one_way_calls_are_seen_in_every_scope() {
         assert!(seen.iter().any(|seen| seen == what), "{what}: {seen:?}");
     }
     two.end().await;
+}
+
+#[tokio::test]
+async fn a_one_way_call_that_finds_no_room_behind_others_is_not_seen_as_sent() {
+    let recorder = Arc::new(Recorder::default());
+    let orb = Orb::builder().interceptor(Arc::clone(&recorder) as _);
+    let orb = orb.build().await.unwrap();
+    let url = "corbaloc:iiop:1.2@127.0.0.1:1/x";
+    let till = TillRef::unchecked_narrow(orb.string_to_object(url).await.unwrap());
+    let till = till.with_sync_scope(SyncScope::None);
+    // Two of them are more than may wait for a connection.
+    let loud = "x".repeat(600 << 10);
+    till.shout(&loud).await.unwrap();
+    till.shout(&loud).await.unwrap_err();
+    let seen = recorder.seen(4).await;
+    assert_eq!(seen[..2], ["send shout None there", "shout ended: sent"]);
+    assert_eq!(seen[2], "send shout None there");
+    assert!(
+        seen[3].starts_with("shout ended: failed Overload"),
+        "{seen:?}"
+    );
+    orb.shutdown(true).await.unwrap();
 }
 
 #[tokio::test]

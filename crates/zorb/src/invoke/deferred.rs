@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize};
 use core::time::Duration;
 use std::sync::Arc;
 use zorb_cdr::EncodeErrorKind;
-use zorb_connection::{ClientRequest, Counter};
+use zorb_connection::{CallError, ClientRequest, Counter};
 use zorb_giop::{CompletionStatus, Fault, ResponseFlags, SystemException};
 
 /// How long a shutdown waits for the connections of requests that wait for them: many times what connecting takes where a
@@ -82,11 +82,17 @@ impl ObjectRef {
             arguments,
             contexts: invocation.contexts().to_vec(),
         };
-        if let Some(interceptor) = self.interceptor() {
-            invocation.has_sent(interceptor);
-        }
         let (orb, of) = (self.orb().inner(), self.binding_id());
-        match orb.deferred().take(of, request) {
+        let taken = orb.deferred().take(of, request);
+        if let Some(interceptor) = self.interceptor() {
+            match taken {
+                Taken::Refused => {
+                    invocation.has_failed(interceptor, &CallError::Overload(no_room()));
+                }
+                Taken::Behind | Taken::First => invocation.has_sent(interceptor),
+            }
+        }
+        match taken {
             Taken::Refused => return Some(Err(self.refused_one_way())),
             Taken::Behind => return Some(Ok(())),
             Taken::First => {}
@@ -114,16 +120,15 @@ impl ObjectRef {
     #[cold]
     pub(super) fn refused_one_way(&self) -> SystemException {
         self.orb().inner().count(Counter::OneWaysRefused);
-        no_room()
+        no_room().raise(CompletionStatus::No)
     }
 }
 
-fn no_room() -> SystemException {
+fn no_room() -> Fault {
     let limit = MAX_DEFERRED_OCTETS;
     Fault::Overload(format!(
         "{limit} octets of one-way requests wait to be sent"
     ))
-    .raise(CompletionStatus::No)
 }
 
 /// Ready some time after the ORB has begun to shut down: what waits still is dropped then, and counted.

@@ -82,6 +82,12 @@ impl Invocation<'_> {
         interceptor.receive_reply(&self.info(false), ReplyInfo::Sent);
     }
 
+    /// A one-way request is not sent.
+    #[cold]
+    pub(super) fn has_failed(&mut self, interceptor: &dyn Interceptor, error: &CallError) {
+        interceptor.receive_reply(&self.info(false), ReplyInfo::Failed(error));
+    }
+
     #[cold]
     pub(super) fn receive_reply(
         &mut self,

@@ -48,21 +48,22 @@ impl ObjectRef {
         E: OperationError,
     {
         let marshal = malformed::<E>;
-        let d = reply.decoder::<O>(format).map_err(marshal)?;
-        let mut d = d.with_context(&**self.orb().inner());
-        if reply.status() == ReplyStatus::NoException {
-            return R::decode(&mut d).map_err(marshal);
-        }
-        let id = d.read_raw_string().map_err(marshal)?;
-        match E::decode_user(id, &mut d) {
-            Some(Ok(exception)) => Err(exception),
-            Some(Err(error)) => Err(marshal(error)),
-            None => {
-                let id = String::from_utf8_lossy(id).into_owned();
-                let unlisted = Fault::UnlistedException(id).raise(CompletionStatus::Yes);
-                Err(raised(unlisted))
+        let read = reply.read::<O, _>(format, &**self.orb().inner(), |d| {
+            if reply.status() == ReplyStatus::NoException {
+                return R::decode(d).map_err(marshal);
             }
-        }
+            let id = d.read_raw_string().map_err(marshal)?;
+            match E::decode_user(id, d) {
+                Some(Ok(exception)) => Err(exception),
+                Some(Err(error)) => Err(marshal(error)),
+                None => {
+                    let id = String::from_utf8_lossy(id).into_owned();
+                    let unlisted = Fault::UnlistedException(id).raise(CompletionStatus::Yes);
+                    Err(raised(unlisted))
+                }
+            }
+        });
+        read.unwrap_or_else(|error| Err(marshal(error)))
     }
 
     /// The results of a call whose values were handed over as they are.

@@ -235,7 +235,7 @@ fn no_request_is_served_while_too_many_octets_of_replies_wait() {
     // More than may wait, so that the next request has to.
     let unread = BytesMut::zeroed(2 << 20);
     let octets = unread.len();
-    connection.queue_reply(Some(unread.into()));
+    connection.link.queue(unread.into());
     asks.send(request(1, "echo", b"")).unwrap();
     is_waiting.recv_timeout(PATIENCE).unwrap();
     assert!(served.try_recv().is_err());
