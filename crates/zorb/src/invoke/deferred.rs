@@ -176,5 +176,5 @@ async fn send(binding: &Binding, request: &Deferred) -> Result<(), SystemExcepti
     };
     // This task waits for room, and its requests leave in their order.
     let sent = connection.send_one_way(&request, false).await;
-    sent.map_err(zorb_connection::CallError::raise)
+    sent.map_err(CallError::raise)
 }
