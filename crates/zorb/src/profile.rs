@@ -134,12 +134,10 @@ fn endpoints<'a>(
     let read = move |further: bool| {
         body.components.iter().flat_map(move |component| {
             address_components(transports, profile, component.tag.0)
-                .filter(
-                    move |(addressing, held)| match addressing.profile() == Some(profile) {
-                        true => further,
-                        false => !further && !(ours && held.holds == Holds::Every),
-                    },
-                )
+                .filter(move |(addressing, held)| {
+                    let is_further = addressing.profile() == Some(profile);
+                    is_further == further && (is_further || !ours || held.holds != Holds::Every)
+                })
                 .flat_map(|(addressing, held)| read_component(held, addressing, &component.data))
         })
     };
