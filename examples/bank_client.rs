@@ -24,7 +24,7 @@
 //!   Ada  +100.00 salary
 //!   Ada   -25.00 to Grace
 //! withdrawing 1000.00: InsufficientFunds, 925.00 missing
-//! looking for Nobody: NoSuchAccount "Nobody"
+//! looking for Eve: NoSuchAccount "Eve"
 //! ```
 //!
 //! A second run finds the accounts that the first has opened, and the amounts grow.
@@ -76,7 +76,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    // Nobody told it to listen: it is a client, and nobody calls it.
+    // It has no endpoint: it is a client, and receives no calls.
     let mut args: Vec<String> = std::env::args().collect();
     let orb = Orb::builder()
         .round_trip_timeout(Duration::from_secs(10))
@@ -141,11 +141,11 @@ async fn visit(teller: &TellerRef) -> Result<(), Box<dyn std::error::Error>> {
         ),
         other => return Err(format!("withdrawing too much gave {other:?}").into()),
     }
-    match teller.find("Nobody").await {
+    match teller.find("Eve").await {
         Err(FindError::NoSuchAccount(e)) => {
-            println!("looking for Nobody: NoSuchAccount {:?}", e.owner);
+            println!("looking for Eve: NoSuchAccount {:?}", e.owner);
         }
-        other => return Err(format!("looking for nobody gave {other:?}").into()),
+        other => return Err(format!("looking for an unknown owner gave {other:?}").into()),
     }
     Ok(())
 }

@@ -171,7 +171,7 @@ impl Teller for Counter {
 
     async fn shutdown(&self) -> Result<(), SystemException> {
         println!("asked to shut down");
-        // Inside an upcall nobody can wait for the end of it: `false`.
+        // A servant cannot wait for the end of its own upcall: `false`.
         self.orb.shutdown(false).await
     }
 }
@@ -221,7 +221,7 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
         names.rebind(name, &teller).await?;
         println!("bound as {name} in the naming service");
     }
-    // Last, so that whoever finds the file finds everything in place.
+    // Last, so that a client that finds the file finds everything in place.
     if let Some(file) = &options.file {
         write_whole(file, &orb.object_to_string(&teller))?;
         println!("reference written to {}", file.display());
@@ -232,7 +232,7 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Writes a file so that nobody ever reads half of it.
+/// Writes a file so that no reader ever sees half of it.
 fn write_whole(file: &Path, text: &str) -> Result<(), String> {
     let new = file.with_extension("tmp");
     std::fs::write(&new, text)

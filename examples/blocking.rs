@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     println!("4 threads made 4000 deposits, {took:?} each");
 
     let balance = waits.join().map_err(|_| "a panic")??;
-    println!("who waited for 4000 is told of {balance:.0}");
+    println!("who waited for 4000 gets the event of {balance:.0}");
 
     for orb in [busy, patient, server] {
         orb.shutdown(true)?;

@@ -105,7 +105,7 @@ async fn chat(orb: &Orb, room: &RoomRef, name: &str) -> Result<(), Box<dyn std::
 
     let others = room.join(name, &screen).await?;
     match others.as_slice() {
-        [] => println!("here: nobody yet"),
+        [] => println!("here: alone yet"),
         others => println!("here: {}", others.join(", ")),
     }
     let mut lines = typed();
@@ -119,8 +119,8 @@ async fn chat(orb: &Orb, room: &RoomRef, name: &str) -> Result<(), Box<dyn std::
     Ok(())
 }
 
-/// What is typed, line by line. A thread of its own reads it, since reading blocks; nobody waits for
-/// that thread at the end.
+/// What is typed, line by line. A thread of its own reads it, since reading blocks; the program ends without waiting
+/// for it.
 fn typed() -> Receiver<String> {
     let (sender, lines) = channel(1);
     std::thread::spawn(move || {

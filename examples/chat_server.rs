@@ -1,5 +1,5 @@
-//! A chat: clients hand in an object of their own, and the server calls it with every line that
-//! somebody says. `chat_client` is its client; the interfaces are in `chat.idl`.
+//! A chat: clients hand in an object of their own, and the server calls it with every line that a member says.
+//! `chat_client` is its client; the interfaces are in `chat.idl`.
 //!
 //! Start it with the file that the reference goes to, then clients in other terminals:
 //!
@@ -9,8 +9,8 @@
 //! cargo run --example chat_client -- chat.ior Grace
 //! ```
 //!
-//! You should see who comes and goes. End a client with Ctrl-C rather than with `/quit`: the server
-//! notices at the next line that there is nobody to tell, says why, and the others go on. It serves
+//! You should see who comes and goes. End a client with Ctrl-C rather than with `/quit`: the server notices at the next
+//! line that the listener is gone, says why, and the others go on. It serves
 //! until it is interrupted, or until `chat_client chat.ior --shutdown`.
 //!
 //! To be reached from other hosts, listen on all addresses: `-ORBListenEndpoints iiop://0.0.0.0:2811`.
@@ -47,13 +47,13 @@ struct Options {
 /// Who said it, and what.
 type Line = (String, String);
 
-/// Those who are there, and where their lines go: to a task for each, so that one who is slow or
-/// gone keeps nobody waiting.
+/// Those who are there, and where their lines go: to a task for each, so that a slow or vanished member delays no
+/// other.
 #[derive(Default)]
 struct Members(Mutex<HashMap<String, Sender<Line>>>);
 
 impl Members {
-    /// Tells everybody but `who`.
+    /// Sends the line to all but `who`.
     fn tell(&self, who: &str, what: &str) {
         let mut behind = Vec::new();
         self.0.lock().unwrap().retain(|name, lines| {
@@ -70,7 +70,7 @@ impl Members {
         }
     }
 
-    /// Takes those off the list whose task has given up, and tells the others.
+    /// Removes members whose task has failed, and informs the others.
     fn sweep(&self) {
         let mut gone = Vec::new();
         self.0.lock().unwrap().retain(|name, lines| {
@@ -158,7 +158,7 @@ impl Room for Lounge {
 
     async fn shutdown(&self) -> Result<(), SystemException> {
         println!("asked to shut down");
-        // Inside an upcall nobody can wait for the end of it: `false`.
+        // A servant cannot wait for the end of its own upcall: `false`.
         self.orb.shutdown(false).await
     }
 }
@@ -202,7 +202,7 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Writes a file so that nobody ever reads half of it.
+/// Writes a file so that no reader ever sees half of it.
 fn write_whole(file: &Path, text: &str) -> Result<(), String> {
     let new = file.with_extension("tmp");
     std::fs::write(&new, text)

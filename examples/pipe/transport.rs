@@ -291,7 +291,7 @@ struct Way {
     written: (u32, usize),
     /// Nothing more is written; what is under way still arrives.
     ended: bool,
-    /// Nobody reads any more.
+    /// The reader is gone.
     unread: bool,
     broken: bool,
     reader: Option<Waker>,
@@ -368,7 +368,7 @@ impl Way {
         Ok(count)
     }
 
-    /// Wakes whoever waits at either end.
+    /// Wakes the tasks that wait at either end.
     fn wake(&mut self) {
         if let Some(waker) = self.reader.take() {
             waker.wake();

@@ -5,7 +5,7 @@ use bytes::{Bytes, BytesMut};
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 use zorb_atm::session::frame::{Ack, Frame, Reason, Terms};
-use zorb_atm::session::{Circuit, Config};
+use zorb_atm::session::{Config, SessionMachine};
 
 /// The sessions that the octets can name.
 const SESSIONS: u64 = 4;
@@ -114,7 +114,7 @@ fn history(data: &[u8]) {
     config.backlog = 2;
     let max_sdu = config.max_sdu;
     let mut now = Instant::now();
-    let mut circuit = Circuit::new(config, 1);
+    let mut circuit = SessionMachine::new(config, 1);
     circuit.listen(true);
     let mut numbers = Numbers(data);
     let mut head = Vec::new();

@@ -41,7 +41,7 @@ zorb::idl! {
 
 use valued::{Boxed, Branch, Chain, Hidden, Leaf, Mixed, Node, Secret, Twig};
 
-/// Values of one message that are told apart at most: what is behind them is not compared.
+/// How many values of one message are compared at most; those behind them are not.
 const MOST: usize = 4096;
 
 /// Text, a value and an octet that has to be there.

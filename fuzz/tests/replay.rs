@@ -24,7 +24,7 @@ fn files(target: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Runs the target on the octets and tells which they were when it panics.
+/// Runs the target on the octets, and prints them when it panics.
 fn run(target: fn(&[u8]), octets: &[u8], what: &str) {
     if catch_unwind(|| target(octets)).is_err() {
         let hex: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
@@ -40,7 +40,7 @@ fn every_target_has_a_corpus_and_every_corpus_a_target() {
     }
     for folder in fs::read_dir(corpus()).unwrap() {
         let folder = folder.unwrap().file_name().into_string().unwrap();
-        assert!(names.contains(&folder.as_str()), "nobody runs {folder}");
+        assert!(names.contains(&folder.as_str()), "no target runs {folder}");
     }
 }
 

@@ -10,7 +10,7 @@ use syn::spanned::Spanned;
 use syn::{Ident, ItemMod, LitStr, Token};
 use zorb_idl::{Options, Setting, compile_files};
 
-use crate::errors::{compile_error, drawn, told};
+use crate::errors::{compile_error, drawn, message_of};
 
 /// The words between the parentheses.
 #[derive(Default)]
@@ -242,7 +242,7 @@ fn generate(arguments: TokenStream) -> TokenStream {
                     .and_then(|index| arguments.files.get(index))
                     .or_else(|| arguments.files.first());
                 if let Some(place) = diagnostic.setting.and_then(|it| arguments.setting(it)) {
-                    return compile_error(place, &told(diagnostic));
+                    return compile_error(place, &message_of(diagnostic));
                 }
                 compile_error(
                     file.map_or_else(Span::call_site, LitStr::span),

@@ -22,7 +22,7 @@ pub(crate) fn drawn(diagnostic: &Diagnostic) -> String {
 }
 
 /// The words alone, for IDL that rustc shows itself.
-pub(crate) fn told(diagnostic: &Diagnostic) -> String {
+pub(crate) fn message_of(diagnostic: &Diagnostic) -> String {
     let mut text = diagnostic.message.clone();
     for label in &diagnostic.labels {
         text.push_str(&format!(

@@ -8,7 +8,7 @@ use quote::quote;
 use zorb_idl::{Diagnostics, Options, Output, compile_str};
 
 use crate::attribute::{Arguments, watch};
-use crate::errors::{compile_error, drawn, told};
+use crate::errors::{compile_error, drawn, message_of};
 use crate::text::Rebuilt;
 
 pub(crate) fn expand(input: TokenStream) -> TokenStream {
@@ -78,7 +78,7 @@ fn from_literal(literal: &syn::LitStr, arguments: &Arguments, options: &Options)
             let errors = diagnostics.iter().map(|diagnostic| {
                 let option = diagnostic.setting.and_then(|it| arguments.setting(it));
                 match option {
-                    Some(place) => compile_error(place, &told(diagnostic)),
+                    Some(place) => compile_error(place, &message_of(diagnostic)),
                     None => compile_error(literal.span(), &drawn(diagnostic)),
                 }
             });
@@ -96,7 +96,7 @@ fn from_tokens(tokens: &[TokenTree], arguments: &Arguments, options: &Options) -
             diagnostics.shift_lines(NAME, rebuilt.first_line.saturating_sub(1));
             let errors = diagnostics.iter().map(|diagnostic| {
                 if let Some(place) = diagnostic.setting.and_then(|it| arguments.setting(it)) {
-                    return compile_error(place, &told(diagnostic));
+                    return compile_error(place, &message_of(diagnostic));
                 }
                 let line = (diagnostic.line + 1).saturating_sub(rebuilt.first_line);
                 let own = diagnostic.file == NAME;
@@ -113,7 +113,7 @@ fn from_tokens(tokens: &[TokenTree], arguments: &Arguments, options: &Options) -
                 };
                 // An included file is nothing rustc could show.
                 let message = if own {
-                    told(diagnostic)
+                    message_of(diagnostic)
                 } else {
                     drawn(diagnostic)
                 };

@@ -79,7 +79,7 @@ pub fn idl_tokens(input: TokenStream) -> TokenStream {
 /// pub mod bank {}
 /// ```
 ///
-/// What is generated is told at [`macro@idl_tokens`].
+/// [`macro@idl_tokens`] describes the generated items.
 ///
 /// # Options
 /// | option | meaning | default |
@@ -98,7 +98,7 @@ pub fn idl_tokens(input: TokenStream) -> TokenStream {
 ///
 /// # Errors
 /// Each error of the IDL becomes one of rustc, at the literal that names the first file, with file, line, column and the
-/// line of IDL in it. An option that means nothing is told at its own words.
+/// line of IDL in it. An option that means nothing is an error at its own words.
 #[proc_macro_attribute]
 pub fn idl_file(arguments: TokenStream, item: TokenStream) -> TokenStream {
     attribute::expand(arguments.into(), item.into()).into()

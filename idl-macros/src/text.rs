@@ -82,7 +82,7 @@ impl Rebuilt {
     fn place(&mut self, text: &str, span: Span) {
         let start = span.start();
         let line = (start.line() + 1).saturating_sub(self.first_line);
-        // Two lines far apart come from different files; nobody writes a thousand empty lines.
+        // Two lines far apart come from different files; real IDL has no thousand empty lines.
         let near = line > self.line && line - self.line < 10_000;
         if near {
             while self.line < line {

@@ -33,7 +33,7 @@ fn example(name: &str) -> Command {
     });
     let program = programs.get(name);
     let mut command = Command::new(program.unwrap_or_else(|| panic!("no example {name}")));
-    // Options of whoever runs the tests are no part of them.
+    // The environment's options are no part of the tests.
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("ORB") {
             command.env_remove(name);
@@ -127,9 +127,13 @@ fn quickstart_shows_a_balance_an_exception_and_a_callback() {
 }
 
 #[test]
-fn blocking_threads_share_a_connection_and_a_servant_that_blocks_holds_up_nobody() {
+fn blocking_threads_share_a_connection_and_a_servant_that_blocks_holds_up_no_other() {
     let lines = run("blocking", &[]).success();
-    for expected in ["4000 deposits", "is told of 4000", "all ORBs are down"] {
+    for expected in [
+        "4000 deposits",
+        "gets the event of 4000",
+        "all ORBs are down",
+    ] {
         assert!(
             lines.iter().any(|line| line.contains(expected)),
             "no {expected} in {lines:#?}"
@@ -143,7 +147,7 @@ const FIRST_VISIT: [&str; 6] = [
     "  Ada  +100.00 salary",
     "  Ada   -25.00 to Grace",
     "withdrawing 1000.00: InsufficientFunds, 925.00 missing",
-    "looking for Nobody: NoSuchAccount \"Nobody\"",
+    "looking for Eve: NoSuchAccount \"Eve\"",
 ];
 
 #[test]
@@ -174,7 +178,7 @@ fn the_bank_is_found_by_file_and_serves_several_clients() {
     ];
     assert_eq!(lines[lines.len() - 4..], expected);
 
-    // The file is still there, and nobody behind it.
+    // The file is still there, without a server behind it.
     let failed = fails("bank_client", &[&ior]);
     let endpoint = lines[0]
         .strip_prefix("listening on ")
@@ -287,7 +291,7 @@ fn a_server_that_is_killed_has_kept_what_it_acknowledged() {
     assert_eq!(lines[lines.len() - 4..], expected);
 }
 
-/// Somebody in the chat.
+/// A member of the chat.
 struct Member {
     screen: Running,
     keyboard: ChildStdin,
@@ -329,10 +333,10 @@ impl Member {
 }
 
 #[test]
-fn what_is_said_in_the_chat_is_heard_and_who_vanishes_harms_nobody() {
+fn what_is_said_in_the_chat_is_heard_and_who_vanishes_harms_no_other() {
     let (_folder, ior) = file("chat.ior");
     let mut server = serve("chat_server", &[&ior]);
-    let mut ada = Member::join(&ior, "Ada", "nobody yet");
+    let mut ada = Member::join(&ior, "Ada", "alone yet");
     let mut grace = Member::join(&ior, "Grace", "Ada");
     ada.sees("Grace: (has come)");
     let mallory = Member::join(&ior, "Mallory", "Ada, Grace");
@@ -362,8 +366,8 @@ fn what_is_said_in_the_chat_is_heard_and_who_vanishes_harms_nobody() {
     assert!(dropped.contains("iiop://127.0.0.1:"), "{dropped}");
     ada.sees_in_any_order(&["Grace: is anybody there?", "Mallory: (is gone)"]);
     grace.sees("Mallory: (is gone)");
-    ada.types("nobody but us");
-    grace.sees("Ada: nobody but us");
+    ada.types("just the two of us");
+    grace.sees("Ada: just the two of us");
     // The name is free again.
     let mut mallory = Member::join(&ior, "Mallory", "Ada, Grace");
     ada.sees("Mallory: (has come)");
@@ -386,7 +390,7 @@ fn what_is_said_in_the_chat_is_heard_and_who_vanishes_harms_nobody() {
         server.finish().success().last().unwrap(),
         "the chat is over"
     );
-    // Who is still there is told what has become of the server.
+    // The members that are left get the server's end.
     mallory.types("hello?");
     let ended = mallory.screen.finish();
     assert_eq!(ended.status.code(), Some(1));
@@ -419,7 +423,7 @@ fn what_cannot_be_is_said_with_its_cause() {
     let taken = format!("iiop://{}", taken.local_addr().unwrap());
 
     let closed = "cannot connect to iiop://127.0.0.1:1: Connection refused";
-    let nobody = "-ORBInitRef NameService=corbaloc::127.0.0.1:1/NameService";
+    let unreachable = "-ORBInitRef NameService=corbaloc::127.0.0.1:1/NameService";
     let not_a_room = "is no naming context but an object of IDL:examples.zorb/Chat/Room:1.0";
     for (line, pieces) in [
         (
@@ -451,7 +455,7 @@ fn what_cannot_be_is_said_with_its_cause() {
             ["TRANSIENT", closed],
         ),
         (
-            &format!("bank_client --name a {nobody}"),
+            &format!("bank_client --name a {unreachable}"),
             ["the naming service failed: ", closed],
         ),
         (
@@ -466,7 +470,7 @@ fn what_cannot_be_is_said_with_its_cause() {
             ],
         ),
         (
-            &format!("bank_server --name a {nobody}"),
+            &format!("bank_server --name a {unreachable}"),
             ["the naming service failed: ", closed],
         ),
         (

@@ -94,7 +94,7 @@ impl World {
         cargo
     }
 
-    /// Checks all, and tells which packages of ours rustc was called for.
+    /// Checks all, and returns the packages of ours that rustc was called for.
     fn check(&self) -> Names {
         let output = self
             .cargo(&["check", "--workspace", "--message-format=json"])
@@ -144,7 +144,7 @@ fn only_what_uses_the_idl_that_changed_is_compiled_again() {
     for door in DOORS {
         world.write(&format!("{door}/idl/other.idl"), "const long OTHER = 2;\n");
     }
-    assert_eq!(world.check(), names(&[]), "a file that nobody includes has");
+    assert_eq!(world.check(), names(&[]), "a file that is not included has");
 
     for door in DOORS {
         world.write(

@@ -107,11 +107,11 @@ impl Keeper for Servant {
     }
 
     async fn note(&self) -> Result<Any, SystemException> {
-        Ok(self.note.lock().expect("nobody panicked").clone())
+        Ok(self.note.lock().expect("the lock is not poisoned").clone())
     }
 
     async fn set_note(&self, value: &Any) -> Result<(), SystemException> {
-        *self.note.lock().expect("nobody panicked") = value.clone();
+        *self.note.lock().expect("the lock is not poisoned") = value.clone();
         Ok(())
     }
 
@@ -469,7 +469,7 @@ async fn values_in_anys_may_be_of_types_that_only_the_orb_knows() {
     let (server, client, elsewhere, own) = keepers().await;
     for (any, looks) in odd_anys() {
         assert_eq!(any.to_string(), looks);
-        let refused = elsewhere.echo(&any).await.expect_err("nobody knows it");
+        let refused = elsewhere.echo(&any).await.expect_err("it is unknown there");
         assert_eq!(
             (refused.kind, refused.minor & 0xfff),
             (SystemExceptionKind::Marshal, 1),
@@ -514,7 +514,7 @@ async fn values_in_anys_may_be_of_types_that_only_the_orb_knows() {
 }
 
 #[tokio::test]
-async fn a_derived_value_is_truncated_where_it_may_be_and_nobody_knows_it() {
+async fn a_derived_value_of_unknown_type_is_truncated_where_it_may_be() {
     let (server, client, elsewhere, _own) = keepers().await;
     let heavy: Value<Link> = Value::new(Heavy {
         base: link("h"),

@@ -143,7 +143,7 @@ fn in_time(test: impl FnOnce() + Send + 'static) {
         done.send(()).unwrap();
     });
     if is_done.recv_timeout(Duration::from_secs(120)) == Err(mpsc::RecvTimeoutError::Timeout) {
-        panic!("nobody is left waiting");
+        panic!("no caller is left waiting");
     }
     test.join().unwrap();
 }
@@ -219,7 +219,7 @@ fn who_waits_long_does_not_keep_the_others_on_its_connection() {
 }
 
 #[test]
-fn servants_that_block_stop_nobody_but_their_connection() {
+fn servants_that_block_stop_only_their_connection() {
     in_time(|| {
         let (server, desk) = serving(WaitPolicy::Park);
         std::thread::scope(|scope| {
@@ -377,7 +377,7 @@ fn a_reply_behind_very_many_others_is_found() {
                 let (mut peer, _) = listener.accept().unwrap();
                 for result in 0..20 {
                     let id = read_request(&mut peer);
-                    // To nobody, as those that come too late.
+                    // Without a caller, as late replies are.
                     let mut octets = reply(u32::MAX, None).repeat(600);
                     octets.extend(reply(id, Some(result)));
                     peer.write_all(&octets).unwrap();
@@ -403,7 +403,7 @@ fn a_reply_behind_very_many_others_is_found() {
 }
 
 #[test]
-fn a_servant_of_the_own_orb_is_woken_by_whoever_leads() {
+fn a_servant_of_the_own_orb_is_woken_by_the_leader() {
     in_time(|| {
         let (server, desk) = serving(WaitPolicy::Park);
         let (here, near) = serving(WaitPolicy::Park);
@@ -538,7 +538,7 @@ fn a_client_that_reads_no_replies_is_idle_in_the_end() {
 
 #[test]
 fn a_task_may_wait_again_and_again_in_one_poll() {
-    // A task has a budget of operations of tokio's, 128 at a poll, which nobody fills again while it blocks.
+    // A task has a budget of operations of tokio's, 128 at a poll, which is not refilled while it blocks.
     in_time(|| {
         let (server, desk) = serving(WaitPolicy::Park);
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -552,7 +552,7 @@ fn a_task_may_wait_again_and_again_in_one_poll() {
             let there = orb.string_to_object(&reference).await.unwrap();
             let there: DeskRef = there.unchecked_narrow();
             let limited = there.with_round_trip_timeout(Duration::from_secs(60));
-            // Whoever connects needs a worker that is not waited on.
+            // Connecting needs a worker that no caller blocks.
             assert_eq!(limited.add(1, 1).await.unwrap(), 2);
             assert_eq!(there.noted().await.unwrap(), 0);
             for n in 0..200 {

@@ -10,13 +10,13 @@ use zorb::{Builder, Interface, Orb, SystemException, SystemExceptionKind as Kind
 zorb::idl! {
     module BothWays {
         interface Listener {
-            string told(in string text);
+            string heard(in string text);
             oneway void noted(in long n);
         };
         interface Bell {
             /// Calls the listener, and gives what that says.
             string ring(in Listener target, in string text);
-            /// Keeps the listener, and tells it later.
+            /// Keeps the listener, and calls it later.
             void keep(in Listener target);
             string ring_kept(in string text);
             void note(in Listener target, in long count);
@@ -28,13 +28,13 @@ use both_ways::{Bell, BellRef, BellServant, Listener, ListenerRef, ListenerServa
 
 #[derive(Default)]
 struct Ear {
-    told: AtomicUsize,
+    heard: AtomicUsize,
     noted: Mutex<Vec<i32>>,
 }
 
 impl Listener for Ear {
-    async fn told(&self, text: &str) -> Result<String, SystemException> {
-        self.told.fetch_add(1, Ordering::Relaxed);
+    async fn heard(&self, text: &str) -> Result<String, SystemException> {
+        self.heard.fetch_add(1, Ordering::Relaxed);
         tokio::task::yield_now().await;
         Ok(format!("{text}!"))
     }
@@ -59,9 +59,9 @@ impl Tower {
         target: Option<ListenerRef>,
         text: &str,
     ) -> Result<String, SystemException> {
-        let told = target.ok_or_else(missing)?.told(text).await;
-        *self.failed.lock().unwrap() = told.as_ref().err().cloned();
-        told
+        let heard = target.ok_or_else(missing)?.heard(text).await;
+        *self.failed.lock().unwrap() = heard.as_ref().err().cloned();
+        heard
     }
 
     /// What the last callback failed with.
@@ -159,15 +159,15 @@ async fn world(server: Builder, client: Builder) -> World {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_listens_nowhere_is_called_on_its_own_connection() {
     let world = world(accepting(), offering()).await;
-    let told = in_time(world.bell.ring(&world.listener, "ding")).await;
-    assert_eq!(told, Ok("ding!".to_owned()));
+    let heard = in_time(world.bell.ring(&world.listener, "ding")).await;
+    assert_eq!(heard, Ok("ding!".to_owned()));
     // And outside of an upcall of the client's, too.
     in_time(world.bell.keep(&world.listener)).await.unwrap();
     let kept = world.tower.kept.lock().unwrap().clone().unwrap();
-    assert_eq!(in_time(kept.told("dong")).await, Ok("dong!".to_owned()));
+    assert_eq!(in_time(kept.heard("dong")).await, Ok("dong!".to_owned()));
     assert_eq!(in_time(kept.as_object().locate()).await, Ok(true));
     assert_eq!(in_time(kept.as_object().non_existent()).await, Ok(false));
-    assert_eq!(world.ear.told.load(Ordering::Relaxed), 2);
+    assert_eq!(world.ear.heard.load(Ordering::Relaxed), 2);
     assert_eq!(world.server.connections_served(), 1, "one connection");
     assert_eq!(world.client.outgoing_connections(), 1, "and no other");
     // One-way calls of the server arrive in their order.
@@ -206,13 +206,13 @@ async fn calls_of_both_ends_at_a_time_get_their_own_replies() {
                     let text = format!("{caller}.{round}:").repeat((caller * round) << 6);
                     let expected = format!("{text}!");
                     let there = bell.ring(&listener, &text);
-                    let (there, back) = tokio::join!(there, kept.told(&text));
+                    let (there, back) = tokio::join!(there, kept.heard(&text));
                     assert!(there.unwrap() == expected && back.unwrap() == expected);
                 }
             });
         }
         in_time(calls.join_all()).await;
-        assert_eq!(world.ear.told.load(Ordering::Relaxed), 16 * 20 * 2);
+        assert_eq!(world.ear.heard.load(Ordering::Relaxed), 16 * 20 * 2);
         assert_eq!(world.server.connections_served(), 1);
         in_time(world.server.shutdown(true)).await.unwrap();
         in_time(world.client.shutdown(true)).await.unwrap();
@@ -230,8 +230,8 @@ async fn a_server_without_a_rule_and_one_that_refuses_do_not_call_back() {
         (accepting(), older()),
     ] {
         let world = world(server, client).await;
-        let told = in_time(world.bell.ring(&world.listener, "ding")).await;
-        told.unwrap_err();
+        let heard = in_time(world.bell.ring(&world.listener, "ding")).await;
+        heard.unwrap_err();
         let unreachable = (Kind::Transient, minor::CANNOT_CONNECT);
         assert_eq!(world.tower.failed(), unreachable);
     }
@@ -261,7 +261,7 @@ async fn a_server_calls_nothing_that_it_was_not_given() {
         let kept = world.tower.kept.lock().unwrap().clone().unwrap();
         assert_eq!(in_time(kept.as_object().locate()).await, Ok(false));
     }
-    assert_eq!(ear.told.load(Ordering::Relaxed), 0);
+    assert_eq!(ear.heard.load(Ordering::Relaxed), 0);
     // The object itself goes on, until its POA says otherwise.
     in_time(world.bell.ring(&world.listener, "ding"))
         .await
@@ -277,8 +277,8 @@ async fn a_server_calls_nothing_that_it_was_not_given() {
 async fn a_reference_with_the_policy_normal_offers_nothing() {
     let world = world(accepting(), offering()).await;
     let normal = PolicyOverrides::new().bidirectional(BidirectionalPolicy::Normal);
-    let told = in_time(world.bell.with_policies(&normal).ring(&world.listener, "")).await;
-    told.unwrap_err();
+    let heard = in_time(world.bell.with_policies(&normal).ring(&world.listener, "")).await;
+    heard.unwrap_err();
     assert_eq!(world.tower.failed().0, Kind::Transient);
     in_time(world.bell.ring(&world.listener, "")).await.unwrap();
     assert_eq!(
@@ -295,7 +295,7 @@ async fn callbacks_end_with_the_connection_and_come_back_with_the_next_one() {
     in_time(world.bell.ring_kept("ding")).await.unwrap();
     let kept = world.tower.kept.lock().unwrap().clone().unwrap();
     in_time(world.client.shutdown(true)).await.unwrap();
-    let error = in_time(kept.told("dong")).await.unwrap_err();
+    let error = in_time(kept.heard("dong")).await.unwrap_err();
     assert!(
         matches!(error.kind, Kind::Transient | Kind::CommFailure),
         "{error}"

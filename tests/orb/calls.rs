@@ -29,7 +29,7 @@ zorb::idl! {
             long noted();
             void end(in boolean wait);
             void pass_on(in Peer other);
-            Peer make(out Peer nobody);
+            Peer make(out Peer absent);
         };
         struct Point { double x, y, z; string name; };
         interface Other {
@@ -224,14 +224,14 @@ async fn a_call_dropped_at_any_await_leaves_the_connection_usable() {
             for _ in 0..polls {
                 let mut cx = Context::from_waker(Waker::noop());
                 match call.as_mut().poll(&mut cx) {
-                    Poll::Ready(_) => panic!("nobody released it"),
+                    Poll::Ready(_) => panic!("it was not released"),
                     Poll::Pending => tokio::task::yield_now().await,
                 }
             }
         }
         assert_eq!(in_time(peer.add(polls, 1)).await.unwrap(), polls + 1);
     }
-    // Those that arrived are answered now, to nobody; the next replies are still the right ones.
+    // Those that arrived are answered now, without a caller; the next replies are still the right ones.
     servant.released.add_permits(1000);
     for n in 0..100 {
         assert_eq!(in_time(peer.wait(n)).await.unwrap(), n);
@@ -239,7 +239,7 @@ async fn a_call_dropped_at_any_await_leaves_the_connection_usable() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_late_reply_finds_nobody() {
+async fn a_late_reply_matches_no_call() {
     let (_server, servant, peer) = server().await;
     let client = client().await;
     let peer = from_afar(&client, &peer).await;
@@ -491,8 +491,8 @@ async fn a_reference_that_is_returned_can_be_called() {
     let (_server, _, peer) = server().await;
     let client = client().await;
     for peer in [from_afar(&client, &peer).await, peer] {
-        let (made, nobody) = in_time(peer.make()).await.unwrap();
-        assert!(nobody.is_none());
+        let (made, absent) = in_time(peer.make()).await.unwrap();
+        assert!(absent.is_none());
         assert_eq!(in_time(made.unwrap().add(20, 2)).await.unwrap(), 22);
     }
 }

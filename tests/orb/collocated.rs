@@ -32,7 +32,7 @@ macro_rules! near {
                 struct Person { string name; };
                 exception Refused { string why; };
 
-                // Each tells where the octets of `mark` are that it got: what has become a message lies elsewhere.
+                // Each returns the address of its octets of `mark`: octets that went through a message lie elsewhere.
                 interface Base {
                     unsigned long long at(in Data mark);
                 };
@@ -481,7 +481,7 @@ async fn the_bound_that_counts_is_the_servants() {
         .unwrap();
     poa.the_poa_manager().activate().unwrap();
     let loose: loose::bounds::CounterRef = strict.as_object().unchecked_narrow();
-    // The first call finds the object; those after it are told so.
+    // The first call finds the object; those after it reuse it.
     for _ in 0..3 {
         assert_eq!(in_time(strict.count(&[1, 2, 3, 4])).await.unwrap(), 4);
         assert_eq!(in_time(loose.count(&[1, 2, 3, 4])).await.unwrap(), 4);

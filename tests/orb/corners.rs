@@ -141,7 +141,7 @@ fn reply(request: &Message, result: i32) -> Bytes {
 }
 
 #[tokio::test]
-async fn asking_where_an_object_is_does_not_count_as_having_told_the_code_sets() {
+async fn asking_where_an_object_is_does_not_count_as_having_sent_the_code_sets() {
     let (_server, corner) = server().await;
     let client = orb().await;
     let corner = from_afar(&client, &corner).await;
@@ -150,7 +150,7 @@ async fn asking_where_an_object_is_does_not_count_as_having_told_the_code_sets()
 }
 
 #[tokio::test]
-async fn who_waits_for_the_server_only_is_told_that_there_is_no_such_object() {
+async fn a_call_with_server_gets_object_not_exist() {
     let (server, _) = server().await;
     let address = server.endpoints()[0].to_string();
     let address = address.strip_prefix("iiop://").unwrap();
@@ -159,7 +159,7 @@ async fn who_waits_for_the_server_only_is_told_that_there_is_no_such_object() {
         version: Version::V1_2,
         request_id: 4,
         response: ResponseFlags::WithServer,
-        key: b"nobody",
+        key: b"absent",
         operation: "add",
         contexts: &[],
     }
@@ -260,7 +260,7 @@ async fn a_request_that_is_held_when_its_adapter_is_destroyed_is_answered() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_not_polled_while_it_connects_holds_nobody_up() {
+async fn a_call_that_is_not_polled_while_it_connects_holds_no_other_up() {
     let (_server, corner) = server().await;
     let client = orb().await;
     let corner = from_afar(&client, &corner).await;

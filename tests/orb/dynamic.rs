@@ -170,7 +170,7 @@ async fn any_name_may_be_sent() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_told_as_for_stubs() {
+async fn failures_are_reported_as_for_stubs() {
     let (_orbs, things) = things().await;
     let thing = &things[3];
     // An exception that was not named.

@@ -63,7 +63,7 @@ async fn an_object_of_the_same_orb_is_served_under_its_plain_key_directly() {
         plain(&client, &orb, b"Ada").await,
         plain(&client, &orb, b"kept").await,
     );
-    // Nobody would be told where to go instead.
+    // No client would be forwarded.
     in_time(by_key.poke()).await.unwrap();
     assert_eq!(in_time(by_key.pokes()).await.unwrap(), 1);
     assert_eq!(in_time(by_key.owner()).await.unwrap(), "Ada");
@@ -205,7 +205,7 @@ mod the_locator {
     use super::*;
 
     #[tokio::test]
-    async fn is_asked_about_what_nobody_knows() {
+    async fn is_asked_about_unknown_keys() {
         let ((orb, ada), (_there, bob)) = (server("Ada").await, server("Bob").await);
         let client = client().await;
         let asked = Arc::new(AtomicU32::new(0));
@@ -237,9 +237,9 @@ mod the_locator {
             assert!(in_time(bob.as_object().locate()).await.unwrap());
             let bob = plain(client, &orb, b"Bob").await;
             assert_eq!(in_time(bob.owner()).await.unwrap(), "Bob");
-            let nobody = plain(client, &orb, b"Eve").await;
-            assert!(!in_time(nobody.as_object().locate()).await.unwrap());
-            is_gone(in_time(nobody.owner()).await, minor::NO_ADAPTER);
+            let eve = plain(client, &orb, b"Eve").await;
+            assert!(!in_time(eve.as_object().locate()).await.unwrap());
+            is_gone(in_time(eve.owner()).await, minor::NO_ADAPTER);
             let later = plain(client, &orb, b"later").await;
             let error = in_time(later.owner()).await.unwrap_err();
             assert_eq!((error.kind, error.minor), (Kind::Transient, 7));
@@ -248,7 +248,7 @@ mod the_locator {
         }
         let before = asked.load(Ordering::Relaxed);
         assert!(before > 0);
-        // What is known, or dead for good, is nobody else's business.
+        // What is known, or dead for good, is not passed to the resolver.
         let known = orb.root_poa().activate(account("known")).unwrap();
         orb.key_table().bind("known", &known).unwrap();
         let by_key = plain(&client, &orb, b"known").await;
@@ -290,7 +290,7 @@ mod the_locator {
     }
 
     #[tokio::test]
-    async fn that_panics_harms_nobody() {
+    async fn that_panics_harms_no_other() {
         let (orb, ada) = server("Ada").await;
         let client = client().await;
         let object = ada.as_object().clone();
@@ -405,7 +405,7 @@ async fn held<T: std::fmt::Debug>(
 }
 
 #[tokio::test]
-async fn a_held_request_is_for_whoever_has_its_key_when_it_is_released() {
+async fn a_held_request_is_for_the_object_of_its_key_at_release() {
     let (orb, elsewhere) = server("elsewhere").await;
     let client = client().await;
     let poa = orb

@@ -28,7 +28,7 @@ struct Servant {
     released: Semaphore,
 }
 
-/// A servant, and who is told when somebody waits in it.
+/// A servant, and the notification of a caller that waits in it.
 fn servant(number: i32) -> (CellServant<Servant>, Arc<Notify>) {
     let entered = Arc::<Notify>::default();
     let servant = Servant {
@@ -125,9 +125,9 @@ async fn an_object_that_is_deactivated_while_it_is_at_work_is_found_no_more() {
 #[tokio::test]
 async fn a_servant_goes_when_it_is_deactivated_although_connections_know_it() {
     let orb = server().await;
-    let (servant, told) = servant(1);
-    let kept = Arc::downgrade(&told);
-    drop(told);
+    let (servant, notice) = servant(1);
+    let kept = Arc::downgrade(&notice);
+    drop(notice);
     let near = orb.root_poa().activate(servant).unwrap();
     let (_client, cell) = from_afar(&near).await;
     is_known_as(&cell, 1).await;
@@ -179,7 +179,7 @@ async fn a_manager_is_asked_about_every_request() {
 }
 
 #[tokio::test]
-async fn a_plain_key_is_for_whoever_has_it_now() {
+async fn a_plain_key_is_for_its_present_object() {
     let orb = server().await;
     let [one, two] = [1, 2].map(|n| orb.root_poa().activate(numbered(n)).unwrap());
     orb.ins_poa().the_poa_manager().activate().unwrap();

@@ -87,7 +87,7 @@ async fn client(reference: &str, version: Version) -> (Orb, CounterRef) {
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(60), future)
         .await
-        .expect("nobody is left waiting")
+        .expect("no caller is left waiting")
 }
 
 /// Asks until so many have been counted.
@@ -180,7 +180,7 @@ async fn with_server_waits_for_the_server_and_with_target_for_the_servant() {
 }
 
 #[tokio::test]
-async fn an_object_that_is_not_there_is_told_to_those_who_wait_for_the_server() {
+async fn an_absent_object_is_reported_to_calls_with_server() {
     let (_server, reference) = server().await;
     let url = {
         let (_client, counter) = client(&reference, Version::V1_2).await;
@@ -192,18 +192,18 @@ async fn an_object_that_is_not_there_is_told_to_those_who_wait_for_the_server() 
             .chars()
             .take_while(char::is_ascii_digit)
             .collect();
-        format!("corbaloc:iiop:1.2@127.0.0.1:{port}/Nobody")
+        format!("corbaloc:iiop:1.2@127.0.0.1:{port}/Absent")
     };
-    let (_client, nobody) = client(&url, Version::V1_2).await;
+    let (_client, absent) = client(&url, Version::V1_2).await;
     for scope in [SyncScope::None, SyncScope::WithTransport] {
-        in_time(nobody.with_sync_scope(scope).count(0))
+        in_time(absent.with_sync_scope(scope).count(0))
             .await
             .unwrap();
     }
     for scope in [SyncScope::WithServer, SyncScope::WithTarget] {
-        let told = in_time(nobody.with_sync_scope(scope).count(0)).await;
+        let outcome = in_time(absent.with_sync_scope(scope).count(0)).await;
         assert_eq!(
-            told.unwrap_err().kind,
+            outcome.unwrap_err().kind,
             SystemExceptionKind::ObjectNotExist,
             "{scope:?}"
         );

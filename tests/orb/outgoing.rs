@@ -1,5 +1,5 @@
-//! References that come from peers: where they may lead, how many connections they may cost, and what a client learns from
-//! the exceptions of calls through them.
+//! References that come from peers: where they may lead, how many connections they may cost, and what a client learns
+//! from the exceptions of calls through them.
 
 use crate::savings::in_time;
 use std::net::{Ipv4Addr, TcpListener};
@@ -94,10 +94,13 @@ async fn a_unix_socket_that_a_peer_names_is_not_connected_to() {
     let folder = tempfile::tempdir().unwrap();
     let (server, client, caller) = world(Orb::builder()).await;
     let (listener, object, url) = to_unix(&client, &folder);
-    let told = in_time(caller.attempt(&object)).await.unwrap();
+    let outcome = in_time(caller.attempt(&object)).await.unwrap();
     let expected = format!("IMP_LIMIT {:x}", minor::NO_USABLE_PROFILE);
-    assert!(told.starts_with(&expected), "{told}");
-    assert!(told.contains("Builder::unix_sockets_of_peers"), "{told}");
+    assert!(outcome.starts_with(&expected), "{outcome}");
+    assert!(
+        outcome.contains("Builder::unix_sockets_of_peers"),
+        "{outcome}"
+    );
     assert!(listener.accept().is_err(), "it was connected to");
     // The application itself may name it, and then a peer may too.
     let named = in_time(server.string_to_object(&url)).await.unwrap();
@@ -160,19 +163,19 @@ async fn references_of_peers_take_no_more_connections_than_their_share() {
         let caller = caller.clone();
         calls.spawn(async move { in_time(caller.attempt(&object)).await.unwrap() });
     }
-    let told = calls.join_all().await;
-    let over = told
+    let outcome = calls.join_all().await;
+    let over = outcome
         .iter()
-        .filter(|told| told.contains("the limit"))
+        .filter(|outcome| outcome.contains("the limit"))
         .count();
-    assert_eq!(over, REFERENCES - PEERS, "{told:?}");
+    assert_eq!(over, REFERENCES - PEERS, "{outcome:?}");
     assert_eq!(server.outgoing_connections(), PEERS);
     assert_eq!(
         (server.counters()).get(Counter::OutgoingConnectionsRefused),
         (REFERENCES - PEERS) as u64
     );
-    assert!(told.iter().all(|told| !told.contains("the limit")
-        || told.starts_with(&format!("TRANSIENT {:x}", minor::CANNOT_CONNECT))));
+    assert!(outcome.iter().all(|outcome| !outcome.contains("the limit")
+        || outcome.starts_with(&format!("TRANSIENT {:x}", minor::CANNOT_CONNECT))));
     // What the application names itself has its own.
     let own = server.object(to_tcp(&client, "127.2.0.1", port).ior().clone());
     let error = in_time(own.non_existent()).await.unwrap_err();
@@ -204,11 +207,11 @@ async fn a_client_learns_nothing_of_ports_from_the_exceptions_that_a_servant_let
     assert_eq!(of_closed, of_open);
     assert_eq!((of_closed.detail(), of_open.detail()), (None, None));
     // And where the program itself passes on what an exception says, the service's words are not in it.
-    let told = in_time(caller.attempt(&open)).await.unwrap();
-    assert!(told.contains("COMM_FAILURE"), "{told}");
+    let outcome = in_time(caller.attempt(&open)).await.unwrap();
+    assert!(outcome.contains("COMM_FAILURE"), "{outcome}");
     assert!(
-        !told.contains("53, 53, 48") && !told.contains("SSH"),
-        "{told}"
+        !outcome.contains("53, 53, 48") && !outcome.contains("SSH"),
+        "{outcome}"
     );
     banner.join().unwrap();
 }

@@ -75,7 +75,7 @@ async fn a_persistent_reference_works_again_after_a_restart_on_the_same_endpoint
     in_time(first.shutdown(true)).await.unwrap();
 
     let second = server_at(&endpoint).await;
-    // Somebody else takes the place in the table that the transient one had.
+    // Another object takes the slot that the transient one had.
     second.root_poa().activate(account("another")).unwrap();
     is_gone(in_time(passing.owner()).await, minor::NO_ADAPTER);
     // Adapter and object come back one after the other.
@@ -244,7 +244,7 @@ async fn references_and_ids_lead_to_each_other() {
         Err(Error::Adapter(AdapterError::WrongAdapter))
     ));
     assert!(matches!(
-        poa.activate(account("nobody")),
+        poa.activate(account("absent")),
         Err(Error::Adapter(AdapterError::WrongPolicy(_)))
     ));
     let unknown = root
@@ -324,7 +324,7 @@ mod forwards {
         assert!(in_time(other.as_object().locate()).await.unwrap());
         assert_eq!(in_time(other.as_object().non_existent()).await, Ok(false));
         assert!(in_time(other.as_object().is_a("IDL:x:1.0")).await.is_ok());
-        // When it comes back, the forward ends; whoever followed it stays there while that works.
+        // When it comes back, the forward ends; a client that followed it stays there while that works.
         poa.deactivate_object(&reference).unwrap();
         poa.activate_object_with_id("1", account("back")).unwrap();
         assert_eq!(in_time(afar.owner()).await.unwrap(), "there");
@@ -384,7 +384,7 @@ mod forwards {
         assert_eq!((error.kind, error.minor), (Kind::Transient, 7));
         let error = in_time(afar.owner()).await.unwrap_err();
         assert_eq!(error.kind, Kind::Unknown);
-        // A question about it meets the same fate, and takes nobody along.
+        // A LocateRequest about it fails alike, and no other request does.
         let error = in_time(afar.as_object().locate()).await.unwrap_err();
         assert_eq!(error.kind, Kind::Unknown);
         assert_eq!(in_time(afar.owner()).await.unwrap(), "there");
@@ -470,7 +470,7 @@ mod the_servant_activator {
                 calls.push((id, tokio::spawn(async move { reference.owner().await })));
             }
         }
-        // Both are at work at the same time, and nobody who wants one of them begins it anew.
+        // Both are at work at the same time, and no request for one of them begins it anew.
         in_time(begun.acquire_many(2)).await.unwrap().forget();
         go_on.add_permits(8);
         for (id, call) in calls {
@@ -516,7 +516,7 @@ mod the_servant_activator {
                 in_time(from_afar(orb, &reference).await.owner()).await
             };
             assert_eq!(call("moved").await.unwrap(), "there");
-            is_gone(call("nobody").await, 0);
+            is_gone(call("absent").await, 0);
             let error = call("broken").await.unwrap_err();
             assert_eq!((error.kind, error.minor), (Kind::NoResources, 7));
             assert_eq!(call("panic").await.unwrap_err().kind, Kind::Unknown);
@@ -538,7 +538,7 @@ mod the_servant_activator {
         let early: AccountRef = poa.create_reference().unwrap();
         let early = from_afar(&client, &early).await;
         assert_eq!(in_time(early.owner()).await.unwrap(), "late");
-        // It is activated again, whoever has assigned its id.
+        // It is activated again, with an id of either kind.
         poa.deactivate_object(&from_afar(&orb, &early).await)
             .unwrap();
         assert_eq!(in_time(early.owner()).await.unwrap(), "late");
@@ -558,7 +558,7 @@ mod the_servant_activator {
     async fn waits_for_the_manager() {
         let (orb, client) = (server().await, client().await);
         let poa = managed(&orb);
-        poa.set_servant_activator(|_, _| async { panic!("nobody may ask") })
+        poa.set_servant_activator(|_, _| async { panic!("it must not be asked") })
             .unwrap();
         poa.the_poa_manager().discard_requests().unwrap();
         let reference: AccountRef = poa.create_reference_with_id("1").unwrap();
@@ -603,7 +603,7 @@ async fn what_an_orb_keeps_does_not_keep_the_orb() {
     in_time(gone.notified()).await;
 }
 
-/// A skeleton that somebody wrote by hand, and badly.
+/// A faulty skeleton, written by hand.
 struct Clumsy;
 
 impl zorb::__private::Skeleton for Clumsy {
@@ -640,13 +640,13 @@ async fn a_skeleton_that_panics_before_it_begins_ends_no_connection() {
     }
 }
 
-mod a_manager_that_nobody_has_activated {
+mod a_manager_that_was_never_activated {
     use super::*;
     use tokio::sync::Notify;
     use tracing::field::{Field, Visit};
     use tracing::{Event, Level, Metadata, Subscriber, span};
 
-    /// Counts warnings about managers, and tells of them.
+    /// Counts warnings about managers, and signals them.
     #[derive(Clone, Default)]
     struct Warnings(Arc<(AtomicU32, Notify)>);
 
@@ -683,7 +683,7 @@ mod a_manager_that_nobody_has_activated {
     }
 
     #[tokio::test]
-    async fn is_told_of_once_when_a_request_waits_for_it() {
+    async fn is_reported_once_when_a_request_waits_for_it() {
         let warnings = Warnings::default();
         let _listening = tracing::subscriber::set_default(warnings.clone());
         let orb = Orb::builder().listen(anywhere()).build().await.unwrap();
@@ -700,7 +700,7 @@ mod a_manager_that_nobody_has_activated {
         for call in calls {
             assert_eq!(in_time(call).await.unwrap().unwrap(), "Ada");
         }
-        // Whoever holds requests on purpose knows.
+        // A deliberate HOLDING state needs no warning.
         manager.hold_requests().unwrap();
         let far = from_afar(&client, &ada).await;
         let held = tokio::spawn(async move { far.owner().await });

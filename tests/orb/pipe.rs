@@ -40,8 +40,8 @@ impl Fixture for OverPipes {
         self.named(&format!("pipe-{number}"))
     }
 
-    fn nobody(&self) -> (Endpoint, ErrorKind) {
-        (self.named("nobody"), ErrorKind::ConnectionRefused)
+    fn unreachable(&self) -> (Endpoint, ErrorKind) {
+        (self.named("absent"), ErrorKind::ConnectionRefused)
     }
 }
 

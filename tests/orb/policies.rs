@@ -113,7 +113,7 @@ fn limit(limit: Duration) -> PolicyOverrides {
     PolicyOverrides::new().relative_round_trip_timeout(limit)
 }
 
-fn told<T: std::fmt::Debug>(outcome: Result<T, SystemException>) -> (Kind, Completed) {
+fn raised<T: std::fmt::Debug>(outcome: Result<T, SystemException>) -> (Kind, Completed) {
     let error = outcome.unwrap_err();
     (error.kind, error.completed)
 }
@@ -125,11 +125,11 @@ async fn the_object_goes_before_the_task_and_the_task_before_the_orb() {
         in_time(clock.in_scope()).await.unwrap();
         // The task over the ORB.
         let late = in_time(limit(SHORT).scope(clock.hold())).await;
-        assert_eq!(told(late), (Kind::Timeout, Completed::Maybe));
+        assert_eq!(raised(late), (Kind::Timeout, Completed::Maybe));
         in_time(clock.release()).await.unwrap();
         // The object over the task, and over the ORB.
         let late = in_time(limit(LONG).scope(clock.with_policies(&limit(SHORT)).hold())).await;
-        assert_eq!(told(late), (Kind::Timeout, Completed::Maybe));
+        assert_eq!(raised(late), (Kind::Timeout, Completed::Maybe));
         in_time(clock.release()).await.unwrap();
         let patient = clock.with_policies(&limit(LONG));
         let hasty = limit(SHORT);
@@ -200,11 +200,11 @@ async fn the_request_timeout_does_not_count_the_time_of_the_servant() {
     let never = PolicyOverrides::new().relative_request_timeout(Duration::ZERO);
     for clock in [&world.far, &world.near] {
         let late = in_time(clock.with_policies(&never).hold()).await;
-        assert_eq!(told(late), (Kind::Timeout, Completed::No));
+        assert_eq!(raised(late), (Kind::Timeout, Completed::No));
         let late = in_time(clock.with_policies(&never).note()).await;
-        assert_eq!(told(late), (Kind::Timeout, Completed::No));
+        assert_eq!(raised(late), (Kind::Timeout, Completed::No));
         let late = in_time(clock.with_policies(&limit(Duration::ZERO)).hold()).await;
-        assert_eq!(told(late), (Kind::Timeout, Completed::No));
+        assert_eq!(raised(late), (Kind::Timeout, Completed::No));
         in_time(clock.in_scope()).await.unwrap();
     }
     assert_eq!(world.servant.called.load(Ordering::Relaxed), called + 2);
@@ -233,21 +233,21 @@ async fn start_and_end_times_hold_for_requests_and_replies() {
         let past = SystemTime::now() - LONG;
         let over = PolicyOverrides::new().request_end_time(past);
         let late = in_time(clock.with_policies(&over).in_scope()).await;
-        assert_eq!(told(late), (Kind::Timeout, Completed::No));
+        assert_eq!(raised(late), (Kind::Timeout, Completed::No));
         let over = PolicyOverrides::new().reply_end_time(past);
         let late = in_time(clock.with_policies(&over).in_scope()).await;
-        assert_eq!(told(late), (Kind::Timeout, Completed::No));
+        assert_eq!(raised(late), (Kind::Timeout, Completed::No));
         assert_eq!(world.servant.called.load(Ordering::Relaxed), called);
 
         let soon = PolicyOverrides::new().reply_end_time(SystemTime::now() + SHORT);
         let late = in_time(clock.with_policies(&soon).hold()).await;
-        assert_eq!(told(late), (Kind::Timeout, Completed::Maybe));
+        assert_eq!(raised(late), (Kind::Timeout, Completed::Maybe));
         in_time(clock.release()).await.unwrap();
 
         // A reply that may not be delivered in time.
         let never = (limit(SHORT)).reply_start_time(SystemTime::now() + LONG);
         let late = in_time(clock.with_policies(&never).in_scope()).await;
-        assert_eq!(told(late), (Kind::Timeout, Completed::Yes));
+        assert_eq!(raised(late), (Kind::Timeout, Completed::Yes));
     }
 }
 
@@ -337,9 +337,9 @@ async fn a_connection_is_opened_again_only_as_the_rebind_mode_permits() {
     }
     for _ in 0..2 {
         let refused = in_time(strict.in_scope()).await;
-        assert_eq!(told(refused), (Kind::Rebind, Completed::No));
+        assert_eq!(raised(refused), (Kind::Rebind, Completed::No));
         let refused = in_time(strict.with_sync_scope(SyncScope::None).note()).await;
-        assert_eq!(told(refused), (Kind::Rebind, Completed::No));
+        assert_eq!(raised(refused), (Kind::Rebind, Completed::No));
     }
     let valid = in_time(strict.as_object().validate_connection()).await;
     assert_eq!(valid, Ok(Vec::new()));
@@ -393,7 +393,7 @@ async fn a_forward_is_followed_only_as_the_rebind_mode_permits() {
             match refused {
                 false => assert_eq!(called, Ok(false), "{mode:?} {with_others}"),
                 true => {
-                    assert_eq!(told(called), (Kind::Rebind, Completed::No));
+                    assert_eq!(raised(called), (Kind::Rebind, Completed::No));
                     let valid = in_time(clock.as_object().validate_connection()).await;
                     assert_eq!(valid, Ok(Vec::new()));
                     assert_eq!(in_time(clock.in_scope()).await, Ok(false));
@@ -412,7 +412,7 @@ async fn the_protocol_policy_orders_the_ways_to_an_object_and_leaves_the_others_
     let clock = ClockServant::new(Servant::default());
     let clock: ClockRef = server.root_poa().activate(clock).unwrap();
     server.root_poa().the_poa_manager().activate().unwrap();
-    // Its port for TCP is another one, where nobody listens.
+    // Its port for TCP is another one, without a listener.
     let mut ior = clock.as_object().ior().clone();
     let closed = TcpListener::bind("127.0.0.1:0")
         .unwrap()
@@ -443,9 +443,9 @@ async fn the_protocol_policy_orders_the_ways_to_an_object_and_leaves_the_others_
     assert_eq!(called(&[Protocol::UIOP]).await, Ok(false));
     assert_eq!(called(&[Protocol::IIOP, Protocol::UIOP]).await, Ok(false));
     let refused = called(&[Protocol::IIOP]).await;
-    assert_eq!(told(refused), (Kind::Transient, Completed::No));
+    assert_eq!(raised(refused), (Kind::Transient, Completed::No));
     for none in [&[Protocol::new("atm")][..], &[]] {
-        assert_eq!(told(called(none).await), (Kind::InvPolicy, Completed::No));
+        assert_eq!(raised(called(none).await), (Kind::InvPolicy, Completed::No));
     }
     let atm = object.with_policies(&by(&[Protocol::new("atm")]));
     let unmet = in_time(atm.validate_connection()).await;
@@ -454,7 +454,7 @@ async fn the_protocol_policy_orders_the_ways_to_an_object_and_leaves_the_others_
     let clock: ClockRef = object.unchecked_narrow();
     in_time(clock.in_scope()).await.unwrap();
     let refused = in_time(by(&[Protocol::IIOP]).scope(clock.in_scope())).await;
-    assert_eq!(told(refused), (Kind::Transient, Completed::No));
+    assert_eq!(raised(refused), (Kind::Transient, Completed::No));
     in_time(clock.in_scope()).await.unwrap();
     // Collocated calls need none.
     let near = server
@@ -485,7 +485,10 @@ async fn a_call_through_a_blocking_thread_has_the_policies_of_its_scope() {
         release.join().unwrap().unwrap();
         late
     });
-    assert_eq!(told(late.await.unwrap()), (Kind::Timeout, Completed::Maybe));
+    assert_eq!(
+        raised(late.await.unwrap()),
+        (Kind::Timeout, Completed::Maybe)
+    );
 }
 
 #[tokio::test]

@@ -136,7 +136,7 @@ async fn one_way_requests_end_in_their_order_where_the_policy_says_so() {
 }
 
 #[tokio::test]
-async fn a_blocking_servant_keeps_nobody_waiting_even_on_one_thread() {
+async fn a_blocking_servant_delays_no_other_even_on_one_thread() {
     let server = server().await;
     let poa = server.root_poa();
     let (release, blocked) = mpsc::channel();

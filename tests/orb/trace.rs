@@ -1,6 +1,6 @@
 //! What a trace of the target `zorb::giop` says, at both ends of a connection.
 //!
-//! Everything runs on one thread, whose subscriber writes down what it is told. The events of a
+//! Everything runs on one thread, whose subscriber records all events. The events of a
 //! client name the server's address as their peer; those of the server name another.
 
 use std::fmt::{self, Write};
@@ -35,7 +35,7 @@ use traced::{Safe, SafeRef, SafeServant};
 
 const PASSWORD: &str = "correct horse battery staple";
 
-/// A servant that says when somebody knocks or waits.
+/// A servant that signals calls of `knock` and `wait`.
 struct Strong(Arc<Notify>);
 
 impl Safe for Strong {
@@ -61,12 +61,12 @@ impl Safe for Strong {
 
 /// One event: who it is about, and a line of what it says.
 #[derive(Debug, Clone, Default)]
-struct Told {
+struct TraceLine {
     peer: String,
     line: String,
 }
 
-impl Visit for Told {
+impl Visit for TraceLine {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         match field.name() {
             "peer" => self.peer = format!("{value:?}"),
@@ -80,7 +80,7 @@ impl Visit for Told {
 
 /// Writes down every event of its target: that of messages, or the one that is named.
 #[derive(Clone, Default)]
-struct Listener(Arc<Mutex<Vec<Told>>>, Option<&'static str>);
+struct Listener(Arc<Mutex<Vec<TraceLine>>>, Option<&'static str>);
 
 impl Subscriber for Listener {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -91,10 +91,10 @@ impl Subscriber for Listener {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut told = Told::default();
-        event.record(&mut told);
+        let mut events = TraceLine::default();
+        event.record(&mut events);
         assert!(self.1.is_some() || *event.metadata().level() >= Level::WARN);
-        self.0.lock().unwrap().push(told);
+        self.0.lock().unwrap().push(events);
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
@@ -108,7 +108,7 @@ impl Subscriber for Listener {
 }
 
 struct World {
-    told: Listener,
+    events: Listener,
     _listening: DefaultGuard,
     server: Orb,
     client: Orb,
@@ -126,8 +126,8 @@ impl World {
     }
 
     async fn with_payload(octets: usize) -> Self {
-        let told = Listener::default();
-        let listening = tracing::subscriber::set_default(told.clone());
+        let events = Listener::default();
+        let listening = tracing::subscriber::set_default(events.clone());
         let server = Orb::builder()
             .listen("iiop://127.0.0.1:0")
             .trace_payload(octets)
@@ -146,7 +146,7 @@ impl World {
             .unwrap()
             .unchecked_narrow();
         Self {
-            told,
+            events,
             _listening: listening,
             address: server.endpoints()[0].to_string(),
             server,
@@ -158,14 +158,14 @@ impl World {
         }
     }
 
-    /// What the client has been told since the last time, and what the server has.
-    fn told(&self) -> (Vec<String>, Vec<String>) {
-        let all = std::mem::take(&mut *self.told.0.lock().unwrap());
+    /// The events of the client, and those of the server, since the last time.
+    fn events(&self) -> (Vec<String>, Vec<String>) {
+        let all = std::mem::take(&mut *self.events.0.lock().unwrap());
         let (client, server): (Vec<_>, Vec<_>) = all
             .into_iter()
-            .filter(|told| !told.peer.is_empty())
-            .partition(|told| told.peer == self.address);
-        let lines = |all: Vec<Told>| all.into_iter().map(|told| told.line).collect();
+            .filter(|events| !events.peer.is_empty())
+            .partition(|events| events.peer == self.address);
+        let lines = |all: Vec<TraceLine>| all.into_iter().map(|events| events.line).collect();
         (lines(client), lines(server))
     }
 
@@ -193,10 +193,10 @@ fn check(lines: &[String], expected: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_call_is_told_at_both_ends_with_its_headers() {
+async fn a_call_is_traced_at_both_ends_with_its_headers() {
     let world = World::new().await;
     world.safe.open(PASSWORD).await.unwrap();
-    let (client, server) = world.told();
+    let (client, server) = world.events();
     check(
         &client,
         &[
@@ -225,7 +225,7 @@ async fn a_call_is_told_at_both_ends_with_its_headers() {
 }
 
 #[tokio::test]
-async fn exceptions_are_told_by_name() {
+async fn exceptions_are_traced_by_name() {
     let world = World::new().await;
     assert!(matches!(
         world.safe.open("x").await,
@@ -234,7 +234,7 @@ async fn exceptions_are_told_by_name() {
     let theirs = world.server.object(world.safe.as_object().ior().clone());
     world.server.root_poa().deactivate_object(&theirs).unwrap();
     world.safe.open("x").await.unwrap_err();
-    let (client, server) = world.told();
+    let (client, server) = world.events();
     let replies: Vec<_> = client.iter().filter(|l| l.contains("Reply")).collect();
     assert!(
         replies[0].contains("status=\"USER_EXCEPTION\" exception=IDL:Traced/Safe/Wrong:1.0"),
@@ -255,7 +255,7 @@ async fn a_one_way_call_has_no_reply() {
     let world = World::new().await;
     world.safe.knock().await.unwrap();
     world.signal.notified().await;
-    let (client, server) = world.told();
+    let (client, server) = world.events();
     // An id that is not among those that replies come to.
     let request = "Request request_id=131070 response=\"none\" operation=\"knock\"";
     check(&client, &[&format!("sending {request}")]);
@@ -263,10 +263,10 @@ async fn a_one_way_call_has_no_reply() {
 }
 
 #[tokio::test]
-async fn a_locate_request_is_told_with_what_comes_of_it() {
+async fn a_locate_request_is_traced_with_its_outcome() {
     let world = World::new().await;
     assert!(world.safe.as_object().locate().await.unwrap());
-    let (client, server) = world.told();
+    let (client, server) = world.events();
     check(
         &client,
         &[
@@ -285,7 +285,7 @@ async fn a_locate_request_is_told_with_what_comes_of_it() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_given_up_is_told_as_cancelled() {
+async fn a_call_that_is_given_up_is_traced_as_cancelled() {
     let world = World::new().await;
     tokio::select! {
         biased;
@@ -294,7 +294,7 @@ async fn a_call_that_is_given_up_is_told_as_cancelled() {
     }
     // On the same connection, so the server has read the other message before.
     world.safe.as_object().locate().await.unwrap();
-    let (client, server) = world.told();
+    let (client, server) = world.events();
     assert_eq!(
         World::brief(&client)[1],
         "sending CancelRequest request_id=0"
@@ -306,7 +306,7 @@ async fn a_call_that_is_given_up_is_told_as_cancelled() {
 }
 
 #[tokio::test]
-async fn a_forward_is_told_with_where_it_leads() {
+async fn a_forward_is_traced_with_where_it_leads() {
     let world = World::new().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -338,17 +338,20 @@ async fn a_forward_is_told_with_where_it_leads() {
         .open(PASSWORD)
         .await
         .unwrap();
-    let all = world.told.0.lock().unwrap().clone();
-    let told: Vec<_> = all
+    let all = world.events.0.lock().unwrap().clone();
+    let events: Vec<_> = all
         .iter()
-        .filter(|told| told.peer.ends_with(&format!(":{port}")))
+        .filter(|events| events.peer.ends_with(&format!(":{port}")))
         .collect();
-    assert!(told[0].line.contains("key=Somewhere"), "{told:#?}");
+    assert!(events[0].line.contains("key=Somewhere"), "{events:#?}");
     let forward = format!("status=\"LOCATION_FORWARD\" forward={}", world.address);
-    assert!(told[1].line.contains(&forward), "{told:#?}");
-    assert!(told[1].line.contains("order=\"big-endian\""), "{told:#?}");
+    assert!(events[1].line.contains(&forward), "{events:#?}");
+    assert!(
+        events[1].line.contains("order=\"big-endian\""),
+        "{events:#?}"
+    );
     // And then the call is made where it leads.
-    let (client, _) = world.told();
+    let (client, _) = world.events();
     assert_eq!(World::brief(&client).len(), 2);
     drop(forwarding.await.unwrap());
 }
@@ -388,7 +391,7 @@ async fn fragments_are_reported_as_they_come() {
     let mut stream = TcpStream::connect(("127.0.0.1", world.port)).await.unwrap();
     stream.write_all(&octets).await.unwrap();
     stream.read_u8().await.unwrap();
-    let (_, server) = world.told();
+    let (_, server) = world.events();
     check(
         &server,
         &[
@@ -403,7 +406,7 @@ async fn fragments_are_reported_as_they_come() {
 }
 
 #[tokio::test]
-async fn a_peer_that_does_not_speak_giop_is_told_with_the_octets_it_sent() {
+async fn a_peer_that_does_not_speak_giop_is_traced_with_the_octets_it_sent() {
     let world = World::new().await;
     let mut stream = TcpStream::connect(("127.0.0.1", world.port)).await.unwrap();
     stream
@@ -411,14 +414,14 @@ async fn a_peer_that_does_not_speak_giop_is_told_with_the_octets_it_sent() {
         .await
         .unwrap();
     stream.read_u8().await.unwrap();
-    let (_, server) = world.told();
+    let (_, server) = world.events();
     let broken = server
         .iter()
         .find(|line| line.starts_with("the peer broke the protocol"))
         .unwrap();
     assert!(broken.contains("expected the magic \"GIOP\""), "{broken}");
     assert!(broken.contains("47 45 54 20 2f"), "{broken}");
-    // Nobody has asked for more than a header's length.
+    // No more than a header's length was asked for.
     assert!(broken.contains("GET / HTTP/1.1..\n"), "{broken}");
     assert!(!broken.contains("Password"), "{broken}");
     let sent: Vec<_> = server.iter().filter(|l| l.starts_with("sending")).collect();
@@ -436,7 +439,7 @@ async fn arguments_and_results_are_not_shown_unasked() {
     let world = World::new().await;
     world.safe.open(PASSWORD).await.unwrap();
     world.safe.open("wrong horse").await.unwrap_err();
-    let (client, server) = world.told();
+    let (client, server) = world.events();
     for line in client.iter().chain(&server) {
         assert!(
             !line.contains("horse") && !line.contains("payload"),
@@ -449,7 +452,7 @@ async fn arguments_and_results_are_not_shown_unasked() {
 async fn arguments_and_results_are_shown_to_who_asks() {
     let world = World::with_payload(4096).await;
     world.safe.open(PASSWORD).await.unwrap();
-    let (client, server) = world.told();
+    let (client, server) = world.events();
     for line in [&client[0], &client[1], &server[1], &server[2]] {
         assert!(line.contains("payload=\n  0000  47 49 4f 50"), "{line}");
         assert!(text_of(line).contains(PASSWORD), "{line}");
@@ -460,7 +463,7 @@ async fn arguments_and_results_are_shown_to_who_asks() {
 async fn no_more_octets_are_shown_than_asked_for() {
     let world = World::with_payload(20).await;
     world.safe.open(PASSWORD).await.unwrap();
-    let (client, _) = world.told();
+    let (client, _) = world.events();
     assert!(client[0].contains("\n  0010 "), "{client:#?}");
     assert!(!client[0].contains("\n  0020 "), "{client:#?}");
     assert!(client[0].contains("more octets"), "{client:#?}");
@@ -478,7 +481,7 @@ async fn fragments_are_reported_as_they_are_sent() {
         .object(world.safe.as_object().ior().clone())
         .unchecked_narrow();
     safe.open(PASSWORD).await.unwrap();
-    let (client, server) = world.told();
+    let (client, server) = world.events();
     let pieces = |lines: &[String], way: &str| {
         let begin = format!("{way} a fragment");
         lines.iter().filter(|l| l.starts_with(&begin)).count()
@@ -499,7 +502,7 @@ async fn a_panic_in_a_servant_is_logged_with_its_text() {
     let unknown = world.safe.open("").await.unwrap_err();
     assert!(matches!(unknown, OpenError::System(_)), "{unknown:?}");
     let errors = errors.0.lock().unwrap();
-    let lines: Vec<_> = errors.iter().map(|told| told.line.as_str()).collect();
+    let lines: Vec<_> = errors.iter().map(|events| events.line.as_str()).collect();
     let expected = "a servant, forward or key locator panicked panic=\"a password is due\"";
     assert_eq!(lines, [expected]);
 }

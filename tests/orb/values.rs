@@ -520,7 +520,7 @@ async fn a_chain_of_twenty_thousand_values_goes_there_and_back() {
 }
 
 #[tokio::test]
-async fn a_chain_that_is_too_long_to_be_sent_is_told_and_dropped_without_harm() {
+async fn a_chain_that_is_too_long_to_be_sent_is_refused_and_dropped_without_harm() {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0");
     let orb = orb.build().await.unwrap();
     orb.root_poa().the_poa_manager().activate().unwrap();

@@ -1,5 +1,5 @@
 //! How calls wait for their replies: trying before they sleep, reading for themselves and for
-//! others, and nobody left behind when they are dropped, or not polled any more.
+//! others, and no caller left waiting when they are dropped, or not polled any more.
 
 use std::future::{Future, poll_fn};
 use std::io::{Read, Write};
@@ -22,7 +22,7 @@ zorb::idl! {
             oneway void note(in Octets content);
             long noted();
             void nothing();
-            /// Answers when somebody else says so.
+            /// Answers when another call releases it.
             void late();
             void go_on();
         };
@@ -108,7 +108,7 @@ async fn pair(policy: WaitPolicy) -> (Orb, Orb, EchoRef) {
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(60), future)
         .await
-        .expect("nobody is left waiting")
+        .expect("no caller is left waiting")
 }
 
 async fn warm_up(echo: &EchoRef) {
@@ -167,7 +167,7 @@ async fn callers_that_come_and_go(policy: WaitPolicy) {
 }
 
 #[test]
-fn nobody_is_left_waiting_when_callers_come_and_go() {
+fn no_caller_is_left_waiting_when_callers_come_and_go() {
     for policy in POLICIES {
         let multi = tokio::runtime::Runtime::new().unwrap();
         multi.block_on(callers_that_come_and_go(policy));
@@ -180,7 +180,7 @@ fn nobody_is_left_waiting_when_callers_come_and_go() {
 }
 
 #[tokio::test]
-async fn a_caller_that_leads_and_is_not_polled_any_more_stops_nobody() {
+async fn a_caller_that_leads_and_is_not_polled_any_more_stops_no_other() {
     for policy in POLICIES {
         let (_server, _client, echo) = pair(policy).await;
         warm_up(&echo).await;
@@ -347,7 +347,7 @@ async fn a_peer_that_closes_is_noticed_although_the_reactor_looks_away() {
         for _ in 0..WARM {
             in_time(echo.nothing()).await.unwrap();
         }
-        // Nobody calls any more, and still our end is closed.
+        // Without further calls our end is closed too.
         assert_eq!(in_time(served).await.unwrap().unwrap(), 0);
     }
 }

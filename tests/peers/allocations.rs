@@ -1,8 +1,8 @@
 //! What a steady call allocates, and how often a mebibyte is copied: counted in the bench programs, client and server
 //! apart, since each is a process of its own.
 //!
-//! The bounds are what there is, and are lowered when there is less. `cargo xtask claims speed allocations` counts the same
-//! in release builds over more calls, and says what is aimed at: nothing.
+//! The bounds are what there is, and are lowered when there is less. `cargo xtask claims speed allocations` counts the
+//! same in release builds over more calls, and says what is aimed at: nothing.
 
 use crate::support::{Running, have};
 use std::path::{Path, PathBuf};
@@ -30,13 +30,13 @@ const STRUCTS: Bounds = Bounds {
 
 const FLAVORS: [&str; 2] = ["default", "current"];
 
-/// One of so many calls may allocate beside. Buffers are recycled by threads, and with several of them one may be filled here
-/// and emptied there; and a connection that has been spun on registers with the reactor anew before somebody sleeps,
-/// which a busy machine makes it do often.
+/// One of so many calls may allocate beside. Buffers are recycled by threads, and with several of them one may be
+/// filled here and emptied there; and a connection that has been spun on registers with the reactor anew before a task
+/// parks, which a busy machine makes it do often.
 const BESIDE: u64 = 5;
 
-/// Places for a mebibyte that the sender makes at most, of `Bytes` and of a slice, and the receiver, who needs one. A copy
-/// has to go somewhere, and no buffer as large as that is kept from one message to the next.
+/// Places for a mebibyte that the sender makes at most, of `Bytes` and of a slice, and the receiver, who needs one. A
+/// copy has to go somewhere, and no buffer as large as that is kept from one message to the next.
 const SENDER: [(&str, u64); 2] = [("bytes", 0), ("slice", 1)];
 const RECEIVER: u64 = 2;
 
@@ -52,7 +52,7 @@ fn number(line: &str, name: &str) -> Option<u64> {
     rest[..end].parse().ok()
 }
 
-/// Allocations and octets that a line of JSON tells; none of a program that does not count.
+/// Allocations and octets in a line of JSON; none of a program that does not count.
 fn counts(line: &str) -> (u64, u64) {
     let of = |name| number(line, name).unwrap_or_default();
     (of("allocations"), of("allocated_octets"))
@@ -80,11 +80,11 @@ fn run(server: (&Path, &[&str]), client: (&Path, &[&str]), call: &[&str]) -> Cou
     assert!(ending.find(|_| None::<()>).is_none());
     let served = last(&mut serving);
     for what in ["calls", "digest"] {
-        let told = |line: &str| {
+        let counted = |line: &str| {
             let (_, rest) = line.split_once(&format!("\"{what}\":"))?;
             Some(rest.split([',', '}']).next()?.to_owned())
         };
-        assert_eq!(told(&called), told(&served), "{called}\n{served}");
+        assert_eq!(counted(&called), counted(&served), "{called}\n{served}");
     }
     Counts {
         client: counts(&called),

@@ -20,11 +20,11 @@ pub(crate) struct Talk {
     pub(crate) setting: &'static str,
     /// Arguments of the other ORB's program that make it so.
     pub(crate) args: &'static [&'static str],
-    /// What we are told, so that it is so.
+    /// The options of our program for it.
     pub(crate) ours: fn(Builder) -> Builder,
     /// Whether strings travel as UTF-8 or as ISO 8859-1.
     pub(crate) utf8: bool,
-    /// Looks at all that was said; if there is somebody who does, it goes through a [`Tap`].
+    /// Looks at all that was said; with a check, the connection goes through a [`Tap`].
     pub(crate) heard: Option<fn(prefix: &str, &Recording)>,
 }
 
@@ -56,7 +56,7 @@ impl Talk {
         )
     }
 
-    /// The reference for the client, and whoever listens in on it.
+    /// The reference for the client, and the tap on it.
     fn tapped(&self, reference: String) -> (String, Option<Tap>) {
         match self.heard {
             None => (reference, None),
@@ -67,7 +67,7 @@ impl Talk {
         }
     }
 
-    /// After all connections of the client have been told to end.
+    /// After all connections of the client have been ended.
     fn listen_to(&self, tap: Option<Tap>, prefix: &str) {
         if let (Some(heard), Some(tap)) = (self.heard, tap) {
             // The thread that waits here may be one that others need.
@@ -184,14 +184,14 @@ pub(crate) fn run_client(client: &Program, reference: &str, args: &[String]) -> 
     client.start(&all).finish().lines
 }
 
-/// What another ORB's client is told besides how to talk.
+/// Options of another ORB's client beside its protocol.
 #[derive(Clone, Copy)]
 pub(crate) struct Theirs {
     /// Where its own objects listen.
     pub(crate) callbacks: Over,
     /// The cells to run; none means all that its `--list` names with these arguments.
     pub(crate) only: &'static [&'static str],
-    /// The cells not to run; whoever fills this in says why.
+    /// The cells not to run; each with its reason.
     pub(crate) without: &'static [&'static str],
 }
 

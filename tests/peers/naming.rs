@@ -310,7 +310,7 @@ async fn corbaname_and_corbaloc_lead_to_what_is_bound() {
             .unwrap();
         assert_eq!(greeting(&object).await, "by name", "{url}");
     }
-    let url = format!("corbaname::{address}#nobody");
+    let url = format!("corbaname::{address}#absent");
     match w.orb.string_to_object(&url).await {
         Err(Error::System(e)) => assert_eq!(e.kind, SystemExceptionKind::BadParam, "{e}"),
         other => panic!("expected BAD_PARAM, found {other:?}"),

@@ -28,7 +28,7 @@ pub(crate) struct Brand {
     pub(crate) programs: fn() -> Programs,
     /// The arguments that keep either program to this version of GIOP.
     pub(crate) limit: fn(giop: &str) -> Vec<String>,
-    /// Cells that our client does not run on its server; whoever fills this in says why.
+    /// Cells that our client does not run on its server; each with its reason.
     pub(crate) server_lacks: &'static [&'static str],
 }
 
@@ -113,8 +113,8 @@ impl Way {
 
     /// A server, and the reference of its peer.
     pub(crate) fn start(&self) -> (Running, String) {
-        // omniORB lets another server have its port afterwards only if it was told the number,
-        // and somebody else may be quicker to take a number that was free a moment ago.
+        // omniORB lets another server have its port afterwards only if it was given the number, and another process may
+        // take a number that was free a moment ago.
         let mut attempts = 0..5;
         attempts
             .find_map(|_| self.start_at(&self.new_place()))

@@ -1,5 +1,5 @@
-//! A proxy between client and server that writes down what they say: to count the messages of, and
-//! to have somebody else look at.
+//! A proxy between client and server that writes down what they say: to count the messages of, and for another program
+//! to look at.
 
 use crate::support::HANG;
 use std::collections::BTreeMap;
@@ -53,10 +53,10 @@ impl Tap {
         let address = listener.local_addr().expect("it is bound");
         let over = Arc::new(AtomicBool::new(false));
         let (sender, chunks) = channel();
-        let told = Arc::clone(&over);
+        let is_over = Arc::clone(&over);
         thread::spawn(move || {
             for (connection, client) in (0..).zip(listener.incoming()) {
-                if told.load(Ordering::Acquire) {
+                if is_over.load(Ordering::Acquire) {
                     return;
                 }
                 let client = client.expect("accepting goes on");
@@ -77,7 +77,7 @@ impl Tap {
     /// Waits until all connections have ended; gives what was said.
     pub(crate) fn finish(self) -> Recording {
         self.over.store(true, Ordering::Release);
-        // Wakes whoever accepts.
+        // Wakes the accepting thread.
         drop(TcpStream::connect(self.address));
         let mut chunks = Vec::new();
         loop {

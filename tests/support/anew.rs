@@ -17,7 +17,7 @@ pub(crate) fn anywhere() -> String {
     format!("iiop://127.{}.{middle}.{low}:0", high | 0x80)
 }
 
-/// An ORB, as soon as nobody listens where it is to listen. A process that another test is just starting has all our
+/// An ORB, as soon as its endpoint is free. A process that another test is just starting has all our
 /// descriptors, of an earlier life's listener too, until it runs its program; and the acceptor of an ORB that was dropped is
 /// a task, which ends when it has its turn.
 pub(crate) async fn listening(builder: impl Fn() -> Builder) -> Orb {

@@ -40,7 +40,7 @@ fn is_there(program: &Path) -> bool {
     std::env::split_paths(&path).any(|dir| dir.join(program).is_file())
 }
 
-/// Tells the file that `ZORB_CELLS` names that a cell has passed; see `tests/interop/cells.txt`.
+/// Records in the file that `ZORB_CELLS` names that a cell has passed; see `tests/interop/cells.txt`.
 pub(crate) fn passed(cell: &str) {
     let Some(record) = std::env::var_os("ZORB_CELLS") else {
         return;
@@ -95,7 +95,7 @@ impl Running {
     pub(crate) fn start(program: &Path, args: &[impl AsRef<OsStr>]) -> Self {
         let mut command = Command::new(program);
         command.args(args);
-        // Whatever this machine's administrator tells omniORB is not part of a test.
+        // The machine's configuration of omniORB is not part of a test.
         command.env("OMNIORB_CONFIG", "/dev/null");
         Self::command(command)
     }

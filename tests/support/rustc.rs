@@ -12,7 +12,7 @@ pub(crate) fn rustc(source: &Path) -> Command {
     command.args(["--edition=2024", "-Dwarnings"]);
     for name in ["zorb", "tokio"] {
         let library = libraries.get(name);
-        let library = library.unwrap_or_else(|| panic!("cargo tells of no library {name}"));
+        let library = library.unwrap_or_else(|| panic!("cargo names no library {name}"));
         let folder = library.parent().expect("a folder").display();
         let dependencies = format!("dependency={folder}/deps");
         command.args(["-L", &format!("dependency={folder}"), "-L", &dependencies]);

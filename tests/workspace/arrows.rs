@@ -161,7 +161,7 @@ fn every_arrow_points_down() {
 
 #[test]
 fn every_crate_of_the_plan_is_there_and_really_stands_on_what_it_may() {
-    // A plan that names crates which nobody has would forbid nothing.
+    // A plan that names absent crates would forbid nothing.
     let (house, edges) = workspace();
     for (name, below) in ALLOWED {
         assert!(house.contains(*name), "{name} is gone");

@@ -13,7 +13,7 @@ use syn::{Attribute, Ident, Item, ItemMod, ItemUse, UseTree, Visibility};
 
 /// The folders of the library crates, each with the number of modules that are part of a longer cycle. The numbers only
 /// ever fall: who makes one smaller records it here.
-const CRATES: [(&str, usize); 10] = [
+pub(crate) const CRATES: [(&str, usize); 10] = [
     ("crates/atm", 0),
     ("crates/cdr", 11),
     ("crates/giop", 5),
@@ -72,7 +72,7 @@ struct Module {
 struct Modules(BTreeMap<Name, Module>);
 
 /// Whether code with these attributes is part of the library.
-fn is_shipped(attributes: &[Attribute]) -> bool {
+pub(crate) fn is_shipped(attributes: &[Attribute]) -> bool {
     !attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
             && (attribute.meta.require_list()).is_ok_and(|list| asks_for_tests(&list.tokens))
@@ -440,7 +440,7 @@ fn leads_back(
     false
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
@@ -457,7 +457,7 @@ fn lines(text: &str) -> usize {
 }
 
 /// All Rust files in a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path());

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clients_steps_are_told_apart_and_half_a_call_does_not_count() {
+    fn a_clients_steps_are_distinguished_and_half_a_call_does_not_count() {
         let call = |at: u64| {
             [
                 (Point::Called, at),

@@ -1,7 +1,8 @@
 //! An open circuit: a socket, the session layer's machine, and the task that drives it.
 //!
-//! Whoever reads or writes moves frames itself, under the circuit's lock: a write sends its frame before it returns, and a read
-//! takes what has come. The task does the rest: frames that come while nobody reads, and what is due at a time.
+//! A reader or writer moves frames itself, under the circuit's lock: a write sends its frame before it returns, and a
+//! read takes the frames that have arrived. The task does the rest: frames that arrive while no reader polls, and
+//! timers.
 use std::{
     collections::HashMap,
     io::{self, IoSlice},
@@ -39,7 +40,7 @@ pub(crate) struct Circuit {
 
 #[derive(Debug)]
 struct State {
-    machine: session::Circuit,
+    machine: session::SessionMachine,
     readers: HashMap<u64, Waker>,
     writers: HashMap<u64, Waker>,
     acceptor: Option<Waker>,
@@ -85,7 +86,7 @@ impl Circuit {
             socket,
             state: Mutex::new(State {
                 max_sdu: config.max_sdu,
-                machine: session::Circuit::new(config, fastrand::u64(..)),
+                machine: session::SessionMachine::new(config, fastrand::u64(..)),
                 readers: HashMap::new(),
                 writers: HashMap::new(),
                 acceptor: None,
@@ -308,7 +309,7 @@ impl Circuit {
         })
     }
 
-    /// Nobody is to be woken by what comes.
+    /// Drops the reader's waker: frames that arrive wake no task.
     pub(crate) fn unwatch(&self, id: u64) {
         self.lock().readers.remove(&id);
     }

@@ -140,7 +140,7 @@ impl Default for AtmOptions {
     }
 }
 
-/// Where circuits are opened, and which this process has open: one socket has a circuit, so whoever wants it shares it.
+/// Where circuits are opened, and which this process has open: one socket has a circuit, so its users share it.
 #[derive(Clone, Copy)]
 struct Network {
     open: fn(CircuitId, &Quality, usize) -> io::Result<Socket>,

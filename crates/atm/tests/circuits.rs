@@ -305,7 +305,7 @@ mod conformance {
             next()
         }
 
-        fn nobody(&self) -> (Endpoint, ErrorKind) {
+        fn unreachable(&self) -> (Endpoint, ErrorKind) {
             (next(), ErrorKind::TimedOut)
         }
     }
@@ -336,7 +336,7 @@ mod conformance {
         writing_to_a_closed_peer_is_an_error
         peers_wait_in_the_queue_until_they_are_accepted
         a_peer_that_left_before_it_was_accepted_does_no_harm
-        a_listener_tells_where_it_really_listens
+        a_listener_reports_where_it_really_listens
         an_accepted_connection_outlives_its_listener
         an_endpoint_in_use_is_refused_to_a_second_listener
     }

@@ -1,4 +1,4 @@
-//! What the module `atmpair` of the virtual machine can be told, for tests.
+//! Faults that tests inject into the virtual machine's module `atmpair`.
 
 use std::fs;
 use std::path::Path;

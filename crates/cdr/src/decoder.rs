@@ -348,7 +348,7 @@ impl<'de, O> Decoder<'de, O> {
         self.owed = self.owed.saturating_sub(len);
     }
 
-    /// Octets that are left and not owed, apart from `own` that are owed to whoever asks.
+    /// Octets that are left and not owed, apart from `own` that are owed to the caller.
     #[inline(always)]
     pub(crate) const fn unowed(&self, own: usize) -> usize {
         self.remaining()

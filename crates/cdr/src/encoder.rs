@@ -85,7 +85,7 @@ impl<O: ByteOrder> Encoder<O> {
 
     /// From here on, remembers where it writes long runs ([`LONG_RUN`] octets and more) of octets, characters and
     /// numbers of at most four octets: a message may be cut inside one at a multiple of 4 without splitting a
-    /// primitive. [`Gather::runs`] tells them.
+    /// primitive. [`Gather::runs`] returns them.
     pub const fn remember_runs(&mut self) {
         self.remembers_runs = true;
     }

@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Octets that are not what they should be.
 ///
 /// Which system exception this becomes is decided above: [`DecodeErrorKind`] says what is wrong,
-/// and [`is_data_conversion`](Self::is_data_conversion) tells text that cannot be converted (DATA_CONVERSION)
+/// and [`is_data_conversion`](Self::is_data_conversion) distinguishes text that cannot be converted (DATA_CONVERSION)
 /// from everything else (MARSHAL).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("{kind} at octet {offset}")]
@@ -212,7 +212,7 @@ pub enum DecodeErrorKind {
 
 /// A value that cannot be written.
 ///
-/// [`is_data_conversion`](Self::is_data_conversion) tells text outside the code set (DATA_CONVERSION)
+/// [`is_data_conversion`](Self::is_data_conversion) distinguishes text outside the code set (DATA_CONVERSION)
 /// from everything else (BAD_PARAM, or MARSHAL for what is [too long](EncodeErrorKind::TooLong)).
 ///
 /// After an error, what the encoder holds is half a message: throw it away.

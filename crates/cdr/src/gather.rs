@@ -47,8 +47,8 @@ const _: () = assert!(size_of::<Gather>() <= 11 * size_of::<usize>());
 
 /// Octets that an encoder has left out of its message, and that the message is sent with from where they are.
 ///
-/// Only an encoder makes one, of the octets that it leaves out ([`Encode::encode_lent`](crate::Encode::encode_lent)), so
-/// whoever has it has the octets that the message lacks, for as long as they are borrowed.
+/// Only an encoder makes one, of the octets that it leaves out ([`Encode::encode_lent`](crate::Encode::encode_lent)),
+/// so its holder has the octets that the message lacks, for as long as they are borrowed.
 #[must_use = "the message is not whole without these octets"]
 #[derive(Debug)]
 pub struct Lent<'a>(&'a [u8]);

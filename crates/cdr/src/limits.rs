@@ -26,7 +26,7 @@ impl Limits {
     /// built from recursive structs are rarely longer.
     ///
     /// What is in a value (of a value type) is counted for itself; see [`VALUE_STACK`](Self::VALUE_STACK). Without the
-    /// feature `deep-values`, or where nobody knows how much stack there is, values count as much as sequences do, and
+    /// feature `deep-values`, or where the stack's size is unknown, values count as much as sequences do, and
     /// in an any twice: in a debug build one that refers to the next takes 1.3 KiB, and 2.7 KiB with a struct and a
     /// union in between; in an any 4 KiB.
     pub const DEPTH: u16 = 128;

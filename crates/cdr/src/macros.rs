@@ -460,8 +460,8 @@ macro_rules! __decode_settled {
     };
 }
 
-/// The octets of a value of fixed layout that begins where another ended; 1 where there is no such number, as nobody
-/// asks then.
+/// The octets of a value of fixed layout that begins where another ended; 1 where there is no such number, which is not
+/// used then.
 #[doc(hidden)]
 #[must_use]
 pub const fn __stride<T: crate::Decode<'static>>() -> usize {

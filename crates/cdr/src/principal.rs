@@ -3,8 +3,8 @@
 use crate::{ByteOrder, Decode, DecodeError, Decoder, Encode, EncodeError, Encoder};
 use bytes::Bytes;
 
-/// An IDL `CORBA::Principal`: octets that stand for whoever makes a request, which mean something to those alone who
-/// agreed on it.
+/// An IDL `CORBA::Principal`: octets that stand for the caller of a request, with a meaning that client and server
+/// agree on.
 ///
 /// CORBA deprecates it, and requests of GIOP 1.2 carry none; it is here for old IDL that passes one as data. It is read
 /// in place where a `sequence<octet>` would be, and costs what that does.

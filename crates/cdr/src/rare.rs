@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 
-/// Something that hardly ever is there. Whoever has it looks whether it has to be dropped, and no more: how that is done is
-/// no part of it then, which is called for each message otherwise to find that there is nothing.
+/// A boxed value that is nearly always absent. Its owner's drop glue checks for `None` inline and calls the out-of-line
+/// drop only for a value; otherwise each message would call it in vain.
 pub(crate) struct Rare<T>(Option<Box<T>>);
 
 impl<T> Rare<T> {

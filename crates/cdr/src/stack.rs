@@ -1,8 +1,8 @@
 //! The stack that values within values take, and more of it.
 //!
 //! Values are read and written by functions that call each other once for each value in a value, so a list that is built
-//! of values takes stack by its length. A thread has as much as whoever made it saw fit, 2 MiB in tokio's; with the
-//! feature `deep-values` it gets another piece where that runs out, up to [`Limits::VALUE_STACK`].
+//! of values takes stack by its length. A thread's stack has the size that its creator chose, 2 MiB for tokio's
+//! workers; with the feature `deep-values` it gets another piece where that runs out, up to [`Limits::VALUE_STACK`].
 
 use crate::Limits;
 
@@ -33,7 +33,7 @@ pub(crate) enum Room {
     Get(usize),
     /// There is no more.
     None,
-    /// Nobody knows, so levels have to be counted.
+    /// The stack's size is unknown, so levels have to be counted.
     Unknown,
 }
 

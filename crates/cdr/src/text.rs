@@ -76,8 +76,8 @@ fn text_of_units(
     }
     let mut text = String::with_capacity(units.len());
     for c in char::decode_utf16(units.iter().map(|unit| load(*unit))) {
-        let c = c.map_err(|lone| DecodeErrorKind::LoneSurrogate {
-            unit: lone.unpaired_surrogate(),
+        let c = c.map_err(|error| DecodeErrorKind::LoneSurrogate {
+            unit: error.unpaired_surrogate(),
         })?;
         text.push(c);
     }
@@ -200,8 +200,8 @@ impl<'de, O: ByteOrder> Decoder<'de, O> {
 
     /// A wchar, as one UTF-16 unit.
     ///
-    /// GIOP 1.2: an octet with the number of octets that follow, which is 2 (big endian) or 4 (a mark and a unit in the
-    /// order it tells). GIOP 1.1: an unsigned short.
+    /// GIOP 1.2: an octet with the number of octets that follow, which is 2 (big endian) or 4 (a mark and a unit in
+    /// that mark's byte order). GIOP 1.1: an unsigned short.
     ///
     /// # Errors
     /// [`WideInGiop1_0`](DecodeErrorKind::WideInGiop1_0), [`WideRefused`](DecodeErrorKind::WideRefused) without a code set,
@@ -399,7 +399,7 @@ pub(crate) fn not_in_code_set(c: char) -> EncodeError {
     })
 }
 
-/// Units that may begin with a mark: those behind it, in the order that it tells.
+/// Units that may begin with a mark: those behind it, in that mark's byte order.
 fn unmarked(units: &[[u8; 2]]) -> WideUnits<'_> {
     let first = units
         .split_first()

@@ -20,7 +20,7 @@ pub(crate) const TAG: u32 = 0x7fff_ff00;
 pub(crate) const LAST_TAG: u32 = 0x7fff_ffff;
 /// Flag: the URL of a codebase follows.
 pub(crate) const CODEBASE: u32 = 1;
-/// The two flags that say what is told of the type.
+/// The two flags that say which type information follows.
 pub(crate) const TYPE_INFO: u32 = 6;
 /// Of those: one repository id.
 pub(crate) const ONE_ID: u32 = 2;

@@ -10,9 +10,8 @@ use core::fmt;
 /// The octets of one value that is being decoded.
 ///
 /// Loads always return something, and what is wrong with it is [noted](Self::note): a loop over windows has no way out
-/// in its middle then, and knows how many values it makes. Whoever opened the window looks whether there was
-/// a fault, and reads the octets again by [`Decode::decode`](crate::Decode::decode), which tells what
-/// it is and where.
+/// in its middle then, and knows how many values it makes. The caller that opened the window checks for a fault, and
+/// reads the octets again by [`Decode::decode`](crate::Decode::decode), whose error has its kind and position.
 pub struct Window<'a> {
     octets: &'a [u8],
     at: usize,
@@ -311,7 +310,7 @@ impl<'a> WindowMut<'a> {
             is_mixed,
         } = self.word;
         let len = end.wrapping_sub(start);
-        // Nothing is left of it, whoever asks again.
+        // The window is empty from here on.
         self.word.end = start;
         self.word.is_mixed = false;
         if !is_mixed {

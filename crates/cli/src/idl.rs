@@ -111,17 +111,17 @@ pub(crate) fn run(options: &Options, paint: &Paint) -> io::Result<ExitCode> {
 }
 
 fn check(input: &Input, paint: &Paint) -> io::Result<ExitCode> {
-    let mut told = Told::new(paint);
+    let mut reports = Reports::new(paint);
     for file in &input.files {
         if let Err(diagnostics) = compile(std::slice::from_ref(file), input) {
-            told.tell(&diagnostics)?;
+            reports.tell(&diagnostics)?;
         }
     }
-    told.end(input.files.len())
+    reports.end(input.files.len())
 }
 
 fn deps(input: &Input, paint: &Paint) -> io::Result<ExitCode> {
-    let mut told = Told::new(paint);
+    let mut reports = Reports::new(paint);
     let mut known = HashSet::new();
     let mut out = anstream::stdout();
     for file in &input.files {
@@ -136,15 +136,15 @@ fn deps(input: &Input, paint: &Paint) -> io::Result<ExitCode> {
             }
         }
         if let Err(diagnostics) = &result {
-            told.tell(diagnostics)?;
+            reports.tell(diagnostics)?;
         }
     }
     out.flush()?;
-    told.end(input.files.len())
+    reports.end(input.files.len())
 }
 
 fn expand(input: &Input, output: Option<&PathBuf>, paint: &Paint) -> io::Result<ExitCode> {
-    let mut told = Told::new(paint);
+    let mut reports = Reports::new(paint);
     match compile(&input.files, input) {
         Ok(made) => {
             let text = zorb_idl::format(made.tokens);
@@ -161,8 +161,8 @@ fn expand(input: &Input, output: Option<&PathBuf>, paint: &Paint) -> io::Result<
             Ok(ExitCode::SUCCESS)
         }
         Err(diagnostics) => {
-            told.tell(&diagnostics)?;
-            told.end(input.files.len())
+            reports.tell(&diagnostics)?;
+            reports.end(input.files.len())
         }
     }
 }
@@ -172,14 +172,14 @@ fn compile(files: &[PathBuf], input: &Input) -> Result<Output, Diagnostics> {
 }
 
 /// What has been said so far, on standard error. An error in a file that several include is said once.
-struct Told<'a> {
+struct Reports<'a> {
     paint: &'a Paint,
     said: HashSet<(String, usize, usize, String)>,
     errors: usize,
     faulty: usize,
 }
 
-impl<'a> Told<'a> {
+impl<'a> Reports<'a> {
     fn new(paint: &'a Paint) -> Self {
         Self {
             paint,

@@ -96,7 +96,7 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(code) => code,
-        // Whoever reads may have heard enough: `zorb ior … | head`.
+        // The reader of a pipe may close it early: `zorb ior … | head`.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             use std::io::Write;

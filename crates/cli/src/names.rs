@@ -9,7 +9,7 @@ use std::time::Duration;
 use zorb::naming::{Entry, Name, NamingClient, NamingError};
 use zorb::{Builder, ObjectRef, Orb};
 
-/// Where a naming service is unless somebody says otherwise.
+/// Where a naming service is by default.
 const DEFAULT: &str = "corbaloc::localhost:2809/NameService";
 /// How an error says that.
 const DEFAULT_PLACE: &str = "iiop://localhost:2809";

@@ -38,8 +38,8 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// Sets up what listens to the ORB. Replies are heard only when somebody takes them: a command
-    /// that calls as often as it likes would keep them all.
+    /// Installs the subscriber for the ORB's events. It records replies only for a command that takes them: a command
+    /// without a bound on its calls would keep them all.
     pub(crate) fn new(paint: Paint, trace: Option<Trace>, hears: bool) -> Self {
         let heard = Heard::default();
         // Whether this is a terminal is asked of the stream that the trace goes to.
@@ -52,11 +52,11 @@ impl Environment {
                 .without_time()
         });
         // Messages, and warnings of whatever part of the ORB: not how it looks after itself.
-        let told = Targets::new()
+        let targets = Targets::new()
             .with_target("zorb", tracing::Level::WARN)
             .with_target("zorb::giop", tracing::Level::TRACE);
         tracing_subscriber::registry()
-            .with(told)
+            .with(targets)
             .with(hears.then(|| heard.clone()))
             .with(shown)
             .init();
@@ -78,8 +78,8 @@ impl Environment {
     }
 }
 
-/// Ends the ORB before the program does, so that its peers are told and the trace says how each
-/// connection ended. Whoever does not listen any more is not waited for.
+/// Ends the ORB before the program does, so that its peers get CloseConnection and the trace says how each connection
+/// ended. It does not wait for peers that have stopped reading.
 pub(crate) async fn hang_up(orb: &Orb) {
     // Too long is no failure of the command, and waiting is refused in upcalls only.
     let _ = tokio::time::timeout(GOODBYE, orb.shutdown(true)).await;
@@ -107,7 +107,7 @@ impl Visit for Answer {
     }
 }
 
-/// The replies that have come since somebody asked: a call does not tell who answered it.
+/// The replies since the last call of this function: a call itself does not say which server answered it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Heard(Arc<Mutex<Vec<Answer>>>);
 

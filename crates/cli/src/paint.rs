@@ -26,8 +26,7 @@ impl Color {
     }
 }
 
-/// What looks how. Written to an [`anstream`] stream, which takes the colours out again where
-/// nobody wants them.
+/// The style of each part. The [`anstream`] stream removes colours where the output is no terminal.
 #[derive(Debug)]
 pub(crate) struct Paint {
     /// Headings.

@@ -10,8 +10,8 @@ use zorb::{Builder, Error, Ior, ObjectRef, SystemException, SystemExceptionKind}
 
 /// Ask an object whether it is there
 ///
-/// Connects and calls _non_existent, several times, and says who answered and how long it took.
-/// Whatever stands in the way is told with its cause.
+/// Connects and calls _non_existent, several times, and prints the server's address and the time it took. A failure is
+/// reported with its cause.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
@@ -50,7 +50,7 @@ const NOT_EXIST: &str = "OBJECT_NOT_EXIST";
 /// What one question came to.
 enum Outcome {
     There,
-    /// Somebody answers, but not the object, or not with yes.
+    /// A server answers, but the object does not exist or raises an exception.
     NotThere(String),
     Failed(SystemException),
 }

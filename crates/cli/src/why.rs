@@ -1,4 +1,4 @@
-//! What an exception means to whoever sees it, and what to look at next.
+//! What an exception means to a user, and what to look at next.
 
 use zorb::{SystemException, SystemExceptionKind as Kind};
 
@@ -12,12 +12,12 @@ pub(crate) fn hint(exception: &SystemException) -> Option<&'static str> {
     let says = |text: &str| detail.contains(text);
     Some(match exception.kind {
         Kind::Transient if says("refused") => {
-            "nobody listens there: the server is not running, or has started again on another port \
+            "no server listens there: the server is not running, or has started again on another port \
              since the reference was made"
         }
         Kind::Transient if says("cannot resolve") || says("lookup") => {
             "the host name is not known here: the server publishes a name that only others know \
-             (it can be told to publish another), or a name server is down"
+             (it can be configured to publish another), or a name server is down"
         }
         Kind::Transient if says("within") || says("timed out") => {
             "nothing answers there at all: a firewall drops it, the host is down, or the address is \

@@ -139,18 +139,18 @@ fn names_are_bound_listed_resolved_and_taken_away() {
 }
 
 #[test]
-fn each_way_to_fail_is_told_in_a_line_with_what_to_look_at() {
+fn each_way_to_fail_is_reported_in_a_line_with_what_to_look_at() {
     let Some(w) = World::start("zorb names, its errors") else {
         return;
     };
     w.fails(
-        &["resolve", "nobody"],
+        &["resolve", "absent"],
         &[
-            "\"nobody\" is not found",
+            "\"absent\" is not found",
             "`zorb names list` shows what is bound there",
         ],
     );
-    w.fails(&["unbind", "nobody"], &["\"nobody\" is not found"]);
+    w.fails(&["unbind", "absent"], &["\"absent\" is not found"]);
     w.fails(
         &["resolve", "a//b"],
         &["invalid name \"a//b\": expected a component"],
@@ -165,7 +165,7 @@ fn each_way_to_fail_is_told_in_a_line_with_what_to_look_at() {
 }
 
 #[test]
-fn a_naming_service_that_is_not_there_is_told_with_where_it_was_looked_for() {
+fn a_naming_service_that_is_not_there_is_reported_with_where_it_was_looked_for() {
     let zorb = Path::new(env!("CARGO_BIN_EXE_zorb"));
     let run = |args: &[&str]| Running::start(zorb, args).finish();
     for args in [
@@ -181,7 +181,7 @@ fn a_naming_service_that_is_not_there_is_told_with_where_it_was_looked_for() {
         let said = ended.lines.join("\n");
         assert_eq!(ended.status.code(), Some(1), "{said}");
         assert!(said.contains("iiop://127.0.0.1:1"), "{said}");
-        assert!(said.contains("nobody listens there"), "{said}");
+        assert!(said.contains("no server listens there"), "{said}");
     }
     let wrong = run(&["names", "-ORBInitRef", "NameService", "list"]);
     let said = wrong.lines.join("\n");

@@ -90,7 +90,7 @@ async fn an_object_says_itself_what_it_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_that_is_gone_is_told_from_a_server_that_is() {
+async fn an_object_that_is_gone_is_distinguished_from_a_server_that_is() {
     let (orb, target) = serve().await;
     let ior = orb.object_to_string(&target);
     orb.root_poa().deactivate_object(&target).unwrap();
@@ -116,13 +116,13 @@ async fn an_object_that_is_gone_is_told_from_a_server_that_is() {
             "1  failed",
             "TRANSIENT",
             "Connection refused",
-            "nobody listens there",
+            "no server listens there",
         ],
     );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_forward_is_followed_and_told() {
+async fn a_forward_is_followed_and_reported() {
     let (orb, target) = serve().await;
     let forward: TargetRef = orb
         .root_poa()
@@ -140,7 +140,7 @@ async fn a_forward_is_followed_and_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_does_not_resolve_is_told_with_its_name() {
+async fn what_does_not_resolve_is_reported_with_its_name() {
     check(
         &["-c", "1", "corbaloc::nowhere.invalid/Bank"],
         false,
@@ -154,7 +154,7 @@ async fn what_does_not_resolve_is_told_with_its_name() {
     check(
         &["-c", "1", "corbaname::127.0.0.1:1#bank"],
         false,
-        &["Connection refused", "nobody listens there"],
+        &["Connection refused", "no server listens there"],
     );
 }
 
@@ -176,7 +176,7 @@ async fn what_listens_and_never_answers_is_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_speaks_something_else_is_told_as_not_giop() {
+async fn what_speaks_something_else_is_reported_as_not_giop() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("corbaloc::{}/Bank", listener.local_addr().unwrap());
     tokio::spawn(async move {

@@ -4,7 +4,7 @@ use super::both_ways::{BothWays, Half};
 use super::counters::Counter;
 use super::end::send_close;
 use super::owner::Owner;
-use super::server::{Admitted, NotAdmitted, ServerConnection, Serving};
+use super::server::{HostPermit, NotAdmitted, ServerConnection, Serving};
 use super::trace;
 use core::future::poll_fn;
 use core::task::Poll;
@@ -114,7 +114,7 @@ pub(crate) fn admit<O: Owner>(
     owner: &Arc<O>,
     serving: &Serving<O>,
     stream: &dyn Connection,
-) -> Result<Admitted, NotAdmitted> {
+) -> Result<HostPermit, NotAdmitted> {
     match owner.settings().memory.has_room_for_connection() {
         true => serving.admit(stream.peer()),
         false => Err(NotAdmitted::NoMemory),

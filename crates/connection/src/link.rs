@@ -2,7 +2,7 @@
 
 use super::end::{End, Progress};
 use super::evict::Evicted;
-use super::memory::{Admitted, MemoryLimit, Reserved};
+use super::memory::{MemoryLimit, MemoryShare, Reserved};
 use super::outbound::{Batched, Flush, Outbound, Ticket};
 use super::spin::{Spinner, Spun};
 use super::sync::{AtomicU8, AtomicU64, Ordering};
@@ -33,7 +33,7 @@ pub(crate) struct Link {
     /// The memory that the reader holds for messages which are not whole.
     reserved: Reserved,
     /// The connection itself, as the ORB counts it.
-    admitted: Option<Admitted>,
+    admitted: Option<MemoryShare>,
     /// What the reader had of such messages when it last waited.
     begun: AtomicU8,
     messages_received: AtomicU64,

@@ -91,9 +91,9 @@ impl MemoryLimit {
     }
 
     /// Counts a connection until the result is dropped.
-    pub(crate) fn admit(self: &Arc<Self>) -> Admitted {
+    pub(crate) fn admit(self: &Arc<Self>) -> MemoryShare {
         self.held.fetch_add(CONNECTION_OCTETS, Ordering::Relaxed);
-        Admitted(Arc::clone(self))
+        MemoryShare(Arc::clone(self))
     }
 }
 
@@ -105,9 +105,9 @@ impl Default for MemoryLimit {
 
 /// A connection is counted until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Admitted(Arc<MemoryLimit>);
+pub(crate) struct MemoryShare(Arc<MemoryLimit>);
 
-impl Drop for Admitted {
+impl Drop for MemoryShare {
     fn drop(&mut self) {
         self.0.give_back(CONNECTION_OCTETS);
     }

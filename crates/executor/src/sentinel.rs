@@ -1,12 +1,12 @@
 //! Keeps a multi-thread runtime's reactor served while one of its workers is held.
 //!
 //! A worker that wakes from the reactor with a single task to run does not call another worker to
-//! the reactor before it runs it. If that task blocks, nobody polls the reactor until something
-//! else wakes a worker, although others are idle: every connection stands still. So while code
+//! the reactor before it runs it. If that task blocks, no worker polls the reactor until something else wakes one,
+//! although others are idle: every connection stands still. So while code
 //! that may block runs on a worker, a thread looks from time to time whether it is still at it,
 //! and then gives the runtime an empty task: an idle worker takes it, and goes to the reactor
-//! when it finds nothing more to do. A piece of code that has ended by the next look held nobody: for one short piece
-//! after the other the runtime is given nothing.
+//! when it finds nothing more to do. Code that has ended by the next look delays no connection: a series of short
+//! pieces costs the runtime nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -14,7 +14,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// How often a held worker is looked for: twice this at most is what a blocking task costs everybody else, once.
+/// The sampling period for held workers: a blocking task delays the other tasks by at most twice this, once.
 const TICK: Duration = Duration::from_millis(5);
 /// Looks during which a worker that is held is held for long: 100 ms, which clients notice.
 const LONG_LOOKS: u32 = 20;
@@ -44,7 +44,7 @@ pub(crate) struct Sentinel {
     handle: Handle,
     /// Pieces of code that hold a worker, in two [halves](HALF).
     held: AtomicUsize,
-    /// In which half those are counted that begin. Told by the thread.
+    /// The half in which pieces that begin are counted. The thread flips it.
     age: AtomicUsize,
     /// Looks of the thread so far.
     looks: AtomicUsize,
@@ -210,7 +210,7 @@ mod tests {
         let long = sentinel.hold();
         assert!(!sentinel.is_stuck());
         for _ in 0..3 {
-            // Whoever gets on beside it, perhaps on another thread, or within it.
+            // Other code that runs beside it, perhaps on another thread, or within it.
             let short = sentinel.hold();
             assert!(sentinel.is_stuck());
             drop(short);

@@ -91,7 +91,7 @@ fn a_name_with_nul_is_refused() {
 #[test]
 fn the_last_owner_ends_the_thread_and_all_tasks() {
     let lane = Lane::dedicated("reader").unwrap();
-    let (tell, told) = channel();
+    let (tell, receiver) = channel();
     let last_words = LastWords(tell);
     lane.spawn(async move {
         let _last_words = last_words;
@@ -106,13 +106,13 @@ fn the_last_owner_ends_the_thread_and_all_tasks() {
     );
     drop(other);
     // The drop has waited for the thread, so it is said already.
-    assert_eq!(told.try_recv(), Ok("reader".into()));
+    assert_eq!(receiver.try_recv(), Ok("reader".into()));
 }
 
 #[test]
 fn a_lane_may_be_dropped_by_its_own_thread() {
     let lane = Lane::dedicated("reader").unwrap();
-    let (tell, told) = channel();
+    let (tell, receiver) = channel();
     let last_words = LastWords(tell);
     let handle = lane.handle().clone();
     handle.spawn(async move {
@@ -122,22 +122,22 @@ fn a_lane_may_be_dropped_by_its_own_thread() {
         std::future::pending::<()>().await;
     });
     drop(handle);
-    assert_eq!(told.recv(), Ok("reader".into()));
+    assert_eq!(receiver.recv(), Ok("reader".into()));
 }
 
 #[tokio::test]
 async fn a_lane_may_be_dropped_inside_another_runtime() {
     let lane = Lane::dedicated("reader").unwrap();
-    let (tell, told) = tokio::sync::oneshot::channel();
+    let (tell, receiver) = tokio::sync::oneshot::channel();
     let (hold, held) = tokio::sync::oneshot::channel::<()>();
     lane.spawn(async move {
-        // Ends with the lane, which nobody here waits for.
+        // Ends with the lane, without a wait here.
         let _tell = tell;
         let _ = held.await;
     });
     drop(lane);
-    let told: Result<(), _> = told.await;
-    assert!(told.is_err());
+    let receiver: Result<(), _> = receiver.await;
+    assert!(receiver.is_err());
     drop(hold);
 }
 
@@ -147,7 +147,7 @@ fn two_lanes_may_drop_each_other() {
         Lane::dedicated("one").unwrap(),
         Lane::dedicated("two").unwrap(),
     );
-    let (tell, told) = channel();
+    let (tell, receiver) = channel();
     let (a, b) = (one.handle().clone(), two.handle().clone());
     // Both run before either lane ends: a task that comes too late is dropped by the thread that spawns it.
     let both_run = Arc::new(Barrier::new(2));
@@ -161,7 +161,7 @@ fn two_lanes_may_drop_each_other() {
             std::future::pending::<()>().await;
         });
     }
-    let mut names = [told.recv().unwrap(), told.recv().unwrap()];
+    let mut names = [receiver.recv().unwrap(), receiver.recv().unwrap()];
     names.sort();
     assert_eq!(names, ["one", "two"]);
 }
@@ -178,7 +178,7 @@ fn a_lanes_pool_is_drained_while_the_lane_still_runs() {
     let Dispatch::Pool(pool) = lane.dispatch() else {
         panic!("it was just set")
     };
-    let (tell, told) = channel();
+    let (tell, receiver) = channel();
     let job = async move {
         // Needs the lane's reactor.
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
@@ -191,7 +191,7 @@ fn a_lanes_pool_is_drained_while_the_lane_still_runs() {
     };
     pool.try_submit(Priority::default(), Box::pin(job)).unwrap();
     drop(lane);
-    assert_eq!(told.try_recv(), Ok(1));
+    assert_eq!(receiver.try_recv(), Ok(1));
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn only_a_multi_thread_lane_blocks_in_place() {
     check(Builder::new_multi_thread().worker_threads(1), None);
 }
 
-/// Tells the name of the thread that it is dropped on.
+/// Sends the name of the thread that it is dropped on.
 struct LastWords(Sender<String>);
 
 impl Drop for LastWords {

@@ -139,13 +139,16 @@ fn workers_have_names_and_are_inside_their_lane() {
         .threads(1)
         .build()
         .unwrap();
-    let (tell, told) = channel();
+    let (tell, receiver) = channel();
     let job = async move {
         let name = thread::current().name().map(str::to_owned);
         tell.send((name, Lane::current().unwrap().id())).unwrap();
     };
     pool.try_submit(Priority::default(), Box::pin(job)).unwrap();
-    assert_eq!(told.recv().unwrap(), (Some("upcall-0".into()), lane.id()));
+    assert_eq!(
+        receiver.recv().unwrap(),
+        (Some("upcall-0".into()), lane.id())
+    );
 }
 
 #[test]
@@ -197,10 +200,10 @@ async fn shutdown_waits_for_the_queue_and_refuses_from_then_on() {
     let gate = Gate::hold(&pool);
     let trace = Trace::default();
     // Jobs that get on only while this very thread runs the reactor and its tasks.
-    let (tell, told) = oneshot::channel();
+    let (tell, receiver) = oneshot::channel();
     let first = trace.entry(0);
     let waits = async move {
-        told.await.unwrap();
+        receiver.await.unwrap();
         first.await;
     };
     pool.try_submit(Priority::default(), Box::pin(waits))
@@ -220,7 +223,7 @@ async fn shutdown_waits_for_the_queue_and_refuses_from_then_on() {
     gate.open();
     tell.send(()).unwrap();
     closing.await.unwrap();
-    // And again, by everybody who likes.
+    // Again, by two callers at once.
     tokio::join!(pool.shutdown(), pool.shutdown());
     assert_eq!(trace.read(), [0, 1]);
 }
@@ -232,11 +235,11 @@ async fn dropped_inside_a_runtime_the_pool_drains_by_itself() {
         .queue_capacity(16)
         .build()
         .unwrap();
-    let (tell, told) = oneshot::channel();
+    let (tell, receiver) = oneshot::channel();
     let (end, ended) = oneshot::channel();
     // It needs this thread after the pool was dropped by it; to wait here would be for ever.
     let job = async move {
-        told.await.unwrap();
+        receiver.await.unwrap();
         end.send(()).unwrap();
     };
     pool.try_submit(Priority::default(), Box::pin(job)).unwrap();
@@ -293,7 +296,7 @@ fn a_description_that_makes_no_sense_is_refused() {
     let check = |result: Result<WorkerPool, BuildError>, expected: &str| {
         let error = result.unwrap_err();
         assert_eq!(error.to_string(), expected);
-        // Where an I/O error is wanted, the kind tells what is wrong, and the cause stays to be found.
+        // Where an I/O error is wanted, its kind says what is wrong, and the cause stays reachable.
         let error = std::io::Error::from(error);
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
         assert!(error.get_ref().unwrap().is::<BuildError>());

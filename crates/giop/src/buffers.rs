@@ -39,7 +39,8 @@ struct Kept {
 
 /// The same of buffers to receive into.
 struct KeptReceive {
-    /// The one that was given back last: a connection that sleeps gives it, and one that is woken takes it, mostly the same.
+    /// The one that was given back last: a connection that sleeps gives it, and one that is woken takes it, mostly the
+    /// same.
     last: Cell<Option<Receive>>,
     /// Those before it, the last one last.
     more: RefCell<Vec<Receive>>,
@@ -70,7 +71,7 @@ impl Receive {
         Self { octets, whole }
     }
 
-    /// Whether nobody has parts of it any more; then it begins at its front again, where data lies
+    /// Whether no message holds a part of it any more; then it begins at its front again, where data lies
     /// aligned. It has to be empty.
     pub(crate) fn reclaim(&mut self) -> bool {
         self.whole > 0 && self.octets.try_reclaim(self.whole)
@@ -114,7 +115,7 @@ pub(crate) fn give_receive(mut buffer: Receive) {
         return;
     }
     buffer.octets.clear();
-    // At thread exit there is nobody to keep it for.
+    // At thread exit the pool is gone, so it is freed.
     let _ = RECEIVE.try_with(|kept| {
         if let Some(before) = kept.last.replace(Some(buffer)) {
             kept.keep(before, whole);
@@ -164,7 +165,7 @@ pub fn give(mut buffer: BytesMut) {
     if buffer.capacity() == 0 || buffer.capacity() > MAX_KEPT_CAPACITY {
         return;
     }
-    // At thread exit there is nobody to keep it for.
+    // At thread exit the pool is gone, so it is freed.
     let _ = KEPT.try_with(|kept| {
         if let Some(before) = kept.last.replace(Some(buffer)) {
             kept.keep(before);
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn receive_buffers_are_few_also_where_each_is_asked_for_by_a_size_that_nobody_has() {
+    fn receive_buffers_are_few_even_if_each_request_is_of_a_new_size() {
         let kept = || {
             RECEIVE.with(|kept| {
                 let last = kept.last.take();

@@ -67,7 +67,7 @@ pub struct CodeSetInfo {
 }
 
 impl CodeSetInfo {
-    /// What zorb's own references say unless told otherwise: UTF-8 natively and ISO 8859-1 by
+    /// The default of zorb's own references: UTF-8 natively and ISO 8859-1 by
     /// conversion; UTF-16.
     #[must_use]
     pub fn ours() -> Self {
@@ -168,7 +168,7 @@ pub struct CodeSets {
 }
 
 impl CodeSets {
-    /// What holds when nobody said anything: ISO 8859-1, and no wide text.
+    /// The code sets of a connection without negotiation: ISO 8859-1, and no wide text.
     pub const UNSTATED: Self = Self {
         char_set: CharSet::Latin1,
         wchar_set: WCharSet::None,
@@ -241,7 +241,7 @@ impl CodeSets {
         }
     }
 
-    /// The service context that tells the server.
+    /// The service context for the server.
     ///
     /// # Errors
     /// Never, in practice: there is no text in it.
@@ -264,7 +264,7 @@ impl CodeSets {
         })
     }
 
-    /// What a client chose, as told by its service context; `None` when it named a set that this
+    /// The client's choice in its service context; `None` when it named a set that this
     /// ORB does not have (CODESET_INCOMPATIBLE).
     ///
     /// # Errors
@@ -283,7 +283,7 @@ impl CodeSets {
         let (chars, wchars) = in_encapsulation(data, Read)?;
         let char_set = match chars {
             CodeSetId::UTF8 => CharSet::Utf8,
-            // ASCII is a part of both; 0 is nobody's wish.
+            // ASCII is a part of both; no client prefers 0.
             CodeSetId::LATIN1 | CodeSetId::ASCII | CodeSetId(0) => CharSet::Latin1,
             _ => return Ok(None),
         };
@@ -495,7 +495,7 @@ mod tests {
         let chosen = CodeSets::negotiate(Some(&ours), None);
         let context = chosen.to_context().unwrap();
         assert_eq!(CodeSets::from_context(&context.data), Ok(Some(chosen)));
-        // An EBCDIC client is told that we cannot.
+        // An EBCDIC client gets CODESET_INCOMPATIBLE.
         let data = [0, 0, 0, 0, 0x10, 0x02, 0x00, 0x25, 0, 0, 0, 0];
         assert_eq!(CodeSets::from_context(&data), Ok(None));
     }

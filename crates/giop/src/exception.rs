@@ -56,8 +56,8 @@ kinds! {
     NoMemory = "NO_MEMORY",
     /// A limit of the implementation.
     ImpLimit = "IMP_LIMIT",
-    /// Communication lost after sending began and before the reply was complete. Whether the
-    /// call was made is told by the completion status; retry only what may be done twice.
+    /// Communication lost after sending began and before the reply was complete. The completion status says whether the
+    /// operation was carried out; retry only what may be done twice.
     CommFailure = "COMM_FAILURE",
     /// The reference is malformed or nil. Retrying is pointless.
     InvObjref = "INV_OBJREF",
@@ -155,7 +155,7 @@ pub enum CompletionStatus {
     /// It was never begun.
     #[doc(alias = "COMPLETED_NO")]
     No = 1,
-    /// Nobody knows.
+    /// It is not known whether the operation was carried out.
     #[doc(alias = "COMPLETED_MAYBE")]
     Maybe = 2,
 }
@@ -181,10 +181,10 @@ pub mod minor {
     pub const UNKNOWN_SYSTEM_EXCEPTION: u32 = OMG | 2;
     /// UNKNOWN: the servant panicked.
     pub const SERVANT_PANICKED: u32 = ZORB | 1;
-    /// IMP_LIMIT: a message is over the limit of whoever received it (`max_message_octets`).
+    /// IMP_LIMIT: a message is over its receiver's limit (`max_message_octets`).
     pub const MESSAGE_TOO_LARGE: u32 = ZORB | 2;
-    /// MARSHAL from omniORB: a message is over its `giopMaxMsgSize`; found by whoever received
-    /// it, by its client, by its server, or when a sequence or string goes beyond it.
+    /// MARSHAL from omniORB: a message is over its `giopMaxMsgSize`; raised by the receiver: by its client, by its
+    /// server, or when a sequence or string goes beyond it.
     pub const OMNIORB_MESSAGE_TOO_LARGE: [u32; 6] = [
         0x4154_0000 | 69,
         0x4154_0000 | 11,
@@ -193,7 +193,7 @@ pub mod minor {
         0x4154_0000 | 19,
         0x4154_0000 | 20,
     ];
-    /// MARSHAL: a value of a type that nobody has registered.
+    /// MARSHAL: a value of an unregistered type.
     pub const NO_VALUE_FACTORY: u32 = OMG | 1;
     /// BAD_PARAM: string_to_object, unknown scheme.
     pub const BAD_SCHEME: u32 = OMG | 7;
@@ -345,7 +345,7 @@ impl SystemException {
         self
     }
 
-    /// What the servant's client is told when a servant ends with this exception.
+    /// The exception that the client gets when the servant ends with this one.
     ///
     /// One that was raised on purpose goes out as it is. One that the servant received from a
     /// call of its own must not tell the client that the servant itself vanished or that a retry

@@ -59,8 +59,8 @@ impl RequestHeaderPrefix {
         let TargetAddress::Key(_) = header.target else {
             return None;
         };
-        let told = header.contexts.only(ServiceContextId::CODE_SETS)?;
-        let octets = (EMPTY_LIST + CONTEXT_HEADER).checked_add(told.len())?;
+        let code_sets = header.contexts.only(ServiceContextId::CODE_SETS)?;
+        let octets = (EMPTY_LIST + CONTEXT_HEADER).checked_add(code_sets.len())?;
         Some((header, octets))
     }
 
@@ -214,7 +214,7 @@ mod tests {
             data: Bytes::from_static(&[1, 0, 0]),
         };
         let contexts = core::slice::from_ref(&context);
-        // Who says the same of code sets is known, and nobody who says something else, or more.
+        // Only a header with the same code sets, and no further context, matches.
         let other_data = ServiceContext {
             data: Bytes::from_static(&[1, 0, 1]),
             ..context.clone()

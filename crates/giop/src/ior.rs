@@ -90,7 +90,7 @@ pub struct TaggedComponent {
 /// An interoperable object reference.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Ior {
-    /// Repository id of the most derived interface known to whoever made the reference; empty
+    /// Repository id of the most derived interface known to the ORB that made the reference; empty
     /// when unknown.
     pub type_id: String,
     /// The ways to reach the object, in the server's order of preference.

@@ -5,8 +5,7 @@
 //! task: octets and commands go in, octets and messages come out, so every part of it can be
 //! fuzzed and tested on a simulated link.
 //!
-//! A connection is put together from three independent parts, so that nobody needs one `&mut`
-//! for everything:
+//! A connection is put together from three independent parts, so that no task needs one `&mut` for everything:
 //!
 //! ```text
 //!  octets in ──► Reader ──► Message ──► Request / Reply / … headers (borrowed views)

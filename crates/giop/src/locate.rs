@@ -12,7 +12,7 @@ use zorb_cdr::{ByteOrder, EncodeError, Encoder, Gather};
 pub struct LocateRequestHeader<'a> {
     /// Chosen by the client, from the same ids as its requests.
     pub request_id: u32,
-    /// Whom it asks about.
+    /// The object that it asks about.
     pub target: TargetAddress<'a>,
 }
 
@@ -98,10 +98,10 @@ pub enum LocateStatus {
     LocNeedsAddressingMode = 5,
 }
 
-/// Where an object is, as told by a server.
+/// Where an object is, from a server's LocateReply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LocateReply {
-    /// Nobody here by that key.
+    /// The server has no object of that key (UNKNOWN_OBJECT).
     UnknownObject,
     /// Requests may be sent here.
     ObjectHere,

@@ -2,14 +2,14 @@
 //!
 //! `probe!(Bound)` says that the step before it is over. Without the feature it expands to nothing, so that the hot
 //! path has not an instruction more; with it, it reads the clock and stores two words in a ring that the thread has
-//! had since its first mark: no lock, no allocation, no system call. A call is one after the other here, so that
-//! whoever reads the rings tells calls apart by their first step.
+//! had since its first mark: no lock, no allocation, no system call. A call is one after the other here, so that a
+//! reader of the rings separates calls by their first step.
 
 /// What is over when it is marked, in the order of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "whoever reads the rings has a name for each"
+    reason = "readers of the rings name each step"
 )]
 pub enum Point {
     /// Client: the stub is entered; nothing is over.

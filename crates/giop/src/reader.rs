@@ -24,7 +24,7 @@ pub use received::Received;
 ///
 /// Whole messages are split off the buffer without copying. A message longer than the buffer
 /// gets a buffer of its own, into which the rest is received straight away; it ends where the
-/// message does, and grows with what has come, so that a length announced costs nobody its memory.
+/// message does, and grows with what has come, so that an announced length by itself takes no memory.
 /// Nothing is allocated before the length has been compared with [`Limits::max_message_octets`].
 /// After an error the stream has no meaning any more: send a MessageError and close.
 #[derive(Debug)]
@@ -65,8 +65,8 @@ impl Reader {
     /// How many times the limit a message may have and still be skipped rather than refused: the
     /// lengths that are made up are beyond it, those of honest peers rarely are.
     const SKIPPED_LIMITS: usize = 32;
-    /// Octets of a message beyond the limit that are kept: more than the header of any request has
-    /// but for one with very large service contexts, which is told nothing then.
+    /// Octets of a message beyond the limit that are kept: more than any request header but one with very large service
+    /// contexts, which gets no reply then.
     const HEAD_OCTETS: usize = 4 << 10;
 
     /// A reader that holds no buffer yet.
@@ -83,9 +83,9 @@ impl Reader {
         }
     }
 
-    /// The same, but a Request or Reply in one piece that is over the limit, though not by far, is no error: its
-    /// first octets come as a [cut-short](Message::is_cut_short) message, so that whoever waits
-    /// for it can be told, and the others are thrown away as they come.
+    /// Reads the next message, where an unfragmented Request or Reply slightly over the limit is no error: its first
+    /// octets come as a [cut-short](Message::is_cut_short) message, so that the call can be answered or failed, and the
+    /// others are dropped as they arrive.
     #[must_use]
     pub fn skip_too_large(mut self) -> Self {
         self.skips_too_large = true;
@@ -289,7 +289,7 @@ impl Reader {
     /// The same, of less than a header.
     #[cold]
     fn peek_short<T>(&self) -> Result<Option<T>, ProtocolError> {
-        // A stream that is not GIOP is told at its first octets: its sender may wait for us.
+        // A stream that is not GIOP is rejected at its first octets: its sender may wait for us.
         let begun = self.buffer.get(..self.buffer.len().min(4)).unwrap_or(&[]);
         if b"GIOP".starts_with(begun) {
             return Ok(None);

@@ -51,7 +51,7 @@ impl ResponseFlags {
     }
 }
 
-/// How a request says whom it is for (GIOP 1.2): `GIOP::AddressingDisposition`.
+/// How a request names its target (GIOP 1.2): `GIOP::AddressingDisposition`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddressingDisposition {
     /// By the object key: what every ORB sends first, and all that GIOP 1.0 and 1.1 have.
@@ -80,7 +80,7 @@ impl AddressingDisposition {
     }
 }
 
-/// Whom a request is for.
+/// The target of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetAddress<'a> {
     /// An object key: the form every ORB sends first.
@@ -151,7 +151,7 @@ pub struct RequestHeader<'a> {
     pub request_id: u32,
     /// Whether a reply is wanted, and when.
     pub response: ResponseFlags,
-    /// Whom it is for.
+    /// Its target.
     pub target: TargetAddress<'a>,
     /// The operation's name on the wire, without its NUL.
     pub operation: &'a [u8],
@@ -252,7 +252,7 @@ impl<'a> RequestHeader<'a> {
             }
             let target = TargetAddress::Key(d.read_octets().map_err(bad)?);
             let (operation, operation_at) = read_operation(&mut d).map_err(bad)?;
-            // The principal: deprecated, of any length, and nobody's business.
+            // The principal: deprecated, of any length, and skipped.
             d.read_octets().map_err(bad)?;
             Ok(Self {
                 request_id,
@@ -359,7 +359,7 @@ impl RequestBuilder<'_> {
     }
 }
 
-/// Writes whom a request is for, behind the octet that says when a reply is wanted.
+/// Writes a request's target, behind the octet that says when a reply is wanted.
 fn write_whom<O: ByteOrder>(
     e: &mut Encoder<O>,
     version: Version,

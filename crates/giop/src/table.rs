@@ -3,7 +3,7 @@
 use core::fmt;
 use std::collections::VecDeque;
 
-/// A request id of this side: slot and generation, so that a late reply finds nobody.
+/// A request id of this side: slot and generation, so that a late reply matches no later call.
 ///
 /// ```text
 ///  31            17 16             1 0
@@ -102,7 +102,7 @@ impl<T> RequestTable<T> {
         self.waiting
     }
 
-    /// Whether nobody waits.
+    /// Whether no caller waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.waiting == 0
@@ -167,8 +167,7 @@ impl<T> RequestTable<T> {
         }
     }
 
-    /// A reply to `id` has come: hands out who waited for it, or `None` when nobody does, and
-    /// frees the id either way.
+    /// A reply to `id` has come: returns its waiting caller, or `None` without one, and frees the id either way.
     pub fn complete(&mut self, id: RequestId) -> Option<T> {
         let taken = core::mem::replace(self.entry(id)?, Slot::Free);
         let slot = u16::try_from(id.slot()).ok()?;
@@ -205,7 +204,7 @@ impl<T> RequestTable<T> {
         true
     }
 
-    /// The caller of `id` has gone: nobody waits any more, and the id stays out of use until its
+    /// The caller of `id` has gone: the id stays out of use until its
     /// reply comes or [`MAX_QUARANTINED`](Self::MAX_QUARANTINED) others were abandoned after it.
     pub fn abandon(&mut self, id: RequestId) -> Option<T> {
         let entry = self.entry(id)?;
@@ -253,7 +252,7 @@ impl<T> RequestTable<T> {
         }
     }
 
-    /// Everybody who waits.
+    /// All waiting callers.
     pub fn waiting_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.slots.iter_mut().filter_map(|(_, slot)| match slot {
             Slot::Waiting(waiter) => Some(waiter),
@@ -290,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_reply_to_an_abandoned_request_finds_nobody_and_frees_the_id() {
+    fn a_late_reply_to_an_abandoned_request_matches_no_caller_and_frees_the_id() {
         let mut table = RequestTable::new(false, 10);
         let a = table.insert(1).unwrap();
         assert_eq!(a.0 & 1, 1);
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_bounded_also_when_everybody_gives_up() {
+    fn the_table_is_bounded_also_when_all_calls_are_cancelled() {
         let mut table = RequestTable::new(true, 2);
         let _a = table.insert(()).unwrap();
         let _b = table.insert(()).unwrap();
@@ -321,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_without_a_reply_is_nobody_s() {
+    fn an_id_without_a_reply_has_no_caller() {
         let limit = RequestTable::<()>::MAX_IN_FLIGHT;
         for opened_here in [true, false] {
             let mut table = RequestTable::new(opened_here, limit);
@@ -338,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_were_never_given_out_find_nobody() {
+    fn ids_that_were_never_given_out_match_no_caller() {
         let mut table = RequestTable::new(true, 2);
         let a = table.insert(()).unwrap();
         for id in [1, 3, u32::MAX, a.0 ^ 1, a.0 ^ (1 << 20), 2] {

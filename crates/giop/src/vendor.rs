@@ -123,7 +123,7 @@ fn tao(code: u32) -> Option<Vendor> {
         0x02 => "sending the request",
         0x03 => "the POA discards",
         0x04 => "the POA holds",
-        0x05 => "an exception that nobody caught in the server",
+        0x05 => "an uncaught exception in the server",
         0x06 => "receiving the reply",
         0x07 => "no usable protocol",
         0x08 => "making the profile",
@@ -175,7 +175,7 @@ mod tests {
     use crate::exception::{CompletionStatus, SystemException, minor};
 
     #[test]
-    fn minor_codes_of_known_orbs_are_told_by_name() {
+    fn minor_codes_of_known_orbs_have_names() {
         for (kind, code, expected) in [
             (Kind::Transient, OMNIORB | 2, "omniORB ConnectFailed"),
             (Kind::Transient, OMNIORB | 8, "omniORB CallTimedout"),
@@ -216,7 +216,7 @@ mod tests {
             (
                 Kind::Unknown,
                 TAO | 0x280,
-                "TAO, an exception that nobody caught in the server",
+                "TAO, an uncaught exception in the server",
             ),
             (
                 Kind::CommFailure,
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn other_minor_codes_are_told_by_number_alone() {
+    fn other_minor_codes_are_numbers() {
         for (kind, code) in [
             (Kind::Transient, 0),
             (Kind::Transient, 0x4f4d_0005),

@@ -204,7 +204,7 @@ proptest! {
                     continue;
                 }
                 let header = ReplyHeader::read(&message).unwrap();
-                let n = table.complete(RequestId(header.request_id)).expect("somebody waits");
+                let n = table.complete(RequestId(header.request_id)).expect("a caller waits");
                 prop_assert_eq!(&message.frame.octets()[header.body..], &bodies[n][..]);
             }
         }
@@ -309,7 +309,7 @@ fn first_error(octets: &[u8], limits: Limits) -> ProtocolError {
 }
 
 #[test]
-fn a_stream_that_is_not_giop_is_told_at_its_first_octet() {
+fn a_stream_that_is_not_giop_is_rejected_at_its_first_octet() {
     assert_eq!(
         first_error(b"HTTP", Limits::default()).to_string(),
         "expected the magic \"GIOP\", found something else"

@@ -134,12 +134,12 @@ pub(crate) enum DefinitionKind {
     /// `typeid name "id"`; the name of the definition itself is empty.
     TypeId {
         of: ScopedName,
-        id: Text,
+        id: StringLiteral,
     },
     /// `typeprefix name "prefix"`; the name of the definition itself is empty.
     TypePrefix {
         of: ScopedName,
-        prefix: Text,
+        prefix: StringLiteral,
     },
     /// `import name`; the name of the definition itself is empty.
     Import(ScopedName),
@@ -149,7 +149,7 @@ pub(crate) enum DefinitionKind {
 
 /// A string literal and where it stands.
 #[derive(Debug, Clone)]
-pub(crate) struct Text {
+pub(crate) struct StringLiteral {
     pub(crate) text: Rc<str>,
     pub(crate) span: Span,
 }
@@ -235,7 +235,7 @@ pub(crate) struct Operation {
     pub(crate) result: Option<TypeSpec>,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) raises: Vec<ScopedName>,
-    pub(crate) context: Vec<Text>,
+    pub(crate) context: Vec<StringLiteral>,
 }
 
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! For build scripts: a file of Rust, and cargo told when to make it anew.
+//! For build scripts: a file of Rust, and the lines that make cargo run the script anew.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -31,9 +31,9 @@ use crate::options::Options;
 /// }
 /// ```
 ///
-/// Cargo is told of every file that was read, those that were included among them, so that the script runs again when
-/// one of them changes and not otherwise. Paths are relative to the directory of the package, where cargo starts build
-/// scripts.
+/// Every file that was read, included ones among them, is reported to cargo (`rerun-if-changed`), so that the script
+/// runs again when one of them changes and not otherwise. Paths are relative to the directory of the package, where
+/// cargo starts build scripts.
 #[derive(Debug, Clone, Default)]
 #[must_use = "`compile` does it"]
 pub struct Build {
@@ -119,11 +119,11 @@ impl Build {
         self
     }
 
-    /// Compiles, writes `name` into the directory, and tells cargo on standard output which files it depends on. Gives
-    /// the path that was written.
+    /// Compiles, writes `name` into the directory, and prints for cargo which files it depends on. Returns the path
+    /// that was written.
     ///
-    /// The file has one statement a line; with the feature `format` it is as rustfmt would have it. Its items allow what
-    /// lints say of code that is not used, as rustc does for what macros make.
+    /// The file has one statement a line; with the feature `format` it is as rustfmt would have it. Its items allow
+    /// what lints say of code that is not used, as rustc does for what macros make.
     ///
     /// # Errors
     /// The IDL is faulty, the file cannot be written, or there is no `OUT_DIR`. A script that fails runs again anyway.
@@ -228,15 +228,15 @@ mod tests {
             .native("A::E", "crate::F")
             .compile_to(&dir.join("out.rs"), &mut cargo);
         let root = dir.canonicalize().unwrap();
-        let told = String::from_utf8(cargo).unwrap();
-        (result, told.replace(root.to_str().unwrap(), "ROOT"))
+        let printed = String::from_utf8(cargo).unwrap();
+        (result, printed.replace(root.to_str().unwrap(), "ROOT"))
     }
 
     #[test]
-    fn the_file_is_written_and_cargo_told_of_what_was_read() {
+    fn the_file_is_written_and_cargo_printed_of_what_was_read() {
         let dir =
             tree("#include <b.idl>\nmodule A { native E; struct C { B::T list[N]; E f; }; };");
-        let (result, told) = compiled(dir.path());
+        let (result, printed) = compiled(dir.path());
         let text = fs::read_to_string(result.unwrap()).unwrap();
         assert!(
             ["struct D", "[crate::b::T; 7]", "= crate::F;"]
@@ -245,7 +245,7 @@ mod tests {
             "{text}"
         );
         assert_eq!(
-            told,
+            printed,
             "cargo:rerun-if-changed=ROOT/a.idl\ncargo:rerun-if-changed=ROOT/inc/b.idl\n"
         );
     }
@@ -267,11 +267,11 @@ mod tests {
     #[test]
     fn a_fault_is_shown_as_people_read_it_and_its_files_are_watched() {
         let dir = tree("#include <b.idl>\nmodule A { const B::U C = N; };");
-        let (result, told) = compiled(dir.path());
+        let (result, printed) = compiled(dir.path());
         let error = result.unwrap_err();
         assert!(error.diagnostics().is_some());
         assert!(format!("{error:?}").contains("^"), "{error:?}");
-        assert_eq!(told.lines().count(), 2, "{told}");
+        assert_eq!(printed.lines().count(), 2, "{printed}");
         assert!(!dir.path().join("out.rs").exists());
     }
 

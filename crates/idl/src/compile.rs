@@ -28,7 +28,7 @@ pub struct Output {
 /// no directory of its own.
 ///
 /// # Errors
-/// Everything that is wrong with the text, as far as it can be told at once.
+/// Everything that is wrong with the text, as far as it can be found at once.
 pub fn compile_str(name: &str, text: &str, options: &Options) -> Result<Output, Diagnostics> {
     compile(&[Input::Text { name, text }], options)
 }
@@ -37,7 +37,7 @@ pub fn compile_str(name: &str, text: &str, options: &Options) -> Result<Output, 
 /// guards itself. Definitions of included files are generated too, unless [`Options::externs`] maps them.
 ///
 /// # Errors
-/// Everything that is wrong with them, as far as it can be told at once; also files that cannot be read.
+/// Everything that is wrong with them, as far as it can be found at once; also files that cannot be read.
 pub fn compile_files(files: &[PathBuf], options: &Options) -> Result<Output, Diagnostics> {
     compile(&inputs(files), options)
 }

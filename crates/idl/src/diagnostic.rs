@@ -1,4 +1,4 @@
-//! What is wrong with the IDL, and how it is told.
+//! Errors of the IDL, and how they are reported.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -56,7 +56,7 @@ pub struct Label {
     pub source_column: usize,
 }
 
-/// What a piece of a drawn [`Diagnostic`] is, for whoever wants to give it a colour.
+/// What a piece of a drawn [`Diagnostic`] is, for a program that colours it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Part {
@@ -310,7 +310,7 @@ impl Report {
 
     /// With where the text it is about comes from: from a macro, and from files that are included, unless that has
     /// been said of this file.
-    fn with_origins(mut self, sources: &SourceMap, told: &mut HashSet<FileId>) -> Self {
+    fn with_origins(mut self, sources: &SourceMap, reported: &mut HashSet<FileId>) -> Self {
         let known = |report: &Self, place| report.labels.iter().any(|(span, _)| *span == place);
         if let Some(place) = sources.expansion(self.span)
             && !known(&self, place)
@@ -319,7 +319,7 @@ impl Report {
         }
         let mut file = self.span.file;
         for _ in 0..MAX_SHOWN_INCLUDES {
-            let Some(place) = sources.included(file).filter(|_| told.insert(file)) else {
+            let Some(place) = sources.included(file).filter(|_| reported.insert(file)) else {
                 break;
             };
             if !known(&self, place) {
@@ -392,7 +392,7 @@ pub(crate) struct Sink {
 impl Sink {
     pub(crate) fn report(&self, report: Report) {
         let mut reports = self.reports.borrow_mut();
-        // One place is told one thing once: a second visit (an attribute's two operations) finds nothing new.
+        // Each error of a place is reported once: a second visit (an attribute's two operations) finds nothing new.
         if reports
             .iter()
             .any(|known| known.span == report.span && known.message == report.message)
@@ -415,10 +415,10 @@ impl Sink {
         let mut reports = self.reports.into_inner();
         let last = reports.last()?.span;
         reports.sort_by_key(|report| (report.span.file, report.span.start));
-        let mut told = HashSet::new();
+        let mut reported = HashSet::new();
         let mut list: Vec<Diagnostic> = reports
             .into_iter()
-            .map(|report| report.with_origins(sources, &mut told).locate(sources))
+            .map(|report| report.with_origins(sources, &mut reported).locate(sources))
             .collect();
         if self.dropped.get() > 0 {
             let more = Report::new(

@@ -10,7 +10,7 @@ pub const MAX_INCLUDE_DEPTH: usize = 64;
 /// How deep one macro may expand into another, and how deep the arguments of macros may nest.
 pub const MAX_MACRO_DEPTH: usize = 64;
 
-/// How many octets one source file may have: positions are 32 bit, and nobody writes IDL by the gigabyte.
+/// How many octets one source file may have: positions are 32 bit, and real IDL stays far below.
 pub const MAX_FILE_OCTETS: u64 = 16 * 1024 * 1024;
 
 /// How many times one compilation may enter a file by `#include`. The largest models known have some hundreds of
@@ -67,5 +67,5 @@ pub const MAX_PARAMETERS: usize = 1_024;
 /// How many exceptions one operation may raise; its error enum has as many variants.
 pub const MAX_RAISES: usize = 256;
 
-/// How many errors are kept. More are counted and not shown: nobody reads them.
+/// How many errors are kept. More are counted and not shown: a list that long is not read.
 pub const MAX_DIAGNOSTICS: usize = 50;

@@ -112,7 +112,7 @@ pub(crate) struct ValueType {
     pub(crate) kind: ValueKind,
     /// `false` as long as there is a forward declaration only.
     pub(crate) defined: bool,
-    /// Whoever does not know it may take the stateful base alone.
+    /// A receiver that does not know it may take the stateful base alone.
     pub(crate) truncatable: bool,
     /// Direct bases; the one that has state, if any, comes first.
     pub(crate) bases: Vec<DefId>,

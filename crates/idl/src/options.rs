@@ -1,4 +1,4 @@
-//! What a compilation can be told.
+//! The options of a compilation.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Files: where they are looked for, how often they are read, what is told of them.
+//! Files: where they are searched, how often they are read, which errors name them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ fn every_file_that_was_read_is_a_dependency_once() {
 }
 
 #[test]
-fn files_that_include_each_other_for_ever_are_told() {
+fn files_that_include_each_other_for_ever_are_reported() {
     let (_dir, paths) = tree(&[
         ("a.idl", "#include \"b.idl\""),
         ("b.idl", "\n #include \"a.idl\""),
@@ -137,7 +137,7 @@ fn a_file_of_any_system_is_read() {
         b"\xef\xbb\xbfmodule M { const long X = 1; };",
         b"module M {\r  // a comment\r  const long X = 1;\r};\r",
         b"module M {\r\n  const long X = 1;\r\n};\r\n\x1a",
-        b"module M { // \xa9 somebody, a na\xefve one\n const long X = 1; };",
+        b"module M { // \xa9 an author, a na\xefve one\n const long X = 1; };",
         b"mod\\\nule M { const long X = \\\r\n1; };",
     ];
     for text in texts {

@@ -1,4 +1,4 @@
-//! No text makes the compiler panic, hang or exhaust the stack, and what is wrong is told within bounds.
+//! No text makes the compiler panic, hang or exhaust the stack, and the number of errors has a bound.
 
 use proptest::prelude::*;
 use zorb_idl::limits::{MAX_DIAGNOSTICS, MAX_FILE_OCTETS, MAX_NESTING};

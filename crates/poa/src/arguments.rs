@@ -45,7 +45,7 @@ fn keep<T: 'static>(id: TypeId, octets: usize, empty: Box<T>) {
     if octets == 0 || octets > MAX_KEPT_OCTETS {
         return;
     }
-    // At thread exit there is nobody to keep it for.
+    // At thread exit the pool is gone, so it is freed.
     let _ = KEPT.try_with(|kept| {
         let mut kept = kept.borrow_mut();
         if kept.len() >= MAX_KEPT {

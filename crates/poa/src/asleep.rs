@@ -125,7 +125,7 @@ mod tests {
         let (one, other) = (ObjectId::from("one"), ObjectId::from("other"));
         let mut cx = Context::from_waker(Waker::noop());
         let Poll::Ready(first) = pin!(turns.turn(&one)).poll(&mut cx) else {
-            panic!("nobody has it");
+            panic!("it has no owner");
         };
         assert!(pin!(turns.turn(&other)).poll(&mut cx).is_ready());
         let mut second = pin!(turns.turn(&one));

@@ -32,7 +32,7 @@ impl Identity {
     }
 }
 
-/// What tells a servant from every other one that is alive: its address.
+/// A servant's identity among all that are alive: its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ServantAddress(usize);
 

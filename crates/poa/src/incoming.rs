@@ -43,7 +43,7 @@ impl<'a> IncomingRequest<'a> {
 pub struct Typed<'a> {
     /// The operation's name on the wire.
     pub operation: &'a str,
-    /// How exceptions are told.
+    /// How exceptions are reported.
     pub receipt: Receipt,
     /// An `Option` of a tuple of them, which is taken if it is of the right type.
     pub arguments: &'a mut (dyn Any + Send),

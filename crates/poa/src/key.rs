@@ -1,4 +1,4 @@
-//! Object keys: whose object it is, in octets that nobody else has to understand.
+//! Object keys: the adapter and object, in octets that are opaque to every other ORB.
 //!
 //! ```text
 //!  transient, ids by the system       transient, ids by the user     persistent
@@ -31,8 +31,8 @@ const KINDS: u8 = 0x20;
 /// Octets of the key of a transient object whose id the system chose.
 const INDEXED_LEN: usize = 28;
 
-/// Which life of which server: drawn at random when an ORB starts, so that a reference from an
-/// earlier life is OBJECT_NOT_EXIST and never somebody else's object.
+/// The incarnation of the server: drawn at random when an ORB starts, so that a reference of an earlier incarnation is
+/// OBJECT_NOT_EXIST and never another object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InstanceId(pub u64);
 
@@ -44,10 +44,7 @@ impl fmt::Debug for InstanceId {
 
 /// What an object key says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "whoever dispatches has to deal with every kind"
-)]
+#[expect(clippy::exhaustive_enums, reason = "dispatch handles every kind")]
 pub enum ObjectKey<'a> {
     /// Of a transient adapter whose ids the system chooses: two indexes.
     Indexed {
@@ -158,7 +155,7 @@ impl<'a> ObjectKey<'a> {
     }
 }
 
-/// Whether octets begin as the keys do that zorb makes, and so are nobody's plain key.
+/// Whether octets begin as the keys do that zorb makes, and so are no plain key.
 #[must_use]
 pub fn is_reserved(octets: &[u8]) -> bool {
     octets
@@ -218,7 +215,7 @@ impl Index {
 /// root.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Path {
-    /// What [`ObjectAdapter::new`](crate::ObjectAdapter::new) was told; empty unless set.
+    /// The name given to [`ObjectAdapter::new`](crate::ObjectAdapter::new); empty unless set.
     pub server_id: String,
     /// Names of adapters, outermost first.
     pub names: Vec<String>,

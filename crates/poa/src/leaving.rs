@@ -16,7 +16,7 @@ pub(crate) struct Leaving {
     ids: Mutex<HashMap<ObjectId, Left>>,
     /// Objects that were made for one request.
     requests: AtomicUsize,
-    /// Somebody has waited for the end of all.
+    /// A task has waited for the end of all.
     is_awaited: AtomicBool,
     waiting: Mutex<Vec<Waker>>,
 }

@@ -57,7 +57,7 @@ pub struct PoaManager {
     /// Those that wait for completion, to be woken when the state changes.
     watching: Mutex<Vec<Waker>>,
     waiting: Mutex<Waiting>,
-    /// Somebody has chosen a state, or been told that nobody has.
+    /// A state has been chosen, or its absence has been reported.
     minded: AtomicBool,
 }
 
@@ -79,12 +79,12 @@ pub(crate) enum Held {
 }
 
 /// The place of one request among those held; given up when it is dropped.
-pub(crate) struct Place<'a> {
+pub(crate) struct HoldTicket<'a> {
     manager: &'a PoaManager,
     number: Option<u64>,
 }
 
-impl Place<'_> {
+impl HoldTicket<'_> {
     /// Ready once the state is not HOLDING, or the manager has woken its held requests.
     pub(crate) fn poll_changed(&mut self, waker: &Waker) -> Poll<Held> {
         let mut waiting = self.manager.waiting();
@@ -101,7 +101,7 @@ impl Place<'_> {
             waiting.held.insert(number, Some(waker.clone()));
             drop(waiting);
             self.number = Some(number);
-            // Whoever wakes the held finds this one from now on; what came before is looked at.
+            // A state change from here on wakes this waiter; an earlier one is checked next.
             return Poll::Ready(Held::Changed(state));
         };
         match waiting.held.get_mut(&number) {
@@ -118,7 +118,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for HoldTicket<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number {
             self.manager.waiting().held.remove(&number);
@@ -163,8 +163,8 @@ impl PoaManager {
         Ok(())
     }
 
-    /// Whether this is the first request that is held, and nobody has chosen a state yet: most
-    /// likely somebody forgot to [`activate`](Self::activate) the manager. True once.
+    /// Whether this is the first request that is held, and no state has been chosen yet: most likely the program lacks
+    /// a call of [`activate`](Self::activate). True once.
     #[must_use]
     pub fn looks_forgotten(&self) -> bool {
         self.state() == State::Holding && !self.minded.swap(true, Ordering::Relaxed)
@@ -182,8 +182,8 @@ impl PoaManager {
     }
 
     /// A place among the requests that are held; taken when it is first polled.
-    pub(crate) fn hold(&self) -> Place<'_> {
-        Place {
+    pub(crate) fn hold(&self) -> HoldTicket<'_> {
+        HoldTicket {
             manager: self,
             number: None,
         }
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manager_that_nobody_minds_is_told_of_once() {
+    fn a_manager_left_holding_is_reported_once() {
         let forgotten = PoaManager::new();
         assert!(forgotten.looks_forgotten() && !forgotten.looks_forgotten());
         let minded = PoaManager::new();
@@ -395,7 +395,7 @@ mod tests {
         let mut places: Vec<_> = (0..PoaManager::MAX_HELD_REQUESTS)
             .map(|_| manager.hold())
             .collect();
-        // However often they are polled, and by whom.
+        // However often they are polled, and by which task.
         for _ in 0..3 {
             for place in &mut places {
                 assert_ne!(place.poll_changed(&waker()), Poll::Ready(Held::Full));

@@ -6,8 +6,7 @@ use zorb_giop::{CompletionStatus, Fault, SystemException};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing else to miss")]
 pub enum Missing {
-    /// There is no such adapter, or none in this life of the server; or nobody has that plain
-    /// key.
+    /// There is no such adapter, or none in this incarnation of the server; or no object has that plain key.
     Adapter,
     /// The adapter is there, the object is not active.
     Object,

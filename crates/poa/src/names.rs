@@ -19,7 +19,7 @@ type Shard<V> = RwLock<HashMap<Box<[u8]>, V>>;
 
 /// A table whose keys are octets.
 pub struct Names<V> {
-    /// Hashed with random keys, so that nobody can choose ids that collide.
+    /// Hashed with random keys, so that a peer cannot choose ids that collide.
     shards: Box<[Shard<V>; SHARDS]>,
 }
 

@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// Whose key it is, as far as the key alone tells.
+/// The kind of a key, as far as its octets show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "there is nothing in between")]
 pub enum Whose {
@@ -186,7 +186,7 @@ impl ObjectAdapter {
         policies.validate()?;
         let path = below(parent, name);
         let mut paths = self.paths();
-        // Under the lock: whoever destroys the parent takes its children along.
+        // Under the lock: destroying the parent destroys its children.
         if parent.is_destroyed() {
             return Err(AdapterError::Destroyed);
         }
@@ -402,9 +402,8 @@ impl ObjectAdapter {
 
     /// Finds the object that `key` names, in constant time whatever the number of adapters and
     /// objects. Transient objects with ids by the system: two look-ups by index, wait-free. The
-    /// others: a hash table for the id, and for persistent ones another for the path. Where
-    /// somebody activates objects when they are called, an object that is not active is found
-    /// too.
+    /// others: a hash table for the id, and for persistent ones another for the path. With a servant activator, an
+    /// object that is not active is found too.
     ///
     /// # Errors
     /// What is missing: OBJECT_NOT_EXIST for a key of another ORB or another life of this one, a
@@ -432,7 +431,7 @@ impl ObjectAdapter {
                 let made = |adapter: &Arc<Adapter>| !adapter.is_being_made();
                 (self.persistent.find(path).filter(made)).map(|adapter| adapter.named(id))
             }
-            // Whoever else knows plain keys has to be asked when this one does not.
+            // The key resolver is asked for a plain key that is not found here.
             Some(ObjectKey::Plain(id)) => self.plain.named(id).map(Some),
             _ => None,
         };

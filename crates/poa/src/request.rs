@@ -30,7 +30,7 @@ pub struct Receipt {
 pub enum Outcome {
     /// A whole message, ready to be written.
     Reply(zorb_cdr::Gather),
-    /// Nobody waits for anything.
+    /// The client waits for no reply.
     Silent,
 }
 
@@ -135,9 +135,9 @@ impl Receipt {
         self.refusal(exception)
     }
 
-    /// The reply that sends the client on to `target`, for good if it may (GIOP 1.2; before, a
-    /// client is told the same without that). Whoever waits only until the request has arrived is
-    /// told too; whoever does not wait cannot be.
+    /// The reply that sends the client on to `target`, for good if it may (GIOP 1.2; an earlier client gets
+    /// LOCATION_FORWARD). A client that waits only until the request has arrived gets it too; a client that waits for
+    /// no reply gets none.
     #[must_use]
     pub fn forward(&self, target: &Ior, permanent: bool) -> Outcome {
         if self.response == ResponseFlags::None {
@@ -154,8 +154,8 @@ impl Receipt {
         }
     }
 
-    /// The reply to a request that is not served at all: whoever waits only until it has arrived
-    /// (SYNC_WITH_SERVER) and has no [`acknowledgement`](Self::acknowledgement) yet is told too.
+    /// The reply to a request that is not served at all: a client that waits only until it has arrived
+    /// (SYNC_WITH_SERVER) and has no [`acknowledgement`](Self::acknowledgement) yet gets it too.
     #[must_use]
     pub fn refusal(&self, exception: &SystemException) -> Outcome {
         if self.response == ResponseFlags::None {
@@ -319,8 +319,8 @@ impl Request {
         read().map_err(|error| Fault::Decode(error).raise(CompletionStatus::No))
     }
 
-    /// What takes cycles of values among the arguments apart that nobody has kept: to be dropped behind the results, among
-    /// which they may be.
+    /// The collector for cycles of values among the arguments that the servant has not kept: dropped after the results,
+    /// among which they may be.
     #[must_use]
     #[inline]
     pub fn take_cycles(&mut self) -> Option<Box<Shared>> {

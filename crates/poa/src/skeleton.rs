@@ -2,7 +2,7 @@
 
 use crate::incoming::Incoming;
 use crate::operations::Operations;
-use crate::place::{self, Place};
+use crate::pooled_future::{self, PooledFuture};
 use crate::request::Outcome;
 use core::any::Any;
 use core::fmt;
@@ -45,7 +45,7 @@ pub trait Skeleton: Send + Sync + 'static {
 
 /// One operation on its way through a servant: a future of what goes back to the client.
 ///
-/// Whoever holds it polls it where the request was read; it becomes a task only when that first
+/// The ORB polls it where the request was read; it becomes a task only when that first
 /// poll is pending. Dropping it abandons the operation at its current await.
 ///
 /// Costs a box, which is one that an earlier upcall of the same operation has left on this thread
@@ -59,16 +59,16 @@ enum State {
     /// There is nothing to run, since the arguments are not of the types that the skeleton knows.
     Untyped,
     /// `None` only while it is dropped.
-    Running(Option<Pin<Box<dyn Place>>>),
+    Running(Option<Pin<Box<dyn PooledFuture>>>),
     /// An upcall that is pending after its first poll, which had no waker.
-    Polled(Option<Pin<Box<dyn Place>>>),
+    Polled(Option<Pin<Box<dyn PooledFuture>>>),
 }
 
 impl Upcall {
     /// An upcall that runs `future`.
     #[inline]
     pub fn new(future: impl Future<Output: Finish> + Send + 'static) -> Self {
-        Self(State::Running(Some(place::make(future))))
+        Self(State::Running(Some(pooled_future::make(future))))
     }
 
     /// An upcall of the future that `make` makes, polled once here, without a waker ([`Incoming::Message`]). The outcome
@@ -78,7 +78,7 @@ impl Upcall {
         make: impl FnOnce() -> F,
         outcome: &mut Option<Outcome>,
     ) -> Self {
-        Self(match place::run(make, outcome) {
+        Self(match pooled_future::run(make, outcome) {
             None => State::Over(None),
             Some(waits) => State::Polled(Some(waits)),
         })

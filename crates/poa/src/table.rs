@@ -1,4 +1,4 @@
-//! Slots with generations: an index that finds its entry in constant time, or nobody.
+//! Slots with generations: an index that finds its entry in constant time, or none.
 //!
 //! Reading is wait-free: a pointer to the chunk (set once, never moved), a bounds check, an
 //! atomic load of the entry and a comparison of its generation. Writing takes a short lock.
@@ -112,7 +112,7 @@ impl<T: Tenant> Table<T> {
         self.chunks.get(chunk)?.get()?.get(at)
     }
 
-    /// An index that nobody else gets.
+    /// An index of the caller's own.
     fn take(&self) -> Result<Index, TableFull> {
         let mut writer = self.writer();
         if let Some(index) = writer.free.pop() {
@@ -152,7 +152,7 @@ impl<T: Tenant> Table<T> {
         Ok(index)
     }
 
-    /// Gives out an index that finds nobody until it is [filled](Self::fill).
+    /// Reserves an index that finds no entry until it is [filled](Self::fill).
     ///
     /// # Errors
     /// As [`insert_with`](Self::insert_with).
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_finds_its_entry_and_after_removal_nobody() {
+    fn an_index_finds_its_entry_and_none_after_removal() {
         let table = Table::<Entry>::new();
         let indexes: Vec<_> = (0..1000u32)
             .map(|n| table.insert_with(entry(n)).unwrap())
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reserved_index_finds_nobody_before_it_is_filled_and_is_filled_once() {
+    fn a_reserved_index_finds_no_entry_before_it_is_filled_and_is_filled_once() {
         let table = Table::<Entry>::new();
         let index = table.reserve().unwrap();
         assert_ne!(table.insert_with(entry(1)).unwrap(), index);
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn indexes_that_were_never_given_out_find_nobody() {
+    fn indexes_that_were_never_given_out_find_no_entry() {
         let table = Table::<Entry>::new();
         table.insert_with(entry(0)).unwrap();
         for (slot, generation) in [

@@ -98,7 +98,7 @@ impl TurnQueue {
     }
 
     async fn turn(self: Arc<Self>) -> Turn {
-        let mut place = Place {
+        let mut place = QueueTicket {
             queue: &self,
             number: None,
         };
@@ -126,12 +126,12 @@ impl TurnQueue {
 }
 
 /// The place of an upcall in the queue; given up when it is dropped.
-struct Place<'a> {
+struct QueueTicket<'a> {
     queue: &'a TurnQueue,
     number: Option<u64>,
 }
 
-impl Place<'_> {
+impl QueueTicket<'_> {
     fn poll(&mut self, waker: &Waker) -> Poll<()> {
         let mut waiting = self.queue.waiting();
         match self.number {
@@ -162,7 +162,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueueTicket<'_> {
     fn drop(&mut self) {
         let Some(number) = self.number else { return };
         let mut waiting = self.queue.waiting();

@@ -2,8 +2,8 @@ use std::{fmt, net::SocketAddr, path::PathBuf};
 
 /// One end of a connection as the operating system names it, for messages, traces and origin checks.
 ///
-/// An [`Endpoint`](crate::Endpoint) is what somebody asked for, and may be a host name; an address is what came of
-/// it, and may have no name at all.
+/// An [`Endpoint`](crate::Endpoint) is what the caller asked for, and may be a host name; an address is the resolved
+/// end of an open connection, and may have no name at all.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Address {
@@ -30,7 +30,10 @@ impl fmt::Display for Address {
 ///
 /// The ids are those that the operating system gives it in the namespaces of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_structs, reason = "what the system tells")]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "the credentials that the system reports"
+)]
 pub struct PeerIdentity {
     /// The effective user.
     pub user: u32,

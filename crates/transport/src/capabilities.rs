@@ -96,7 +96,7 @@ impl Capabilities {
         }
     }
 
-    /// The same, and a connection tells which process its peer is.
+    /// Adds that a connection reports which process its peer is.
     #[must_use]
     pub const fn with_peer_identity(self) -> Self {
         Self {
@@ -141,9 +141,9 @@ impl Capabilities {
         self.descriptor
     }
 
-    /// Whether a connection tells which process its peer is.
+    /// Whether a connection reports which process its peer is.
     #[must_use]
-    pub const fn tells_peer_identity(self) -> bool {
+    pub const fn reports_peer_identity(self) -> bool {
         self.identity
     }
 }

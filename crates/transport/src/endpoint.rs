@@ -10,11 +10,11 @@ use std::{
 
 use crate::AddressError;
 
-/// Where a peer listens, as people write it and before any IOR profile: a scheme, and an address of the transport of that
-/// scheme, as in `iiop://host:port` and `uiop:///path`.
+/// Where a peer listens, as people write it and before any IOR profile: a scheme, and an address of the transport of
+/// that scheme, as in `iiop://host:port` and `uiop:///path`.
 ///
-/// The address is a value of the transport's own type ([`address`](Self::address)), such as [`TcpAddress`](crate::TcpAddress).
-/// Two endpoints are equal if they are written the same. A clone shares the address.
+/// The address is a value of the transport's own type ([`address`](Self::address)), such as
+/// [`TcpAddress`](crate::TcpAddress). Two endpoints are equal if they are written the same. A clone shares the address.
 ///
 /// [`FromStr`](std::str::FromStr) knows the transports of this crate; text with other schemes is read by a
 /// [`Registry`](crate::Registry::parse) that has them. [`Display`](fmt::Display) is its inverse.
@@ -36,14 +36,14 @@ pub struct Endpoint {
     address: Arc<dyn EndpointAddress>,
 }
 
-/// An address of a transport: a value of the transport's own type, which is written ([`Display`](fmt::Display)) as what stands
-/// behind `scheme://` in the text of an endpoint. Addresses that are not the same are not written the same.
+/// An address of a transport: a value of the transport's own type, which is written ([`Display`](fmt::Display)) as what
+/// stands behind `scheme://` in the text of an endpoint. Addresses that are not the same are not written the same.
 ///
-/// What the ORB wants to know of addresses without knowing their transports is told by the methods, which have an answer
-/// for addresses that are neither hosts nor files.
+/// The methods answer what the ORB asks of an address without knowing its transport; their defaults suit addresses that
+/// are neither hosts nor files.
 pub trait EndpointAddress: Any + fmt::Debug + fmt::Display + Send + Sync {
-    /// The host, where the address is that of a host: a name, or an IP address without brackets. Limits count by it. All addresses
-    /// without a host count as those of one.
+    /// The host, where the address is that of a host: a name, or an IP address without brackets. Limits count by it.
+    /// All addresses without a host count as those of one.
     fn host(&self) -> Option<&str> {
         None
     }
@@ -59,13 +59,13 @@ pub trait EndpointAddress: Any + fmt::Debug + fmt::Display + Send + Sync {
         None
     }
 
-    /// Whether the address is a name within this very host, as a UNIX socket's is. An ORB follows those that a peer names
-    /// only if it is set up to.
+    /// Whether the address is a name within this very host, as a UNIX socket's is. An ORB follows those that a peer
+    /// names only if it is set up to.
     fn is_local_name(&self) -> bool {
         false
     }
 
-    /// Why nobody can connect to it, if so: `port 0`.
+    /// Why no connection can be made to it, if so: `port 0`.
     fn leads_nowhere(&self) -> Option<&'static str> {
         None
     }
@@ -124,7 +124,7 @@ impl Endpoint {
         self.address.is_local_name()
     }
 
-    /// Why nobody can connect to it, if so.
+    /// Why no connection can be made to it, if so.
     #[must_use]
     pub fn leads_nowhere(&self) -> Option<&'static str> {
         self.address.leads_nowhere()

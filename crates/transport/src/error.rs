@@ -60,7 +60,7 @@ impl TransportError {
         &self.cause
     }
 
-    /// The kind of the cause: `ConnectionRefused` where nobody listens, `NotFound` for a UNIX socket that is not
+    /// The kind of the cause: `ConnectionRefused` where there is no listener, `NotFound` for a UNIX socket that is not
     /// there, `Unsupported` where no transport knows the endpoint's scheme, and so on.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {

@@ -2,14 +2,14 @@
 //!
 //! A [`Transport`] turns an [`Endpoint`] (`iiop://host:port`, `uiop:///path`) into a [`Connection`] or a
 //! [`Listener`]; a [`Registry`] finds the transport for an endpoint's scheme. The adapters here are [`Tcp`] and
-//! [`Unix`]; others implement the same traits, and own their scheme, the syntax of their addresses ([`Addressing`]), and
-//! what stands of them in object references. What a transport can and cannot do is told by its [`Capabilities`], so that any messaging protocol
-//! can be plugged onto any transport that fits it.
+//! [`Unix`]; others implement the same traits, and own their scheme, the syntax of their addresses ([`Addressing`]),
+//! and their part of an object reference. A transport states what it can do in its [`Capabilities`], so that any
+//! messaging protocol can be plugged onto any transport that fits it.
 //!
 //! All of it is made for a caller that polls: a connection never blocks and never spawns, it has no buffer of its
 //! own, one task may read it while another writes to it, and writing asks the kernel directly without a reactor in
-//! between. Connections belong to the tokio runtime inside which they were made (their *home*): that runtime's
-//! reactor is the one that wakes whoever waits, whichever thread polls.
+//! between. Connections belong to the tokio runtime inside which they were made (their *home*): that runtime's reactor
+//! wakes the waiting task, whichever thread polls.
 //!
 //! ```
 //! use std::{future::poll_fn, io::IoSlice};

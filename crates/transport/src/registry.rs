@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_registry_tells_the_schemes_of_its_transports() {
+    fn a_registry_lists_the_schemes_of_its_transports() {
         assert_eq!(Registry::empty().schemes().count(), 0);
         let schemes: Vec<_> = Registry::default().schemes().collect();
         assert_eq!(schemes, ["iiop", "uiop"]);

@@ -19,20 +19,21 @@ use tokio::{
 
 use crate::{Address, Capabilities, Connection, Endpoint, PeerIdentity, ReadOutcome, sys};
 
-/// A stream socket, parked at the reactor of its home runtime for reading only; not even that while whoever reads
-/// prefers to try.
+/// A stream socket, registered with the reactor of its home runtime for read readiness only; not even that while its
+/// reader spins or blocks on the socket itself.
 ///
 /// Waiting for room to write is rare, and as a standing interest it would cost every call a wake-up; so it is done on
-/// a duplicate of the descriptor, registered when somebody waits and dropped when the wait is over. (One descriptor
+/// a duplicate of the descriptor, registered when a writer waits and dropped when the wait is over. (One descriptor
 /// can be registered once only.)
 #[derive(Debug)]
 pub(crate) struct StreamConnection {
     socket: Arc<Socket>,
     /// The wait for octets. Only the reader takes the lock.
     watch: Mutex<Watch>,
-    /// Whether the kernel can be told to be quiet about octets that come.
+    /// Whether the kernel can suppress wake-ups for octets that arrive (`SO_RCVLOWAT`).
     can_be_quiet: bool,
-    /// Whether it is, so that a read that blocks would wait for more than an octet. Only the reader asks and changes it.
+    /// Whether it is, so that a read that blocks would wait for more than an octet. Only the reader asks and changes
+    /// it.
     blocks_for_more: AtomicBool,
     /// How long a read that blocks waits at most, in microseconds; 0 for ever.
     limit: AtomicU64,
@@ -62,8 +63,8 @@ enum Heard {
     Quiet,
 }
 
-/// Octets that come without waking anybody while whoever reads prefers to try. With its registration left as it is, a
-/// connection is watched again without an allocation, and by one system call. Few enough for any receive buffer, which
+/// Octets that arrive without a wake-up while the reader reads the socket itself. The registration stays, so that read
+/// interest is restored without an allocation and by one system call. Few enough for any receive buffer, which
 /// Linux makes larger than twice this.
 const QUIET: i32 = 16 << 10;
 
@@ -73,7 +74,7 @@ impl StreamConnection {
         let home = Handle::try_current().map_err(io::Error::other)?;
         let local = address(&socket.local_addr()?);
         let peer = address(peer);
-        // Whoever must not wait says so with every system call.
+        // Calls that must not block pass `MSG_DONTWAIT` each time.
         socket.set_nonblocking(false)?;
         let socket = Arc::new(socket);
         let watch = sys::register(Arc::clone(&socket), Interest::READABLE)?;
@@ -235,10 +236,10 @@ impl Connection for StreamConnection {
         // Zero would mean no limit, and less than a microsecond is zero to the kernel.
         let whole = limit.as_secs().saturating_mul(1_000_000);
         let most = whole.saturating_add(limit.subsec_micros().into()).max(1);
-        // The limits of one call after the other are hardly ever the same, and hardly ever passed. So what the kernel
-        // was told stays while it is about right, and is a little less than was asked for at first.
-        let told = self.limit.load(Ordering::Relaxed);
-        if told > most || told < most / 2 {
+        // The time limits of successive calls hardly ever agree, and hardly ever expire. So the kernel's timeout stays
+        // while it is about right, and is set a little shorter than was asked for at first.
+        let current = self.limit.load(Ordering::Relaxed);
+        if current > most || current < most / 2 {
             self.set_limit(most.saturating_sub(most / 16))?;
         }
         match sys::receive_once(&self.socket, buf) {
@@ -258,7 +259,7 @@ impl Connection for StreamConnection {
         let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
         if room.is_none() {
             let duplicate = self.socket.try_clone()?;
-            // Whoever polls may belong to another runtime, whose reactor nobody need be driving just now.
+            // The polling task may belong to another runtime, whose reactor need not be running just now.
             let _home = self.home.enter();
             *room = Some(sys::register(duplicate, Interest::WRITABLE)?);
         }
@@ -275,7 +276,7 @@ impl Connection for StreamConnection {
     }
 
     fn close(&self) {
-        // Fails only when the connection is gone already, and then there is nobody left to tell.
+        // Fails only when the connection is gone already, and then the error has no consequence.
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 
@@ -431,9 +432,9 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_about_the_one_before_is_not_told_to_the_kernel_anew() {
+    fn a_limit_that_is_about_the_one_before_is_not_set_again() {
         let (_runtime, connection, mut peer) = connection();
-        let mut told = Vec::new();
+        let mut limits = Vec::new();
         for micros in [10_000_000, 9_999_980, 9_700_000, 4_000_000, 3, 1] {
             io::Write::write_all(&mut peer, b"x").unwrap();
             let mut octets = BytesMut::with_capacity(8);
@@ -441,10 +442,10 @@ mod tests {
             assert_eq!(connection.read_blocking(&mut octets, limit).unwrap(), 1);
             let is = connection.limit.load(Ordering::Relaxed);
             assert!((1..=micros).contains(&is), "{is} of {micros}");
-            told.push(is);
+            limits.push(is);
         }
-        assert_eq!(told[0], told[1]);
-        assert_eq!(told[0], told[2]);
-        assert!(told[3] >= 3_000_000, "{told:?}");
+        assert_eq!(limits[0], limits[1]);
+        assert_eq!(limits[0], limits[2]);
+        assert!(limits[3] >= 3_000_000, "{limits:?}");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Octets are moved by rustix, which on Linux makes the system call itself. The wrappers of the C library are points
 //! where a thread may be cancelled, which costs each call of a program with threads two atomic operations and some sixty
-//! instructions, and nobody cancels a thread of Rust's.
+//! instructions, and threads of Rust are never cancelled.
 #![expect(
     unsafe_code,
     reason = "promises that only the caller of the operating system can give"
@@ -77,7 +77,7 @@ fn receive_with(socket: &Socket, buf: &mut BytesMut, flags: RecvFlags) -> Result
     // SAFETY: `advance_mut` asks that the next `received` octets are initialised and lie within the capacity.
     // recv(2) has returned how many octets it stored at the beginning of the region that it was given, which was the
     // whole of `buf`'s spare capacity and begins where `advance_mut` counts from; it stores no more than the region
-    // holds, and says no more without MSG_TRUNC, which nobody here asks for. Nothing has touched `buf` since.
+    // holds, and reports no more without MSG_TRUNC, which this call does not pass. Nothing has touched `buf` since.
     unsafe {
         buf.advance_mut(received);
     }
@@ -109,8 +109,8 @@ pub(crate) fn send(socket: &Socket, chunks: &[IoSlice<'_>]) -> io::Result<usize>
     })?)
 }
 
-/// From how many octets on that nobody has received a socket counts as readable (`SO_RCVLOWAT`): nobody who polls is woken
-/// for fewer. The end of the stream and errors count whatever this is.
+/// How many unread octets make a socket readable (`SO_RCVLOWAT`): a poller is not woken for fewer. The end of the
+/// stream and errors make it readable in any case.
 pub(crate) fn set_low_water(socket: &Socket, octets: libc::c_int) -> io::Result<()> {
     // SAFETY: the descriptor is open, as `Socket` owns it. The value that is pointed to is a local of the size that is
     // said, which SO_RCVLOWAT wants (an int); setsockopt(2) reads it before it returns, and keeps no pointer.

@@ -26,7 +26,7 @@ pub use options::TcpOptions;
 /// TCP: endpoints `iiop://host:port`.
 ///
 /// A host name is resolved by the system's resolver (on a thread of its own), and its addresses are
-/// tried in its order, to connect as well as to listen; the error tells of all of them. To connect, the next address is
+/// tried in its order, to connect as well as to listen; the error names all of them. To connect, the next address is
 /// tried as soon as one has failed, and beside it when it has been silent for a quarter of a second: whichever
 /// answers first is taken. Of very many addresses the first 16 are tried.
 ///
@@ -177,7 +177,7 @@ impl Tcp {
 
     fn finish(&self, socket: Socket) -> io::Result<StreamConnection> {
         let peer = socket.peer_addr()?;
-        // The kernel joins a socket to itself when the port that nobody listens on happens to be the one that it
+        // The kernel joins a socket to itself when a port without a listener happens to be the one that it
         // picks for our end. On the loopback interface that is no rare event for a client that keeps trying until
         // its server is back.
         if socket.local_addr()?.as_socket() == peer.as_socket() {
@@ -245,7 +245,7 @@ impl Tcp {
         .await
     }
 
-    /// Asks the resolver on a thread that nobody has to wait for. It cannot be interrupted and may take half a minute
+    /// Asks the resolver on a detached thread. It cannot be interrupted and may take half a minute
     /// when no name server answers; tokio's blocking threads would hold up a runtime that is dropped for so long.
     async fn aside<T: Send + 'static>(
         &self,
@@ -258,7 +258,7 @@ impl Tcp {
             .spawn(move || {
                 let answer = ask();
                 drop(permit);
-                // Whoever asked may have lost patience.
+                // The receiver is gone when connecting has timed out.
                 let _ = tell.send(answer);
             })?;
         answer
@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_resolver_that_hangs_holds_up_neither_its_runtime_nor_whoever_is_told_an_address() {
+    fn a_resolver_that_hangs_holds_up_neither_its_runtime_nor_connects_by_address() {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let (asked, hears) = std::sync::mpsc::channel();
         let (answer, hanging) = std::sync::mpsc::channel::<()>();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_to_oneself_is_nobody_listening() {
+    async fn a_connection_to_oneself_counts_as_no_listener() {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         socket
             .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
@@ -360,7 +360,7 @@ mod tests {
         (address.as_socket().unwrap(), [listener, queued])
     }
 
-    /// An address where nobody listens, and will not while the socket is there.
+    /// An address that has no listener, and gets none while the socket is open.
     fn dead() -> (SocketAddr, Socket) {
         let socket = Socket::new(Domain::IPV6, Type::STREAM, None).unwrap();
         socket
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_address_that_failed_is_told_with_its_cause() {
+    async fn every_address_that_failed_is_reported_with_its_cause() {
         let (v6, _v6) = dead();
         let error = Tcp::default().connect_to_any(&[v6, v6]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);

@@ -34,7 +34,7 @@ pub struct ReadOutcome {
 
 /// One connected peer.
 ///
-/// A connection is shared by reference between whoever reads and whoever writes. All methods return at once, but for
+/// A connection is shared by reference between its reader and its writer. All methods return at once, but for
 /// [`read_blocking`](Self::read_blocking).
 /// Dropping it closes it.
 ///
@@ -97,7 +97,7 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// microseconds than sleep.
     ///
     /// # Errors
-    /// `WouldBlock` when nothing has come yet; nobody is woken when it does. Else as [`poll_read`](Self::poll_read).
+    /// `WouldBlock` when nothing has come yet; no waker is registered. Else as [`poll_read`](Self::poll_read).
     fn try_read(&self, buf: &mut BytesMut) -> io::Result<usize>;
 
     /// Reads what is there, and blocks the calling thread until something is: one system call, and no reactor. For
@@ -114,9 +114,9 @@ pub trait Connection: Send + Sync + Debug + 'static {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Has the reactor look away until the next [`poll_read`](Self::poll_read), whose waker is forgotten: octets that
-    /// come wake nobody. For readers that get their octets by [`try_read`](Self::try_read), since a reactor that
-    /// watches costs a wake-up of its thread at every arrival. Does nothing when it looks away already.
+    /// Suspends read interest until the next [`poll_read`](Self::poll_read) and drops the waker of the last one: octets
+    /// that arrive wake no task. For readers that use [`try_read`](Self::try_read), since a registered socket costs a
+    /// wake-up of the reactor's thread at every arrival. Does nothing when interest is suspended already.
     ///
     /// Costs a system call, and one more at the next `poll_read`.
     fn unwatch(&self);
@@ -140,13 +140,14 @@ pub trait Connection: Send + Sync + Debug + 'static {
     /// When waiting itself is impossible: no descriptors left, or the home runtime is gone.
     fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
 
-    /// Tells the peer that nothing more will come; reading goes on. What was written before still arrives.
+    /// Ends the outgoing direction, which the peer reads as the end of the stream; reading goes on. What was written
+    /// before still arrives.
     ///
     /// # Errors
     /// `NotConnected` when the peer is gone already, or what else the operating system reports.
     fn shutdown_write(&self) -> io::Result<()>;
 
-    /// Ends both directions at once and wakes whoever waits: the reader sees the end of the stream, the writer an
+    /// Ends both directions at once and wakes the tasks that wait: the reader sees the end of the stream, the writer an
     /// error. Does nothing on a connection that is closed already.
     fn close(&self);
 
@@ -160,7 +161,7 @@ pub trait Connection: Send + Sync + Debug + 'static {
     fn capabilities(&self) -> Capabilities;
 
     /// Which process the peer is, as the operating system vouches for it. `None` where it does not: see
-    /// [`Capabilities::tells_peer_identity`].
+    /// [`Capabilities::reports_peer_identity`].
     fn peer_identity(&self) -> Option<PeerIdentity> {
         None
     }

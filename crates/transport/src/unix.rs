@@ -231,7 +231,8 @@ impl Listener for UnixListener {
     }
 }
 
-/// The name of a bound socket in the file system, removed with its owner unless it is somebody else's by then.
+/// The name of a bound socket in the file system, removed with its owner unless another socket has taken the name by
+/// then.
 #[derive(Debug)]
 struct SocketFile {
     path: PathBuf,
@@ -241,7 +242,7 @@ struct SocketFile {
 impl Drop for SocketFile {
     fn drop(&mut self) {
         if identity(&self.path).is_ok_and(|there| there == self.identity) {
-            // Nobody is left to be told of a failure, and the next listener replaces a stale socket anyway.
+            // A failure has no consequence: the next listener replaces a stale socket.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -286,8 +287,8 @@ fn is_would_block(result: &io::Result<()>) -> bool {
 
 /// Binds and listens, taking the place of a stale socket.
 ///
-/// Between the question whether a socket is stale and its removal somebody else could bind, and between somebody
-/// else's bind and listen a socket looks stale; so whoever listens does all of it under a lock on the directory.
+/// Another process could bind between the check for a stale socket and its removal, and between its bind and its listen
+/// its socket looks stale; so a listener does all of it under a lock on the directory.
 fn bind(path: &Path, options: &UnixOptions) -> io::Result<(Socket, SocketFile)> {
     let address = SockAddr::unix(path)?;
     let _lock = lock_directory(path);
@@ -309,7 +310,7 @@ fn bind(path: &Path, options: &UnixOptions) -> io::Result<(Socket, SocketFile)> 
     Ok((socket, file))
 }
 
-/// Whether a stream socket is at `path` and nobody listens on it. When in doubt somebody does.
+/// Whether a stream socket without a listener is at `path`. Where that cannot be found out the socket counts as in use.
 fn is_stale(path: &Path, address: &SockAddr) -> io::Result<bool> {
     if !fs::symlink_metadata(path)?.file_type().is_socket() {
         return Ok(false);

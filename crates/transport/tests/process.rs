@@ -29,7 +29,7 @@ fn without_descriptors_accepting_fails_again_and_again_and_then_goes_on() {
                 }
             };
             assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
-            // The listener stays ready meanwhile, which is why the caller is told to wait a little.
+            // The listener stays ready meanwhile, which is why the error asks the caller to wait a little.
             for _ in 0..3 {
                 let error = poll_fn(|cx| listener.poll_accept(cx)).await.unwrap_err();
                 assert_eq!(error.raw_os_error(), Some(libc::EMFILE));

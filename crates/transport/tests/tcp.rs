@@ -105,7 +105,7 @@ async fn a_name_without_address_is_named() {
 
 #[tokio::test]
 async fn an_address_of_another_machine_cannot_be_listened_on() {
-    // Of the documentation's network, 192.0.2.0/24, which nobody has.
+    // Of the documentation's network, 192.0.2.0/24, which no interface has.
     let error = Tcp::default()
         .listen(&Endpoint::iiop("192.0.2.1", 0))
         .await
@@ -118,7 +118,7 @@ async fn an_address_of_another_machine_cannot_be_listened_on() {
 }
 
 #[tokio::test]
-async fn options_that_the_system_refuses_are_told_when_listening() {
+async fn options_that_the_system_refuses_are_reported_when_listening() {
     let options = TcpOptions::default;
     for (options, kind) in [
         (options().keepalive(Duration::ZERO), ErrorKind::InvalidInput),
@@ -155,19 +155,19 @@ async fn a_restarted_server_gets_its_port_back() {
 struct OverTcp {
     transport: Arc<dyn Transport>,
     host: &'static str,
-    /// Bound and not listening, so that the port refuses and nobody else gets it.
-    nobody: Socket,
+    /// Bound and not listening, so that the port refuses and no other socket gets it.
+    unreachable: Socket,
 }
 
 fn over(host: &'static str, options: TcpOptions) -> OverTcp {
-    let nobody = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    nobody
+    let unreachable = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    unreachable
         .bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())
         .unwrap();
     OverTcp {
         transport: Arc::new(Tcp::new(options)),
         host,
-        nobody,
+        unreachable,
     }
 }
 
@@ -180,9 +180,9 @@ impl Fixture for OverTcp {
         Endpoint::iiop(self.host, 0)
     }
 
-    fn nobody(&self) -> (Endpoint, ErrorKind) {
+    fn unreachable(&self) -> (Endpoint, ErrorKind) {
         let port = self
-            .nobody
+            .unreachable
             .local_addr()
             .unwrap()
             .as_socket()

@@ -45,7 +45,7 @@ async fn a_dropped_listener_removes_its_socket() {
 }
 
 #[tokio::test]
-async fn a_dropped_listener_leaves_somebody_elses_socket_alone() {
+async fn a_dropped_listener_leaves_another_listeners_socket_alone() {
     let place = place();
     let listener = listen(&place).await.unwrap();
     fs::remove_file(&place.path).unwrap();
@@ -120,7 +120,7 @@ async fn what_is_not_a_stream_socket_is_never_removed() {
 #[test]
 fn of_many_that_replace_a_stale_socket_at_once_one_gets_it() {
     const MANY: usize = 4;
-    // Often enough for somebody's bind to fall between another's question and removal.
+    // Often enough for one listener's bind to fall between another's check and removal.
     const ROUNDS: usize = 200;
     let places = Vec::from_iter((0..ROUNDS).map(|_| place()));
     for place in &places {
@@ -209,7 +209,7 @@ async fn a_connection_and_its_listener_know_their_path() {
 }
 
 #[tokio::test]
-async fn another_user_s_lock_on_the_directory_keeps_nobody_from_listening() {
+async fn another_user_s_lock_on_the_directory_keeps_unreachable_from_listening() {
     let place = place();
     let directory = fs::File::open(place.path.parent().unwrap()).unwrap();
     directory.lock().unwrap();
@@ -316,22 +316,22 @@ impl Fixture for OverUnix {
         Endpoint::uiop(self.directory.path().join(number.to_string()))
     }
 
-    fn nobody(&self) -> (Endpoint, ErrorKind) {
+    fn unreachable(&self) -> (Endpoint, ErrorKind) {
         (
-            Endpoint::uiop(self.directory.path().join("nobody")),
+            Endpoint::uiop(self.directory.path().join("unreachable")),
             ErrorKind::NotFound,
         )
     }
 }
 
 #[tokio::test]
-async fn a_connection_tells_which_process_its_peer_is() {
+async fn a_connection_reports_which_process_its_peer_is() {
     let place = place();
     let listener = listen(&place).await.unwrap();
     let client = Unix::default().connect(listener.endpoint()).await.unwrap();
     let identity = client.peer_identity().unwrap();
     assert_eq!(identity.process, Some(std::process::id()));
-    assert!(client.capabilities().tells_peer_identity());
+    assert!(client.capabilities().reports_peer_identity());
 }
 
 mod abstract_names {
@@ -365,7 +365,7 @@ mod abstract_names {
             name(self.made.fetch_add(1, Ordering::Relaxed), self)
         }
 
-        fn nobody(&self) -> (Endpoint, ErrorKind) {
+        fn unreachable(&self) -> (Endpoint, ErrorKind) {
             (name(usize::MAX, self), ErrorKind::ConnectionRefused)
         }
     }

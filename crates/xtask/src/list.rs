@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Every cell that the list stands for.
 ///
 /// # Errors
-/// A cell is listed twice, a set is unknown, used by nobody or made twice, a brace has no partner, or
+/// A cell is listed twice, a set is unknown, unused or defined twice, a brace has no partner, or
 /// there is no cell at all.
 pub(crate) fn parse(text: &str) -> Result<BTreeSet<String>, String> {
     let mut cells = BTreeSet::new();
@@ -59,7 +59,7 @@ pub(crate) fn parse(text: &str) -> Result<BTreeSet<String>, String> {
         }
     }
     if let Some(set) = sets.keys().find(|set| !used.contains(*set)) {
-        return Err(format!("the set @{set} is used by nobody"));
+        return Err(format!("the set @{set} is unused"));
     }
     if cells.is_empty() {
         return Err("no cell is listed".to_owned());
@@ -168,7 +168,7 @@ mod tests {
             ("a: x\na/{x,y}\n", "a/x is listed twice"),
             ("a: @s\n", "no set is called @s"),
             ("@s = @s\na: @s\n", "no set is called @s"),
-            ("@s = x\na\n", "the set @s is used by nobody"),
+            ("@s = x\na\n", "the set @s is unused"),
             ("@s = x\n@s = y\na: @s\n", "the set @s is made twice"),
             ("@s x\n", "@s: expected `= MEMBERS` behind it"),
             ("a{b\n", "a{b: a brace is not closed"),

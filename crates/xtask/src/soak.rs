@@ -5,7 +5,7 @@ use xtask::step::{self, Done, root};
 /// Builds and runs `benches/programs/soak.rs`.
 ///
 /// # Errors
-/// Somebody waits for ever, an answer is wrong, or the program does not build.
+/// A call waits for ever, an answer is wrong, or the program does not build.
 pub(crate) fn run(soak_args: &[String]) -> Done {
     let mut soak = step::cargo();
     soak.current_dir(root())

@@ -15,9 +15,9 @@ pub fn root() -> PathBuf {
 
 /// Where this build, and so the tests' notes, live; an absolute path.
 pub fn target() -> PathBuf {
-    let told = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let told = told.and_then(|dir| std::path::absolute(dir).ok());
-    told.unwrap_or_else(|| root().join("target"))
+    let configured = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let configured = configured.and_then(|dir| std::path::absolute(dir).ok());
+    configured.unwrap_or_else(|| root().join("target"))
 }
 
 /// The cargo that runs us, so that a chore stays with the toolchain it was started with.

@@ -1,4 +1,4 @@
-//! What the compiler says to whoever writes wrong IDL or a wrong servant.
+//! The compiler's messages for faulty IDL and faulty servants.
 //!
 //! The expected messages stand beside the cases. After a change that is meant,
 //! `TRYBUILD=overwrite cargo test -p zorb-compile-fail` writes those of the inline cases anew: read
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 #[test]
-fn mistakes_are_told_where_they_are_made() {
+fn mistakes_are_reported_where_they_are_made() {
     // Declared first, so that it is there until the cases have run, which they do when dropped.
     // Of a fixed length, since the compiler underlines the paths in it.
     let there = tempfile::Builder::new()

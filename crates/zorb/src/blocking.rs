@@ -5,9 +5,9 @@
 //! threads may call on one connection; one of them reads for all, and when it has its reply another one goes on.
 //!
 //! An [`Orb`] of this module also serves so: every connection has a thread of its own, which reads requests and runs
-//! servants. A servant may block as long as it likes and stops nobody but its own connection. What is rare is left to one
-//! thread in the background: connecting, accepting, time limits, shutting down; also what a servant does after an `.await`
-//! that had to wait. Who blocks there stops the ORB.
+//! servants. A servant may block as long as it likes and stops its own connection only. Rare work is left to one thread
+//! in the background: connecting, accepting, time limits, shutting down; also the rest of a servant's operation after
+//! an `.await` that was pending. Code that blocks there stops the ORB.
 //!
 //! ```no_run
 //! zorb::idl! {

@@ -6,10 +6,10 @@ use crate::endpoints::{self, Listen, Publish, Publishing};
 use crate::error::Error;
 use crate::initial;
 use crate::interceptor::Interceptor;
-use crate::options::{Given, OptionError, Source};
+use crate::options::{OptionError, OrbOptions, Source};
 use crate::orb::Orb;
 use crate::policy::{PolicyOverrides, SyncScope};
-use crate::value::Values;
+use crate::value::ValueRegistry;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use zorb_transport::Registry;
 
 /// How long connecting may take by default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Connections served at a time by default where there are descriptors for them, ten thousand of them from one host: each costs a descriptor, a task and, while a
-/// message is half there, a buffer.
+/// Connections served at a time by default where there are descriptors for them, ten thousand of them from one host:
+/// each costs a descriptor, a task and, while a message is half there, a buffer.
 const MAX_CONNECTIONS: usize = 12_000;
-/// How long a client may stop within a message, or while its replies wait, by default: hyper gives the head of a request as
-/// long, and nginx a read or write 60 s.
+/// How long a client may stop within a message, or while its replies wait, by default: hyper gives the head of a
+/// request as long, and nginx a read or write 60 s.
 const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The same where each has a thread: a system allows a process some thousands of them.
 const MAX_THREADS: usize = 1_000;
@@ -43,15 +43,15 @@ const MAX_THREADS: usize = 1_000;
 #[derive(Debug)]
 #[must_use = "nothing starts before build()"]
 pub struct Builder {
-    pub(crate) listen: Vec<Text>,
-    pub(crate) publish: Vec<Text>,
-    pub(crate) transport_properties: Vec<Text>,
-    default_initial_reference: Option<Text>,
+    pub(crate) listen: Vec<TextOption>,
+    pub(crate) publish: Vec<TextOption>,
+    pub(crate) transport_properties: Vec<TextOption>,
+    default_initial_reference: Option<TextOption>,
     lane: Option<Lane>,
     dispatch: Option<Dispatch>,
     pub(crate) settings: Settings,
     /// Read already, and laid over the rest when the ORB is built.
-    pub(crate) given: Given,
+    pub(crate) given: OrbOptions,
     /// Who speaks: the source and the option that is being laid over the rest.
     pub(crate) source: Source,
     pub(crate) option: &'static str,
@@ -59,13 +59,13 @@ pub struct Builder {
 
 /// Text that is read when the ORB is built, and what to call it when that fails.
 #[derive(Debug)]
-pub(crate) struct Text {
+pub(crate) struct TextOption {
     text: String,
     source: Source,
     option: &'static str,
 }
 
-impl Text {
+impl TextOption {
     fn read<T>(
         &self,
         read: impl FnOnce(&str, &Registry) -> Result<T, String>,
@@ -126,7 +126,7 @@ pub(crate) struct Settings {
     /// Whether UNIX sockets that a peer names are connected to.
     pub(crate) unix_sockets_of_peers: bool,
     /// The value types that it knows.
-    pub(crate) values: Values,
+    pub(crate) values: ValueRegistry,
 }
 
 /// Limits on what peers have an ORB serve; `None` for the defaults.
@@ -186,7 +186,7 @@ impl Default for Builder {
             default_initial_reference: None,
             lane: None,
             dispatch: None,
-            given: Given::default(),
+            given: OrbOptions::default(),
             source: Source::Builder,
             option: "",
             settings: Settings {
@@ -221,7 +221,7 @@ impl Default for Builder {
                 max_to_host: None,
                 to_endpoint: 1,
                 unix_sockets_of_peers: false,
-                values: Values::default(),
+                values: ValueRegistry::default(),
             },
         }
     }
@@ -239,7 +239,7 @@ impl Builder {
     /// (the names in any case) are taken out, everything else stays, and so does what stands behind
     /// `--`. [All options](https://github.com/zorb-rs/zorb/blob/main/docs/options.md).
     ///
-    /// What is wrong with them is told by [`build`](Self::build).
+    /// [`build`](Self::build) reports errors in them.
     ///
     /// ```
     /// # async fn example() -> Result<(), zorb::Error> {
@@ -258,7 +258,7 @@ impl Builder {
     /// spelt. Options that may be repeated hold several values, separated by white space; variables
     /// that are empty or no options of ours (other ORBs have many) are passed over.
     ///
-    /// What is wrong with them is told by [`build`](Self::build).
+    /// [`build`](Self::build) reports errors in them.
     pub fn env(mut self) -> Self {
         self.given.read_environment(|name| std::env::var_os(name));
         self
@@ -323,8 +323,8 @@ impl Builder {
         self
     }
 
-    pub(crate) fn text(&self, method: &'static str, text: impl Into<String>) -> Text {
-        Text {
+    pub(crate) fn text(&self, method: &'static str, text: impl Into<String>) -> TextOption {
+        TextOption {
             text: text.into(),
             source: self.source,
             option: match self.source {
@@ -343,7 +343,7 @@ impl Builder {
         self
     }
 
-    /// Where initial references are that nobody named: the beginning of a `corbaloc:` or
+    /// The prefix of initial references that have no setting of their own: the beginning of a `corbaloc:` or
     /// `corbaname:` URL, to which a slash and the name are appended. With
     /// `corbaloc::boot.example:2809`, the reference `TradingService` is
     /// `corbaloc::boot.example:2809/TradingService`.
@@ -392,8 +392,8 @@ impl Builder {
     }
 
     /// The policies of the ORB's calls, over those that were set before: the level below tasks and references
-    /// ([`policy`](crate::policy)). [`round_trip_timeout`](Self::round_trip_timeout), [`sync_scope`](Self::sync_scope) and
-    /// [`wait_policy`](Self::wait_policy) set one each.
+    /// ([`policy`](crate::policy)). [`round_trip_timeout`](Self::round_trip_timeout), [`sync_scope`](Self::sync_scope)
+    /// and [`wait_policy`](Self::wait_policy) set one each.
     #[doc(alias = "ORBPolicyManager")]
     pub fn policies(mut self, policies: &PolicyOverrides) -> Self {
         self.settings.wait = policies.wait.or(self.settings.wait);
@@ -414,9 +414,8 @@ impl Builder {
     ///
     /// Nothing happens when no request is being served or waited for, no reply is being taken,
     /// and nothing comes, or so little of a message that it may never end (less than 64 KiB in
-    /// this time). The peer is told by CloseConnection, so its next call connects anew, and ours
-    /// does so too. A server with many clients that call rarely wants this, and against peers
-    /// that vanish without a word.
+    /// this time). The peer gets CloseConnection, so its next call connects anew, and ours does so too. A server with
+    /// many clients that call rarely wants this, and against peers that vanish without a word.
     #[doc(alias = "inConScanPeriod")]
     #[doc(alias = "outConScanPeriod")]
     pub fn idle_timeout(mut self, limit: Duration) -> Self {
@@ -442,9 +441,9 @@ impl Builder {
     /// travels is the client's choice, and clients choose the server's native one if they have it.
     ///
     /// **As a client:** text travels in this set to every server that states it. Unless set, it travels in the server's
-    /// native one, as the specification has it, and in UTF-8 to servers that name neither; ORBs of GlassFish's family get
-    /// UTF-8 too, since their strings hold more than the ISO 8859-1 that they state. JacORB's servers are spoken to in
-    /// their native set whatever is set, since they answer in that.
+    /// native one, as the specification has it, and in UTF-8 to servers that name neither; ORBs of GlassFish's family
+    /// get UTF-8 too, since their strings hold more than the ISO 8859-1 that they state. JacORB's servers are spoken to
+    /// in their native set whatever is set, since they answer in that.
     ///
     /// ISO 8859-1 is the set for `char`s beyond ASCII: a `char` has one octet, which UTF-8 has not for `é`, so that it
     /// is DATA_CONVERSION there. And it is the set with TAO, whose translator for UTF-8 makes other text of it in
@@ -476,9 +475,9 @@ impl Builder {
     /// than a quarter of what is sent would be headers.
     ///
     /// Unset, messages are sent whole, whatever their length, except to peers that are known to
-    /// end the connection then (ORBs of GlassFish's family, told by
-    /// TAG_RMI_CUSTOM_MAX_STREAM_FORMAT in a reference without an ORB type): they get fragments of
-    /// 64 KiB. Set it for a peer or a gateway that takes long messages only in pieces.
+    /// end the connection then (ORBs of GlassFish's family, recognised by TAG_RMI_CUSTOM_MAX_STREAM_FORMAT in a
+    /// reference without an ORB type): they get fragments of 64 KiB. Set it for a peer or a gateway that takes long
+    /// messages only in pieces.
     ///
     /// In GIOP 1.2 messages that are not cut pass between the pieces of one that is, so a large
     /// argument does not delay the small calls on its connection, and may be overtaken by calls
@@ -577,7 +576,7 @@ impl Builder {
 
     /// Lays the sources over each other and reads what is text.
     pub(crate) fn settle(self) -> Result<(Settings, Option<Lane>, Option<Dispatch>), OptionError> {
-        let this = Given::apply(self)?;
+        let this = OrbOptions::apply(self)?;
         let mut settings = this.settings;
         for property in &this.transport_properties {
             settings.transports = property.read(endpoints::with_property, &settings.transports)?;

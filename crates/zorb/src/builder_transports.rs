@@ -28,7 +28,7 @@ impl Builder {
 
     /// Has references say on which platform the server runs, in a component of about 60 octets: byte order, ABI, host and the version of
     /// what peers of one platform may agree on ([`Platform`](zorb_giop::platform::Platform)). Off unless set: nothing
-    /// reads it yet but tools, and it tells strangers which machine it is.
+    /// reads it yet but tools, and it reveals the machine to strangers.
     pub fn publish_platform(mut self, publish: bool) -> Self {
         self.settings.publish_platform = publish;
         self

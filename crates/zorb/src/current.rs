@@ -9,17 +9,17 @@ thread_local! {
 }
 
 /// Restores what was current before.
-pub(crate) struct Entered {
+pub(crate) struct RequestScope {
     before: usize,
 }
 
-pub(crate) fn enter(orb: &OrbInner) -> Entered {
-    Entered {
+pub(crate) fn enter(orb: &OrbInner) -> RequestScope {
+    RequestScope {
         before: CURRENT.replace(core::ptr::from_ref(orb).addr()),
     }
 }
 
-impl Drop for Entered {
+impl Drop for RequestScope {
     fn drop(&mut self) {
         CURRENT.set(self.before);
     }

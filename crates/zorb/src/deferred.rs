@@ -29,7 +29,7 @@ struct State {
 
 /// What has become of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(crate) enum DeferOutcome {
     /// It is the first one of its queue, which needs a task that sends it.
     First,
     /// It waits behind others.
@@ -44,21 +44,21 @@ impl DeferredRequests {
     }
 
     /// Queues a request of the reference `of`.
-    pub(crate) fn take(&self, of: usize, request: Deferred) -> Taken {
+    pub(crate) fn take(&self, of: usize, request: Deferred) -> DeferOutcome {
         let mut state = self.state();
         let octets = state.octets.saturating_add(request.octets());
         if octets > MAX_DEFERRED_OCTETS {
-            return Taken::Refused;
+            return DeferOutcome::Refused;
         }
         state.octets = octets;
         match state.queues.get_mut(&of) {
             Some(queue) => {
                 queue.push_back(request);
-                Taken::Behind
+                DeferOutcome::Behind
             }
             None => {
                 state.queues.insert(of, VecDeque::from([request]));
-                Taken::First
+                DeferOutcome::First
             }
         }
     }

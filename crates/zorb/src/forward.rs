@@ -53,7 +53,7 @@ impl Forward {
     }
 
     /// The same, for good: clients may forget the reference that they came with. Clients of GIOP
-    /// 1.0 and 1.1, which do not have this, are told the same as without it.
+    /// 1.0 and 1.1, which lack LOCATION_FORWARD_PERM, get LOCATION_FORWARD.
     #[doc(alias = "LOCATION_FORWARD_PERM")]
     pub fn permanent(mut self) -> Self {
         self.permanent = true;

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_without_a_port_is_told_by_its_components() {
+    fn a_profile_without_a_port_is_known_by_its_components() {
         let with = |tag, octets: &'static [u8]| {
             let body = IiopProfile {
                 version: zorb_giop::Version::V1_2,

@@ -1,5 +1,4 @@
-//! Plain keys: what is behind the `Bank` of `corbaloc::host:port/Bank`, and whom to ask about keys
-//! that nobody here knows.
+//! Plain keys: the object behind the `Bank` of `corbaloc::host:port/Bank`, and the resolver of keys without an object.
 
 use crate::error::Error;
 use crate::interface::Interface;
@@ -35,7 +34,7 @@ pub enum KeyTableError {
     /// There is none.
     #[error("the key \"{0}\" is not bound")]
     NotFound(ObjectId),
-    /// Nobody could ask for that key: it begins as the keys do that zorb makes.
+    /// No request could name that key: it begins as the keys do that zorb makes.
     #[error("\"{0}\" cannot be a plain key: it begins as the keys that zorb makes")]
     ReservedKey(ObjectId),
     /// A nil reference leads nowhere.
@@ -107,7 +106,7 @@ impl Bound {
 }
 
 impl OrbInner {
-    /// Where a key leads, as far as it can be told at once.
+    /// Where a key leads, as far as that is known without waiting.
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Result<Found, Missing> {
         match self.adapters().locate(key) {
@@ -165,7 +164,7 @@ impl OrbInner {
         }
     }
 
-    /// Where a key leads, whoever has to be asked; never [`Found::Unknown`].
+    /// Where a key leads, by the resolver if need be; never [`Found::Unknown`].
     pub(crate) async fn find_or_ask(&self, key: &[u8]) -> Result<Found, SystemException> {
         match self.find(key).map_err(Missing::raise)? {
             Found::Unknown(key) => self.ask(key).await,
@@ -239,9 +238,9 @@ impl OrbInner {
 ///
 /// A request for `corbaloc::host:port/Bank` arrives with the key `Bank`. If that is bound to an
 /// object of this ORB, the object serves the request itself; if it is bound to an object
-/// somewhere else, the client is told to go there (LOCATION_FORWARD). Objects of
-/// [`Orb::ins_poa`] come first: their ids *are* plain keys. Keys that neither knows go to the
-/// [locator](Self::set_locator), if there is one.
+/// somewhere else, the client is forwarded there (LOCATION_FORWARD). Objects of
+/// [`Orb::ins_poa`] come first: their ids *are* plain keys. Other keys go to the [key resolver](Self::set_locator), if
+/// there is one.
 ///
 /// Such a URL states no code sets, so a client sends `string`s as ISO 8859-1 by it and no wide text
 /// at all. Bind a forward to the object in place of the object, and each client goes on by the full
@@ -341,15 +340,14 @@ impl KeyTable {
         keys
     }
 
-    /// Asks `locate` about every key that nobody knows: plain ones, and those of persistent
-    /// objects whose POA does not exist. An object of this ORB serves the request itself, one
-    /// somewhere else is what the client is told; `None` is OBJECT_NOT_EXIST. There is one
-    /// locator; the last that was set counts.
+    /// Registers `locate` as the resolver of every unknown key: plain ones, and those of persistent objects whose POA
+    /// does not exist. An object of this ORB serves the request itself, the client is forwarded to any other object;
+    /// `None` is OBJECT_NOT_EXIST. There is one resolver; setting another replaces it.
     ///
     /// It is asked for each request and LocateRequest anew, beside everything else: the
     /// connection goes on meanwhile. 256 keys are looked up at a time, each for 10 seconds, and
-    /// what is beyond that is TRANSIENT. A panic is OBJ_ADAPTER to whoever asked. A locator that
-    /// holds the ORB keeps it alive until it is shut down.
+    /// what is beyond that is TRANSIENT. A panic raises OBJ_ADAPTER in the client. A resolver that holds the ORB keeps
+    /// it alive until it is shut down.
     ///
     /// ```
     /// # fn f(orb: &zorb::Orb) {
@@ -378,7 +376,7 @@ impl KeyTable {
         self.keys().locator.store(Some(Arc::new(locator)));
     }
 
-    /// Asks nobody any more.
+    /// Removes the key resolver.
     pub fn clear_locator(&self) {
         self.keys().locator.store(None);
     }

@@ -11,7 +11,7 @@ use crate::interface::Interface;
 use crate::orb::Orb;
 use crate::outgoing::NO_SOCKETS_OF_PEERS;
 use crate::policy::{PolicyOverrides, SyncScope};
-use crate::profile::{Candidate, Text, candidates, candidates_for, describe_unusable};
+use crate::profile::{Candidate, TextCodeSets, candidates, candidates_for, describe_unusable};
 use crate::race::{HEAD_START, first_that_works};
 use binding::BindingSlot;
 use core::fmt;
@@ -102,7 +102,7 @@ impl ObjectRef {
         &self.0.orb
     }
 
-    /// The repository id in the reference: that of the interface known to whoever made it; empty
+    /// The repository id in the reference: the most derived interface known to the ORB that made it; empty
     /// when unknown.
     #[must_use]
     pub fn type_id(&self) -> &str {
@@ -265,7 +265,7 @@ impl ObjectRef {
     /// The ways to the object of a reference that was named so, those that let us wait in vain a moment ago last.
     fn ways(&self, ior: &Ior, named_by: NamedBy) -> Result<Vec<Candidate>, SystemException> {
         let orb = self.0.orb.inner();
-        let text = Text {
+        let text = TextCodeSets {
             native: orb.settings().native_char_set,
             of_reference: self.0.char_code_set,
             unstated: orb.connection_settings().unstated_code_sets,
@@ -325,7 +325,7 @@ impl ObjectRef {
             ..binding.clone()
         };
         let requests = RequestTemplate::new(binding.version, &binding.address(), &binding.key)
-            // A profile of 4 GiB, which it cannot be told.
+            // A profile of 4 GiB, which no request can carry.
             .map_err(|_| ProtocolError::AddressingInCircles { wanted })?;
         if let Target::Remote(remote) = &mut binding.target {
             remote.requests = requests;
@@ -394,7 +394,7 @@ impl ObjectRef {
             &candidates,
             home,
             |way| self.connect(way, home, named_by),
-            // Nobody ordered the addresses of one profile; the profiles somebody did.
+            // The addresses of one profile have no order; the profiles do.
             |one, next| at_once || one.profile == next.profile,
             if at_once { Duration::ZERO } else { HEAD_START },
         );

@@ -187,8 +187,7 @@ const OPTIONS: [OptionSpec; 16] = [
         list: None,
         set: |builder, text| {
             let level: u32 = text.parse().map_err(|_| expected("a number", text))?;
-            // Whether there is a trace is not the ORB's to decide but that of whoever sets up
-            // `tracing`, so what is below 30 changes nothing.
+            // The program's `tracing` subscriber decides whether there is a trace, so a level below 30 changes nothing.
             Ok(match level {
                 0..30 => builder.trace_payload(0),
                 30..40 => builder.trace_payload(TRACED_OCTETS),
@@ -219,14 +218,14 @@ fn milliseconds(text: &str) -> Result<Option<Duration>, String> {
 
 /// Options of the environment and of the arguments, until the ORB is built.
 #[derive(Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct OrbOptions {
     environment: Vec<(usize, String)>,
     arguments: Vec<(usize, String)>,
     /// The first thing that is wrong.
     problem: Option<OptionError>,
 }
 
-impl Given {
+impl OrbOptions {
     /// Takes what the environment says, as `variable` reads it, in place of what was taken before.
     pub(crate) fn read_environment(&mut self, variable: impl Fn(&str) -> Option<OsString>) {
         self.environment.clear();
@@ -339,7 +338,7 @@ fn over(
     Ok(builder)
 }
 
-/// Names that somebody may have meant: everything, if none is near.
+/// Names that may have been meant: everything, if none is near.
 fn near(name: &str) -> Vec<&'static str> {
     let name = name.to_ascii_lowercase();
     let is_near = |spec: &&OptionSpec| {

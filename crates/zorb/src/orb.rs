@@ -16,7 +16,7 @@ use crate::outgoing::{self, NamedSockets};
 use crate::poa::Poa;
 use crate::policy::{BidirectionalPolicy, PolicyOverrides};
 use crate::profile::{Published, candidates, describe_endpoints, describe_key, make_ior};
-use crate::value::Values;
+use crate::value::ValueRegistry;
 use bytes::Bytes;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -42,10 +42,9 @@ use zorb_transport::{Endpoint, Registry};
 /// connections are read and its servants run there. Several ORBs can live in one process. Cheap
 /// to clone; every clone is the same ORB.
 ///
-/// [`shutdown`](Self::shutdown) ends it, and so does dropping the last clone: a shutdown begins
-/// that nobody waits for, in which upcalls in progress finish and are answered, whoever is
-/// connected. Every reference and POA holds a clone, and so may a servant, a forward or a locator
-/// by what it keeps: an ORB with such a one lives until it is shut down.
+/// [`shutdown`](Self::shutdown) ends it, and so does dropping the last clone: a shutdown begins in the background, in
+/// which upcalls in progress finish and are answered. Every reference and POA holds a clone, and so may a servant, a
+/// forward or a key resolver by its fields: such an ORB lives until it is shut down.
 #[derive(Clone)]
 #[doc(alias = "ORB")]
 pub struct Orb(Arc<Handles>);
@@ -78,7 +77,7 @@ pub(crate) struct OrbInner {
     /// How connections behave.
     connections: zorb_connection::Settings,
     stopping: AtomicBool,
-    /// Nobody may call out any more.
+    /// Outgoing calls are refused.
     ended: AtomicBool,
     stop: CancellationToken,
     tasks: TaskTracker,
@@ -306,7 +305,7 @@ impl Orb {
 
 impl OrbInner {
     /// The value types that were registered.
-    pub(crate) fn values(&self) -> &Values {
+    pub(crate) fn values(&self) -> &ValueRegistry {
         &self.settings.values
     }
 
@@ -432,8 +431,8 @@ impl OrbInner {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Servants in progress may call out while the ORB is stopping; nobody may afterwards.
-    /// What sees every call, if something does.
+    /// Servants in progress may call out while the ORB is stopping; calls are refused afterwards. The interceptors of
+    /// calls, if any.
     #[inline]
     pub(crate) fn interceptor(&self) -> Option<&dyn Interceptor> {
         self.settings.interceptor.as_deref()
@@ -446,7 +445,7 @@ impl OrbInner {
         Ok(())
     }
 
-    /// Whether it has shut down, so that nobody may call any more.
+    /// Whether it has shut down, so that calls are refused.
     #[inline]
     pub(crate) fn is_down(&self) -> bool {
         self.ended.load(Ordering::Acquire)
@@ -538,12 +537,12 @@ impl OrbInner {
 }
 
 /// What a shutdown does last. Dropped when all has been waited for, or with the task that waits,
-/// by a runtime that has shut down: nobody is left then to be waited for, and whoever waits for
-/// the ORB must not wait for ever.
+/// by a runtime that has shut down: no task is left then to be waited for, and those that wait for the ORB must not
+/// wait for ever.
 struct Last(Arc<OrbInner>);
 
 impl Last {
-    /// Whoever finds the cache closed finds this too.
+    /// A caller that finds the cache closed finds this too.
     fn end_calls(&self) {
         self.0.ended.store(true, Ordering::Release);
         self.0.cache.close();

@@ -1,4 +1,4 @@
-//! What generated code uses, and nobody else: no promise is made about it between versions.
+//! The items that generated code uses. Not public API: they may change in any version.
 
 pub use crate::context::ContextArgument;
 pub use crate::interface::{OBJECT, RefCodec};
@@ -6,8 +6,8 @@ pub use crate::local::LocalCodec;
 pub use crate::poa::InterfaceSkeleton;
 pub use crate::signature::{
     BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, Give,
-    GiveAll, Given, Group, Held, HeldOctets, LargeArray, Method, Parameter, Parameters,
-    RecycledSeq, Results, Returned, Settle, Taken, upcall,
+    GiveAll, Group, Held, HeldOctets, LargeArray, Method, Parameter, Parameters, RecycledSeq,
+    Results, Returned, ServantArguments, Settle, Taken, upcall,
 };
 pub use crate::value::{
     AbstractCodec, Behaviour, Caster, State, VALUE_BASE, ValueCodec, ValueInfo,
@@ -86,7 +86,8 @@ macro_rules! __type_code {
 }
 
 /// What an operation raises: its user exceptions, or a system exception. What it raises of native types, whose values
-/// no message holds, is told by its repository id alone; several of them may be one Rust type, so `?` makes none of them.
+/// no message holds, is known by its repository id alone; several of them may be one Rust type, so `?` makes none of
+/// them.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __operation_error {
@@ -502,7 +503,7 @@ macro_rules! __value_concrete {
     };
     (@ $make:ident $name:ident [$($custom:tt)*] [$($operations:path),*]) => {
         const _: () = {
-            // Whether somebody has implemented it is asked only where a value is made or registered: a bound without
+            // Whether it is implemented is checked only where a value is made or registered: a bound without
             // a lifetime would have to hold here.
             #[diagnostic::on_unimplemented(
                 message = "not all is implemented that the IDL wants of value type `{Self}`",

@@ -49,7 +49,7 @@ fn peer_orb(orb_type: Option<u32>) -> PeerOrb {
 
 /// In which code sets text is to travel, as far as that is not the server's to say.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Text {
+pub(crate) struct TextCodeSets {
     /// The native set that the operator named.
     pub(crate) native: Option<CharSet>,
     /// The set of one reference, whatever its server states.
@@ -58,7 +58,7 @@ pub(crate) struct Text {
     pub(crate) unstated: CodeSets,
 }
 
-impl Text {
+impl TextCodeSets {
     const DEFAULT: Self = Self {
         native: None,
         of_reference: None,
@@ -89,7 +89,7 @@ impl Text {
 ///
 /// `highest` is the highest GIOP version to use.
 pub(crate) fn candidates(ior: &Ior, highest: Version, transports: &Registry) -> Vec<Candidate> {
-    candidates_for(ior, highest, transports, Text::DEFAULT)
+    candidates_for(ior, highest, transports, TextCodeSets::DEFAULT)
 }
 
 /// The same, with the code sets that text is to travel in.
@@ -97,7 +97,7 @@ pub(crate) fn candidates_for(
     ior: &Ior,
     highest: Version,
     transports: &Registry,
-    text: Text,
+    text: TextCodeSets,
 ) -> Vec<Candidate> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
@@ -186,7 +186,7 @@ pub(crate) fn describe_unusable(ior: &Ior, transports: &Registry) -> String {
 fn candidate(
     body: &Body,
     highest: Version,
-    text: Text,
+    text: TextCodeSets,
     endpoint: Endpoint,
     profile: usize,
 ) -> Candidate {

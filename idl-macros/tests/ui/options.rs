@@ -1,4 +1,4 @@
-//! Options that mean nothing to the IDL: each is told at its own words.
+//! Options that mean nothing to the IDL: each is an error at its own words.
 
 #[zorb_idl_macros::idl_file("options.idl", extern("Nobody" = crate::a, "Bank::Account" = crate::b))]
 mod no_module {}

@@ -238,7 +238,7 @@ async fn a_server_allocates_next_to_nothing_for_lies() {
     let port = profile.address.port;
 
     for size in [64 << 20, u32::MAX] {
-        // So much comes that the header of a request could be told, if there were one.
+        // So much comes that a request's header could be decoded, if there were one.
         let lie = [
             &header(MessageKind::Request, size).to_octets()[..],
             &[0xff; 4096],

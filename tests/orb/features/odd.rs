@@ -1,4 +1,4 @@
-//! Shapes that are seldom: they have to compile without a warning, and their discriminators to be told right.
+//! Shapes that are seldom: they have to compile without a warning, and their discriminators to be right.
 
 #![deny(warnings)]
 
@@ -37,7 +37,7 @@ use odd::{
 };
 
 #[test]
-fn discriminators_at_the_ends_of_their_types_are_told() {
+fn discriminators_at_the_ends_of_their_types_are_right() {
     assert_eq!(Big::A(1).discriminator(), i64::MIN);
     assert_eq!(Big::B(1).discriminator(), i64::MAX);
     assert_eq!(Far::A(1).discriminator(), Char(0xff));

@@ -10,7 +10,7 @@ zorb::idl! {
         struct Entry { octet first; CORBA::Principal by; Askers others[2]; };
         union Either switch (boolean) { case TRUE: Asker who; default: string name; };
 
-        // Announced, and defined in a file that nobody has.
+        // Declared, and defined in a file that does not exist.
         valuetype Secret;
         abstract valuetype Hidden;
         struct Envelope { Secret inside; sequence<Hidden> more; };
@@ -62,11 +62,11 @@ async fn desk() -> (Orb, DeskRef) {
 async fn a_principal_is_octets_with_a_kind_of_their_own() {
     let (_server, desk) = desk().await;
     let principals = ["", "ada", "bob"].map(|name| Principal(name.into()));
-    let [nobody, ada, bob] = principals.clone();
+    let [anonymous, ada, bob] = principals.clone();
     let entry = Entry {
         first: 1,
         by: bob.clone(),
-        others: [vec![nobody], Vec::new()],
+        others: [vec![anonymous], Vec::new()],
     };
     let call = desk.ask(&ada, &principals, &entry);
     let (by, all, who) = in_time(call).await.unwrap();

@@ -139,7 +139,7 @@ async fn upcalls_that_were_left_behind_count_for_their_host_and_other_hosts_are_
 }
 
 #[tokio::test]
-async fn connections_of_one_host_leave_places_to_others_and_the_surplus_is_told() {
+async fn connections_of_one_host_leave_places_to_others_and_the_surplus_is_refused() {
     let limits = |builder: zorb::Builder| builder.max_connections(9).max_connections_per_host(3);
     let world = World::start_with(limits).await;
     let key = world.key();

@@ -23,7 +23,7 @@ async fn a_refused_connection_is_transient_and_names_endpoint_and_cause() {
     assert!(text.contains("refused"), "{text}");
 
     // The same for a socket that is not there.
-    let path = tempfile::tempdir().unwrap().path().join("nobody");
+    let path = tempfile::tempdir().unwrap().path().join("absent");
     let url = format!("corbaloc:uiop:1.2@{}|key", path.display());
     let target = reach(world.bystander(), &url).await;
     let e = within(target.twice(4)).await.unwrap_err();
@@ -107,7 +107,7 @@ async fn a_request_that_was_not_wholly_written_is_sent_again() {
     let target = peer.target(world.bystander());
     let octets = vec![5; OCTETS];
     let serving = async {
-        // More than both sockets hold, and nobody reads it.
+        // More than both sockets hold, and it is not read.
         let first = peer.accept().await;
         world.serves().await;
         first.reset();

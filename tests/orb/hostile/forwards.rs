@@ -39,7 +39,7 @@ async fn a_forward_to_a_working_object_is_followed_and_remembered() {
         assert_eq!(outcome, Ok(8));
         assert_eq!(within(target.twice(5)).await, Ok(10));
         assert_eq!(within(target.greet("Ada")).await.unwrap(), "hello Ada");
-        // Nobody asked the way again.
+        // No call asked for the location again.
         drop(target);
         raw.send(&message(Version::V1_2, MessageKind::CloseConnection, &[]))
             .await;
@@ -82,8 +82,8 @@ async fn a_forward_in_a_circle_is_given_up() {
 async fn a_forward_to_a_dead_end_is_asked_for_once_more_where_it_came_from() {
     let world = World::start().await;
     let dead = {
-        let nobody = Peer::start().await;
-        nobody.ior()
+        let silent = Peer::start().await;
+        silent.ior()
     };
     let real = real(&world).await;
     for status in FORWARDS {

@@ -114,7 +114,7 @@ fn broken(key: &[u8]) -> Vec<(&'static str, Vec<u8>, Version)> {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_told_so_and_the_connection_ends() {
+async fn octets_that_are_no_message_get_message_error_and_the_connection_ends() {
     let world = World::start().await;
     for (what, octets, version) in broken(&world.key()) {
         let mut peer = Raw::connect(&world).await;

@@ -18,8 +18,8 @@ pub(super) async fn is_read(peer: &mut Raw) {
     peer.send(&message(Version::V1_2, MessageKind::LocateRequest, &body))
         .await;
     let located = peer.receive().await.unwrap();
-    let nobody = (200, LocateReply::UnknownObject);
-    assert_eq!(LocateReply::read(&located), Ok(nobody));
+    let unknown = (200, LocateReply::UnknownObject);
+    assert_eq!(LocateReply::read(&located), Ok(unknown));
 }
 
 #[tokio::test]
@@ -91,10 +91,10 @@ async fn a_request_cancelled_while_its_key_is_looked_up_is_not_carried_out() {
             }
         }
     });
-    peer.send(&Call::new(b"somebody", "wait").id(7).empty())
+    peer.send(&Call::new(b"waiting", "wait").id(7).empty())
         .await;
     cancel(&mut peer, 7).await;
-    let patient = Call::new(b"somebody", "twice").id(8);
+    let patient = Call::new(b"waiting", "twice").id(8);
     peer.send(&patient.with(|e| e.put(&4i32))).await;
     is_read(&mut peer).await;
     world.subject.open(1);
@@ -104,7 +104,7 @@ async fn a_request_cancelled_while_its_key_is_looked_up_is_not_carried_out() {
 
     // Cancelled when it has been found, and is being served.
     peer.send(
-        &Call::new(b"somebody", "large_later")
+        &Call::new(b"waiting", "large_later")
             .id(9)
             .with(|e| e.put(&9u32)),
     )
@@ -128,7 +128,7 @@ async fn a_request_cancelled_while_its_key_is_looked_up_is_not_carried_out() {
 }
 
 #[tokio::test]
-async fn who_waits_until_a_request_has_arrived_is_told_once_whatever_becomes_of_it() {
+async fn a_call_with_server_is_acknowledged_once_whatever_its_outcome() {
     let world = World::start().await;
     let poa = world.server.root_poa();
     let poa = poa.create_poa_with("held", Policies::PERSISTENT, None);
@@ -149,7 +149,7 @@ async fn who_waits_until_a_request_has_arrived_is_told_once_whatever_becomes_of_
     assert_eq!(peer.receive_reply(1).await, Ok(()));
     poa.deactivate_object(&here).unwrap();
     poa.the_poa_manager().activate().unwrap();
-    // It is gone when that is released, and who comes now is told so.
+    // It is gone when that is released, and a new request learns that.
     peer.send(&send(2)).await;
     let gone = peer.receive_reply::<()>(2).await.unwrap_err();
     assert_eq!(

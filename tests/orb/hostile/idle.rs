@@ -1,6 +1,6 @@
 //! Connections on which nothing happens, and those that only pretend that something does.
 //!
-//! The clock stands still while anybody has something to do, and jumps when nobody has.
+//! The clock stands still while a task is runnable, and jumps when all are idle.
 
 use crate::hostile::raw::{Call, Peer, Raw};
 use crate::hostile::world::{World, reach, within};
@@ -27,7 +27,7 @@ async fn is_closed(raw: &mut Raw, since: Instant) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_client_is_told_goodbye_whether_it_ever_spoke_or_not() {
+async fn an_idle_client_gets_close_connection_whether_it_ever_spoke_or_not() {
     let world = world().await;
     let mut silent = Raw::connect(&world).await;
     world.serves().await;

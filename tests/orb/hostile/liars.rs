@@ -1,5 +1,5 @@
-//! Peers whose messages are not what they say, and peers that say too much: one call fails or none,
-//! and everybody else is served.
+//! Peers whose messages are not what they say, and peers that say too much: one call fails or none, and all other peers
+//! are served.
 
 use crate::hostile::raw::{Call, Peer, Raw, message, reply};
 use crate::hostile::world::{World, within};
@@ -34,7 +34,7 @@ async fn a_server_that_lies_about_its_byte_order_fails_its_own_calls_only() {
     });
     assert_eq!(outcome, Ok(8));
 
-    // The length is right: what comes is a reply to nobody.
+    // The length is right: the message is a reply without a caller.
     let hasty = target.with_round_trip_timeout(Duration::from_secs(20));
     let (outcome, ()) = join!(within(hasty.twice(4)), async {
         let (id, _) = raw.receive_request().await;
@@ -118,7 +118,7 @@ async fn a_reply_in_another_version_than_the_request_is_read_as_what_it_says() {
 }
 
 #[tokio::test]
-async fn replies_to_one_way_calls_find_nobody() {
+async fn replies_to_one_way_calls_match_no_call() {
     let world = World::start().await;
     let peer = Peer::start().await;
     let target = peer.target(world.bystander());

@@ -18,7 +18,7 @@ use zorb_giop::{Ior, Version};
 /// A limit that passes while a test waits for it, and the shortest that no good call misses.
 const SHORT: Duration = Duration::from_millis(100);
 
-/// A port that answers no attempt to connect: nobody accepts, and its queue is full.
+/// A port that answers no attempt to connect: its queue is full, and no connection is accepted.
 struct BlackHole {
     address: SocketAddr,
     _listener: tokio::net::TcpListener,
@@ -143,9 +143,9 @@ async fn every_reference_to_nowhere_fails_with_its_exception_place_and_cause() {
         ),
         (
             "a UNIX socket that is not there",
-            url(format!("corbaloc:uiop:1.2@{}|key", path("nobody"))).await,
+            url(format!("corbaloc:uiop:1.2@{}|key", path("absent"))).await,
             unreachable,
-            vec![path("nobody"), "No such file".to_owned()],
+            vec![path("absent"), "No such file".to_owned()],
         ),
         (
             "a UNIX socket that is a file",
@@ -238,7 +238,7 @@ async fn a_socket_that_may_not_be_used_says_so() {
     let path = folder.path().join("socket");
     let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
-    // Who may everything may use this one too: then there is nothing to be told.
+    // A privileged user may use this socket too: then there is no warning.
     if std::os::unix::net::UnixStream::connect(&path).is_ok() {
         eprintln!("skipped: this user may use every socket");
     } else {

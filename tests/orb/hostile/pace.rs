@@ -8,7 +8,7 @@ use zorb::{CompletionStatus as Completed, Overload, SystemExceptionKind as Kind,
 use zorb_giop::{MessageKind, Version};
 
 #[tokio::test]
-async fn a_request_that_comes_octet_by_octet_is_served_and_holds_nobody_up() {
+async fn a_request_that_comes_octet_by_octet_is_served_and_holds_no_other_up() {
     let world = World::start().await;
     let mut peer = Raw::connect(&world).await;
     let request = Call::new(&world.key(), "twice").with(|e| e.put(&4i32));
@@ -40,7 +40,7 @@ async fn a_large_request_in_pieces_of_all_sizes_is_served() {
 }
 
 #[tokio::test]
-async fn half_a_message_and_then_nothing_harms_nobody() {
+async fn half_a_message_and_then_nothing_harms_no_other() {
     let world = World::start().await;
     let request = Call::new(&world.key(), "swallow").with(|e| e.write_octets(&[3; 200]));
     for len in 0..request.len() {
@@ -94,7 +94,10 @@ async fn a_client_that_never_reads_is_served_no_further_than_its_room() {
     }
     let made = world.subject.large.load(Ordering::Relaxed);
     assert!(made >= 1, "the first one is served");
-    assert!(made <= MOST_ANSWERS, "{made} answers were made for nobody");
+    assert!(
+        made <= MOST_ANSWERS,
+        "{made} answers were made without a reader"
+    );
 
     // When it reads after all, it gets every one of them, in order.
     for id in 0..ASKED {
@@ -138,7 +141,7 @@ async fn a_client_that_never_reads_does_not_keep_the_server_from_shutting_down()
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_during_its_call_harms_nobody() {
+async fn a_client_that_leaves_during_its_call_harms_no_other() {
     let mut world = World::start().await;
     let key = world.key();
     for reset in [false, true] {
@@ -183,7 +186,7 @@ async fn a_call_that_is_cancelled_is_not_answered() {
     let cancel = |id: u32| message(Version::V1_2, MessageKind::CancelRequest, &id.to_le_bytes());
     peer.send(&Call::new(&key, "wait").id(5).empty()).await;
     world.entered().await;
-    // One for nobody does no harm.
+    // One without a target does no harm.
     peer.send(&cancel(77)).await;
     peer.send(&cancel(5)).await;
     peer.send(&twice(6)).await;
@@ -239,8 +242,8 @@ async fn connections_over_the_limit_are_closed_and_the_others_served() {
     second.send(&twice).await;
     assert_eq!(second.receive_reply(1).await, Ok(8i32));
     let mut third = Raw::connect(&world).await;
-    let told = third.receive().await.expect("a word before the end");
-    assert_eq!(told.header.kind, MessageKind::CloseConnection);
+    let last = third.receive().await.expect("a word before the end");
+    assert_eq!(last.header.kind, MessageKind::CloseConnection);
     assert!(third.receive().await.is_none());
     let counters = world.server.counters();
     assert_eq!(counters.get(zorb::Counter::ConnectionsRefused), 1);
@@ -266,7 +269,7 @@ async fn connections_over_the_limit_are_closed_and_the_others_served() {
 const MOST_PENDING: u32 = 4096;
 
 #[tokio::test]
-async fn a_client_that_asks_for_more_than_its_share_at_a_time_may_be_told_to_come_back() {
+async fn a_client_that_asks_for_more_than_its_share_at_a_time_may_get_transient() {
     let mut world = World::start_with(|builder| builder.overload(Overload::Refuse)).await;
     let key = world.key();
     let mut peer = Raw::connect(&world).await;

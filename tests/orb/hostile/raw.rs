@@ -80,7 +80,7 @@ impl Raw {
         let message = self.receive().await.expect("a reply before the end");
         assert_eq!(message.header.kind, MessageKind::Reply);
         let header = ReplyHeader::read(&message).unwrap();
-        assert_eq!(header.request_id, id, "the reply is for somebody else");
+        assert_eq!(header.request_id, id, "the reply is for another request");
         match header.status {
             ReplyStatus::NoException => Ok(decode(&message, header.body)),
             ReplyStatus::SystemException => Err(decode(&message, header.body)),
@@ -257,7 +257,7 @@ pub(crate) fn ior(address: SocketAddr) -> Ior {
             port: address.port(),
         },
         object_key: zorb::Bytes::from_static(b"whatever"),
-        // An ORB that is not omniORB, and so may be told of calls given up.
+        // An ORB that is not omniORB, and so may be sent CancelRequests.
         components: vec![TaggedComponent {
             tag: ComponentTag::ORB_TYPE,
             data: encapsulate(|e| {

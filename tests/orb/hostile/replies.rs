@@ -127,7 +127,7 @@ async fn bodies_that_are_not_what_they_should_be_fail_the_call_and_not_the_conne
             maybe,
         ),
         (
-            "a system exception that nobody knows",
+            "an unknown system exception",
             ReplyStatus::SystemException,
             &system("IDL:vendor.com/CORBA/OUT_OF_COFFEE:1.0", 3, 1),
             (Kind::Unknown, 0x4f4d_0002, Completed::No),
@@ -139,7 +139,7 @@ async fn bodies_that_are_not_what_they_should_be_fail_the_call_and_not_the_conne
             (Kind::Unknown, 0x4f4d_0002, Completed::Maybe),
         ),
         (
-            "one that everybody knows",
+            "a known one",
             ReplyStatus::SystemException,
             &system("IDL:omg.org/CORBA/NO_MEMORY:1.0", 3, 0),
             (Kind::NoMemory, 3, Completed::Yes),
@@ -277,11 +277,11 @@ async fn garbage_instead_of_a_reply_is_a_communication_failure_that_names_the_pe
         ),
         ("MessageError", of(MessageKind::MessageError, &[]), false),
     ];
-    for (what, octets, told) in cases {
+    for (what, octets, reported) in cases {
         let answering = async {
             let mut raw = stage.peer.accept().await;
             stage.answers(&mut raw, |_| octets).await;
-            if told {
+            if reported {
                 raw.receive_message_error().await;
             } else {
                 assert!(raw.receive().await.is_none());
@@ -324,7 +324,7 @@ async fn a_status_that_does_not_exist_is_a_communication_failure() {
 }
 
 #[tokio::test]
-async fn replies_that_come_twice_or_are_for_nobody_are_thrown_away() {
+async fn replies_that_come_twice_or_are_without_a_caller_are_thrown_away() {
     let stage = Stage::start().await;
     let result = |id, n: i32| reply(id, ReplyStatus::NoException, |e| e.put(&n));
     let answering = async {
@@ -333,8 +333,8 @@ async fn replies_that_come_twice_or_are_for_nobody_are_thrown_away() {
         for n in 0..20 {
             let (id, _) = raw.receive_request().await;
             // Ids that were never given out: the acceptor's, and far ones.
-            for nobody in [id ^ 1, id ^ 0x8000_0000, id ^ 0x100, u32::MAX, 1] {
-                raw.send(&result(nobody, -1)).await;
+            for stray in [id ^ 1, id ^ 0x8000_0000, id ^ 0x100, u32::MAX, 1] {
+                raw.send(&result(stray, -1)).await;
             }
             // Those of earlier calls, answered once more.
             for id in &before {
@@ -356,7 +356,7 @@ async fn replies_that_come_twice_or_are_for_nobody_are_thrown_away() {
 }
 
 #[tokio::test]
-async fn a_late_reply_finds_nobody_and_the_next_call_gets_its_own() {
+async fn a_late_reply_matches_no_call_and_the_next_call_gets_its_own() {
     let stage = Stage::start().await;
     let result = |id, n: i32| reply(id, ReplyStatus::NoException, |e| e.put(&n));
     let answering = async {
@@ -365,7 +365,7 @@ async fn a_late_reply_finds_nobody_and_the_next_call_gets_its_own() {
         raw.send(&result(first, 7)).await;
         for n in 0..5 {
             let (late, _) = raw.receive_request().await;
-            // The client tells when it has given up.
+            // The client reports when it has given up.
             let cancel: Message = raw.receive().await.unwrap();
             assert_eq!(cancel.header.kind, MessageKind::CancelRequest);
             assert_eq!(cancel.cancelled_request(), Ok(late));

@@ -120,7 +120,7 @@ async fn counts_that_the_message_cannot_hold_are_marshal() {
 }
 
 #[tokio::test]
-async fn keys_that_are_nobody_s_do_not_exist() {
+async fn keys_without_an_object_do_not_exist() {
     let world = World::start().await;
     let good = world.key();
     let mut peer = Raw::connect(&world).await;
@@ -148,7 +148,7 @@ async fn keys_that_are_nobody_s_do_not_exist() {
             "{key:02x?}"
         );
     }
-    // And nobody is there when asked.
+    // No object is there when asked.
     let body = [&[5, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0][..], b"key"].concat();
     peer.send(&message(Version::V1_2, MessageKind::LocateRequest, &body))
         .await;
@@ -251,7 +251,7 @@ async fn a_panic_in_a_servant_is_unknown_and_the_connection_goes_on() {
             (exception.kind, exception.completed),
             (Kind::Unknown, Completed::Maybe)
         );
-        // Nobody waits for the answer of a one-way call; it must not come either.
+        // A one-way call has no reply; none may come.
         let one_way = Call {
             response: ResponseFlags::None,
             ..Call::new(&key, operation).id(50)
@@ -333,13 +333,14 @@ async fn code_sets_that_the_server_does_not_have_are_incompatible() {
 }
 
 #[tokio::test]
-async fn code_sets_that_are_told_again_and_again_may_still_change_only_as_they_may() {
+async fn code_sets_that_are_sent_again_and_again_may_still_change_only_as_they_may() {
     let world = World::start().await;
     let key = world.key();
     let mut peer = Raw::connect(&world).await;
     let (narrow, wide) = ([code_sets(UTF8, 0)], [code_sets(UTF8, UTF16)]);
     let changed = no(Kind::Marshal, minor::CODE_SETS_CHANGED);
-    // A set for wide text may be told later; then it stays. Each is told more often than it takes to be known.
+    // A set for wide text may be sent later; then it stays. Each is sent more often than the header cache needs to
+    // learn it.
     for (contexts, expected) in [
         (&narrow, Ok(8)),
         (&wide, Ok(8)),
@@ -382,7 +383,7 @@ async fn text_that_is_not_in_the_code_set_is_data_conversion() {
             exchange::<LittleEndian>(&world, &mut peer, call, |e| e.write_raw_string(text));
         assert_eq!(outcome.await, bad, "{text:02x?}");
     }
-    // A lone surrogate, marked and unmarked; an odd number of octets.
+    // An unpaired surrogate, marked and unmarked; an odd number of octets.
     for (octets, expected) in [
         (&[2u8, 0, 0, 0, 0xd8, 0x00][..], &bad),
         (&[4, 0, 0, 0, 0xff, 0xfe, 0x00, 0xdc], &bad),

@@ -9,7 +9,7 @@ use zorb::{
 use zorb_giop::{ReplyHeader, ReplyStatus};
 
 const LIMIT: usize = 1 << 20;
-/// Octets that the kernel takes off the server's hands while nobody reads, at most.
+/// Octets that the kernel takes off the server's hands without a reader, at most.
 const KERNEL: usize = 16 << 20;
 
 #[tokio::test]
@@ -53,7 +53,7 @@ async fn requests_that_wait_are_bounded_in_octets_and_others_get_through() {
 }
 
 #[tokio::test]
-async fn replies_that_nobody_reads_are_bounded_in_octets_even_if_their_upcalls_had_begun() {
+async fn unread_replies_are_bounded_in_octets_even_if_their_upcalls_had_begun() {
     const CALLS: u32 = 200;
     const REPLY: u32 = 1 << 19;
     let mut world = World::start_with(|builder| builder.max_message_octets(LIMIT)).await;

@@ -80,7 +80,7 @@ async fn one_of_any_length_is_served() {
 }
 
 #[tokio::test]
-async fn what_waits_what_nobody_waits_for_and_what_is_no_request_changes_nothing() {
+async fn cancelling_a_pending_an_unknown_or_no_request_changes_nothing() {
     let (mut world, key) = world().await;
     let mut raw = Raw::connect(&world).await;
     is_usual(&mut raw, &key).await;
@@ -98,11 +98,11 @@ async fn what_waits_what_nobody_waits_for_and_what_is_no_request_changes_nothing
         raw.send(&call.with(|e| e.put(&1_i32))).await;
     }
     is_usual(&mut raw, &key).await;
-    let nobody_s = 4711_u32.to_le_bytes();
+    let unknown_id = 4711_u32.to_le_bytes();
     raw.send(&message(
         Version::V1_2,
         MessageKind::CancelRequest,
-        &nobody_s,
+        &unknown_id,
     ))
     .await;
     is_usual(&mut raw, &key).await;

@@ -1,4 +1,4 @@
-//! Messages beyond a limit: whoever waits for one is told which, and nobody else notices.
+//! Messages beyond a limit: the call that waits for one gets an exception that names the limit, and other calls go on.
 
 use crate::hostile::raw::{Call, Peer, Raw, message};
 use crate::hostile::world::{World, reach, within};
@@ -87,12 +87,12 @@ async fn a_request_too_large_is_answered_in_every_version() {
         raw.send(&call.with(|e| e.put(&4_i32))).await;
         assert_eq!(raw.receive_reply(2).await, Ok(8));
     }
-    // Without a header that can be read there is nobody to be told.
+    // Without a header that can be read there is no request to answer.
     let mut raw = Raw::connect(&world).await;
     let nonsense = message(Version::V1_2, MessageKind::Request, &vec![0xff; 1 << 20]);
     raw.send(&nonsense[..8 << 10]).await;
     raw.receive_message_error().await;
-    // Nobody waits for a one-way call.
+    // A one-way call has no reply.
     let mut raw = Raw::connect(&world).await;
     let mut call = Call::new(&key, "swallow");
     call.response = zorb_giop::ResponseFlags::None;

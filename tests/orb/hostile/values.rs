@@ -1,4 +1,4 @@
-//! Values in cycles, looked at by whoever unmarshals by hand before they are there: MARSHAL, and no panic.
+//! Values in cycles, accessed by a hand-written unmarshal before they are complete: MARSHAL, and no panic.
 
 use crate::hostile::raw::{Call, Peer, Raw, reply};
 use crate::hostile::world::within;
@@ -64,7 +64,7 @@ impl Pit for Servant {
         what: Option<Value<Node>>,
     ) -> Result<Option<Value<Node>>, SystemException> {
         let names = what.as_ref().map(|what| what.read().name.clone());
-        // A cycle that came is not sent back, but told of: whoever receives it would have to take it apart.
+        // A cycle that came is described and not sent back: its receiver would have to take it apart.
         let name = names.unwrap_or_default();
         Ok(Some(Value::new(Node { name, next: None })))
     }

@@ -46,7 +46,7 @@ pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
         .expect("this should not take so long: something hangs")
 }
 
-/// What a test sees of the servant, and tells it.
+/// A test's view of the servant, and its means to control it.
 pub(crate) struct Subject {
     /// Calls of `large` so far.
     pub(crate) large: AtomicUsize,
@@ -80,7 +80,7 @@ impl Target for Servant {
     async fn greet(&self, who: &str) -> Result<String, GreetError> {
         if who.is_empty() {
             return Err(Refused {
-                why: "nobody there".to_owned(),
+                why: "none there".to_owned(),
             }
             .into());
         }
@@ -220,7 +220,7 @@ impl World {
         TargetServant::new(Servant(Arc::clone(&self.subject)))
     }
 
-    /// Upcalls of `wait` that have begun, and nobody has asked about.
+    /// Upcalls of `wait` that have begun since the last look.
     pub(crate) fn entered_so_far(&mut self) -> usize {
         core::iter::from_fn(|| self.entered.try_recv().ok()).count()
     }
@@ -236,7 +236,7 @@ impl World {
         within(self.left.recv()).await.unwrap();
     }
 
-    /// Everybody else is served to the last, and the server ends in order.
+    /// All other peers are served to the last, and the server ends in order.
     pub(crate) async fn end(self) {
         self.serves().await;
         within(self.bystander.shutdown(true)).await.unwrap();

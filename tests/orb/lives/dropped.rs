@@ -1,4 +1,4 @@
-//! ORBs that nobody holds any more.
+//! ORBs whose last handle is dropped.
 
 use crate::lives::world::{client, in_time, seen};
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ zorb::idl! {
 use dropped::{Cell, CellRef, CellServant};
 
 on_both_flavours!(
-    a_server_ends_with_its_last_handle_whoever_is_connected,
+    a_server_ends_with_its_last_handle_even_with_clients_connected,
     upcalls_in_progress_outlive_the_last_handle_and_are_answered,
     references_poas_and_servants_are_handles_too,
 );
@@ -95,7 +95,7 @@ async fn from_afar(orb: &Orb, cell: &CellRef) -> CellRef {
     object.unchecked_narrow()
 }
 
-/// Nobody is served any more: not whoever is connected, nor whoever comes.
+/// No client is served any more: neither a connected one nor a new one.
 async fn is_over(client: &Orb, far: &CellRef) {
     let (kind, ..) = seen(in_time(far.add(1, 1)).await);
     assert!(
@@ -108,7 +108,7 @@ async fn is_over(client: &Orb, far: &CellRef) {
     in_time(client.shutdown(true)).await.unwrap();
 }
 
-async fn a_server_ends_with_its_last_handle_whoever_is_connected() {
+async fn a_server_ends_with_its_last_handle_even_with_clients_connected() {
     let Server {
         orb, cell, gone, ..
     } = server(false).await;

@@ -45,10 +45,10 @@ async fn a_persistent_object_is_called_on_over_restarts_in_order() {
         assert_eq!(in_time(cell.add(life, 1)).await, Ok(life + 1));
         in_time(server.shutdown(true)).await.unwrap();
         let e = seen(in_time(cell.add(life, 2)).await);
-        assert_eq!((e.0, e.2), (Kind::Transient, Completed::No), "nobody there");
+        assert_eq!((e.0, e.2), (Kind::Transient, Completed::No), "no server");
         server = listen(&endpoint).await;
         set_up(&server);
-        // Whoever is quick waits until the managers let them in.
+        // An early request is held until the managers are active.
         let early = tokio::spawn({
             let cell = cell.clone();
             async move { cell.add(life, 3).await }
@@ -141,7 +141,7 @@ fn a_server_that_crashed_between_calls_is_called_on_and_one_in_mid_call_is_not_a
             let e = seen(calling.block_on(in_time(waiting)).unwrap());
             assert_eq!((e.0, e.2), (Kind::CommFailure, Completed::Maybe));
         } else {
-            // It is known to be gone when nobody can be connected to.
+            // It is known to be gone when no address accepts.
             let e = seen(calling.block_on(in_time(async {
                 loop {
                     match cell.add(1, 2).await {
@@ -161,7 +161,7 @@ fn a_server_that_crashed_between_calls_is_called_on_and_one_in_mid_call_is_not_a
 }
 
 #[tokio::test]
-async fn a_reference_to_an_earlier_life_reaches_nobody_else() {
+async fn a_reference_to_an_earlier_life_reaches_no_other_object() {
     let (first, _, cell) = server().await;
     let endpoint = first.endpoints()[0].to_string();
     let client = client().await;

@@ -21,8 +21,8 @@ const SHUT_DOWN_MAYBE: (Kind, u32, Completed) =
 
 on_both_flavours!(
     many_may_shut_an_orb_down_at_the_same_time,
-    our_own_calls_that_wait_are_told_and_the_servers_are_too,
-    calls_that_race_with_the_shutdown_end_and_connect_to_nobody_again,
+    our_own_calls_that_wait_fail_and_the_servers_are_informed,
+    calls_that_race_with_the_shutdown_end_and_open_no_connection,
     a_call_that_connects_while_the_orb_shuts_down_does_not_hold_it_up,
     a_servant_ends_its_orb_and_its_own_reply_still_comes,
     a_local_call_in_progress_is_finished_before_the_orb_is_down,
@@ -129,7 +129,7 @@ async fn kinds(stream: &mut TcpStream, reader: &mut Reader, most: usize) -> Vec<
     }
 }
 
-async fn our_own_calls_that_wait_are_told_and_the_servers_are_too() {
+async fn our_own_calls_that_wait_fail_and_the_servers_are_informed() {
     let client = client().await;
     let (listener, cell) = bare_server(&client).await;
     let calls: Vec<_> = (0..5)
@@ -144,7 +144,7 @@ async fn our_own_calls_that_wait_are_told_and_the_servers_are_too() {
     assert_eq!(heard, [MessageKind::Request; 5]);
     let serving = tokio::spawn(async move { kinds(&mut stream, &mut reader, 9).await });
     in_time(client.shutdown(true)).await.unwrap();
-    // All of it has been said when the shutdown is over: whoever hears it is not waited for.
+    // All of it has been said when the shutdown is over: its subscriber is not waited for.
     assert_eq!(
         in_time(serving).await.unwrap(),
         [MessageKind::CloseConnection]
@@ -155,7 +155,7 @@ async fn our_own_calls_that_wait_are_told_and_the_servers_are_too() {
     assert_eq!(seen(in_time(cell.add(1, 2)).await), SHUT_DOWN_NO);
 }
 
-async fn calls_that_race_with_the_shutdown_end_and_connect_to_nobody_again() {
+async fn calls_that_race_with_the_shutdown_end_and_open_no_connection() {
     let (server, _, cell) = server().await;
     for round in 0..30 {
         let client = client().await;
@@ -177,7 +177,7 @@ async fn calls_that_race_with_the_shutdown_end_and_connect_to_nobody_again() {
 }
 
 async fn a_call_that_connects_while_the_orb_shuts_down_does_not_hold_it_up() {
-    // Nobody accepts, and the queue is full: no attempt gets an answer.
+    // The queue is full, and no connection is accepted: no attempt gets an answer.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(1).unwrap();
@@ -280,7 +280,7 @@ async fn an_orb_that_is_dropped_closes_its_connections_and_its_port() {
 }
 
 #[test]
-fn a_runtime_that_is_gone_before_its_orb_fails_calls_and_hangs_nobody() {
+fn a_runtime_that_is_gone_before_its_orb_fails_calls_and_hangs_no_task() {
     let serving = tokio::runtime::Runtime::new().unwrap();
     let (server, servant, cell) = serving.block_on(server());
     let calling = tokio::runtime::Runtime::new().unwrap();
@@ -298,13 +298,13 @@ fn a_runtime_that_is_gone_before_its_orb_fails_calls_and_hangs_nobody() {
         let patient = far.with_round_trip_timeout(std::time::Duration::from_secs(3600));
         assert_eq!(in_time(patient.add(4, 4)).await, Ok(8));
     });
-    // From none: there is nobody left to read the answer.
+    // From none: no reader of the answer is left.
     let patient = far.with_round_trip_timeout(std::time::Duration::from_secs(3600));
     for cell in [&far, &patient] {
         let mut call = std::pin::pin!(cell.add(5, 6));
         let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
         let std::task::Poll::Ready(outcome) = call.as_mut().poll(&mut cx) else {
-            panic!("nobody would ever wake it");
+            panic!("it would never be woken");
         };
         let e = outcome.unwrap_err();
         assert_eq!((e.kind, e.completed), (Kind::Transient, Completed::No));
@@ -327,8 +327,8 @@ fn a_runtime_that_is_gone_before_its_orb_fails_calls_and_hangs_nobody() {
         let (kind, _, completed) = seen(in_time(cell.wait(1)).await);
         assert_eq!((kind, completed), (Kind::CommFailure, Completed::Maybe));
     });
-    // Nobody is left to do what a shutdown does, so it is over as soon as it begins: for who
-    // waits, from now on and in vain before, and for who calls.
+    // No task is left to carry out the shutdown, so it is over as soon as it begins: for tasks that wait, earlier ones
+    // among them, and for callers.
     let before = other.spawn({
         let server = server.clone();
         async move { server.run().await }

@@ -186,7 +186,7 @@ async fn one_call(once: &OnceRef, id: u64, random: &mut Random) -> Known {
             failed => known(Some(failed)),
         },
         3 => {
-            // Somebody asks meanwhile, who changes nothing.
+            // A query meanwhile, which changes nothing.
             let (outcome, _) = tokio::join!(
                 once.run(id, yields, &padding),
                 once.as_object().non_existent()
@@ -210,7 +210,7 @@ async fn everything_at_once(seed: u64) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let by_proxy = listener.local_addr().unwrap();
     let proxy = tokio::spawn(proxy(listener, address, seed));
-    // The same object, told to be where the proxy is.
+    // The same object, published at the proxy's address.
     let direct = once.as_object().to_string();
     let proxied = {
         let mut ior = once.as_object().ior().clone();
@@ -222,7 +222,7 @@ async fn everything_at_once(seed: u64) {
     };
     let clients = [
         Orb::builder().build().await.unwrap(),
-        // One that closes its connections whenever nobody looks.
+        // One that closes its connections at random.
         Orb::builder()
             .idle_timeout(Duration::from_millis(1))
             .build()

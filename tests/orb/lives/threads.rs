@@ -11,7 +11,7 @@ on_both_flavours!(
     a_servant_calls_its_own_orb_and_another_and_its_caller,
     a_servant_waits_for_a_thread_that_may_block,
     a_local_call_that_is_dropped_runs_on_like_a_remote_one,
-    a_servant_that_panics_harms_nobody_near_or_far,
+    a_servant_that_panics_harms_no_other_near_or_far,
     one_of_several_orbs_ends_and_the_others_go_on,
     local_one_way_calls_are_carried_out,
 );
@@ -33,7 +33,7 @@ async fn a_servant_calls_its_own_orb_and_another_and_its_caller() {
     assert_eq!(in_time(first.add_by(&first, 1, 3)).await, Ok(4));
     // In another.
     assert_eq!(in_time(first.add_by(&third, 1, 4)).await, Ok(5));
-    // Back to whoever calls, and to and fro.
+    // Back to the caller, and to and fro.
     assert_eq!(in_time(first.add_by(&mine, 1, 5)).await, Ok(6));
     assert_eq!(in_time(first.add_far(&mine, &first, 9)).await, Ok(10));
     assert_eq!(in_time(first.add_far(&third, &second, 9)).await, Ok(10));
@@ -80,7 +80,7 @@ async fn a_local_call_that_is_dropped_runs_on_like_a_remote_one() {
             let mut entered = pin!(servant.entered.notified());
             in_time(async {
                 tokio::select! {
-                    _ = &mut call => panic!("nobody let it go"),
+                    _ = &mut call => panic!("it was not released"),
                     () = &mut entered => {}
                 }
             })
@@ -96,7 +96,7 @@ async fn a_local_call_that_is_dropped_runs_on_like_a_remote_one() {
     in_time(server.shutdown(true)).await.unwrap();
 }
 
-async fn a_servant_that_panics_harms_nobody_near_or_far() {
+async fn a_servant_that_panics_harms_no_other_near_or_far() {
     let (server, _, near) = server().await;
     let client = client().await;
     let far = from_afar(&client, &near).await;
@@ -116,7 +116,7 @@ async fn one_of_several_orbs_ends_and_the_others_go_on() {
         orbs.push(server().await);
     }
     while let Some((orb, _, cell)) = orbs.pop() {
-        // Everybody calls everybody.
+        // Each calls all others.
         for (from, _, _) in &orbs {
             for (_, _, to) in &orbs {
                 let seen = from_afar(from, to).await;
@@ -202,7 +202,7 @@ fn an_orb_on_a_lane_of_its_own_serves_while_the_rest_of_the_program_blocks() {
         orb.root_poa().the_poa_manager().activate().unwrap();
         (orb, cell)
     });
-    // Nobody drives `runtime` now.
+    // No thread drives `runtime` now.
     let other = tokio::runtime::Runtime::new().unwrap();
     other.block_on(async {
         let client = client().await;

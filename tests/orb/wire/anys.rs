@@ -42,7 +42,7 @@ fn anys_of(orb: &str) -> BTreeMap<u32, Any> {
 }
 
 #[test]
-fn the_anys_are_the_same_whoever_sent_them() {
+fn the_anys_of_all_orbs_are_the_same() {
     let (omniorb, jacorb) = (anys_of("omniorb-4.2.5"), anys_of("jacorb-3.9"));
     // JacORB's has no `plainly`.
     assert_eq!((omniorb.len(), jacorb.len()), (39, 38));

@@ -503,7 +503,7 @@ fn wide_text_in_the_calls_is_read() {
 
 #[test]
 fn what_omniorb_refuses_we_refuse_or_read() {
-    // Broken on purpose in many ways: nothing may panic, and what is no GIOP has to be told.
+    // Broken on purpose in many ways: nothing may panic, and octets that are no GIOP are reported.
     let mut refused = 0;
     for file in recordings("odd-requests") {
         for connection in connections(&file) {

@@ -37,7 +37,7 @@ fn read_again<O: ByteOrder>(ty: &TypeCode) -> TypeCode {
 }
 
 #[test]
-fn the_types_are_the_same_whoever_sent_them() {
+fn the_types_of_all_orbs_are_the_same() {
     let (omniorb, jacorb) = (types_of("omniorb-4.2.5"), types_of("jacorb-3.9"));
     assert_eq!((omniorb.len(), jacorb.len()), (48, 48));
     for ((kind, theirs), (number, others)) in omniorb.iter().zip(&jacorb) {

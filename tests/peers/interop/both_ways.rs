@@ -60,7 +60,7 @@ async fn our_client(brand: &'static Brand, args: &[&str]) {
     ));
 }
 
-/// Another ORB's client on our server, which connects to nobody.
+/// Another ORB's client on our server, which opens no connection.
 async fn their_client(brand: &'static Brand, args: &[&str]) {
     let Some(programs) = brand.find("bidirectional GIOP") else {
         return;

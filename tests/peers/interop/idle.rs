@@ -86,7 +86,7 @@ async fn pass(mut near: TcpStream, mut far: TcpStream) -> Ended {
         let octets = &octets[..read.unwrap_or(0)];
         seen.extend_from_slice(octets);
         if octets.is_empty() || to.write_all(octets).await.is_err() {
-            // Whoever has said so may leave it to the other to end the stream.
+            // The sender of CloseConnection may leave it to its peer to end the stream.
             return match (is_close_connection(&asked), is_close_connection(&answered)) {
                 (false, false) => Ended {
                     by_server,

@@ -72,7 +72,7 @@ fn heard(prefix: &str, recording: &Recording) {
     tshark::agrees(&format!("tshark/{prefix}"), recording);
 }
 
-/// The same when we are told to send fragments.
+/// The same with an ORB that sends fragments.
 fn heard_ours(prefix: &str, recording: &Recording) {
     let fragments = [Side::Client, Side::Server].map(|side| recording.count(side, FRAGMENT));
     assert!(
@@ -320,7 +320,7 @@ mod jacorb_s_client_passes_every_cell {
         }
     }
 
-    /// Without code sets it sends what it keeps strings in, and our server has to be told.
+    /// Without code sets it sends what it keeps strings in, and our server needs an option.
     #[tokio::test(flavor = "multi_thread")]
     async fn with_utf_8_without_code_sets() {
         let talk = Talk {
@@ -405,7 +405,7 @@ mod jacorb_s_client_passes_every_cell {
     }
 }
 
-/// Nobody sends JacORB fragments in GIOP 1.1; this is why.
+/// No peer may send JacORB fragments in GIOP 1.1; this is why.
 mod fragments_of_giop_1_1 {
     use super::*;
     use crate::interop::idl::interop::PeerRef;

@@ -63,7 +63,7 @@ fn lies(key: &[u8]) -> Vec<Lie> {
         lie("a request of nothing but ones", message(0, 64, &[0xff; 64])),
         lie("a request without a body", message(0, 0, &[])),
         lie("a kind that there is not", message(42, 0, &[])),
-        lie("a reply to nobody", message(1, 8, &[7; 8])),
+        lie("a reply without a caller", message(1, 8, &[7; 8])),
         lie("a sequence that is not there", promise),
         Lie {
             ends: true,
@@ -76,11 +76,11 @@ fn lies(key: &[u8]) -> Vec<Lie> {
     ]
 }
 
-/// Tells that lie again and again, and counts how often the server was done with it.
-async fn tell(server: SocketAddr, lie: Lie, told: watch::Sender<u32>) {
+/// Sends that message again and again, and counts how often the server has ended the connection.
+async fn tell(server: SocketAddr, lie: Lie, counter: watch::Sender<u32>) {
     loop {
         let stream = TcpStream::connect(server).await;
-        let mut stream = stream.expect("the server takes everybody");
+        let mut stream = stream.expect("the server takes all connections");
         let telling = async {
             stream.write_all(&lie.octets).await?;
             if lie.ends {
@@ -92,7 +92,7 @@ async fn tell(server: SocketAddr, lie: Lie, told: watch::Sender<u32>) {
         let outcome = tokio::time::timeout(HANG, telling).await;
         // The server may end the connection before all is written.
         let _ = outcome.unwrap_or_else(|_| panic!("{}: the server says nothing", lie.what));
-        told.send_modify(|times| *times += 1);
+        counter.send_modify(|times| *times += 1);
         tokio::time::sleep(REST).await;
     }
 }
@@ -121,9 +121,9 @@ async fn bystander(brand: &'static Brand, args: &[&str]) {
     let mut liars = JoinSet::new();
     let mut counts = Vec::new();
     for lie in lies(&body.object_key) {
-        let (told, count) = watch::channel(0);
+        let (counter, count) = watch::channel(0);
         counts.push(count);
-        liars.spawn(tell(at, lie, told));
+        liars.spawn(tell(at, lie, counter));
     }
     for count in &mut counts {
         count.wait_for(|&times| times > 0).await.expect("it lies");
@@ -148,7 +148,7 @@ async fn bystander(brand: &'static Brand, args: &[&str]) {
         let ok = format!("cell {cell} ok");
         assert!(lines.contains(&ok), "{prefix}\n{}", lines.join("\n"));
     }
-    assert!(lies_so_far() > before, "{prefix}: nobody has lied");
+    assert!(lies_so_far() > before, "{prefix}: no such message was sent");
     assert!(liars.try_join_next().is_none(), "{prefix}: all go on lying");
     liars.shutdown().await;
     drop(slow);

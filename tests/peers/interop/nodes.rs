@@ -30,11 +30,11 @@ pub(crate) fn host_node(orb: &Orb, name: &str, loud: bool) -> (NodeRef, Arc<Host
             .expect("the ORB listens")
     };
     let this = reference.clone();
-    node.this.set(this).expect("nobody else has the node yet");
+    node.this.set(this).expect("the node is not shared yet");
     (reference, node)
 }
 
-/// A node that nobody hosts yet, and that knows no reference of its own.
+/// A node without a host, which knows no reference of its own.
 pub(crate) fn named_node(name: &str) -> Arc<Hosted> {
     Arc::new(Hosted {
         name: name.to_owned(),

@@ -50,7 +50,7 @@ fn heard(prefix: &str, recording: &Recording, omniorb: Side) {
     tshark::agrees(&format!("tshark/{prefix}"), recording);
 }
 
-/// The same when we are told to send fragments too.
+/// The same with an ORB that sends fragments too.
 fn heard_ours(prefix: &str, recording: &Recording, omniorb: Side) {
     let ours = match omniorb {
         Side::Client => Side::Server,
@@ -194,7 +194,7 @@ mod our_client_passes_every_cell {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn on_omniorb_with_somebody_listening() {
+    async fn on_omniorb_with_a_tap() {
         for giop in ["1.0", "1.1", "1.2"] {
             let talk = Talk {
                 setting: "tapped",
@@ -399,7 +399,7 @@ mod omniorb_s_client_passes_every_cell {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn with_somebody_listening() {
+    async fn with_a_tap() {
         for talk in [V1_0, V1_1, V1_2] {
             let talk = Talk {
                 setting: "tapped",

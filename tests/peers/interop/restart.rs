@@ -1,8 +1,7 @@
 //! Clients of other ORBs that keep a reference of a persistent object of ours while our server is
 //! started again: they go on, without an error where the server ended in order.
 //!
-//! The client is the ORB in the other's server program, which is told to keep a reference and to
-//! call it (`keep`, `call_kept`).
+//! The client is the ORB in the other's server program, which keeps a reference and calls it (`keep`, `call_kept`).
 
 use crate::interop::idl::interop::{NodeRef, NodeServant, PeerRef};
 use crate::interop::jacorb::JACORB;
@@ -54,14 +53,14 @@ impl Server {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "the server of other tests, which start it"]
 async fn a_persistent_server() {
-    let told = |name| std::env::var(name).expect("another test says that");
-    let giop = if told(GIOP) == "1.0" {
+    let variable = |name| std::env::var(name).expect("another test says that");
+    let giop = if variable(GIOP) == "1.0" {
         Version::V1_0
     } else {
         Version::V1_2
     };
     let orb = Orb::builder()
-        .listen(told(ENDPOINT))
+        .listen(variable(ENDPOINT))
         .max_giop_version(giop)
         .server_id("restarted")
         .build()
@@ -113,9 +112,9 @@ async fn calls_on(brand: &'static Brand, giop: &str) {
     assert_eq!(peer.call_kept().await.expect("no error"), second.name());
     passed(&format!("{prefix}/in_order"));
 
-    // Killed, without a word to anybody: the call fails while nobody is there.
+    // Killed, without a CloseConnection: the call fails while there is no server.
     drop(second);
-    let lost = peer.call_kept().await.expect_err("nobody is there");
+    let lost = peer.call_kept().await.expect_err("no server is there");
     assert!(
         matches!(lost.kind, Kind::CommFailure | Kind::Transient),
         "{prefix}: {lost}"

@@ -15,10 +15,10 @@ async fn each_exception_of_the_service_is_typed_and_says_what_it_is_about(w: Wor
     let names = &w.names;
     names.bind("a/b/object", &w.greeter("hello")).await.unwrap();
     for (path, expected) in [
-        ("nobody", "\"nobody\" is not found: \"nobody\" is not bound"),
+        ("absent", "\"absent\" is not found: \"absent\" is not bound"),
         (
-            "a/nobody",
-            "\"a/nobody\" is not found: \"nobody\" is not bound in \"a\"",
+            "a/absent",
+            "\"a/absent\" is not found: \"absent\" is not bound in \"a\"",
         ),
         (
             "a/c/object",
@@ -73,7 +73,7 @@ async fn each_exception_of_the_service_is_typed_and_says_what_it_is_about(w: Wor
         names.destroy().await,
         Err(NamingError::NotEmpty { .. })
     ));
-    // Nobody is asked about the empty name; asked directly, the service refuses it.
+    // The empty name sends no request; the service itself refuses it.
     let refused = names.context().resolve(&[]).await;
     assert!(refused.is_err_and(|error| error.to_string() == "InvalidName"));
 }
@@ -239,7 +239,7 @@ async fn contexts_that_lead_in_circles_or_nowhere_are_given_up() {
 async fn what_another_bound_at_the_same_time_is_bound_already() {
     let orb = orb().await;
     let greeter = greeter(&orb, "");
-    // As one name: it is bound, whoever did it.
+    // As one name: it is bound, by either client.
     for binds in 0..3 {
         let odd = Odd::raising(&orb, Raises::Overtaken);
         let error = match binds {
@@ -260,7 +260,7 @@ async fn what_another_bound_at_the_same_time_is_bound_already() {
     // The service has bound it in the place of the other's.
     let odd = Odd::raising(&orb, Raises::Overtaken);
     odd.bind_context("a", &odd).await.unwrap();
-    // As a context on the way, which is all the same to whoever wants to go through it.
+    // As a context on the way, which makes no difference on the way through it.
     let odd = Odd::raising(&orb, Raises::Overtaken);
     odd.bind("a/b", &greeter).await.unwrap();
     let odd = Odd::raising(&orb, Raises::Overtaken);

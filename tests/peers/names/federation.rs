@@ -85,8 +85,8 @@ async fn federate(near: Kind, far: Kind) {
     );
 
     for (path, rest) in [
-        ("branches/far/nobody", "nobody"),
-        ("branches/far/bank/nobody/savings", "nobody/savings"),
+        ("branches/far/absent", "absent"),
+        ("branches/far/bank/absent/savings", "absent/savings"),
     ] {
         match near.resolve::<ObjectRef>(path).await {
             Err(NamingError::NotFound {

@@ -62,8 +62,7 @@ struct Listed {
     gate: Arc<Semaphore>,
 }
 
-/// A context with that many bindings whose server tells what it is asked, and lets that many calls
-/// pass.
+/// A context with that many bindings whose server reports its calls, and lets that many calls pass.
 async fn listed(bindings: u32, calls_let_pass: usize) -> Listed {
     let (calls_to, calls) = unbounded_channel();
     let gate = Arc::new(Semaphore::new(calls_let_pass));
@@ -124,7 +123,7 @@ async fn the_iterator_is_destroyed_when_the_listing_is_dropped_or_closed() {
     assert_eq!(
         l.calls.try_recv(),
         Ok(("destroy", 0)),
-        "told before close returns"
+        "destroyed before close returns"
     );
 
     // Nothing was asked, so there is nothing to destroy.
@@ -133,7 +132,7 @@ async fn the_iterator_is_destroyed_when_the_listing_is_dropped_or_closed() {
     assert!(l.calls.try_recv().is_err());
 }
 
-/// Polls once, with nobody to be woken.
+/// Polls once, without a waker.
 fn poll_once<F: Future>(future: F) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }
@@ -155,7 +154,7 @@ async fn dropping_next_loses_no_binding_and_no_iterator() {
     let expected: Vec<_> = (0..25).map(|n| format!("{n:04}")).collect();
     assert_eq!(found, expected);
 
-    // Dropped during the call that makes the iterator, of which only its reply tells.
+    // Dropped during the call that makes the iterator, of which only its reply knows.
     let mut bindings = l.names.list().in_batches_of(10);
     assert!(poll_once(bindings.next()).is_pending());
     drop(bindings);

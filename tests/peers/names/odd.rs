@@ -28,22 +28,22 @@ pub(crate) enum Raises {
     InvalidName,
     AlreadyBound,
     System(SystemException),
-    /// Nothing is bound, until somebody makes a context or binds an object: then that is bound, and
+    /// Nothing is bound, until a client makes a context or binds an object: then that is bound, and
     /// CannotProceed is raised with this context and the whole name. JacORB's service does so when
     /// two calls bind one name at the same time.
     Overtaken,
 }
 
-/// A context that raises the same whatever is asked, and lists as many bindings as it is told.
+/// A context that raises the same whatever is asked, and lists as many bindings as it is set to.
 pub(crate) struct Odd {
     pub(crate) orb: Orb,
     pub(crate) raises: Raises,
     pub(crate) bindings: u32,
-    /// Told of every call to an iterator: its name, and how many bindings it gave.
+    /// Receives every call to an iterator: its name, and how many bindings it gave.
     pub(crate) calls: UnboundedSender<(&'static str, usize)>,
     /// Where calls to list and its iterators wait until they may go on.
     pub(crate) gate: Arc<Semaphore>,
-    /// The context itself, and whether somebody was overtaken in it.
+    /// The context itself, and whether a client was overtaken in it.
     pub(crate) overtaken: Overtaken,
 }
 
@@ -76,13 +76,13 @@ impl Odd {
         NamingClient::new(context)
     }
 
-    /// Where a name leads, where somebody was overtaken: each component to this context again.
+    /// Where a name leads, where a client was overtaken: each component to this context again.
     fn bound(&self) -> Option<ObjectRef> {
         let bound = self.overtaken.bound.load(Ordering::Relaxed);
         bound.then(|| self.overtaken.me.get().expect("served").as_object().clone())
     }
 
-    /// What is raised of `n`: what was told, or what somebody hears who is overtaken now.
+    /// What is raised of `n`: the set exception, or that of a client that is overtaken now.
     fn raises(&self, n: &[NameComponent]) -> Raises {
         match &self.raises {
             Raises::Overtaken if n.len() == 1 => {
@@ -194,7 +194,7 @@ impl NamingContext for Odd {
     }
 }
 
-/// An iterator that tells what it is asked.
+/// An iterator that reports its calls.
 struct Counting {
     left: Mutex<BTreeMap<u32, Binding>>,
     calls: UnboundedSender<(&'static str, usize)>,
@@ -205,7 +205,7 @@ impl Counting {
     fn take(&self, operation: &'static str, how_many: u32) -> Vec<Binding> {
         let mut left = self.left.lock().unwrap();
         let taken: Vec<_> = (0..how_many).map_while(|_| left.pop_first()).collect();
-        // Whoever does not listen does not care.
+        // The receiver may be gone.
         let _ = self.calls.send((operation, taken.len()));
         taken.into_iter().map(|(_, binding)| binding).collect()
     }

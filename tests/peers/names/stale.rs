@@ -34,7 +34,7 @@ async fn a_binding_of_an_earlier_life_leads_to_nothing_and_to_no_other(w: World)
     assert_eq!(greeting(names, "bare").await, "of the first life");
     first.shutdown(true).await.unwrap();
 
-    // Nobody there.
+    // No server is there.
     let found: GreeterRef = names.resolve("bank").await.unwrap();
     let down = found.greet().await.unwrap_err();
     assert_eq!(down.kind, SystemExceptionKind::Transient);

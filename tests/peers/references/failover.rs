@@ -25,7 +25,7 @@ impl Relay {
                 let (mut client, _) = listener.accept().await.unwrap();
                 let mut server = TcpStream::connect(&server).await.unwrap();
                 connections.spawn(async move {
-                    // Whoever ends it, it has ended.
+                    // It has ended, from either side.
                     let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
                 });
             }
@@ -133,7 +133,7 @@ async fn the_call_after_a_connection_was_lost_goes_to_the_next_endpoint() {
 }
 
 #[tokio::test]
-async fn when_nobody_lives_every_endpoint_is_told_with_its_cause() {
+async fn without_a_live_server_every_endpoint_is_reported_with_its_cause() {
     let orb = client().await;
     let url = format!("corbaloc::{DEAD},:[::1]:1,:nowhere.invalid:9/key");
     let error = place(&orb, &url).await.name().await.unwrap_err();
@@ -142,12 +142,12 @@ async fn when_nobody_lives_every_endpoint_is_told_with_its_cause() {
         (Kind::Transient, CompletionStatus::No)
     );
     let said = error.to_string();
-    for told in [
+    for expected in [
         "cannot connect to iiop://127.0.0.1:1: Connection refused",
         "cannot connect to iiop://[::1]:1: Connection refused",
         "cannot resolve iiop://nowhere.invalid:9: ",
     ] {
-        assert!(said.contains(told), "{said}");
+        assert!(said.contains(expected), "{said}");
     }
 }
 
@@ -166,7 +166,8 @@ async fn an_endpoint_that_says_nothing_does_not_keep_calls_with_a_limit_from_the
     let server = Server::start("live", "iiop://127.0.0.1:0").await;
     let (listener, _queued) = silent().await;
     let orb = Orb::builder()
-        // As long as they can be without the second address being tried beside the first: the live one has to answer in time.
+        // As long as they can be without the second address being tried beside the first: the live one has to answer in
+        // time.
         .connect_timeout(Duration::from_millis(900))
         .round_trip_timeout(Duration::from_millis(600))
         .build()
@@ -184,8 +185,7 @@ async fn an_endpoint_that_says_nothing_does_not_keep_calls_with_a_limit_from_the
         tries += 1;
         assert!(tries < 20, "the second address is never tried");
     }
-    // Somebody takes connections there now, and says nothing: only who asks the live one first is
-    // answered.
+    // A listener takes connections there now, and says nothing: only a client that asks the live one first is answered.
     drop(listener.accept().await.unwrap());
     assert_eq!(place(&orb, &url).await.name().await.unwrap(), "live");
 }

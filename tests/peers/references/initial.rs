@@ -67,8 +67,8 @@ async fn a_default_prefix_leads_to_the_plain_keys_of_a_server() {
         let orb = Orb::builder().args(&mut arguments).build().await.unwrap();
         assert_eq!(named(&orb, "Bank/a b").await, "bank");
         // Whether there is such an object, only the server knows.
-        let nobody = orb.resolve_initial_references("Nobody").await.unwrap();
-        let error = nobody.is_a("IDL:X:1.0").await.unwrap_err();
+        let unset = orb.resolve_initial_references("Unset").await.unwrap();
+        let error = unset.is_a("IDL:X:1.0").await.unwrap_err();
         assert_eq!(error.kind, Kind::ObjectNotExist);
     }
 }

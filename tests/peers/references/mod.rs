@@ -28,7 +28,7 @@ zorb::idl! {
 
 use references::{Place, PlaceRef, PlaceServant};
 
-/// An address where nobody listens.
+/// An address without a listener.
 const DEAD: &str = "127.0.0.1:1";
 
 struct Named {
@@ -63,7 +63,7 @@ impl Place for Named {
 struct Server {
     orb: Orb,
     place: PlaceRef,
-    /// Told when somebody waits.
+    /// Notified when a call waits.
     waiting: Arc<Notify>,
 }
 

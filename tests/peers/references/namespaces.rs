@@ -2,7 +2,7 @@
 //! with cables between them.
 //!
 //! Needs root and iproute2; without, the tests say what they skipped. The programs on these hosts
-//! are this very test program, told by its environment which part to play.
+//! are this very test program, whose environment says which part to play.
 
 use crate::references::{PlaceRef, Server};
 use crate::support::{Running, have, passed, process};
@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use zorb::policy::{BidirectionalPolicy, PolicyOverrides};
 use zorb::{Orb, SystemException};
 
-/// What a started program is told.
+/// The environment of a started program.
 const REFERENCE: &str = "ZORB_TEST_REFERENCE";
 const SERVE: &str = "ZORB_TEST_SERVE";
 const RELAY: &str = "ZORB_TEST_RELAY";
@@ -70,7 +70,7 @@ impl Host {
     fn address(&self, interface: &str, address: &str) {
         let mut args = vec!["address", "add", address, "dev", interface];
         if address.contains(':') {
-            // There is nobody else who could have it, and looking for him takes a second.
+            // No other host could have it, and looking for one takes a second.
             args.push("nodad");
         }
         self.ip(&args);
@@ -226,7 +226,7 @@ fn a_server_behind_a_forwarded_port_is_reached_by_what_it_publishes() {
     let Some(router) = Host::new(what) else {
         return;
     };
-    // The client's cable goes to nobody; the one that counts goes to the router.
+    // The client's first cable is unconnected; the other goes to the router.
     client.connect("eth1", &router, "outside");
     router.connect("inside", &server, "eth1");
     client.address("eth1", "192.0.2.2/24");
@@ -357,10 +357,10 @@ async fn ask_back(reference: &str) -> Result<String, SystemException> {
 #[tokio::test]
 #[ignore = "the port forwarding of another test, which starts it"]
 async fn a_relay_of_another_test() {
-    let Ok(told) = std::env::var(RELAY) else {
+    let Ok(variable) = std::env::var(RELAY) else {
         return;
     };
-    let (from, to) = told.split_once(' ').expect("two addresses");
+    let (from, to) = variable.split_once(' ').expect("two addresses");
     let listener = TcpListener::bind(from).await.unwrap();
     eprintln!("relaying");
     loop {
@@ -368,7 +368,7 @@ async fn a_relay_of_another_test() {
         let to = to.to_owned();
         tokio::spawn(async move {
             let mut server = TcpStream::connect(to).await.unwrap();
-            // Whoever ends it, it has ended.
+            // It has ended, from either side.
             let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
         });
     }

@@ -48,9 +48,9 @@ async fn an_ipv6_host_stands_in_a_reference_without_brackets() {
 }
 
 #[tokio::test]
-async fn what_is_told_is_published_and_nothing_else() {
+async fn set_addresses_are_published_and_no_others() {
     let publish = async |builder: zorb::Builder| {
-        let server = Server::serve("told", builder.listen("iiop://127.0.0.1:0")).await;
+        let server = Server::serve("published", builder.listen("iiop://127.0.0.1:0")).await;
         let port = server.orb.endpoints()[0].to_string();
         let port = port.rsplit_once(':').unwrap().1.parse::<u16>().unwrap();
         let alternates = profile(&server.place)
@@ -61,25 +61,29 @@ async fn what_is_told_is_published_and_nothing_else() {
         (body(&server), alternates, port)
     };
     let builder = Orb::builder;
-    let (told, alternates, _) = publish(builder().publish("iiop://nat.example:2810")).await;
-    assert_eq!((told, alternates), (("nat.example".to_owned(), 2810), 0));
-    let (told, _, port) = publish(builder().publish("giop:tcp:nat.example:")).await;
-    assert_eq!(told, ("nat.example".to_owned(), port));
-    let (told, _, port) = publish(builder().publish_host("fd00::1")).await;
-    assert_eq!(told, ("fd00::1".to_owned(), port));
-    let (told, alternates, _) = publish(
+    let (published, alternates, _) = publish(builder().publish("iiop://nat.example:2810")).await;
+    assert_eq!(
+        (published, alternates),
+        (("nat.example".to_owned(), 2810), 0)
+    );
+    let (published, _, port) = publish(builder().publish("giop:tcp:nat.example:")).await;
+    assert_eq!(published, ("nat.example".to_owned(), port));
+    let (published, _, port) = publish(builder().publish_host("fd00::1")).await;
+    assert_eq!(published, ("fd00::1".to_owned(), port));
+    let (published, alternates, _) = publish(
         builder()
             .publish("iiop://[fd00::1]:7")
             .publish("iiop://b:8"),
     )
     .await;
-    assert_eq!((told, alternates), (("fd00::1".to_owned(), 7), 1));
+    assert_eq!((published, alternates), (("fd00::1".to_owned(), 7), 1));
     let mut arguments = vec![
         "-ORBendPointPublish".to_owned(),
         "giop:tcp:c:9,addr".to_owned(),
     ];
-    let (told, alternates, _) = publish(builder().publish_host("a").args(&mut arguments)).await;
-    assert_eq!((told, alternates), (("c".to_owned(), 9), 1));
+    let (published, alternates, _) =
+        publish(builder().publish_host("a").args(&mut arguments)).await;
+    assert_eq!((published, alternates), (("c".to_owned(), 9), 1));
 }
 
 #[tokio::test]

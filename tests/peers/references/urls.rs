@@ -99,7 +99,7 @@ async fn a_file_may_hold_any_url_and_is_named_when_it_does_not() {
     for url in [ior, loc, file] {
         assert_eq!(place(&orb, &url).await.name().await.unwrap(), "filed");
     }
-    for (name, text, told) in [
+    for (name, text, expected) in [
         (
             "empty",
             "",
@@ -123,7 +123,7 @@ async fn a_file_may_hold_any_url_and_is_named_when_it_does_not() {
     ] {
         let error = orb.string_to_object(&write(name, text)).await.unwrap_err();
         assert!(matches!(error, Error::File { .. }), "{error}");
-        assert!(error.to_string().contains(told), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
     }
     let error = orb
         .string_to_object("file:///no/such/file")
@@ -136,7 +136,7 @@ async fn a_file_may_hold_any_url_and_is_named_when_it_does_not() {
         "{error}"
     );
     let circle = folder.path().join("circle");
-    // Nobody ever writes to it, and to open it would be to wait for that.
+    // It has no writer, and opening it would wait for one.
     let pipe = folder.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());

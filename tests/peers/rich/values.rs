@@ -319,7 +319,7 @@ impl CustomMarshal for Special {
     }
 }
 
-/// What an ORB has to be told of: types with operations, and those that come as a ValueBase.
+/// What has to be registered with an ORB: types with operations, and those that come as a ValueBase.
 pub(crate) fn register(orb: &Orb) {
     orb.register_value::<Account>();
     orb.register_value::<Square>();

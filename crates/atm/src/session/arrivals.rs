@@ -4,13 +4,13 @@ use std::time::Instant;
 use bytes::Bytes;
 
 use super::{
-    Circuit, End, Event, Reason, after,
+    End, Event, Reason, SessionMachine, after,
     frame::{Ack, Frame, Terms},
     one::{Session, State},
     receiver::Arrival,
 };
 
-impl Circuit {
+impl SessionMachine {
     /// Takes a frame that has come.
     pub fn handle_frame(&mut self, now: Instant, octets: Bytes) {
         self.statistics.received = self.statistics.received.saturating_add(1);

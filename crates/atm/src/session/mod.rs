@@ -1,9 +1,9 @@
 //! The session layer of a circuit: streams of octets over frames that may be lost, as a machine without sockets, clocks
 //! and tasks.
 //!
-//! A permanent virtual circuit joins exactly two ends. It carries AAL5 frames in order; it loses frames without a word, above
-//! all those for which the receiver's buffer has no room, and it tells nothing of the other end: not that it has
-//! opened the circuit, closed it, or died. Between them two [`Circuit`]s make of this sessions like TCP's connections:
+//! A permanent virtual circuit joins exactly two ends. It carries AAL5 frames in order; it drops frames silently, above
+//! all those for which the receiver's buffer has no room, and it does not report the other end's state: not that it has
+//! opened the circuit, closed it, or died. Between them two [`SessionMachine`]s make of this sessions like TCP's connections:
 //!
 //! - **Opening.** An end asks for a session by OPEN with an id of its choice until ACCEPT or RESET comes. Either end may.
 //!   Each says how large its receive buffer is, how large a frame may be, and which *incarnation* of its end it is: when that
@@ -12,8 +12,8 @@
 //!   those that it has beyond; data carry acknowledgements with them.
 //! - **Loss.** Each frame has a *transmission* number too, which is new when a piece is sent again. An acknowledgement names the
 //!   highest one received. As no frame overtakes another, whatever was sent before and was not received never will be,
-//!   and is sent again at once. Only where nothing comes behind does time tell: the first piece is sent again when its
-//!   acknowledgement is overdue (the estimate of RFC 6298), and the acknowledgement of that tells of the others.
+//!   and is sent again at once. Only at the end of the stream is a timer needed: the first piece is sent again when its
+//!   acknowledgement is overdue (the estimate of RFC 6298), and its acknowledgement names the other missing pieces.
 //! - **Credit.** All frames on their way together take no more of the receiver's buffer than it has, counted in the memory that
 //!   the kernel counts ([`frame::cost`]). Each session also has a window in octets, which opens as the application reads.
 //! - **End.** The last piece says that it is; one that says that nothing more will be read makes the other end's writes fail. What was
@@ -22,10 +22,10 @@
 //!
 //! # Driving it
 //! Time is a parameter; it must not go backwards. After each call of a method that takes `now`:
-//! 1. send what [`poll_transmit`](Circuit::poll_transmit) gives, until it gives nothing,
-//! 2. handle what [`poll_event`](Circuit::poll_event) gives,
-//! 3. call [`handle_timeout`](Circuit::handle_timeout) when [`poll_timeout`](Circuit::poll_timeout) has come; frames that were received
-//!    before go to [`handle_frame`](Circuit::handle_frame) first, or a peer may count as dead whose answer waits.
+//! 1. send what [`poll_transmit`](SessionMachine::poll_transmit) gives, until it gives nothing,
+//! 2. handle what [`poll_event`](SessionMachine::poll_event) gives,
+//! 3. call [`handle_timeout`](SessionMachine::handle_timeout) when [`poll_timeout`](SessionMachine::poll_timeout) has come; frames that were received
+//!    before go to [`handle_frame`](SessionMachine::handle_frame) first, or a peer may count as dead whose answer waits.
 //!
 //! No octets that a peer sends can make it panic, and what it keeps is bounded by [`Config`].
 
@@ -55,7 +55,7 @@ use one::{Session, State, aborted};
 
 /// One end of a circuit, with its sessions.
 #[derive(Debug)]
-pub struct Circuit {
+pub struct SessionMachine {
     config: Config,
     incarnation: u64,
     /// Of the other end, once it has said so.
@@ -82,7 +82,7 @@ pub enum Event {
     Readable(u64),
     /// The session takes octets again, or has come to its end.
     Writable(u64),
-    /// There is a session to [`accept`](Circuit::accept).
+    /// There is a session to [`accept`](SessionMachine::accept).
     Incoming,
 }
 
@@ -119,7 +119,7 @@ const MAX_ENDED: usize = 128;
 /// How many frames that belong to no session wait to be sent; further ones are dropped as though they were lost.
 const MAX_CONTROL: usize = 256;
 
-impl Circuit {
+impl SessionMachine {
     /// An end that has just been opened. `incarnation` is a number that neither end has had before, by chance for instance.
     #[must_use]
     pub fn new(config: Config, incarnation: u64) -> Self {
@@ -138,8 +138,7 @@ impl Circuit {
         }
     }
 
-    /// Whether sessions are granted that the peer asks for. Those that nobody has accepted when it is switched off are
-    /// reset.
+    /// Whether sessions that the peer asks for are granted. Switching it off resets the sessions in the backlog.
     pub fn listen(&mut self, on: bool) {
         self.listening = on;
         if !on {
@@ -150,7 +149,7 @@ impl Circuit {
         }
     }
 
-    /// Asks for a session with this id, a number by chance. [`is_open`](Self::is_open) tells what becomes of it.
+    /// Asks for a session with this id, a number by chance. [`is_open`](Self::is_open) reports the outcome.
     ///
     /// # Errors
     /// There is one with this id, or there are as many sessions as there may be.
@@ -229,8 +228,8 @@ impl Circuit {
         is_writable
     }
 
-    /// Reads into the spare capacity of `buf`; returns how much, 0 being the end of the stream. What has come before the
-    /// session ended is read before its end is told.
+    /// Reads into the spare capacity of `buf`; returns how much, 0 being the end of the stream. Data that arrived
+    /// before the session ended is read before its end is reported.
     ///
     /// # Errors
     /// Nothing is there now, or nothing more will come and the peer has not finished its stream.
@@ -285,7 +284,8 @@ impl Circuit {
         }
     }
 
-    /// Forgets a session that was [closed](Self::close) as soon as it is over. Until then it tells of its end.
+    /// Forgets a session that was [closed](Self::close) as soon as it is over. Until then the session still reports its
+    /// end.
     pub fn release(&mut self, now: Instant, id: u64) {
         self.close(now, id);
         if let Some(session) = self.sessions.get_mut(&id) {
@@ -424,7 +424,7 @@ impl Circuit {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.end(end);
             if !session.receiver.has_unread() && self.backlog.contains(&id) {
-                // Nobody has seen it.
+                // The session was never accepted.
                 self.backlog.retain(|waiting| *waiting != id);
                 self.remove(id);
             } else {
@@ -445,7 +445,8 @@ impl Circuit {
             return;
         };
         if session.released && session.is_over() {
-            // The peer is told once that its last piece has come. If that is lost, it gets a RESET for an answer.
+            // One acknowledgement of the peer's last piece. If that frame is lost, a RESET answers the peer's
+            // retransmission.
             if session.receiver.due() != receiver::Due::Never && session.is_open() {
                 let ack = session.ack(id, false);
                 self.control(ack);

@@ -28,8 +28,8 @@ pub(super) struct Receiver {
     read: u64,
     /// Octets beyond these that are taken.
     room: usize,
-    /// Up to which octet the peer was told that it may send.
-    told: u64,
+    /// The end of the window last advertised to the peer, as an octet of the stream.
+    advertised: u64,
     /// Nothing of the stream comes any more.
     finished: bool,
     /// The peer reads nothing any more.
@@ -84,7 +84,7 @@ impl Receiver {
             unread: 0,
             read: 0,
             room,
-            told: u64::try_from(room).unwrap_or(u64::MAX),
+            advertised: u64::try_from(room).unwrap_or(u64::MAX),
             finished: false,
             peer_closed: false,
             discards: false,
@@ -113,8 +113,8 @@ impl Receiver {
         self.due = Due::Now;
     }
 
-    /// Takes a piece. An acknowledgement is due at once when something is missing or comes again, or when frames of `most`
-    /// have come since the last one; else `at` that time.
+    /// Takes a piece. An acknowledgement is due at once when something is missing or comes again, or when frames of
+    /// `most` have come since the last one; else `at` that time.
     pub(super) fn take(
         &mut self,
         sequence: u64,
@@ -221,7 +221,7 @@ impl Receiver {
 
     /// The peer hears of more room when there is half of all.
     fn reconsider(&mut self) {
-        let more = self.window().saturating_sub(self.told);
+        let more = self.window().saturating_sub(self.advertised);
         if more >= octets(self.room >> 1) && !self.finished {
             self.due = Due::Now;
         }
@@ -231,7 +231,7 @@ impl Receiver {
         self.read.saturating_add(octets(self.room))
     }
 
-    /// Nobody will read what has come and what comes.
+    /// Drops received data, and all data still to come: the reader has gone.
     pub(super) fn discard(&mut self) {
         self.discards = true;
         self.read = self.read.saturating_add(octets(self.unread));
@@ -241,7 +241,7 @@ impl Receiver {
         self.reconsider();
     }
 
-    /// The acknowledgement that goes with data. It tells nothing of pieces beyond a missing one, and so not which frame came
+    /// The acknowledgement that goes with data. It reports no pieces beyond a missing one, and so not which frame came
     /// last either.
     pub(super) fn ack_with_data(&mut self) -> Ack {
         let mut ack = self.ack();
@@ -278,11 +278,11 @@ impl Receiver {
     }
 
     fn ack(&mut self) -> Ack {
-        self.told = self.window();
+        self.advertised = self.window();
         Ack {
             next: self.next,
             seen: self.seen,
-            window: self.told,
+            window: self.advertised,
         }
     }
 }

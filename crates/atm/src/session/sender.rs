@@ -149,7 +149,7 @@ impl Sender {
         }
     }
 
-    /// Forgets everything: there is nobody who takes it.
+    /// Drops all pending data: the peer has gone.
     pub(super) fn abandon(&mut self) {
         self.pending = BytesMut::new();
         self.pieces.clear();
@@ -168,8 +168,8 @@ impl Sender {
             && self.closed != Notice::Wanted
     }
 
-    /// The next piece to be sent: one that was lost, or a new one of at most `max_sdu` octets with its head. `fits` tells
-    /// whether the peer's buffer has room for a frame of that cost.
+    /// The next piece to be sent: one that was lost, or a new one of at most `max_sdu` octets with its head. `fits`
+    /// returns whether the peer's buffer has room for a frame of that cost.
     pub(super) fn next(
         &mut self,
         now: Instant,

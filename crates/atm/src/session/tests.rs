@@ -7,7 +7,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use proptest::prelude::*;
 
-use super::{Circuit, Config, End, Event, Obstacle, Reason, frame::cost};
+use super::{Config, End, Event, Obstacle, Reason, SessionMachine, frame::cost};
 
 /// A link whose frames take a while, and may be lost; the receivers' buffers hold no more than they hold.
 struct Wire {
@@ -46,7 +46,7 @@ impl Losses {
 
 struct Pair {
     now: Instant,
-    ends: [Circuit; 2],
+    ends: [SessionMachine; 2],
     config: Config,
     wire: Wire,
     /// While false the end does not take frames from its buffer.
@@ -57,8 +57,8 @@ struct Pair {
 impl Pair {
     fn new(config: Config, losses: Losses) -> Self {
         let mut ends = [
-            Circuit::new(config.clone(), 1),
-            Circuit::new(config.clone(), 2),
+            SessionMachine::new(config.clone(), 1),
+            SessionMachine::new(config.clone(), 2),
         ];
         ends[1].listen(true);
         Self {
@@ -105,7 +105,7 @@ impl Pair {
             .frames
             .iter()
             .filter_map(|f| f.front().map(|(at, _)| *at));
-        let timeouts = self.ends.iter().filter_map(Circuit::poll_timeout);
+        let timeouts = self.ends.iter().filter_map(SessionMachine::poll_timeout);
         let Some(next) = arrivals.chain(timeouts).min() else {
             return false;
         };
@@ -152,7 +152,7 @@ impl Pair {
                 .frames
                 .iter()
                 .filter_map(|f| f.front().map(|(at, _)| *at));
-            let timeouts = self.ends.iter().filter_map(Circuit::poll_timeout);
+            let timeouts = self.ends.iter().filter_map(SessionMachine::poll_timeout);
             match arrivals.chain(timeouts).min() {
                 Some(next) if next <= end => assert!(self.step()),
                 _ => break,
@@ -203,7 +203,7 @@ impl Pair {
     /// The other end dies, and begins anew.
     fn restart(&mut self, end: usize) {
         self.incarnations += 1;
-        self.ends[end] = Circuit::new(self.config.clone(), self.incarnations);
+        self.ends[end] = SessionMachine::new(self.config.clone(), self.incarnations);
         self.ends[end].listen(true);
         self.wire.buffers[end].clear();
     }
@@ -331,7 +331,7 @@ fn what_was_written_before_a_session_was_released_arrives_and_then_nothing_is_le
 }
 
 #[test]
-fn an_end_that_listens_to_nobody_refuses() {
+fn an_end_that_does_not_listen_refuses() {
     let mut pair = Pair::new(Config::default(), NONE);
     pair.ends[1].listen(false);
     pair.ends[0].open(pair.now, 7).unwrap();

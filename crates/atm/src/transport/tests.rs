@@ -1,5 +1,5 @@
-//! The transport over a stand-in for the network, where the kernel has no ATM: circuits of UNIX datagrams. They wait for room
-//! where ATM loses frames; `tests/` has the real ones.
+//! The transport over a stand-in for the network, where the kernel has no ATM: circuits of UNIX datagrams. They wait
+//! for room where ATM loses frames; `tests/` has the real ones.
 use super::*;
 use std::{
     os::unix::net::UnixDatagram,
@@ -22,7 +22,7 @@ fn open(id: CircuitId, _: &Quality, _: usize) -> io::Result<Socket> {
         _ => return Err(io::ErrorKind::NotFound.into()),
     };
     end.set_nonblocking(true)?;
-    // What came while nobody had this end open was lost.
+    // Frames that came while this end was closed are lost.
     while end.recv(&mut [0]).is_ok() {}
     Ok(end.try_clone()?.into())
 }
@@ -63,7 +63,7 @@ impl Fixture for StandIn {
         endpoint()
     }
 
-    fn nobody(&self) -> (Endpoint, io::ErrorKind) {
+    fn unreachable(&self) -> (Endpoint, io::ErrorKind) {
         (endpoint(), io::ErrorKind::TimedOut)
     }
 }

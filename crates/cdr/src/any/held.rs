@@ -10,7 +10,7 @@ use core::any::Any;
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::exhaustive_structs,
-    reason = "made by whoever knows value types"
+    reason = "made by the registry of value types"
 )]
 pub struct KnownValue {
     /// The type as static data.

@@ -43,7 +43,7 @@ type Decoding<'a> = Decoder<'a, NativeEndian>;
 /// A value, with its type if the value does not tell it.
 fn whole(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     use TcKind as K;
-    let tells = matches!(
+    let is_self_describing = matches!(
         ty.unaliased().kind(),
         K::Boolean
             | K::String
@@ -64,7 +64,7 @@ fn whole(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> f
             | K::Event
             | K::AbstractInterface
     );
-    if !tells {
+    if !is_self_describing {
         reference(ty, f, 0)?;
         f.write_str(" ")?;
     }
@@ -85,8 +85,8 @@ fn value(ty: TypeRef<'_>, d: &mut Decoding<'_>, f: &mut fmt::Formatter<'_>) -> f
     });
     written?;
     if read.is_err() {
-        // Values are checked when they come, so this is one that is nested too deep to be shown. Nobody knows where it
-        // ends, so what is behind it is not shown either.
+        // Values are checked when they come, so this is one that is nested too deep to be shown. Its end is unknown, so
+        // the values behind it are not shown either.
         *d = Decoder::from_slice(&[], super::STORED);
         f.write_str("…")?;
     }
@@ -225,7 +225,7 @@ fn value_type(
         ValueStart::New(head) => {
             d.share_value(&head, Arc::new(()));
             match choose(ty, head.ids(), d)? {
-                Chosen::Told => state(ty, d, f)?,
+                Chosen::Stated => state(ty, d, f)?,
                 Chosen::Known(known) if known.custom.is_some() => {
                     scoped_name(TypeRef::Static(known.ty), f)?;
                     // What is in there is known to the application alone. It is in chunks, so it can be skipped.

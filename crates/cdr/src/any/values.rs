@@ -1,4 +1,4 @@
-//! Values (of value types) in anys: as far as their TypeCode tells what their state is, or their own type is known.
+//! Values (of value types) in anys, as far as their TypeCode describes their state, or their own type is registered.
 
 use super::walk::{Walk, Walked};
 use crate::{
@@ -29,22 +29,22 @@ struct Copied {
 /// What a value in an any is copied as.
 #[derive(Clone, Copy)]
 pub(super) enum Chosen {
-    /// The type that the any tells.
-    Told,
+    /// The type that the any's TypeCode states.
+    Stated,
     /// One that is known here.
     Known(KnownValue),
 }
 
-/// The type that a value is taken for, which may be derived from that of its any: the most derived one that is known
-/// here, or that the any tells. A type that is known here comes before what the any tells of it, since the TypeCodes of
-/// JacORB know nothing of bases.
+/// The type that a value is taken for, which may be derived from that of its any: the most derived one that is
+/// registered, or the type that the any's TypeCode states. A registered type comes before its TypeCode, since the
+/// TypeCodes of JacORB leave bases out.
 pub(super) fn choose<I: ByteOrder>(
     ty: TypeRef<'_>,
     ids: &[&[u8]],
     d: &Decoder<'_, I>,
 ) -> Result<Chosen, DecodeError> {
     let has_state = has_state(ty);
-    let told = ty.id().as_bytes();
+    let stated = ty.id().as_bytes();
     // Every value is one of a type without state, as far as anys can tell.
     let is_one = |known: &KnownValue| {
         !has_state
@@ -58,11 +58,11 @@ pub(super) fn choose<I: ByteOrder>(
             .and_then(|id| d.value_type(id));
         match known.filter(is_one) {
             Some(known) => Some(Chosen::Known(known)),
-            None => (has_state && id == told && ty.number() != CUSTOM).then_some(Chosen::Told),
+            None => (has_state && id == stated && ty.number() != CUSTOM).then_some(Chosen::Stated),
         }
     };
     let found = match ids {
-        [] if has_state => find(told),
+        [] if has_state => find(stated),
         ids => ids.iter().find_map(|id| find(id)),
     };
     found.ok_or_else(|| d.error(DecodeErrorKind::NoValueFactory))
@@ -91,7 +91,7 @@ impl Walk {
             return Ok(());
         };
         let (from, to, custom) = match chosen {
-            Chosen::Told => (from, to, None),
+            Chosen::Stated => (from, to, None),
             Chosen::Known(known) => {
                 e.note_value_type(known);
                 let ty = TypeRef::Static(known.ty);

@@ -424,7 +424,7 @@ fn takes_octets(ty: TypeRef<'_>, levels: u32) -> bool {
     }
 }
 
-/// What an encoder says of a walk that failed, whoever's fault it was.
+/// The encoder's error for a walk that failed in reading or in writing.
 pub(super) fn encode_error(walk: &Walk, error: DecodeError) -> EncodeError {
     walk.not_written.unwrap_or_else(|| match error.kind() {
         DecodeErrorKind::BoundExceeded { bound, found } => {

@@ -19,7 +19,7 @@ pub(super) struct ValueWriter {
     values: BTreeMap<usize, (usize, Shared)>,
     /// Where repository ids begin.
     ids: Ids,
-    /// Values that are being written, since somebody last looked after the stack.
+    /// Nesting levels of values written since the stack was last checked.
     levels: u16,
     /// Of those, values in chunks.
     depth: u32,
@@ -182,12 +182,12 @@ impl<O: ByteOrder> Encoder<O> {
         result
     }
 
-    /// Has the values within the one that has begun not counted, since whoever writes their states has had
-    /// [`Decoder::value_state`](crate::Decoder::value_state) look after the stack. What it gives back is for
+    /// Stops counting nesting levels within the value that has begun, since
+    /// [`Decoder::value_state`](crate::Decoder::value_state) has checked the stack for its state. Returns the count for
     /// [`end_on_same_stack`](Self::end_on_same_stack).
     pub(crate) fn begin_on_same_stack(&mut self) -> u16 {
         match &mut *self.values {
-            // Somebody has to count, or there is no end.
+            // Where the stack's size is unknown the levels are counted, or nesting has no bound.
             Some(values) if !matches!(values.stack.room(0), Room::Unknown) => {
                 core::mem::take(&mut values.levels)
             }

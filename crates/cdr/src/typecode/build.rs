@@ -13,8 +13,8 @@ struct Builder {
     nodes: Vec<Node>,
     /// Whatever refers to a value or struct of this id that is not there yet means the type that is being made.
     id: Option<(Box<str>, Link)>,
-    /// What was made part of the graph, by its address, so that a type that comes twice is there once. Whoever builds
-    /// borrows all types it builds from, so that addresses stay what they are.
+    /// What was made part of the graph, by its address, so that a type that comes twice is there once. The builder
+    /// borrows all types it builds from, so that addresses stay valid.
     copied: BTreeMap<usize, Link>,
 }
 

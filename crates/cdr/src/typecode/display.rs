@@ -32,7 +32,7 @@ impl fmt::Debug for TypeCode {
     }
 }
 
-/// The name in full, as far as the repository id tells: `Bank::Entry` of `IDL:acme.com/Bank/Entry:1.0`.
+/// The scoped name, as far as the repository id states it: `Bank::Entry` of `IDL:acme.com/Bank/Entry:1.0`.
 pub(crate) fn scoped_name(ty: TypeRef<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let (id, name) = ty.id_and_name();
     let path = id

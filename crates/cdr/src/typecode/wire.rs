@@ -15,7 +15,7 @@ use alloc::{boxed::Box, collections::BTreeMap, string::String, sync::Arc, vec::V
 /// Stands where a kind does for a type that was begun before.
 pub(super) const INDIRECTION: u32 = u32::MAX;
 
-/// Aliases of aliases of aliases: whoever looks through them should not have to look long. IDL has two or three.
+/// Aliases of aliases: bounds how many levels resolving a type may take. IDL in use has two or three.
 const MAX_ALIASES: i64 = 64;
 
 /// Encapsulations within each other that are written. What was read has no more than

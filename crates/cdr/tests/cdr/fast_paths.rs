@@ -156,7 +156,7 @@ where
             spoilt[at] = bad;
             let _ = is_same_array(&spoilt, &format!("octet {at} is {bad}"));
         }
-        // What is cut short. How many octets are missing may be told of one element or of all.
+        // What is cut short. The number of missing octets may count one element or all.
         for end in start..message.len() {
             assert!(read::<Vec<T>, O>(&message[..end], start, format).is_err());
         }

@@ -211,9 +211,9 @@ fn malformed_wide_text_is_refused() {
         fault::<Wide>(&[0, 0, 0, 2, 0, 0]),
         (DecodeErrorKind::EmbeddedNul, 4)
     );
-    for lone in [&[0xd8, 0x3e][..], &[0xdd, 0x80], &[0xd8, 0x3e, 0, b'a']] {
-        let mut octets = vec![0, 0, 0, lone.len() as u8];
-        octets.extend(lone);
+    for unpaired in [&[0xd8, 0x3e][..], &[0xdd, 0x80], &[0xd8, 0x3e, 0, b'a']] {
+        let mut octets = vec![0, 0, 0, unpaired.len() as u8];
+        octets.extend(unpaired);
         let e = decode::<BigEndian, Wide>(&octets, modern()).unwrap_err();
         assert!(matches!(e.kind(), DecodeErrorKind::LoneSurrogate { .. }));
         assert!(e.is_data_conversion());

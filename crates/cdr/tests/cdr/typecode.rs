@@ -185,7 +185,7 @@ const EITHER: DecodeErrorKind =
     DecodeErrorKind::Expected("a default label that is surely of one octet, or of eight");
 
 #[test]
-fn a_default_label_of_eight_octets_is_read_where_it_can_be_told() {
+fn a_default_label_of_eight_octets_is_read_where_it_is_unambiguous() {
     fn check<O: ByteOrder>(union: &TypeCode, id: &str, name: &str) {
         for label in [0_i64, 1, -1, 5, i64::MIN, i64::MAX] {
             let octets = over_long_long::<O>(union, id, |e| e.write_i64(label));

@@ -148,7 +148,7 @@ fn a_union_is_its_discriminator_and_the_member_it_selects() {
 }
 
 #[test]
-fn a_union_tells_its_discriminator() {
+fn a_union_has_its_discriminator() {
     assert_eq!(Mixed::Nothing(()).discriminator(), -1);
     assert_eq!(
         Mixed::Pair {

@@ -1,7 +1,7 @@
 //! Object keys: whose they are, and what they say to whom they belong.
 //!
-//! A key is opaque to everybody but its server, so this is for people only. The layouts of other
-//! ORBs are what their own tools make of them (omniORB's `catior -o`) or their sources say.
+//! A key is opaque to every ORB but its server, so this output is for people only. The layouts of other ORBs are those
+//! of their own tools (omniORB's `catior -o`) or sources.
 
 use super::octets::text;
 use super::tree::{Item, escaped, hex};

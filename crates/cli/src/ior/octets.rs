@@ -1,4 +1,4 @@
-//! Reading octets that may be anything: what can be read is, and where it ends is told.
+//! Reading octets that may be malformed: the well-formed part is decoded, and where it ends is reported.
 
 use super::tree::Item;
 use zorb_cdr::DecodeError;

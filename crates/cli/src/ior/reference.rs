@@ -220,7 +220,7 @@ fn explain_address(host: &str, port: Option<u16>, is_secure: bool) -> Item {
         .json(serde_json::json!({ "host": host, "port": port }));
     let address = host.parse::<IpAddr>().ok();
     if host.is_empty() {
-        item = item.hint("an empty host is illegal: nobody can connect");
+        item = item.hint("an empty host is illegal: no client can connect");
     } else if address.is_some_and(|address| address.is_unspecified()) {
         item = item.hint(
             "the address a server listens at, and none to connect to: the server has to publish another",

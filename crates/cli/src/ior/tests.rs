@@ -166,7 +166,7 @@ proptest! {
 }
 
 #[test]
-fn a_reference_cut_anywhere_is_told_as_malformed_and_explained_up_to_there() {
+fn a_reference_cut_anywhere_is_reported_as_malformed_and_explained_up_to_there() {
     let whole = whole();
     assert!(!ior(&whole).contains("malformed"));
     for end in 0..whole.len() {

@@ -154,7 +154,7 @@ impl BothWays {
         })
     }
 
-    /// What tells such connections of the process apart.
+    /// The number that distinguishes such connections of the process.
     pub(crate) const fn number(&self) -> u64 {
         self.number
     }

@@ -7,7 +7,7 @@ const HEADER_OCTETS: usize = 12;
 /// Octets from which the owner of a fragment of GIOP 1.2 is known: its header and request id.
 const FRAGMENT_HEADER_OCTETS: usize = 16;
 
-/// For whom octets are.
+/// Which half of the connection octets belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whose {
     One(Half),

@@ -32,7 +32,7 @@ enum Share {
     Private(usize),
 }
 
-/// What connections are told apart by, beside their endpoints.
+/// The part of a connection's key beside its endpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 enum WayKey {
     #[default]
@@ -110,7 +110,8 @@ impl CacheKey {
         self
     }
 
-    /// The key of a connection that the references of one binding have for themselves. `binding`: what it is told apart by.
+    /// The key of a connection that the references of one binding have for themselves. `binding`: the number that makes
+    /// it a key of its own.
     #[must_use]
     pub fn private(mut self, binding: usize) -> Self {
         self.share = Share::Private(binding);

@@ -1,4 +1,4 @@
-//! Who waits for which reply, and whom the reactor wakes.
+//! The calls that wait for replies, and the waker that the reactor calls.
 
 use super::super::end::End;
 use super::super::sync::{Mutex, MutexGuard};

@@ -292,7 +292,7 @@ impl Outbound {
     }
 
     /// For the writer, which has the write side that [`forget`](Self::forget) did not get.
-    pub(super) fn forget_if_told(&self, writing: &mut Writing) {
+    pub(super) fn forget_if_requested(&self, writing: &mut Writing) {
         if self.forgotten.load(Ordering::Relaxed) {
             self.forget_writing(writing);
         }

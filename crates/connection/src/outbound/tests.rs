@@ -257,8 +257,8 @@ fn of_a_request_that_is_given_up_no_more_fragments_go_out() {
 
 #[test]
 fn asking_how_far_writing_has_come_never_looks_like_writing() {
-    // Whoever finds the write side taken leaves its message to whoever writes, so nobody else may
-    // take it, however shortly.
+    // A sender that finds the write side taken leaves its message to the present writer, so no other operation may take
+    // it, however shortly.
     let (outbound, socket) = (Outbound::default(), Mock::new(Narrow::default()));
     let_through(&socket, &outbound, usize::MAX);
     let stop = AtomicBool::new(false);
@@ -279,7 +279,7 @@ fn asking_how_far_writing_has_come_never_looks_like_writing() {
 }
 
 #[test]
-fn a_lone_message_that_the_socket_takes_a_part_of_is_finished_and_counts_meanwhile() {
+fn an_uncontended_message_that_the_socket_takes_a_part_of_is_finished_and_counts_meanwhile() {
     let (outbound, socket) = (Outbound::default(), Mock::new(Narrow::default()));
     socket.room.store(30, Ordering::Relaxed);
     let (first, flushed) = outbound.send(request(Version::V1_2, 1, 64), &socket);
@@ -295,17 +295,17 @@ fn a_lone_message_that_the_socket_takes_a_part_of_is_finished_and_counts_meanwhi
 }
 
 #[test]
-fn a_lone_message_that_overtakes_one_that_is_just_being_queued_is_written_before_it() {
+fn an_uncontended_message_that_overtakes_one_that_is_just_being_queued_is_written_before_it() {
     let (outbound, socket) = (Outbound::default(), Mock::new(Narrow::default()));
     socket.room.store(usize::MAX, Ordering::Relaxed);
-    // Somebody has a ticket, and what it is for has not been seen yet.
+    // A sender has a ticket, and its message is not queued yet.
     let queued = Queued {
         ticket: outbound.ticket(),
         octets: 0,
     };
-    let (lone, flushed) = outbound.send(request(Version::V1_2, 2, 64), &socket);
+    let (uncontended, flushed) = outbound.send(request(Version::V1_2, 2, 64), &socket);
     assert_eq!(flushed.unwrap(), Flush::Done);
-    assert!(outbound.is_written(lone));
+    assert!(outbound.is_written(uncontended));
     assert!(!outbound.is_written(Ticket(queued.ticket)));
     assert_eq!(outbound.written(), 0);
     let mut writing = outbound.writing.lock().unwrap();
@@ -344,7 +344,7 @@ impl Acts for Asking {
 }
 
 #[test]
-fn a_lone_message_that_is_just_being_written_is_not_out_and_who_waits_for_it_is_woken() {
+fn an_uncontended_message_that_is_just_being_written_is_not_out_and_who_waits_for_it_is_woken() {
     let socket = Mock::new(Asking::default());
     assert!(socket.is_empty());
     let (_, flushed) = socket.outbound.send(message(), &socket);
@@ -367,12 +367,12 @@ mod lent {
 
     /// A socket that takes so many octets at each try, none where there is a 0, and all when there is nothing more.
     #[derive(Debug)]
-    struct Told {
+    struct Scripted {
         takes: Mutex<VecDeque<usize>>,
         got: Mutex<Vec<u8>>,
     }
 
-    impl Told {
+    impl Scripted {
         fn new(takes: &[usize]) -> Mock<Self> {
             Mock::new(Self {
                 takes: Mutex::new(takes.iter().copied().collect()),
@@ -381,7 +381,7 @@ mod lent {
         }
     }
 
-    impl Acts for Told {
+    impl Acts for Scripted {
         fn write(&self, chunks: &[IoSlice<'_>]) -> io::Result<usize> {
             let most = self.takes.lock().unwrap().pop_front().unwrap_or(usize::MAX);
             if most == 0 {
@@ -420,7 +420,7 @@ mod lent {
     fn of_what_is_lent_that_is_copied_which_the_socket_does_not_take_at_once() {
         let whole = encoded(&[7; 20_000]).to_vec();
         for first in [0, 1, 8, 9, 12_345, whole.len() - 1, whole.len()] {
-            let socket = Told::new(&[first, 0]);
+            let socket = Scripted::new(&[first, 0]);
             let outbound = Outbound::default();
             let data = vec![7; 20_000];
             let (ticket, flushed) = outbound.send_lent(lending(&data), &socket);
@@ -449,9 +449,9 @@ mod lent {
     fn what_is_lent_goes_out_behind_what_was_there_before() {
         let whole = encoded(&[7; 20_000]).to_vec();
         let data = vec![7; 20_000];
-        // Queued, or begun by somebody who found the socket full.
+        // Queued, or begun by a writer that found the socket full.
         for begun in [false, true] {
-            let socket = Told::new(if begun { &[3, 0] } else { &[] });
+            let socket = Scripted::new(if begun { &[3, 0] } else { &[] });
             let outbound = Outbound::default();
             outbound.submit(Gather::from(Bytes::from_static(b"octets")));
             if begun {
@@ -493,7 +493,7 @@ mod joined {
     }
 
     #[test]
-    fn all_that_wait_leave_by_one_write_when_there_are_enough_or_somebody_writes() {
+    fn all_that_wait_leave_by_one_write_when_there_are_enough_or_another_sender_writes() {
         let socket = Mock::new(Writes::default());
         let outbound = Outbound::default();
         let mut all = Vec::new();

@@ -60,7 +60,7 @@ impl Outbound {
         stream: &dyn Connection,
     ) -> io::Result<Flush> {
         if let Some((kind, cause)) = self.failed.get() {
-            self.forget_if_told(&mut writing);
+            self.forget_if_requested(&mut writing);
             return Err(io::Error::new(*kind, cause.as_str()));
         }
         loop {
@@ -95,7 +95,7 @@ impl Outbound {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     let _ = self.failed.set((error.kind(), error.to_string()));
-                    self.forget_if_told(&mut writing);
+                    self.forget_if_requested(&mut writing);
                     drop(writing);
                     // The driver reads what is still there, and then ends the connection.
                     self.driver.notify();

@@ -4,7 +4,7 @@ use super::super::link::Link;
 use super::super::owner::Owner;
 use super::super::trace::Shown;
 use super::ServerConnection;
-use super::hosts::Admitted;
+use super::hosts::HostPermit;
 use bytes::BytesMut;
 use core::task::{Context, Poll};
 use std::io::{self, IoSlice};
@@ -56,7 +56,7 @@ impl Connection for Ended {
 
 impl<O: Owner> ServerConnection<O> {
     /// A connection on which nothing can be sent.
-    pub(super) fn ended(owner: &Arc<O>, admitted: Admitted) -> Self {
+    pub(super) fn ended(owner: &Arc<O>, admitted: HostPermit) -> Self {
         let settings = owner.settings();
         let shown = Shown {
             payload: settings.trace_payload,

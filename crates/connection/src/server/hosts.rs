@@ -321,7 +321,7 @@ impl Hosts {
     }
 
     /// A place for another connection from this peer.
-    pub(super) fn admit(self: &Arc<Self>, peer: &Address) -> Result<Admitted, NotAdmitted> {
+    pub(super) fn admit(self: &Arc<Self>, peer: &Address) -> Result<HostPermit, NotAdmitted> {
         let host = self.host(HostKey::of(peer));
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let permit = permit.map_err(|_| NotAdmitted::Full)?;
@@ -330,7 +330,7 @@ impl Hosts {
             (all < limit).then(|| all.saturating_add(1))
         });
         match taken {
-            Ok(_) => Ok(Admitted {
+            Ok(_) => Ok(HostPermit {
                 host,
                 permit: Some(permit),
             }),
@@ -371,13 +371,13 @@ pub(crate) enum NotAdmitted {
 
 /// The place of a connection under the limits.
 #[derive(Debug)]
-pub(crate) struct Admitted {
+pub(crate) struct HostPermit {
     host: Arc<Host>,
     /// `None` for a connection that stands for one which has ended.
     permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Admitted {
+impl HostPermit {
     /// For the continuation of requests whose connection has ended.
     pub(super) fn ended(host: Arc<Host>) -> Self {
         Self { host, permit: None }
@@ -389,7 +389,7 @@ impl Admitted {
     }
 }
 
-impl Drop for Admitted {
+impl Drop for HostPermit {
     fn drop(&mut self) {
         if self.permit.is_some() {
             self.host.connections.fetch_sub(1, Ordering::Relaxed);

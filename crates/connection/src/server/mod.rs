@@ -37,7 +37,7 @@ pub use order::{OrderKey, Turn};
 pub use pending::PendingRequest;
 pub use serving::Serving;
 
-pub(crate) use hosts::{Admitted, NotAdmitted};
+pub(crate) use hosts::{HostPermit, NotAdmitted};
 
 use backlog::Backlog;
 use order::Orders;
@@ -109,7 +109,7 @@ pub struct ServerConnection<O: Owner> {
     /// Requests that wait until they may be pending.
     backlog: Backlog,
     orders: Orders,
-    admitted: Admitted,
+    admitted: HostPermit,
     /// Both ends may send requests on the connection.
     both_ways: Option<Arc<BothWays>>,
 }
@@ -119,7 +119,7 @@ impl<O: Owner> ServerConnection<O> {
         stream: Box<dyn Connection>,
         endpoint: Endpoint,
         owner: &Arc<O>,
-        admitted: Admitted,
+        admitted: HostPermit,
     ) -> Self {
         let settings = owner.settings();
         let shown = Shown {
@@ -132,7 +132,7 @@ impl<O: Owner> ServerConnection<O> {
         Self::over(link, owner, admitted)
     }
 
-    fn over(link: Link, owner: &Arc<O>, admitted: Admitted) -> Self {
+    fn over(link: Link, owner: &Arc<O>, admitted: HostPermit) -> Self {
         Self {
             link,
             owner: Arc::clone(owner),

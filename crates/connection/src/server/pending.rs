@@ -5,7 +5,7 @@ use super::super::memory::{Held, PENDING_OVERHEAD};
 use super::super::owner::Owner;
 use super::super::sync::Ordering;
 use super::ServerConnection;
-use super::hosts::{Admitted, UpcallPlace};
+use super::hosts::{HostPermit, UpcallPlace};
 use super::order::Turn;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -79,7 +79,10 @@ impl<O: Owner> PendingRequest<O> {
     pub fn connection(&self) -> Arc<ServerConnection<O>> {
         (self.connection.upgrade()).unwrap_or_else(|| {
             let host = Arc::clone(self.place.host());
-            Arc::new(ServerConnection::ended(&self.owner, Admitted::ended(host)))
+            Arc::new(ServerConnection::ended(
+                &self.owner,
+                HostPermit::ended(host),
+            ))
         })
     }
 

@@ -3,7 +3,7 @@
 use super::super::owner::Owner;
 use super::super::sync::{Mutex, MutexGuard};
 use super::ServerConnection;
-use super::hosts::{Admitted, Hosts, NotAdmitted, ServerLimits};
+use super::hosts::{HostPermit, Hosts, NotAdmitted, ServerLimits};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, Weak};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
@@ -42,7 +42,7 @@ impl<O: Owner> Serving<O> {
     }
 
     /// A place for another connection from this peer.
-    pub(crate) fn admit(&self, peer: &Address) -> Result<Admitted, NotAdmitted> {
+    pub(crate) fn admit(&self, peer: &Address) -> Result<HostPermit, NotAdmitted> {
         self.hosts.admit(peer)
     }
 

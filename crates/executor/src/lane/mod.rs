@@ -65,7 +65,7 @@ impl Lane {
     /// A new thread called `name` with its own current-thread runtime, I/O and timers included. Upcalls run
     /// [in place](Dispatch::InPlace).
     ///
-    /// When the last clone is dropped the thread is told to stop: it finishes the poll that it is in, drops all tasks
+    /// Dropping the last clone stops the thread: it finishes the poll that it is in, drops all tasks
     /// of the lane, and ends. The dropping thread waits for that unless it must not: it is the lane's own, or it is
     /// inside a runtime, where two lanes could end up waiting for each other. Blocking jobs of the lane
     /// (`spawn_blocking`) that have begun are not waited for.
@@ -205,7 +205,7 @@ impl fmt::Display for LaneId {
     }
 }
 
-/// The thread of a dedicated lane, told to stop with its last owner.
+/// The thread of a dedicated lane, stopped with its last owner.
 #[derive(Debug)]
 struct LaneThread {
     stop: Option<oneshot::Sender<()>>,

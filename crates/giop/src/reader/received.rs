@@ -342,7 +342,7 @@ mod tests {
             }
             let last = places.split_off(100);
             let (low, high) = (last.iter().min().unwrap(), last.iter().max().unwrap());
-            assert!(high - low <= Reader::NEAR_FRONT + 40, "nobody holds a part");
+            assert!(high - low <= Reader::NEAR_FRONT + 40, "no part is in use");
         }
     }
 }

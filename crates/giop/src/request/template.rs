@@ -256,7 +256,7 @@ impl<O: ByteOrder> RequestTemplate<O> {
         if least > MAX_READY_OCTETS || !self.ready.last().is_some_and(is_free) {
             return;
         }
-        // What cannot be written is told by who sends it.
+        // The sender reports what cannot be written.
         if let Ok(ready) = self.prepare(response, operation)
             && ready.octets.len() <= MAX_READY_OCTETS
         {

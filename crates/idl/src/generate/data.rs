@@ -85,7 +85,7 @@ impl Generator<'_> {
     pub(super) fn typedef(&self, id: DefId, ty: &Type) -> TokenStream {
         let from = self.model.def(id).scope;
         let doc = self.doc(id, "Typedef");
-        // Whoever writes the name of a typedef of an interface means the reference; nil is said with `Option`.
+        // The name of a typedef of an interface stands for the reference; nil is `Option`'s `None`.
         let (name, target) = match self.model.is_reference(ty) {
             true => (self.reference_name(id), self.reference_type(from, ty)),
             false if self.model.is_value(ty) => {

@@ -136,13 +136,13 @@ impl Generator<'_> {
             }
             line.push_str(&format!(" Gives back {}.", results.join(", ")));
         }
-        let told = operation.parameters.iter().filter_map(|parameter| {
+        let documented = operation.parameters.iter().filter_map(|parameter| {
             let doc = parameter.doc.as_deref()?;
             Some(list_item(&parameter.name, doc))
         });
-        let told: String = told.collect();
-        if !told.is_empty() {
-            line = format!("{}\n {line}", told.trim_start());
+        let documented: String = documented.collect();
+        if !documented.is_empty() {
+            line = format!("{}\n {line}", documented.trim_start());
         }
         self.doc_with(operation.def, &line)
     }

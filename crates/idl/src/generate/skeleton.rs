@@ -30,7 +30,7 @@ impl Generator<'_> {
                 pub fn new(servant: #servant) -> Self {
                     Self { servant: ::std::sync::Arc::new(servant) }
                 }
-                #[doc = " A skeleton that shares its servant with whoever else holds it."]
+                #[doc = " A skeleton that shares its servant with the other owners of the `Arc`."]
                 pub fn from_arc(servant: ::std::sync::Arc<#servant>) -> Self {
                     Self { servant }
                 }

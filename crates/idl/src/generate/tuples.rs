@@ -3,8 +3,8 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-/// How many members the tuples have that the codec knows. Each size is two more implementations for everybody to
-/// compile, and hardly an operation has as many parameters.
+/// How many members a tuple of the codec has at most. Each size adds two implementations to every build, and hardly an
+/// operation has as many parameters.
 pub(super) const CODEC_MEMBERS: usize = 32;
 
 /// A tuple of `members`: types, values or patterns. Where there are too many it is one of tuples, which is the same on

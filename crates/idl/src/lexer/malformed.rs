@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_told_apart() {
+    fn numbers_are_distinguished() {
         for (text, says) in [
             ("0x", "no digits"),
             ("0x10000000000000000", "too large"),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_literals_are_told_apart() {
+    fn quoted_literals_are_distinguished() {
         for (text, wide, says) in [
             ("''", false, "empty"),
             ("'ab'", false, "double quotes"),

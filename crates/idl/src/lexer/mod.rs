@@ -180,7 +180,7 @@ impl Lexer {
     }
 
     /// The next directive. Nothing but comments and literals is looked at on the way, as what `#if` leaves out need not
-    /// be IDL; its documentation is nobody's.
+    /// be IDL; its doc comments are dropped.
     pub(crate) fn next_directive(&mut self) -> Option<Token> {
         let text = Rc::clone(&self.text);
         self.doc.text.clear();

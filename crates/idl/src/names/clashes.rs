@@ -25,7 +25,7 @@ pub(super) struct Clashes<'a> {
     pub(super) sink: &'a Sink,
     /// [`Options::delegates`].
     pub(super) delegates: bool,
-    /// Of whom it has been said that their names clash: once is enough, though what is generated for both does so too.
+    /// Pairs whose clash has been reported: once is enough, though the items generated for both clash too.
     pub(super) reported: RefCell<HashSet<(DefId, DefId)>>,
     /// The names that hints have offered, as [`folded`] has them.
     pub(super) offered: RefCell<Vec<String>>,

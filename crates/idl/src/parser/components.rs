@@ -1,5 +1,5 @@
-//! The component model and template modules: read in full, so that what is wrong with them is told, and refused, each
-//! once. The names stay known, so that their uses are no further errors.
+//! The component model and template modules: parsed in full, so that their own errors are reported, and refused, each
+//! once. Their names stay declared, so that uses are no further errors.
 
 use std::rc::Rc;
 
@@ -77,7 +77,7 @@ pub(super) fn component_model<'a>(
     })
 }
 
-/// Runs `parser` on what is refused anyway: what it would refuse inside is not told.
+/// Runs `parser` on a refused construct, without reporting refusals inside it.
 fn inside<'a, T>(i: Tokens<'a>, parser: impl FnOnce(Tokens<'a>) -> Parsed<'a, T>) -> Parsed<'a, T> {
     let outer = i.context.refused_inside.replace(true);
     let parsed = nested(i, parser);

@@ -19,7 +19,7 @@ use super::members::{attribute, members, operation};
 use super::remarks::Remarked;
 use super::types::{declarator, type_spec};
 use super::values::value;
-use crate::ast::{Definition, DefinitionKind, Head, InterfaceKind, ScopedName, Text};
+use crate::ast::{Definition, DefinitionKind, Head, InterfaceKind, ScopedName, StringLiteral};
 use crate::diagnostic::Report;
 use crate::lexer::Kind;
 
@@ -177,7 +177,7 @@ fn type_id<'a>(i: Tokens<'a>, out: &mut Vec<Definition>) -> Parsed<'a, ()> {
 }
 
 /// string_literal, in one or several pieces.
-pub(super) fn text_literal<'a>(i: Tokens<'a>) -> Parsed<'a, Text> {
+pub(super) fn text_literal<'a>(i: Tokens<'a>) -> Parsed<'a, StringLiteral> {
     let (start, mut end) = (i.first().span, i.first().span);
     let (mut text, mut at) = (String::new(), i);
     while let Kind::Str(part) = &at.first().kind {
@@ -188,7 +188,7 @@ pub(super) fn text_literal<'a>(i: Tokens<'a>) -> Parsed<'a, Text> {
     if at.index() == i.index() {
         return expected(i, "a string literal");
     }
-    let text = Text {
+    let text = StringLiteral {
         text: text.into(),
         span: start.to(end),
     };

@@ -498,16 +498,16 @@ pub(crate) fn semicolon<'a>(i: Tokens<'a>) -> Parsed<'a, ()> {
     let is_value = i.is_word("TRUE") || i.is_word("FALSE");
     let begins = i.word().is_some_and(is_keyword) && !ends && !is_value;
     let forgotten = i.at_end() || i.is_punct("}") || begins;
-    let told = i
+    let reported = i
         .previous()
         .is_some_and(|token| matches!(token.kind, Kind::Bad(_)));
     if !forgotten {
         // What is behind a token that was none is no second fault.
-        let at = i.index() - usize::from(told);
+        let at = i.index() - usize::from(reported);
         return expected(i, "`;`").map_err(|error| error.map(|fault: Fault| Fault { at, ..fault }));
     }
     let implied = i.context.implied.get() == Some(i.index());
-    if told || implied || (i.at_end() && i.context.failed.get()) {
+    if reported || implied || (i.at_end() && i.context.failed.get()) {
         return Ok((i, ()));
     }
     let place = i

@@ -14,7 +14,7 @@ use super::input::{
 use super::types::{declarator, type_spec};
 use crate::ast::{
     Attribute, Definition, DefinitionKind, Direction, Member, Operation, Parameter, ScopedName,
-    Text,
+    StringLiteral,
 };
 use crate::diagnostic::Report;
 
@@ -112,7 +112,7 @@ pub(super) fn raises<'a>(word: &'static str) -> impl Fn(Tokens<'a>) -> Parsed<'a
 }
 
 /// context_expr: "context" "(" string_literal { "," string_literal }* ")"
-fn context<'a>(i: Tokens<'a>) -> Parsed<'a, Vec<Text>> {
+fn context<'a>(i: Tokens<'a>) -> Parsed<'a, Vec<StringLiteral>> {
     let names = delimited(punct("("), commas(text_literal), punct(")"));
     preceded(keyword("context"), cut(names)).parse(i)
 }

@@ -60,7 +60,7 @@ pub(super) fn hint(before: [Option<&Token>; 2], found: &Token, expected: &str) -
             "what it derives from stands behind `:`"
         }
         ("`switch` or `;`", Kind::Punct("{")) => {
-            "what tells the members apart is named: `union Name switch (long) { case 1: … }`"
+            "the discriminator is missing: `union Name switch (long) { case 1: … }`"
         }
         ("a type", Kind::Word(word)) if &**word == "void" => {
             "only an operation is `void`, if it has no result"
@@ -237,11 +237,11 @@ pub(super) fn no_type(i: Tokens<'_>, taken: usize) -> Option<Report> {
     while goes_on(count) {
         count += 1;
     }
-    Some(told(i, count))
+    Some(no_such_type(i, count))
 }
 
 /// That the `count` words from `i` on are no type.
-pub(super) fn told(i: Tokens<'_>, count: usize) -> Report {
+pub(super) fn no_such_type(i: Tokens<'_>, count: usize) -> Report {
     let words: Vec<&str> = (0..count)
         .filter_map(|at| match &i.nth(at).kind {
             Kind::Word(word) => Some(&**word),

@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use super::input::Tokens;
 use crate::ast::{
-    Bitfield, Case, Definition, DefinitionKind, Expr, Head, Member, Parameter, ScopedName, Text,
+    Bitfield, Case, Definition, DefinitionKind, Expr, Head, Member, Parameter, ScopedName,
+    StringLiteral,
 };
 
 /// What a comment can be about.
@@ -98,7 +99,7 @@ impl Remarked for ScopedName {
     }
 }
 
-impl Remarked for Text {
+impl Remarked for StringLiteral {
     fn heads(&mut self) -> Vec<&mut Head> {
         Vec::new()
     }

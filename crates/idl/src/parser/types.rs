@@ -11,7 +11,7 @@ use super::expressions::{bound, const_expr};
 use super::input::{
     Parsed, Tokens, describe, expected, head, is_keyword, nested, punct, refused, scoped_name,
 };
-use super::mistakes::{no_type, told};
+use super::mistakes::{no_such_type, no_type};
 use crate::ast::{Basic, Expr, Head, TypeKind, TypeSpec};
 use crate::diagnostic::Report;
 use crate::lexer::Kind;
@@ -53,7 +53,7 @@ fn kind<'a>(i: Tokens<'a>) -> Parsed<'a, TypeKind> {
         (Some("map"), _) if matches!(i.nth(1).kind, Kind::Punct("<")) => nested(i.advance(), map),
         (Some("unsigned"), _) => match no_type(i, 1) {
             Some(report) => refused(i, report),
-            None => refused(i, told(i, 1)),
+            None => refused(i, no_such_type(i, 1)),
         },
         (Some("signed"), _) if let Some(report) = no_type(i, 1) => refused(i, report),
         (Some("void"), _) => expected(i, "a type"),

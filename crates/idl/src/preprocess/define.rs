@@ -24,7 +24,7 @@ pub(super) struct Macro {
 
 #[derive(Debug)]
 pub(super) enum Body {
-    Pieces(Vec<Part>),
+    Pieces(Vec<MacroPart>),
     /// `__LINE__`
     Line,
     /// `__FILE__`
@@ -35,7 +35,7 @@ pub(super) enum Body {
 
 /// A piece of the body of a macro, and the parameter that it names.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct MacroPart {
     pub(super) piece: Piece,
     pub(super) parameter: Option<usize>,
 }
@@ -203,7 +203,11 @@ impl Preprocessor<'_> {
     }
 
     /// The replacement: `##` put together, parameters found, operators checked.
-    fn body(&self, tokens: &[Token], parameters: Option<&[Rc<str>]>) -> Result<Vec<Part>, Report> {
+    fn body(
+        &self,
+        tokens: &[Token],
+        parameters: Option<&[Rc<str>]>,
+    ) -> Result<Vec<MacroPart>, Report> {
         // A macro may have hundreds of parameters.
         let numbers: HashMap<&str, usize> = parameters
             .unwrap_or_default()
@@ -211,7 +215,7 @@ impl Preprocessor<'_> {
             .enumerate()
             .map(|(number, name)| (&**name, number))
             .collect();
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<MacroPart> = Vec::new();
         for piece in Piece::row(tokens.to_vec()) {
             if let Some(last) = parts.last_mut()
                 && last.piece.is("#")
@@ -228,7 +232,7 @@ impl Preprocessor<'_> {
             {
                 return Err(misplaced(&name, piece.place));
             }
-            parts.push(Part { piece, parameter });
+            parts.push(MacroPart { piece, parameter });
         }
         pasted(&parts)?;
         if numbers.contains_key(REST) {
@@ -247,7 +251,7 @@ impl Preprocessor<'_> {
     }
 
     /// Checks that every [`IF_REST`] is followed by parentheses.
-    fn optional(&self, parts: &[Part]) -> Result<(), Report> {
+    fn optional(&self, parts: &[MacroPart]) -> Result<(), Report> {
         let mut at = 0;
         while let Some(part) = parts.get(at) {
             at += 1;
@@ -272,7 +276,7 @@ impl Preprocessor<'_> {
         Ok(())
     }
 
-    pub(super) fn is_if_rest(&self, part: &Part) -> bool {
+    pub(super) fn is_if_rest(&self, part: &MacroPart) -> bool {
         matches!(part.piece.kind, Kind::Bad(_)) && part.piece.spelled(self.sources) == IF_REST
     }
 
@@ -300,7 +304,7 @@ fn dots(tokens: &[Token]) -> Option<&[Token]> {
 }
 
 /// The parts between the parenthesis at `open` and the one that closes it.
-pub(super) fn group(parts: &[Part], open: usize) -> Option<std::ops::Range<usize>> {
+pub(super) fn group(parts: &[MacroPart], open: usize) -> Option<std::ops::Range<usize>> {
     let mut depth = 0_usize;
     for (at, part) in parts.iter().enumerate().skip(open) {
         if part.piece.is("(") {
@@ -316,7 +320,7 @@ pub(super) fn group(parts: &[Part], open: usize) -> Option<std::ops::Range<usize
 }
 
 /// Checks that every `##` has something on both of its sides.
-fn pasted(parts: &[Part]) -> Result<(), Report> {
+fn pasted(parts: &[MacroPart]) -> Result<(), Report> {
     for edge in [parts.first(), parts.last()].into_iter().flatten() {
         if edge.piece.is("##") {
             let message = "`##` needs something on both of its sides";

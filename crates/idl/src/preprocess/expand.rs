@@ -13,7 +13,7 @@ use crate::limits::{MAX_MACRO_DEPTH, MAX_MACRO_TOKENS};
 use crate::source::Span;
 
 /// Pieces that are to be looked at, and the macro that made them.
-pub(super) struct Context {
+pub(super) struct Expansion {
     pieces: IntoIter<Piece>,
     by: Option<Rc<Macro>>,
 }
@@ -49,7 +49,7 @@ impl Preprocessor<'_> {
             base: self.stack.len(),
             reader: None,
         };
-        self.stack.push(Context {
+        self.stack.push(Expansion {
             pieces: pieces.into_iter(),
             by: None,
         });
@@ -90,7 +90,7 @@ impl Preprocessor<'_> {
             return Some(piece);
         };
         let made_it =
-            |context: &Context| context.by.as_ref().is_some_and(|by| Rc::ptr_eq(by, &found));
+            |context: &Expansion| context.by.as_ref().is_some_and(|by| Rc::ptr_eq(by, &found));
         if self.stack.iter().any(made_it) {
             piece.frozen = true;
             return Some(piece);
@@ -110,7 +110,7 @@ impl Preprocessor<'_> {
                 Ok(arguments) => arguments,
                 Err(report) => {
                     self.lost(report);
-                    // The parser takes it for an error that has been told.
+                    // The parser takes it for an error that has been reported.
                     return Some(piece.with(Kind::Bad("".into())));
                 }
             },
@@ -132,7 +132,7 @@ impl Preprocessor<'_> {
             first.blank = piece.blank;
             first.doc = piece.doc.take();
         }
-        self.stack.push(Context {
+        self.stack.push(Expansion {
             pieces: pieces.into_iter(),
             by: Some(found),
         });

@@ -189,7 +189,7 @@ impl Preprocessor<'_> {
             .chain(self.include_dirs.iter().cloned())
             .collect();
         let mut candidates: Vec<PathBuf> = dirs.iter().map(|dir| dir.join(name)).collect();
-        // As it was written where directories are told apart by backslashes.
+        // The path as written on systems that separate directories by backslashes.
         if name.contains('\\') {
             let name = name.replace('\\', "/");
             candidates.extend(dirs.iter().map(|dir| dir.join(&name)));

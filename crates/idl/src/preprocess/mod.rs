@@ -1,7 +1,7 @@
 //! Files to one stream of tokens: `#include`, conditionals, macros and pragmas.
 //!
 //! The stream says with every token which repository id prefix is in force there, so that the grammar need not know
-//! that pragmas and files exist: every scope of IDL opens with a brace, hence counting braces tells how many names of
+//! that pragmas and files exist: every scope of IDL opens with a brace, hence counting braces shows how many names of
 //! the path a prefix replaces.
 //!
 //! ```text
@@ -36,7 +36,7 @@ use crate::options::Options;
 use crate::source::{FileId, SourceMap, Span};
 use conditional::Conditional;
 use define::Macro;
-use expand::Context;
+use expand::Expansion;
 use piece::Piece;
 
 /// What the compiler is given.
@@ -125,7 +125,7 @@ struct Preprocessor<'a> {
     words: Words,
     macros: HashMap<Rc<str>, Rc<Macro>>,
     /// What macros have made and is still to be looked at; the innermost is the last.
-    stack: Vec<Context>,
+    stack: Vec<Expansion>,
     /// How many tokens macros have made so far.
     macro_tokens: usize,
     /// How many octets of text `#` and `##` have made so far.
@@ -220,7 +220,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Adds a text; what is no text is told, and counts as empty.
+    /// Adds a text. Octets that are no text are an error, and count as empty.
     fn add(&mut self, name: String, path: Option<PathBuf>, text: String, main: bool) -> FileId {
         let (file, fault) = self.sources.add(name, path, text, main);
         if let Some(fault) = fault {
@@ -230,13 +230,13 @@ impl Preprocessor<'_> {
         file
     }
 
-    /// Tells of something without which the rest of the text need not make sense.
+    /// Reports the loss of something without which the rest of the text need not make sense.
     fn lost(&mut self, report: Report) {
         self.whole = false;
         self.sink.report(report);
     }
 
-    /// Tells that a limit has been reached, after which nothing more is read.
+    /// Reports that a limit has been reached, after which no more is read.
     fn overflow(&mut self, span: Span, message: String) {
         if !self.full {
             self.full = true;
@@ -358,7 +358,7 @@ impl Preprocessor<'_> {
             }
             _ => {}
         }
-        // An empty one has been told already, and of those that touch each other the first is enough.
+        // An empty one has been reported already, and of those that touch each other the first is enough.
         let touches = self.out.last().is_some_and(|last| {
             matches!(last.kind, Kind::Bad(_)) && last.span.after() == token.span.before()
         });
@@ -456,7 +456,7 @@ impl Preprocessor<'_> {
         lex(directive.file, text, range, &mut self.words)
     }
 
-    /// `#line 12 "file.idl"`: the lines behind it are told as those.
+    /// `#line 12 "file.idl"`: errors behind it are reported with these lines.
     fn line(&mut self, span: Span, args: &[Token], directive: Span) {
         let args: Vec<Piece> = Piece::row(args.to_vec());
         let args = self.expanded(args);

@@ -10,7 +10,7 @@ use crate::source::{SourceMap, Span};
 pub(super) struct Piece {
     pub(super) kind: Kind,
     pub(super) doc: Option<Rc<str>>,
-    /// Where errors are told: where the macro is used.
+    /// Where errors are reported: where the macro is used.
     pub(super) place: Span,
     pub(super) spelling: Spelling,
     /// There is a blank in front of it.

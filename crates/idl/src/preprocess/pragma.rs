@@ -33,7 +33,7 @@ impl Preprocessor<'_> {
             "once" => {
                 self.once.insert(span.file);
             }
-            // Pragmas are how every other compiler is told its own things.
+            // Pragmas carry the options of every other compiler.
             _ => {}
         }
     }

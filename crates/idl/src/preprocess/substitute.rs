@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Preprocessor;
-use super::define::{Body, Macro, Part, group};
+use super::define::{Body, Macro, MacroPart, group};
 use super::piece::{Piece, Spelling};
 use crate::diagnostic::Report;
 use crate::lexer::{Kind, lex};
@@ -11,7 +11,7 @@ use crate::limits::{MAX_MACRO_OCTETS, MAX_MACRO_TOKENS};
 use crate::source::{FileId, Span};
 use std::borrow::Cow;
 
-/// An argument as it was written and, once somebody has asked, with its macros expanded.
+/// An argument as it was written and, once needed, with its macros expanded.
 struct Argument {
     written: Vec<Piece>,
     expanded: Option<Vec<Piece>>,
@@ -103,10 +103,10 @@ impl Preprocessor<'_> {
     /// The parts of the body of a variadic macro where every `__VA_OPT__(…)` is what it keeps, or a nothing.
     fn settled<'p>(
         &mut self,
-        parts: &'p [Part],
+        parts: &'p [MacroPart],
         arguments: &mut [Argument],
         place: Span,
-    ) -> Cow<'p, [Part]> {
+    ) -> Cow<'p, [MacroPart]> {
         if !parts.iter().any(|part| self.is_if_rest(part)) {
             return Cow::Borrowed(parts);
         }
@@ -128,7 +128,7 @@ impl Preprocessor<'_> {
             let inner = parts.get(inner).filter(|inner| keeps && !inner.is_empty());
             match inner {
                 Some(inner) => settled.extend_from_slice(inner),
-                None => settled.push(Part {
+                None => settled.push(MacroPart {
                     piece: made(Kind::Bad("".into()), String::new(), place),
                     parameter: None,
                 }),
@@ -140,12 +140,12 @@ impl Preprocessor<'_> {
     /// The pieces of an operand of `##`, whose macros are not expanded, and how many parts of the body it takes.
     fn operand(
         &mut self,
-        parts: &[Part],
+        parts: &[MacroPart],
         at: usize,
         arguments: &[Argument],
         place: Span,
     ) -> (Vec<Piece>, usize) {
-        let written = |part: &Part| {
+        let written = |part: &MacroPart| {
             let argument = part.parameter.and_then(|number| arguments.get(number));
             argument.map(|argument| argument.written.clone())
         };
@@ -252,7 +252,7 @@ impl Preprocessor<'_> {
 }
 
 /// The parameter for the rest, if `, ## __VA_ARGS__` stands at `at`.
-fn swallows(found: &Macro, parts: &[Part], at: usize) -> Option<usize> {
+fn swallows(found: &Macro, parts: &[MacroPart], at: usize) -> Option<usize> {
     let [comma, paste, rest] = parts.get(at..at.checked_add(3)?)? else {
         return None;
     };
@@ -263,7 +263,7 @@ fn swallows(found: &Macro, parts: &[Part], at: usize) -> Option<usize> {
 }
 
 /// Whether `part` is the `#` in front of a parameter.
-fn is_string(found: &Macro, part: &Part) -> bool {
+fn is_string(found: &Macro, part: &MacroPart) -> bool {
     found.parameters.is_some() && part.piece.is("#")
 }
 

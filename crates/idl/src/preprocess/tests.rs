@@ -17,7 +17,7 @@ fn with(options: &Options, text: &str) -> Result<String, String> {
             assert!(stream.whole);
             Ok(words.join(" ").trim_end().to_owned())
         }
-        Some(told) => Err(told
+        Some(errors) => Err(errors
             .iter()
             .next()
             .map(|first| first.message.clone())
@@ -204,7 +204,7 @@ fn the_last_parameter_may_be_any_number_of_arguments() {
 
 #[test]
 fn a_comma_goes_with_the_arguments_that_it_is_put_before() {
-    // Not of the standard, and what everybody writes.
+    // Not of the standard, and common in practice.
     check(
         "#define F(x, ...) f(x, ## __VA_ARGS__)\n#define A z\nF(1) F(1, A) F(1, 2, 3)",
         "f ( 1 ) f ( 1 , z ) f ( 1 , 2 , 3 )",
@@ -246,7 +246,7 @@ fn text_that_doubles_is_stopped() {
 }
 
 #[test]
-fn faulty_macros_are_told() {
+fn faulty_macros_are_reported() {
     refused("#define\n", "expected a name behind `#define`");
     refused("#define 1\n", "expected a name behind `#define`");
     refused("#define defined\n", "cannot be the name of a macro");
@@ -393,7 +393,7 @@ fn conditions_know_what_is_defined_and_use_macros() {
 }
 
 #[test]
-fn faulty_conditions_are_told() {
+fn faulty_conditions_are_reported() {
     refused("#if\n#endif", "expected a value");
     refused("#if 1 +\n#endif", "expected a value");
     refused("#if (1\n#endif", "expected `)`");
@@ -433,7 +433,7 @@ fn one_group_of_a_conditional_counts() {
 }
 
 #[test]
-fn conditionals_that_do_not_match_are_told() {
+fn conditionals_that_do_not_match_are_reported() {
     refused("#else\n", "`#else` without an open `#if`");
     refused("#elif 1\n", "`#elif` without an open `#if`");
     refused("#endif\n", "`#endif` without an open `#if`");

@@ -4,7 +4,7 @@ use std::ops::{Add, Div, Mul, Sub};
 
 use rustc_apfloat::ieee::Quad;
 
-use super::decimal::{Decimal, Fault};
+use super::decimal::{Decimal, DecimalError};
 use crate::ast::BinaryOp;
 use crate::model::Value;
 use crate::real::{Operator, Precision, Real};
@@ -57,11 +57,11 @@ pub(super) enum Refusal {
     Mixed,
 }
 
-impl From<Fault> for Refusal {
-    fn from(fault: Fault) -> Self {
+impl From<DecimalError> for Refusal {
+    fn from(fault: DecimalError) -> Self {
         match fault {
-            Fault::Overflow => Self::TooLarge,
-            Fault::DivisionByZero => Self::DivisionByZero,
+            DecimalError::Overflow => Self::TooLarge,
+            DecimalError::DivisionByZero => Self::DivisionByZero,
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Decimal {
 
 /// Why there is no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum DecimalError {
     /// More digits in front of the point than there can be.
     Overflow,
     DivisionByZero,
@@ -88,18 +88,18 @@ impl Wide {
 
 impl Decimal {
     /// A literal without its suffix: digits with at most one point. Zeros that say nothing do not count.
-    pub(super) fn parse(text: &str) -> Result<Self, Fault> {
+    pub(super) fn parse(text: &str) -> Result<Self, DecimalError> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let whole = whole.trim_start_matches('0');
         let fraction = fraction.trim_end_matches('0');
         let mut unscaled = 0_i128;
         if whole.len() + fraction.len() > MAX_DIGITS as usize {
-            return Err(Fault::Overflow);
+            return Err(DecimalError::Overflow);
         }
         for digit in whole.bytes().chain(fraction.bytes()) {
             unscaled = unscaled * 10 + i128::from(digit.saturating_sub(b'0'));
         }
-        let scale = u8::try_from(fraction.len()).map_err(|_| Fault::Overflow)?;
+        let scale = u8::try_from(fraction.len()).map_err(|_| DecimalError::Overflow)?;
         Ok(Self { unscaled, scale })
     }
 
@@ -128,7 +128,7 @@ impl Decimal {
         }
     }
 
-    pub(super) fn plus(self, other: Self) -> Result<Self, Fault> {
+    pub(super) fn plus(self, other: Self) -> Result<Self, DecimalError> {
         let scale = self.scale.max(other.scale);
         let (left, right) = (self.at_scale(scale), other.at_scale(scale));
         let (negative, sum) = match (self.unscaled < 0, other.unscaled < 0) {
@@ -141,21 +141,21 @@ impl Decimal {
         Self::normal(negative, sum, u32::from(scale))
     }
 
-    pub(super) fn minus(self, other: Self) -> Result<Self, Fault> {
+    pub(super) fn minus(self, other: Self) -> Result<Self, DecimalError> {
         self.plus(other.negated())
     }
 
-    pub(super) fn times(self, other: Self) -> Result<Self, Fault> {
+    pub(super) fn times(self, other: Self) -> Result<Self, DecimalError> {
         let product = Wide::product(self.unscaled.unsigned_abs(), other.unscaled.unsigned_abs());
         let negative = (self.unscaled < 0) != (other.unscaled < 0);
         let scale = u32::from(self.scale) + u32::from(other.scale);
         Self::normal(negative, product, scale)
     }
 
-    pub(super) fn divided_by(self, other: Self) -> Result<Self, Fault> {
+    pub(super) fn divided_by(self, other: Self) -> Result<Self, DecimalError> {
         let divisor = other.unscaled.unsigned_abs();
         if divisor == 0 {
-            return Err(Fault::DivisionByZero);
+            return Err(DecimalError::DivisionByZero);
         }
         let dividend = self.unscaled.unsigned_abs();
         let (mut quotient, mut rest) = (dividend / divisor, dividend % divisor);
@@ -167,7 +167,7 @@ impl Decimal {
             rest %= divisor;
             scale += 1;
         }
-        let scale = u32::try_from(scale).map_err(|_| Fault::Overflow)?;
+        let scale = u32::try_from(scale).map_err(|_| DecimalError::Overflow)?;
         let negative = (self.unscaled < 0) != (other.unscaled < 0);
         Self::normal(negative, Wide::new(quotient), scale)
     }
@@ -178,20 +178,20 @@ impl Decimal {
     }
 
     /// Cuts digits off at the end until [`MAX_DIGITS`] are left, and zeros behind the point.
-    fn normal(negative: bool, mut number: Wide, mut scale: u32) -> Result<Self, Fault> {
+    fn normal(negative: bool, mut number: Wide, mut scale: u32) -> Result<Self, DecimalError> {
         let most = Wide::new(10_u128.pow(MAX_DIGITS));
         while number >= most || scale > MAX_DIGITS || (scale > 0 && number.low.is_multiple_of(10)) {
             if scale == 0 {
-                return Err(Fault::Overflow);
+                return Err(DecimalError::Overflow);
             }
             number = number.tenth();
             scale -= 1;
         }
         // Below 10^31, so that it is in the low limb and fits.
-        let unscaled = i128::try_from(number.low).map_err(|_| Fault::Overflow)?;
+        let unscaled = i128::try_from(number.low).map_err(|_| DecimalError::Overflow)?;
         Ok(Self {
             unscaled: if negative { -unscaled } else { unscaled },
-            scale: u8::try_from(scale).map_err(|_| Fault::Overflow)?,
+            scale: u8::try_from(scale).map_err(|_| DecimalError::Overflow)?,
         })
     }
 }
@@ -239,7 +239,10 @@ mod tests {
             assert_eq!(found.to_string(), printed);
             assert_eq!((found.whole_digits(), found.scale), (whole, scale));
         }
-        assert_eq!(Decimal::parse(&format!("{ONES}1")), Err(Fault::Overflow));
+        assert_eq!(
+            Decimal::parse(&format!("{ONES}1")),
+            Err(DecimalError::Overflow)
+        );
     }
 
     #[test]
@@ -262,7 +265,7 @@ mod tests {
                 sum
             );
         }
-        assert_eq!(number(NINES).plus(number("1")), Err(Fault::Overflow));
+        assert_eq!(number(NINES).plus(number("1")), Err(DecimalError::Overflow));
     }
 
     #[test]
@@ -282,7 +285,10 @@ mod tests {
             let found = number(left).times(number(right)).unwrap();
             assert_eq!(found.to_string(), product);
         }
-        assert_eq!(number(NINES).times(number(NINES)), Err(Fault::Overflow));
+        assert_eq!(
+            number(NINES).times(number(NINES)),
+            Err(DecimalError::Overflow)
+        );
     }
 
     #[test]
@@ -300,12 +306,12 @@ mod tests {
         ] {
             match number(left).divided_by(number(right)) {
                 Ok(found) => assert_eq!(found.to_string(), quotient),
-                Err(fault) => assert_eq!((fault, quotient), (Fault::Overflow, "")),
+                Err(fault) => assert_eq!((fault, quotient), (DecimalError::Overflow, "")),
             }
         }
         assert_eq!(
             number("1").divided_by(number("0")),
-            Err(Fault::DivisionByZero)
+            Err(DecimalError::DivisionByZero)
         );
     }
 

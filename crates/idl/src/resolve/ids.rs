@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Resolver;
-use crate::ast::{Head, Ident, ScopedName, Text};
+use crate::ast::{Head, Ident, ScopedName, StringLiteral};
 use crate::diagnostic::Report;
 use crate::lexer::{IdPragma, IdSetting};
 use crate::model::{DefId, DefKind, ScopeId};
@@ -78,7 +78,7 @@ impl Resolver<'_> {
     }
 
     /// `typeid`.
-    pub(super) fn type_id(&mut self, scope: ScopeId, of: &ScopedName, text: &Text) {
+    pub(super) fn type_id(&mut self, scope: ScopeId, of: &ScopedName, text: &StringLiteral) {
         let Some(id) = self.lookup(scope, of) else {
             return;
         };
@@ -119,11 +119,11 @@ impl Resolver<'_> {
 
     /// `typeprefix`: for everything in a scope, also for what stands before, and people write it even in front of the
     /// module that it names. Hence it is put off to the end.
-    pub(super) fn type_prefix(&mut self, scope: ScopeId, of: &ScopedName, prefix: &Text) {
+    pub(super) fn type_prefix(&mut self, scope: ScopeId, of: &ScopedName, prefix: &StringLiteral) {
         self.put_off.push((scope, of.clone(), prefix.clone()));
     }
 
-    fn set_prefix(&mut self, scope: ScopeId, of: &ScopedName, prefix: &Text) {
+    fn set_prefix(&mut self, scope: ScopeId, of: &ScopedName, prefix: &StringLiteral) {
         if !is_plain(&prefix.text) || prefix.text.contains(':') {
             let message = "a prefix cannot contain blanks or colons";
             return self.report(Report::new(prefix.span, message));

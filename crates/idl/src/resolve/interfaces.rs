@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::Resolver;
 use crate::ast::{
     Attribute as AstAttribute, Definition, Direction, Head, InterfaceKind,
-    Operation as AstOperation, Parameter as AstParameter, ScopedName, Text,
+    Operation as AstOperation, Parameter as AstParameter, ScopedName, StringLiteral,
 };
 use crate::diagnostic::Report;
 use crate::limits::{MAX_BASES, MAX_PARAMETERS, MAX_RAISES};
@@ -154,7 +154,7 @@ impl Resolver<'_> {
         names: &[ScopedName],
     ) -> Vec<DefId> {
         let mut bases = Vec::new();
-        // One more than there may be, for whoever counts them.
+        // One more than the limit, for the check of the limit.
         for name in names.iter().take(MAX_BASES + 1) {
             let Some(id) = self.lookup_base(scope, name) else {
                 continue;
@@ -299,7 +299,7 @@ impl Resolver<'_> {
     }
 
     /// A name of the context: a letter, then letters, digits, dots and underscores, and at most a `*` at the end.
-    fn check_pattern(&self, pattern: &Text) {
+    fn check_pattern(&self, pattern: &StringLiteral) {
         let name = pattern.text.strip_suffix('*').unwrap_or(&pattern.text);
         let mut chars = name.chars();
         let well_formed = chars.next().is_some_and(|c| c.is_ascii_alphabetic())
@@ -321,7 +321,7 @@ impl Resolver<'_> {
         self.model.scopes[scope.0].owner = Some(owner);
         let mut parameters: Vec<Parameter> = Vec::new();
         let mut seen: HashMap<String, usize> = HashMap::new();
-        // One more than there may be, for whoever counts them.
+        // One more than the limit, for the check of the limit.
         for parameter in written.iter().take(MAX_PARAMETERS + 1) {
             self.check_named(&parameter.ty);
             let ty = self.type_spec(scope, &parameter.ty, true);

@@ -18,8 +18,8 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::ast::{
-    Definition, DefinitionKind, Expr, Head, Member as AstMember, ScopedName, Text, TypeKind,
-    TypeSpec,
+    Definition, DefinitionKind, Expr, Head, Member as AstMember, ScopedName, StringLiteral,
+    TypeKind, TypeSpec,
 };
 use crate::diagnostic::{Report, Sink};
 use crate::limits::MAX_BASES;
@@ -91,10 +91,10 @@ struct Resolver<'a> {
     /// What `typeprefix` has set for a scope.
     prefixes: HashMap<ScopeId, (Rc<str>, Span)>,
     /// `typeprefix` declarations, until everything is there that they may mean.
-    put_off: Vec<(ScopeId, ScopedName, Text)>,
+    put_off: Vec<(ScopeId, ScopedName, StringLiteral)>,
     /// What was imported in vain or stands in a part that is no IDL, by lower-case name: it is not missed a second time.
     missed: HashSet<String>,
-    /// Scopes that inherit from something that is faulty: nobody knows what names they have.
+    /// Scopes that inherit from a faulty definition: their names are unknown.
     broken: HashSet<ScopeId>,
     /// Definitions whose names something else wanted too, which has been reported.
     contested: HashSet<DefId>,

@@ -10,7 +10,7 @@ use crate::model::{DefId, DefKind, ScopeId, Type};
 use crate::parser::keyword_meant;
 use crate::similar::{distance, slips};
 
-/// How many names are compared with one that was not found. Nobody waits for a suggestion.
+/// How many names are compared with one that was not found. A suggestion must not delay the error.
 const MAX_CANDIDATES: usize = 10_000;
 
 /// What other languages call the types of IDL.
@@ -63,8 +63,11 @@ impl Resolver<'_> {
         let operation = here
             .owner
             .is_some_and(|owner| matches!(self.model.def(owner).kind, DefKind::Operation));
-        let told = here.parent.filter(|_| operation).unwrap_or(scope);
-        if self.unknown.insert((told, within, name.text.clone())) {
+        let reported_in = here.parent.filter(|_| operation).unwrap_or(scope);
+        if self
+            .unknown
+            .insert((reported_in, within, name.text.clone()))
+        {
             let name = name.clone();
             self.unknowns.push(Unknown {
                 scope,

@@ -164,7 +164,7 @@ impl Resolver<'_> {
         Some(Type::Basic(basic))
     }
 
-    /// `CORBA::TypeCode` and `CORBA::Principal`, which everybody has without declaring them.
+    /// `CORBA::TypeCode` and `CORBA::Principal`, which are there without a declaration.
     fn built_in(&mut self, scope: ScopeId, name: &ScopedName) -> Option<Type> {
         let text: Vec<&str> = name.parts.iter().map(|part| &*part.text).collect();
         let missing = match text[..] {
@@ -226,7 +226,7 @@ impl Resolver<'_> {
 
     /// `base` as an array of those dimensions, outermost first.
     pub(super) fn array(&mut self, scope: ScopeId, base: Type, dimensions: &[Expr]) -> Type {
-        // Whoever declares it says so; a type of more levels could not even be dropped.
+        // Its declaration reports it; a type of more levels could not even be dropped.
         let bounds: Vec<u32> = dimensions
             .iter()
             .take(MAX_TYPE_DEPTH + 1)
@@ -306,7 +306,7 @@ impl Resolver<'_> {
 
     /// `ty`, unless it is too deep: bounds every walk and recursion over types, here and in everything behind.
     pub(super) fn bounded(&mut self, ty: Type, span: Span) -> Type {
-        // What was too deep is not told again by what is made of it.
+        // A type made of one that is too deep repeats no error.
         let mut inner = self.model.unaliased(&ty);
         while let Type::Sequence(element, _) | Type::Array(element, _) = inner {
             inner = self.model.unaliased(element);

@@ -188,7 +188,7 @@ impl Resolver<'_> {
                 DefKind::Enum(enumerators) => enumerators.len() as u64,
                 _ => return,
             },
-            // Nobody writes that many labels.
+            // No real union has that many labels.
             _ => return,
         };
         if let Some(span) = seen.default

@@ -216,7 +216,7 @@ impl Resolver<'_> {
         supports
     }
 
-    /// Whoever supports an interface that is no abstract one, supports what its bases do with it.
+    /// A value type that supports a concrete interface also supports the bases of that interface.
     fn check_supported(&self, head: &Head, bases: &[DefId], supports: &[DefId]) {
         let own = supports.first().copied().filter(|&id| self.is_concrete(id));
         let Some(own) = own else {

@@ -82,11 +82,11 @@ pub(crate) struct SourceFile {
     included: Option<Span>,
 }
 
-/// From `line` on, lines are told as others.
+/// From `line` on, lines are reported as others.
 #[derive(Debug)]
 struct Renumbered {
     line: usize,
-    told: usize,
+    reported: usize,
     /// `None` leaves the name as it is.
     file: Option<String>,
 }
@@ -104,12 +104,12 @@ impl SourceFile {
             .max(1)
     }
 
-    /// How `line` is told: its number and the name of its file.
-    fn told_line(&self, line: usize) -> (usize, &str) {
+    /// The number and file under which `line` is reported.
+    fn reported_line(&self, line: usize) -> (usize, &str) {
         let behind = self.renumbered.partition_point(|mark| mark.line <= line);
         match behind.checked_sub(1).and_then(|at| self.renumbered.get(at)) {
             Some(mark) => (
-                mark.told.saturating_add(line - mark.line),
+                mark.reported.saturating_add(line - mark.line),
                 mark.file.as_deref().unwrap_or(&self.name),
             ),
             None => (line, &self.name),
@@ -243,8 +243,8 @@ impl SourceMap {
             .unwrap_or_default()
     }
 
-    /// The line behind that of `directive` is told as line `told`, of `file` if that is given.
-    pub(crate) fn renumber(&mut self, directive: Span, told: usize, file: Option<String>) {
+    /// The line behind that of `directive` is reported as line `reported`, of `file` if that is given.
+    pub(crate) fn renumber(&mut self, directive: Span, reported: usize, file: Option<String>) {
         let source = &mut self.files[directive.file.0 as usize];
         let line = source.physical_line(source.text.end(directive.end as usize)) + 1;
         // A file that is read a second time says the same again.
@@ -258,7 +258,7 @@ impl SourceMap {
         let before = source.renumbered.last().and_then(|last| last.file.clone());
         source.renumbered.push(Renumbered {
             line,
-            told,
+            reported,
             file: file.or(before),
         });
     }
@@ -270,10 +270,10 @@ impl SourceMap {
         paths.filter(|path| known.insert(*path)).cloned().collect()
     }
 
-    /// The number of the line `span` begins on, and the name of its file, as they are told.
+    /// The number of the line `span` begins on, and the name of its file, as they are reported.
     pub(crate) fn line(&self, span: Span) -> (usize, &str) {
         let file = self.file(span.file);
-        file.told_line(file.physical_line(file.text.begin(span.start as usize)))
+        file.reported_line(file.physical_line(file.text.begin(span.start as usize)))
     }
 
     /// How `span` lies on the line it begins on.
@@ -313,7 +313,7 @@ impl SourceMap {
             .count()
             .max(1);
         let (source_column, source_line) = part(source_line, start - line_start, column);
-        let (line, name) = file.told_line(line);
+        let (line, name) = file.reported_line(line);
         Location {
             file: name.to_owned(),
             line,
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_told_as_a_directive_has_numbered_them() {
+    fn lines_are_reported_as_a_directive_has_numbered_them() {
         let mut map = SourceMap::default();
         let text = "#line 100 \"b.idl\"\nx\ny\n".to_owned();
         let (id, _) = map.add("a.idl".into(), None, text, true);

@@ -106,18 +106,18 @@ impl Text {
     }
 }
 
-/// With one kind of line end, where a lone carriage return is one, and without what editors of old leave behind.
+/// Normalises line ends (a bare carriage return is one) and drops the trailing control characters of old editors.
 fn lines(mut text: String) -> String {
     // DOS ended a text with this, and some editors wrote it.
     if text.ends_with('\u{1a}') {
         text.pop();
     }
     let octets = text.as_bytes();
-    let lone = octets
+    let bare = octets
         .iter()
         .enumerate()
         .any(|(at, octet)| *octet == b'\r' && octets.get(at + 1) != Some(&b'\n'));
-    if !lone {
+    if !bare {
         return text;
     }
     // Octet for octet, so that no place moves: CR LF stays.
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_carriage_return_ends_a_line() {
+    fn a_bare_carriage_return_ends_a_line() {
         assert_eq!(clean("a\rb\r\nc\r"), "a\nb\r\nc\n");
     }
 
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_that_are_no_text_are_told() {
+    fn octets_that_are_no_text_are_reported() {
         let fault = |octets: &[u8]| Text::new(decode(octets.to_vec())).1;
         assert_eq!(fault(b"ab\0c"), Some(NoText::Nul(2)));
         assert_eq!(fault(b"\xff\xfei\0n\0"), Some(NoText::Utf16));

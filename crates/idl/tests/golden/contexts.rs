@@ -76,7 +76,7 @@ impl<T: Shell> ShellServant<T> {
             servant: ::std::sync::Arc::new(servant),
         }
     }
-    /// A skeleton that shares its servant with whoever else holds it.
+    /// A skeleton that shares its servant with the other owners of the `Arc`.
     pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
         Self { servant }
     }

@@ -173,7 +173,7 @@ pub mod bank {
                 servant: ::std::sync::Arc::new(servant),
             }
         }
-        /// A skeleton that shares its servant with whoever else holds it.
+        /// A skeleton that shares its servant with the other owners of the `Arc`.
         pub fn from_arc(servant: ::std::sync::Arc<T_>) -> Self {
             Self { servant }
         }
@@ -492,7 +492,7 @@ pub mod bank {
                 servant: ::std::sync::Arc::new(servant),
             }
         }
-        /// A skeleton that shares its servant with whoever else holds it.
+        /// A skeleton that shares its servant with the other owners of the `Arc`.
         pub fn from_arc(servant: ::std::sync::Arc<T_>) -> Self {
             Self { servant }
         }

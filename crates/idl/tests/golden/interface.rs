@@ -256,7 +256,7 @@ pub mod bank {
                 servant: ::std::sync::Arc::new(servant),
             }
         }
-        /// A skeleton that shares its servant with whoever else holds it.
+        /// A skeleton that shares its servant with the other owners of the `Arc`.
         pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
             Self { servant }
         }
@@ -470,7 +470,7 @@ pub mod bank {
                 servant: ::std::sync::Arc::new(servant),
             }
         }
-        /// A skeleton that shares its servant with whoever else holds it.
+        /// A skeleton that shares its servant with the other owners of the `Arc`.
         pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
             Self { servant }
         }
@@ -703,7 +703,7 @@ pub mod bank {
                 servant: ::std::sync::Arc::new(servant),
             }
         }
-        /// A skeleton that shares its servant with whoever else holds it.
+        /// A skeleton that shares its servant with the other owners of the `Arc`.
         pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
             Self { servant }
         }

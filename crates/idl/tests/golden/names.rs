@@ -131,7 +131,7 @@ pub mod names {
                 servant: ::std::sync::Arc::new(servant),
             }
         }
-        /// A skeleton that shares its servant with whoever else holds it.
+        /// A skeleton that shares its servant with the other owners of the `Arc`.
         pub fn from_arc(servant: ::std::sync::Arc<T_>) -> Self {
             Self { servant }
         }
@@ -245,7 +245,7 @@ pub mod names {
                 servant: ::std::sync::Arc::new(servant),
             }
         }
-        /// A skeleton that shares its servant with whoever else holds it.
+        /// A skeleton that shares its servant with the other owners of the `Arc`.
         pub fn from_arc(servant: ::std::sync::Arc<T_>) -> Self {
             Self { servant }
         }
@@ -369,7 +369,7 @@ pub mod names {
                 servant: ::std::sync::Arc::new(servant),
             }
         }
-        /// A skeleton that shares its servant with whoever else holds it.
+        /// A skeleton that shares its servant with the other owners of the `Arc`.
         pub fn from_arc(servant: ::std::sync::Arc<T_>) -> Self {
             Self { servant }
         }
@@ -525,7 +525,7 @@ pub mod names {
                     servant: ::std::sync::Arc::new(servant),
                 }
             }
-            /// A skeleton that shares its servant with whoever else holds it.
+            /// A skeleton that shares its servant with the other owners of the `Arc`.
             pub fn from_arc(servant: ::std::sync::Arc<T_>) -> Self {
                 Self { servant }
             }

@@ -105,7 +105,7 @@ pub mod parameters {
                 servant: ::std::sync::Arc::new(servant),
             }
         }
-        /// A skeleton that shares its servant with whoever else holds it.
+        /// A skeleton that shares its servant with the other owners of the `Arc`.
         pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
             Self { servant }
         }
@@ -399,7 +399,7 @@ pub mod parameters {
                 servant: ::std::sync::Arc::new(servant),
             }
         }
-        /// A skeleton that shares its servant with whoever else holds it.
+        /// A skeleton that shares its servant with the other owners of the `Arc`.
         pub fn from_arc(servant: ::std::sync::Arc<T>) -> Self {
             Self { servant }
         }

@@ -522,7 +522,7 @@ impl Adapter {
         Ok(())
     }
 
-    /// Whether references of this adapter lead to nobody once the ORB is gone.
+    /// Whether references of this adapter are invalid once the ORB is gone.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.policies.lifespan == Lifespan::Transient

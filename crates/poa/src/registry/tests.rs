@@ -11,11 +11,11 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use zorb_giop::{Ior, SystemExceptionKind, minor};
 
-struct Nobody;
+struct Inert;
 
-impl Skeleton for Nobody {
+impl Skeleton for Inert {
     fn repository_id(&self) -> &'static str {
-        "IDL:Nobody:1.0"
+        "IDL:Inert:1.0"
     }
     fn is_a(&self, id: &str) -> bool {
         id == self.repository_id()
@@ -44,8 +44,8 @@ fn server() -> ObjectAdapter {
     ObjectAdapter::new(life(), "")
 }
 
-fn nobody() -> Arc<dyn Skeleton> {
-    Arc::new(Nobody)
+fn inert() -> Arc<dyn Skeleton> {
+    Arc::new(Inert)
 }
 
 fn deactivate(adapter: &Adapter, key: &[u8]) -> Result<(), AdapterError> {
@@ -56,25 +56,25 @@ fn deactivate(adapter: &Adapter, key: &[u8]) -> Result<(), AdapterError> {
 fn a_key_leads_to_its_object_until_that_is_deactivated() {
     let server = server();
     let root = server.root();
-    let key = root.activate(nobody()).unwrap();
-    assert_eq!(server.locate(&key).unwrap().type_id(), "IDL:Nobody:1.0");
+    let key = root.activate(inert()).unwrap();
+    assert_eq!(server.locate(&key).unwrap().type_id(), "IDL:Inert:1.0");
     deactivate(root, &key).unwrap();
     assert_eq!(deactivate(root, &key), Err(AdapterError::ObjectNotActive));
     assert_eq!(server.locate(&key).unwrap_err(), Missing::Object);
-    let again = root.activate(nobody()).unwrap();
+    let again = root.activate(inert()).unwrap();
     assert_ne!(key, again);
     assert_eq!(server.locate(&key).unwrap_err(), Missing::Object);
 }
 
 #[test]
-fn a_transient_reference_of_an_earlier_life_finds_nobody() {
+fn a_transient_reference_of_an_earlier_life_finds_no_object() {
     let (earlier, later) = (server(), server());
-    let key = earlier.root().activate(nobody()).unwrap();
-    later.root().activate(nobody()).unwrap();
+    let key = earlier.root().activate(inert()).unwrap();
+    later.root().activate(inert()).unwrap();
     assert_eq!(later.locate(&key).unwrap_err(), Missing::Adapter);
     let child = |server: &ObjectAdapter| {
         let child = server.create(server.root(), "child", USER, None).unwrap();
-        child.activate_with_id(b"id", nobody()).unwrap()
+        child.activate_with_id(b"id", inert()).unwrap()
     };
     let (key, other) = (child(&earlier), child(&later));
     assert_eq!(later.locate(&key).unwrap_err(), Missing::Adapter);
@@ -94,7 +94,7 @@ fn a_persistent_reference_works_again_in_a_later_life_octet_by_octet() {
                 .create(&adapter, name, Policies::PERSISTENT, None)
                 .unwrap();
         }
-        let key = adapter.activate_with_id(b"\0/4711", nobody()).unwrap();
+        let key = adapter.activate_with_id(b"\0/4711", inert()).unwrap();
         (server, adapter, key)
     };
     let (_, _, key) = live("bank", &["accounts", "savings"]);
@@ -115,7 +115,7 @@ fn a_persistent_reference_works_again_in_a_later_life_octet_by_octet() {
     }
     adapter.deactivate(b"\0/4711").unwrap();
     assert_eq!(server.locate(&key).unwrap_err(), Missing::Object);
-    adapter.activate_with_id(b"\0/4711", nobody()).unwrap();
+    adapter.activate_with_id(b"\0/4711", inert()).unwrap();
     assert!(server.locate(&key).is_ok());
     server.destroy(&adapter);
     assert_eq!(server.locate(&key).unwrap_err(), Missing::Adapter);
@@ -135,17 +135,17 @@ fn ids_that_a_persistent_adapter_assigns_are_never_assigned_again() {
         let server = server();
         let adapter = server.create(server.root(), "kept", KEPT, None).unwrap();
         for _ in 0..3 {
-            let key = adapter.activate(nobody()).unwrap();
+            let key = adapter.activate(inert()).unwrap();
             let id = adapter.id_in(&key).unwrap();
             assert!(!seen.contains(&id), "{id}");
             seen.push(id);
         }
         // In the next life it is activated under the id of the first.
         let first = seen[0].as_ref();
-        let _ = adapter.activate_with_id(first, nobody());
+        let _ = adapter.activate_with_id(first, inert());
         assert!(adapter.find(first).is_some());
         assert!(matches!(
-            adapter.activate_with_id(b"mine", nobody()),
+            adapter.activate_with_id(b"mine", inert()),
             Err(AdapterError::UnknownId(_))
         ));
     }
@@ -156,18 +156,18 @@ fn whose_ids_they_are_decides_what_an_adapter_can_do() {
     let server = server();
     let user = server.create(server.root(), "user", USER, None).unwrap();
     assert!(matches!(
-        user.activate(nobody()),
+        user.activate(inert()),
         Err(AdapterError::WrongPolicy(_))
     ));
     assert!(matches!(user.reserve(), Err(AdapterError::WrongPolicy(_))));
-    user.activate_with_id(b"", nobody()).unwrap();
+    user.activate_with_id(b"", inert()).unwrap();
     assert!(matches!(
-        user.activate_with_id(b"", nobody()),
+        user.activate_with_id(b"", inert()),
         Err(AdapterError::ObjectAlreadyActive(_))
     ));
     let root = server.root();
     assert!(matches!(
-        root.activate_with_id(b"mine", nobody()),
+        root.activate_with_id(b"mine", inert()),
         Err(AdapterError::UnknownId(_))
     ));
     assert!(matches!(
@@ -178,12 +178,9 @@ fn whose_ids_they_are_decides_what_an_adapter_can_do() {
     assert_eq!(server.locate(&key).unwrap_err(), Missing::Object);
     let id = root.id_in(&key).unwrap();
     assert_eq!(root.key_of(id.as_ref()), Ok(key.clone()));
-    assert_eq!(
-        root.activate_with_id(id.as_ref(), nobody()),
-        Ok(key.clone())
-    );
+    assert_eq!(root.activate_with_id(id.as_ref(), inert()), Ok(key.clone()));
     assert!(matches!(
-        root.activate_with_id(id.as_ref(), nobody()),
+        root.activate_with_id(id.as_ref(), inert()),
         Err(AdapterError::ObjectAlreadyActive(_))
     ));
     assert!(server.locate(&key).is_ok());
@@ -195,14 +192,14 @@ fn a_plain_key_is_the_id_and_never_one_of_ours() {
     let server = server();
     let plain = server.plain();
     assert_eq!(
-        plain.activate_with_id(b"Bank", nobody()).unwrap(),
+        plain.activate_with_id(b"Bank", inert()).unwrap(),
         Bytes::from_static(b"Bank")
     );
     assert!(server.locate(b"Bank").is_ok());
     assert_eq!(server.locate(b"Bang").unwrap_err(), Missing::Adapter);
-    let ours = server.root().activate(nobody()).unwrap();
+    let ours = server.root().activate(inert()).unwrap();
     assert!(matches!(
-        plain.activate_with_id(&ours, nobody()),
+        plain.activate_with_id(&ours, inert()),
         Err(AdapterError::ReservedKey(_))
     ));
     server.destroy(plain);
@@ -219,14 +216,14 @@ fn a_child_made_again_does_not_inherit_the_transient_references_of_the_first() {
         create(Policies::PERSISTENT).unwrap_err(),
         AdapterError::AlreadyExists("bank".to_owned())
     );
-    let key = child.activate(nobody()).unwrap();
+    let key = child.activate(inert()).unwrap();
     assert!(server.locate(&key).is_ok());
     assert_eq!(deactivate(root, &key), Err(AdapterError::WrongAdapter));
     server.destroy(&child);
     assert!(server.find(root, "bank").is_none());
-    assert_eq!(child.activate(nobody()), Err(AdapterError::Destroyed));
+    assert_eq!(child.activate(inert()), Err(AdapterError::Destroyed));
     let again = create(Policies::default()).unwrap();
-    again.activate(nobody()).unwrap();
+    again.activate(inert()).unwrap();
     assert_eq!(server.locate(&key).unwrap_err(), Missing::Adapter);
     // A handle of the first does nothing to the second.
     server.destroy(&child);
@@ -264,7 +261,7 @@ fn an_object_moves_away_and_its_key_stays() {
         target: Arc::new(|| Ok(Ior::NIL)),
     };
     let root = server.root();
-    let key = root.activate(nobody()).unwrap();
+    let key = root.activate(inert()).unwrap();
     assert!(server.locate(&key).unwrap().forward().is_none());
     let id = root.id_in(&key).unwrap();
     root.forward_with_id(id.as_ref(), forward()).unwrap();
@@ -287,8 +284,8 @@ fn a_servant_that_goes_may_come_back_to_the_adapter() {
     impl Drop for Leaving {
         fn drop(&mut self) {
             let server = &self.0;
-            let _ = server.root().activate(nobody());
-            let _ = server.plain().activate_with_id(b"last words", nobody());
+            let _ = server.root().activate(inert());
+            let _ = server.plain().activate_with_id(b"last words", inert());
             let _ = server.create(server.root(), "heirs", USER, None);
         }
     }
@@ -359,8 +356,8 @@ proptest! {
                 };
             }
             let activated = match adapter.policies().id_assignment {
-                IdAssignment::User => adapter.activate_with_id(&id, nobody()),
-                IdAssignment::System => adapter.activate(nobody()),
+                IdAssignment::User => adapter.activate_with_id(&id, inert()),
+                IdAssignment::System => adapter.activate(inert()),
             };
             match activated {
                 Ok(key) => {
@@ -380,7 +377,7 @@ proptest! {
     }
 
     #[test]
-    fn hostile_keys_find_nobody_else(
+    fn hostile_keys_find_no_object(
         cut in 0..60usize, at in 0..60usize, octet: u8, longer in vec(any::<u8>(), 0..4),
     ) {
         let server = server();
@@ -388,9 +385,9 @@ proptest! {
             .create(server.root(), "a", Policies::PERSISTENT, None).unwrap();
         let user = server.create(server.root(), "b", USER, None).unwrap();
         let keys = [
-            server.root().activate(nobody()).unwrap(),
-            persistent.activate_with_id(b"id", nobody()).unwrap(),
-            user.activate_with_id(b"id", nobody()).unwrap(),
+            server.root().activate(inert()).unwrap(),
+            persistent.activate_with_id(b"id", inert()).unwrap(),
+            user.activate_with_id(b"id", inert()).unwrap(),
         ];
         for key in &keys {
             let mut forged = key.to_vec();
@@ -409,25 +406,25 @@ proptest! {
 fn an_id_is_free_again_when_the_last_upcall_on_its_deactivated_object_has_ended() {
     let server = server();
     let adapter = server.create(server.root(), "kept", USER, None).unwrap();
-    adapter.activate_with_id(b"1", nobody()).unwrap();
+    adapter.activate_with_id(b"1", inert()).unwrap();
     let upcall = adapter.find(b"1").unwrap();
     adapter.deactivate(b"1").unwrap();
     assert!(adapter.find(b"1").is_none());
-    let taken = adapter.activate_with_id(b"1", nobody());
+    let taken = adapter.activate_with_id(b"1", inert());
     assert_eq!(
         taken.unwrap_err(),
         AdapterError::BeingDeactivated(b"1"[..].into())
     );
-    adapter.activate_with_id(b"2", nobody()).unwrap();
+    adapter.activate_with_id(b"2", inert()).unwrap();
     let mut ended = core::pin::pin!(adapter.deactivation_ended(b"1"));
     let mut cx = core::task::Context::from_waker(core::task::Waker::noop());
     assert!(ended.as_mut().poll(&mut cx).is_pending());
     drop(upcall);
     assert!(ended.as_mut().poll(&mut cx).is_ready());
-    adapter.activate_with_id(b"1", nobody()).unwrap();
+    adapter.activate_with_id(b"1", inert()).unwrap();
     // Where none goes on, at once.
     adapter.deactivate(b"1").unwrap();
-    adapter.activate_with_id(b"1", nobody()).unwrap();
+    adapter.activate_with_id(b"1", inert()).unwrap();
 }
 
 /// The keys of every kind, octet by octet: references that are stored somewhere depend on them.
@@ -447,26 +444,26 @@ fn keys_depend_on_lifespan_ids_and_names_and_are_the_same_octets_for_ever() {
         let head = [b"ZRB\x01", &instance[..], &[0, 0, 0, adapter, 0, 0, 0, 0]].concat();
         [&head[..], &[0, 0, 0, object, 0, 0, 0, generation]].concat()
     };
-    assert_eq!(server.root().activate(nobody()).unwrap(), indexed(0, 0, 0));
-    let key = adapter.activate(nobody()).unwrap();
+    assert_eq!(server.root().activate(inert()).unwrap(), indexed(0, 0, 0));
+    let key = adapter.activate(inert()).unwrap();
     assert_eq!(key, indexed(2, 0, 0));
     assert_eq!(adapter.reserve().unwrap(), indexed(2, 1, 0));
     deactivate(&adapter, &key).unwrap();
-    assert_eq!(adapter.activate(nobody()).unwrap(), indexed(2, 0, 1));
+    assert_eq!(adapter.activate(inert()).unwrap(), indexed(2, 0, 1));
 
     let (_, adapter) = live(INSTANCE, USER);
     let named = [b"ZRB\x03", &instance[..], b"\0\0\0\x02\0\0\0\0\x00id"].concat();
-    assert_eq!(adapter.activate_with_id(b"\0id", nobody()).unwrap(), named);
+    assert_eq!(adapter.activate_with_id(b"\0id", inert()).unwrap(), named);
 
     let path = b"ZRB\x02\0\0\0\x14\0\0\0\x04bank\0\0\0\x01a\0\0\0\x03b/c";
     let (_, adapter) = live(INSTANCE, Policies::PERSISTENT);
-    let key = adapter.activate_with_id(b"\0id", nobody()).unwrap();
+    let key = adapter.activate_with_id(b"\0id", inert()).unwrap();
     assert_eq!(key, [&path[..], b"\0id"].concat());
 
     let (_, adapter) = live(INSTANCE, KEPT);
     for assigned in 0..2_u8 {
         let id = [&instance[..], &[0, 0, 0, 0, 0, 0, 0, assigned]].concat();
-        let key = adapter.activate(nobody()).unwrap();
+        let key = adapter.activate(inert()).unwrap();
         assert_eq!(key, [&path[..], &id].concat());
     }
 }

@@ -117,7 +117,7 @@ impl AddressReader for Octets {
 
 /// The endpoints of the fixture that are worth a look.
 fn endpoints(fixture: &dyn Fixture) -> Vec<Endpoint> {
-    vec![fixture.endpoint(), fixture.nobody().0]
+    vec![fixture.endpoint(), fixture.unreachable().0]
 }
 
 pub async fn text_is_read_as_the_endpoint_that_it_was_written_from(fixture: &dyn Fixture) {
@@ -231,7 +231,7 @@ pub async fn another_transport_s_endpoint_is_not_written(fixture: &dyn Fixture) 
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
 }
 
-pub async fn properties_are_told_and_refused_by_name(fixture: &dyn Fixture) {
+pub async fn properties_are_reported_and_refused_by_name(fixture: &dyn Fixture) {
     let transport = fixture.transport();
     let error = transport
         .with_property("no such property", "1")

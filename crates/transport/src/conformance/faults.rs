@@ -32,7 +32,7 @@ struct Plan {
     piece: usize,
     /// Ends both connections when so many octets have been passed on.
     cut: Option<usize>,
-    /// Passes nothing on before this is told.
+    /// Passes nothing on before this is notified.
     stall: Option<Arc<Notify>>,
 }
 

@@ -21,7 +21,7 @@ pub async fn waiting_to_accept_is_ended_by_a_peer(fixture: &dyn Fixture) {
     let waits = spawn_blocking(move || waits.recv())
         .await
         .expect("a thread");
-    assert_eq!(waits, Ok(true), "nobody has come");
+    assert_eq!(waits, Ok(true), "no connection is waiting");
     let client = transport.connect(&endpoint).await.expect("a connection");
     let server = acceptor.await.expect("an acceptor").expect("a peer");
     write_all(&*client, b"x")
@@ -71,7 +71,7 @@ pub async fn a_peer_that_left_before_it_was_accepted_does_no_harm(fixture: &dyn 
     while read_to_end(&*accept(&*listener).await).await != b"still here" {}
 }
 
-pub async fn a_listener_tells_where_it_really_listens(fixture: &dyn Fixture) {
+pub async fn a_listener_reports_where_it_really_listens(fixture: &dyn Fixture) {
     let (transport, listener) = listening(fixture).await;
     let endpoint = listener.endpoint().clone();
     assert_ne!(endpoint.port(), Some(0), "the port that was given");
@@ -102,10 +102,7 @@ pub async fn a_dropped_listener_refuses(fixture: &dyn Fixture) {
     let (transport, listener) = listening(fixture).await;
     let endpoint = listener.endpoint().clone();
     drop(listener);
-    let error = transport
-        .connect(&endpoint)
-        .await
-        .expect_err("nobody listens");
+    let error = transport.connect(&endpoint).await.expect_err("no listener");
     let gone = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NotFound];
     assert!(
         gone.contains(&error.kind()),
@@ -135,12 +132,12 @@ pub async fn an_endpoint_in_use_is_refused_to_a_second_listener(fixture: &dyn Fi
 }
 
 pub async fn a_refused_connection_names_the_endpoint_and_the_cause(fixture: &dyn Fixture) {
-    let (endpoint, kind) = fixture.nobody();
+    let (endpoint, kind) = fixture.unreachable();
     let error = fixture
         .transport()
         .connect(&endpoint)
         .await
-        .expect_err("nobody listens");
+        .expect_err("no listener");
     assert_eq!(error.kind(), kind);
     assert_eq!(error.operation(), Operation::Connect);
     assert_eq!(

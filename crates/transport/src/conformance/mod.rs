@@ -1,4 +1,5 @@
-//! What every transport must do, as checks that are generic over it: octets, wake-ups, ends, addresses, and faults on the way.
+//! What every transport must do, as checks that are generic over it: octets, wake-ups, ends, addresses, and faults on
+//! the way.
 //!
 //! An adapter implements [`Fixture`] and writes `zorb_transport::conformance_tests!(its_fixture())` in a test file;
 //! that makes one test of each check, run on both flavours of runtime. The checks wait for events, never for time:
@@ -49,9 +50,9 @@ pub trait Fixture: Send + Sync {
     /// An endpoint to listen on, free, and another one each time.
     fn endpoint(&self) -> Endpoint;
 
-    /// An endpoint that nobody listens on and nobody will while the fixture lives, and the kind of error that
-    /// connecting to it gives.
-    fn nobody(&self) -> (Endpoint, io::ErrorKind);
+    /// An endpoint that has no listener as long as the fixture lives, and the kind of error that connecting to it
+    /// gives.
+    fn unreachable(&self) -> (Endpoint, io::ErrorKind);
 
     /// How frames under the transport are made to fail, if it has any.
     fn frames(&self) -> Option<&dyn FrameFaults> {
@@ -82,12 +83,12 @@ macro_rules! conformance_tests {
             writing_to_a_closed_peer_is_an_error
             the_last_waker_of_a_reader_is_woken
             trying_to_read_takes_what_is_there_and_never_waits
-            octets_that_come_while_nobody_watches_are_found_by_the_next_who_waits
+            octets_that_come_without_read_interest_are_found_by_the_next_poll
             trying_and_waiting_in_turn_loses_no_wake_up
             waiting_to_accept_is_ended_by_a_peer
             peers_wait_in_the_queue_until_they_are_accepted
             a_peer_that_left_before_it_was_accepted_does_no_harm
-            a_listener_tells_where_it_really_listens
+            a_listener_reports_where_it_really_listens
             an_accepted_connection_outlives_its_listener
             a_dropped_listener_refuses
             an_endpoint_in_use_is_refused_to_a_second_listener
@@ -99,7 +100,7 @@ macro_rules! conformance_tests {
             octets_are_read_as_the_endpoint_that_they_were_written_from
             components_are_read_as_what_was_written_and_cut_ones_are_errors
             another_transport_s_endpoint_is_not_written
-            properties_are_told_and_refused_by_name
+            properties_are_reported_and_refused_by_name
             octets_that_come_late_and_in_pieces_are_all_there_in_order
             a_connection_that_is_cut_at_any_octet_gives_what_came_before_it_and_ends
             a_stalled_peer_holds_the_writer_up_and_loses_nothing

@@ -40,7 +40,7 @@ pub async fn octets_come_back_as_they_were_sent(fixture: &dyn Fixture) {
     });
     let client: Arc<dyn Connection> = client.into();
     for length in [1, 2, 63, 64, 65, 1_000, 10_000] {
-        // By a task of its own, since the echo stops while nobody reads it.
+        // By a task of its own, since the echo stops while its output is not read.
         let writer = Arc::clone(&client);
         let writer = spawn(async move { write_all(&*writer, &pattern(0, length)).await });
         assert_eq!(read_exactly(&*client, length).await, pattern(0, length));
@@ -279,7 +279,7 @@ pub async fn trying_to_read_takes_what_is_there_and_never_waits(fixture: &dyn Fi
     }
 }
 
-pub async fn octets_that_come_while_nobody_watches_are_found_by_the_next_who_waits(
+pub async fn octets_that_come_without_read_interest_are_found_by_the_next_poll(
     fixture: &dyn Fixture,
 ) {
     let (client, server) = connected(fixture).await;
@@ -381,7 +381,7 @@ pub async fn a_read_that_blocks_waits_for_octets_for_its_limit_and_for_the_end(
 }
 
 pub async fn connections_may_be_driven_from_another_runtime(fixture: &dyn Fixture) {
-    // The other runtime has no I/O at all, so whoever polls there is woken by the home runtime or never.
+    // The other runtime has no I/O at all, so a task that polls there is woken by the home runtime or never.
     let (client, server) = connected(fixture).await;
     let writer = spawn_blocking(move || {
         let elsewhere = Builder::new_current_thread().build().expect("a runtime");

@@ -74,9 +74,9 @@ impl TcpOptions {
         }
     }
 
-    /// What decides how fast octets leave, by its name (`TCP_CONGESTION`, where the operating system has that). The system's
-    /// unless set, which it tells in `net.ipv4.tcp_congestion_control`; one that it does not have or does not let this
-    /// program use is an error of connecting and listening.
+    /// The congestion control algorithm, by its name (`TCP_CONGESTION`, where the operating system has that). Unless
+    /// set it is the system's (`net.ipv4.tcp_congestion_control`). An algorithm that the system does not have, or does
+    /// not let this program use, is an error of connecting and listening.
     ///
     /// On Linux `reno` is always there. Where the system's is BBR, which paces what is sent, it makes a difference between
     /// two programs on one CPU of a machine: twice as many one-way calls with 64 KiB, and less than half as many of those
@@ -289,7 +289,7 @@ mod tests {
     use socket2::{Domain, Type};
 
     #[test]
-    fn a_silent_peer_is_asked_whether_it_is_there_unless_told_otherwise() {
+    fn a_silent_peer_is_probed_by_default() {
         let socket = || Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         let asked = |options: TcpOptions| {
             let socket = socket();

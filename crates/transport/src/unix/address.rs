@@ -18,7 +18,7 @@ use crate::{
 ///
 /// A path is written as it is, but for the octets that text cannot carry (controls, what is not UTF-8) and `%` itself,
 /// which are `%` and two hexadecimal digits. Before an abstract name stands `@`. Abstract sockets are Linux's; they belong
-/// to the network namespace, have no permissions, and are gone when nobody has them open.
+/// to the network namespace, have no permissions, and are gone when the last process closes them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UnixAddress {
     name: Name,

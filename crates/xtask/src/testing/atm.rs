@@ -76,7 +76,7 @@ pub(crate) fn run_all(
         variables: setting.variables.clone(),
         runner: Some(recipe()),
     };
-    // What the interfaces are told to lose, they lose for all.
+    // Frames that the interfaces are set to lose are lost to every test.
     inside.args.push("--test-threads=1".to_owned());
     inside.variables.extend([
         ("ZORB_ATM", "require".into()),

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// How the names of interfaces begin that lead to containers and virtual machines on this very
-/// host. Their addresses are the same on every host that runs such software, so somebody else who
-/// tried one would reach a stranger, or himself.
+/// host. Their addresses are the same on every host that runs such software, so a client on another host would reach a
+/// stranger, or its own host.
 const VIRTUAL: [&str; 12] = [
     "docker", "veth", "virbr", "cni", "podman", "lxcbr", "lxdbr", "incusbr", "flannel", "cilium_",
     "vmnet", "vboxnet",
@@ -60,7 +60,7 @@ fn tier(address: &Address) -> Option<u8> {
         running,
     } = address;
     Some(match ip {
-        // Means nothing without an interface of whoever uses it.
+        // A link-local address means nothing without the client's own interface.
         IpAddr::V6(v6) if v6.is_unicast_link_local() => return None,
         ip if ip.is_loopback() => 4,
         // Two hosts on one cable, without anybody who gives addresses out.
@@ -73,7 +73,7 @@ fn tier(address: &Address) -> Option<u8> {
 }
 
 fn is_virtual(interface: &str) -> bool {
-    // Docker's own networks are called br- and twelve digits; other bridges are somebody's LAN.
+    // Docker's own networks are called br- and twelve digits; other bridges lead to a LAN.
     let docker_network = interface
         .strip_prefix("br-")
         .is_some_and(|id| id.len() == 12 && id.bytes().all(|digit| digit.is_ascii_hexdigit()));
@@ -104,7 +104,7 @@ fn towards<A: Into<IpAddr>>((from, to): (A, A)) -> Option<IpAddr> {
 }
 
 /// IPv6 addresses that will not last: temporary ones (made up for outgoing connections), deprecated
-/// ones, and those that somebody else has too. `table` is `/proc/net/if_inet6`.
+/// ones, and duplicates (another host has the address too). `table` is `/proc/net/if_inet6`.
 fn passing(table: &str) -> BTreeSet<IpAddr> {
     const TEMPORARY: u32 = 0x01;
     const DUPLICATE: u32 = 0x08;

@@ -52,8 +52,8 @@ pub(crate) async fn warn_of_doubts(listening: &[Endpoint], published: &[Endpoint
     }
 }
 
-/// What somebody should know who listens to `listening` and publishes `published`: that nobody
-/// elsewhere will get there, although it looks as if they could. Asks the resolver, so it blocks.
+/// A reachability warning for a server that listens at `listening` and publishes `published`: clients on other hosts
+/// will not reach it, although it looks as if they could. Asks the resolver, so it blocks.
 fn doubt(listening: &Endpoint, published: &[Endpoint]) -> Option<String> {
     let first = |host: &str, port| Some((host, port).to_socket_addrs().ok()?.next()?.ip());
     doubt_where(listening, published, interfaces::reachable, first)
@@ -80,14 +80,16 @@ fn doubt_where(
                     .to_owned()
             })
         }
-        // Whoever writes an address, or this name, means it.
+        // A literal address, or this name, is deliberate.
         Ok(_) => None,
         Err(_) if host.eq_ignore_ascii_case("localhost") => None,
         Err(_) => {
             // What was listened to is the first address of the name that would do.
             let first = first(host, port)?;
             (first.is_loopback() && published.contains(listening)).then(|| {
-                format!("references name {host:?}, which is {first} here: nobody else gets in")
+                format!(
+                    "references name {host:?}, which is {first} here: no other host can connect"
+                )
             })
         }
     }
@@ -98,23 +100,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_cannot_be_reached_is_told() {
+    fn an_unreachable_server_is_reported() {
         let loopback: IpAddr = [127, 0, 0, 1].into();
         let other: IpAddr = [192, 0, 2, 1].into();
-        // A host with these addresses, where names are the loopback address or nobody's.
+        // A host with these addresses, where names have the loopback address or none.
         let doubt = |addresses: &[IpAddr], listening: &str, published: &str| {
             let published = [published.parse().unwrap()];
             let reachable = |_| addresses.to_vec();
-            let first = |host: &str, _| (host != "nobody").then_some(loopback);
+            let first = |host: &str, _| (host != "unknown").then_some(loopback);
             doubt_where(&listening.parse().unwrap(), &published, reachable, first)
         };
         let any = "iiop://0.0.0.0:1";
-        let told = doubt(&[loopback], any, "iiop://127.0.0.1:1").unwrap();
+        let warning = doubt(&[loopback], any, "iiop://127.0.0.1:1").unwrap();
         assert!(
-            told.contains("no address that others could reach"),
-            "{told}"
+            warning.contains("no address that others could reach"),
+            "{warning}"
         );
-        // Whoever has other addresses means it, and so does who publishes another.
+        // A host with other addresses is deliberate, and so is another published address.
         assert_eq!(doubt(&[other, loopback], any, "iiop://127.0.0.1:1"), None);
         assert_eq!(doubt(&[loopback], any, "iiop://192.0.2.1:1"), None);
         // As it is written, so it is meant.
@@ -122,9 +124,15 @@ mod tests {
             assert_eq!(doubt(&[loopback], meant, meant), None);
         }
         // A name that this host takes for the loopback address, as Debian does its own.
-        let told = doubt(&[other], "iiop://bank:1", "iiop://bank:1").unwrap();
-        assert!(told.contains("\"bank\", which is 127.0.0.1 here"), "{told}");
+        let warning = doubt(&[other], "iiop://bank:1", "iiop://bank:1").unwrap();
+        assert!(
+            warning.contains("\"bank\", which is 127.0.0.1 here"),
+            "{warning}"
+        );
         assert_eq!(doubt(&[other], "iiop://bank:1", "iiop://192.0.2.1:1"), None);
-        assert_eq!(doubt(&[other], "iiop://nobody:1", "iiop://nobody:1"), None);
+        assert_eq!(
+            doubt(&[other], "iiop://unknown:1", "iiop://unknown:1"),
+            None
+        );
     }
 }

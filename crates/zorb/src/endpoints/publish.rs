@@ -95,7 +95,7 @@ impl Publishing {
         listening: &[(&Listen, Endpoint)],
     ) -> Result<Vec<Endpoint>, String> {
         if listening.is_empty() {
-            // Nobody would answer; whoever activates a servant is to be told.
+            // No server would answer: activating a servant reports it.
             return Ok(Vec::new());
         }
         let host = (self.host.iter()).map(|host| Publish(vec![Rule::Host(host.clone())]));
@@ -124,7 +124,7 @@ impl Publishing {
             );
         }
         let mut published = Vec::new();
-        let mut told = rules.is_empty();
+        let mut is_reported = rules.is_empty();
         for (listen, endpoint) in listening {
             match (endpoint.host(), endpoint.port(), own(listen)) {
                 (Some(host), Some(port), Some((own_host, own_port))) => {
@@ -132,15 +132,15 @@ impl Publishing {
                     published.extend(endpoint.with_host(host, port));
                 }
                 (_, Some(_), None) if !rules.is_empty() => {
-                    if !core::mem::replace(&mut told, true) {
+                    if !core::mem::replace(&mut is_reported, true) {
                         published.append(&mut by_rules);
                     }
                 }
                 _ => published.extend(natural(endpoint)),
             }
         }
-        if !told {
-            // Nothing of ours; somebody passes connections on to what we do listen to.
+        if !is_reported {
+            // Not an address of ours: a proxy passes connections on to our listener.
             by_rules.append(&mut published);
             published = by_rules;
         }
@@ -190,7 +190,7 @@ impl Rule {
     }
 }
 
-/// What references say of an endpoint when nobody says what they should.
+/// The published form of an endpoint without a setting.
 fn natural(endpoint: &Endpoint) -> Vec<Endpoint> {
     let address = endpoint.host().and_then(|host| host.parse::<IpAddr>().ok());
     match (address, endpoint.port()) {

@@ -5,7 +5,7 @@
 //! other calls through the reference wait for that, so that they do not overtake.
 
 use super::Invocation;
-use crate::deferred::{Deferred, Encoded, MAX_DEFERRED_OCTETS, Taken};
+use crate::deferred::{DeferOutcome, Deferred, Encoded, MAX_DEFERRED_OCTETS};
 use crate::object::{Binding, ObjectRef, Remote, Target};
 use crate::orb::OrbInner;
 use core::sync::atomic::{AtomicBool, AtomicUsize};
@@ -86,16 +86,16 @@ impl ObjectRef {
         let taken = orb.deferred().take(of, request);
         if let Some(interceptor) = self.interceptor() {
             match taken {
-                Taken::Refused => {
+                DeferOutcome::Refused => {
                     invocation.has_failed(interceptor, &CallError::Overload(no_room()));
                 }
-                Taken::Behind | Taken::First => invocation.has_sent(interceptor),
+                DeferOutcome::Behind | DeferOutcome::First => invocation.has_sent(interceptor),
             }
         }
         match taken {
-            Taken::Refused => return Some(Err(self.refused_one_way())),
-            Taken::Behind => return Some(Ok(())),
-            Taken::First => {}
+            DeferOutcome::Refused => return Some(Err(self.refused_one_way())),
+            DeferOutcome::Behind => return Some(Ok(())),
+            DeferOutcome::First => {}
         }
         let orb = Arc::clone(orb);
         let mut queue = Queue {

@@ -135,8 +135,8 @@ impl ObjectRef {
     /// Whatever the operation raises, or the ORB on its behalf.
     ///
     /// # Cancel safety
-    /// Safe for the connection: what was begun is finished, and the server is told
-    /// (CancelRequest). Whether the operation was carried out is not known then.
+    /// Safe for the connection: a write that has begun is finished, and the server gets a CancelRequest. Whether the
+    /// operation was carried out is not known then.
     #[doc(hidden)]
     #[expect(
         clippy::manual_async_fn,
@@ -209,7 +209,7 @@ impl ObjectRef {
     /// Calls a one-way operation; ready when its [`SyncScope`] says. For generated stubs.
     ///
     /// # Errors
-    /// What went wrong up to there; what happens at the server is never told.
+    /// Failures up to the write; the server's outcome is never reported.
     ///
     /// # Cancel safety
     /// Safe for the connection; whether the request was sent is not known then.

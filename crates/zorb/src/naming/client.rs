@@ -43,7 +43,7 @@ impl NamingClient {
     /// whether it is one, unless the reference says so itself.
     ///
     /// # Errors
-    /// [`NamingError::Unconfigured`] when the ORB has not been told where it is,
+    /// [`NamingError::Unconfigured`] when the ORB has no reference to it,
     /// [`NamingError::System`] when it cannot be reached, [`NamingError::NotAContext`] when it is
     /// something else.
     #[doc(alias = "resolve_initial_references")]
@@ -73,7 +73,7 @@ impl NamingClient {
         }
     }
 
-    /// The client of a context that is known to be one. Nobody is asked.
+    /// The client of a reference that is known to be a context. Sends no request.
     #[must_use]
     pub fn new(context: NamingContextRef) -> Self {
         Self { context }
@@ -122,7 +122,7 @@ impl NamingClient {
     }
 
     /// Binds an object to a name that is not bound, making the contexts on the way that are
-    /// missing. That somebody else makes them at the same time does no harm.
+    /// missing. Another client may make them at the same time.
     ///
     /// (Where a missing context is to be an error, call [`context`](Self::context)`().bind(…)`.)
     ///
@@ -412,7 +412,7 @@ impl NamingClient {
             let path = Name::from(path);
             bound = match self.make(&path).await {
                 Ok(_) => None,
-                // Somebody else was faster, or it is an object, which the next step tells.
+                // Another client made it first, or it is an object: the next step finds out.
                 Err(NamingError::AlreadyBound { .. }) => Some(path),
                 Err(error) => return Err(blocked(error, name, bound)),
             };
@@ -440,8 +440,8 @@ fn is_bad_param(error: &NamingError) -> bool {
     system.is_some_and(|exception| exception.kind == bad_param)
 }
 
-/// Not every service tells an object in the way from nothing there (JacORB's keeps contexts apart
-/// from objects): if what it fails at is what it called bound a moment ago, it is an object.
+/// Not every service distinguishes an object in the way from an unbound name (JacORB's keeps contexts and objects in
+/// two tables): if what it fails at is what it called bound a moment ago, it is an object.
 fn blocked(error: NamingError, name: &Name, bound: Option<Name>) -> NamingError {
     match bound {
         Some(path) if matches!(error, NamingError::NotFound { .. }) || is_bad_param(&error) => {
@@ -517,7 +517,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Goes on from where CannotProceed says, or tells why not.
+    /// Goes on from where CannotProceed says, or returns why it cannot.
     fn go_on(&mut self, refusal: impl Into<Refusal>) -> Result<(), NamingError> {
         let name = || self.asked.clone();
         let stuck = match refusal.into() {
@@ -552,7 +552,7 @@ impl<'a> Way<'a> {
         if stuck.rest_of_name.is_empty() {
             return give_up(Some(context), "it leaves nothing of the name");
         }
-        // Going on with another name would bind what nobody asked for.
+        // Going on with another name would bind a name that was not asked for.
         if !self.rest.ends_with(&stuck.rest_of_name) {
             return give_up(Some(context), "what it leaves is not the end of the name");
         }

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use tokio::task::JoinHandle;
 use zorb_giop::SystemException;
 
-/// Bindings asked for at a time, unless told otherwise.
+/// Bindings asked for at a time by default.
 const BATCH: u32 = 100;
 /// How long a listing that was dropped tries to have the server's iterator destroyed.
 const FAREWELL: Duration = Duration::from_secs(10);
@@ -138,10 +138,10 @@ impl Bindings {
         }
     }
 
-    /// Ends the listing before its end, and returns when the server has been told.
+    /// Ends the listing before its end, and returns when the server has destroyed the iterator.
     ///
     /// # Cancel safety
-    /// Safe: the server is told all the same.
+    /// Safe: the server's iterator is destroyed all the same.
     pub async fn close(mut self) {
         if let Some(farewell) = self.farewell() {
             // Spawned, so that it is finished whatever becomes of this future.
@@ -229,7 +229,7 @@ async fn go_on(iterator: BindingIteratorRef, batch: u32) -> Answer {
 }
 
 async fn destroy(iterator: BindingIteratorRef) {
-    // Servers may drop an iterator that is idle or at its end, and one that cannot be told will
-    // have to: whatever this fails with, there is nothing left to do.
+    // Servers may drop an iterator that is idle or at its end, and a server that cannot be reached will have to: a
+    // failure here has no consequence.
     let _ = iterator.with_round_trip_timeout(FAREWELL).destroy().await;
 }

@@ -4,8 +4,8 @@
 //! on the way, resolve to a typed reference, list, and errors that say what was in the way.
 //! [`Name`] reads and writes stringified names without asking a server. [`cos_naming`] is what the
 //! IDL compiler makes of the OMG's `CosNaming`: the operations themselves, to be called on
-//! [`NamingClient::context`] wherever the client does more than is wanted, and the traits and
-//! skeletons for whoever writes a naming context of one's own.
+//! [`NamingClient::context`] wherever the client does more than is wanted, and the traits and skeletons of a naming
+//! context of one's own.
 //!
 //! ```no_run
 //! # zorb::idl! { module Bank { interface Account { readonly attribute double balance; }; }; }
@@ -65,7 +65,7 @@ mod generated {
 
 /// Resolves the name of a `corbaname:` URL in the context it names.
 pub(crate) async fn resolve_url(context: &ObjectRef, name: &str) -> Result<ObjectRef, Error> {
-    // Whoever is not a naming context answers BAD_OPERATION.
+    // An object that is not a naming context answers BAD_OPERATION.
     let names = NamingClient::new(context.unchecked_narrow());
     match names.resolve(name).await {
         Ok(object) => Ok(object),

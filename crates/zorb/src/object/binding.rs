@@ -87,7 +87,7 @@ pub(crate) struct Binding {
     pub(crate) target: Target,
     pub(crate) key: Bytes,
     pub(crate) version: Version,
-    /// How the server wants to be told whom a call is for.
+    /// The addressing disposition that the server asked for.
     pub(super) addressing: AddressingDisposition,
     /// Whatever reference led here, and which of its profiles.
     pub(super) reference: Ior,
@@ -114,7 +114,7 @@ pub(crate) struct Remote {
 }
 
 impl Binding {
-    /// Whom a call is for, as the server wants to be told.
+    /// The target of a call, in the server's addressing disposition.
     pub(crate) fn address(&self) -> TargetAddress<'_> {
         match self.addressing {
             AddressingDisposition::Key => TargetAddress::Key(&self.key),

@@ -117,9 +117,8 @@ impl ObjectRef {
         self.with_policies(&PolicyOverrides::new().char_code_set(set))
     }
 
-    /// The same reference, whose calls wait for their replies in this way, whatever the ORB's do.
-    /// A reference to a server that answers within microseconds may be worth to spin for, or one
-    /// that takes its time not worth the try. What each costs is told at [`WaitPolicy`].
+    /// Returns the reference with a wait policy of its own, in place of the ORB's. Spinning pays for a server that
+    /// answers within microseconds, and not for a slow one. [`WaitPolicy`] has the cost of each.
     #[must_use]
     pub fn with_wait_policy(&self, policy: WaitPolicy) -> Self {
         self.with_policies(&PolicyOverrides::new().wait_policy(policy))

@@ -379,7 +379,8 @@ impl Poa {
     }
 
     /// Serves requests for objects that are not active with this servant from now on, in place of the default servant before.
-    /// [`PoaCurrent`](crate::PoaCurrent) tells it which object it is at the time: one servant for a table of a million rows.
+    /// It asks [`PoaCurrent`](crate::PoaCurrent) which object a request is for: one servant for a table of a million
+    /// rows.
     ///
     /// ```
     /// use zorb::{IdUniqueness, Orb, PoaCurrent, Policies, RequestProcessing, ServantRetention};

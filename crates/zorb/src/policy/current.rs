@@ -33,22 +33,22 @@ pub(crate) fn current() -> Option<Arc<PolicyOverrides>> {
 
 /// Restores the policies that were current before.
 #[must_use]
-pub(crate) struct Entered(Option<Arc<PolicyOverrides>>);
+pub(crate) struct OverridesScope(Option<Arc<PolicyOverrides>>);
 
-impl Drop for Entered {
+impl Drop for OverridesScope {
     fn drop(&mut self) {
         let _ = CURRENT.try_with(|current| current.replace(self.0.take()));
     }
 }
 
-fn replace(policies: Option<Arc<PolicyOverrides>>) -> Entered {
+fn replace(policies: Option<Arc<PolicyOverrides>>) -> OverridesScope {
     let before = CURRENT.try_with(|current| current.replace(policies));
-    Entered(before.unwrap_or_default())
+    OverridesScope(before.unwrap_or_default())
 }
 
 /// Leaves all scopes until the result is dropped: for servants, whose calls are not those of the task that called them.
 #[inline]
-pub(crate) fn leave() -> Option<Entered> {
+pub(crate) fn leave() -> Option<OverridesScope> {
     is_used().then(|| replace(None))
 }
 

@@ -22,7 +22,7 @@ pub enum SyncScope {
     /// are counted, and those that still wait when the program ends without
     /// [`Orb::shutdown`](crate::Orb::shutdown) are lost too.
     None,
-    /// When it is handed to the operating system (SYNC_WITH_TRANSPORT): one system call for a lone one.
+    /// When it is handed to the operating system (SYNC_WITH_TRANSPORT): one system call for a single message.
     #[default]
     WithTransport,
     /// When the server says that it has arrived, before the servant is called (SYNC_WITH_SERVER). Costs a round trip.

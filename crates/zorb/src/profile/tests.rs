@@ -43,7 +43,7 @@ fn a_reference_leads_to_every_endpoint_in_the_order_asked_for() {
     let ior = make_ior("IDL:X:1.0", &key, &published, &Registry::default()).unwrap();
     let found = candidates(&ior, Version::HIGHEST, &Registry::default());
     let found_endpoints: Vec<_> = found.iter().map(|c| c.endpoint.clone()).collect();
-    // Alternate addresses belong to the first TCP profile; what omniORB is told is for it alone.
+    // Alternate addresses belong to the first TCP profile; omniORB's component is for omniORB alone.
     assert_eq!(
         found_endpoints,
         [
@@ -146,7 +146,7 @@ fn an_orb_held_to_an_old_version_states_and_uses_no_other() {
 }
 
 #[test]
-fn omniorb_is_not_told_what_was_given_up() {
+fn omniorb_gets_no_cancel_request() {
     let takes_cancels = |orb_type: Option<u32>| {
         let mut body = body(
             IiopAddress {
@@ -327,7 +327,7 @@ fn tao_s_further_sockets_are_read() {
 }
 
 #[test]
-fn why_nothing_leads_anywhere_is_told_in_bounds() {
+fn why_nothing_leads_anywhere_is_reported_in_bounds() {
     let iiop = |host: &str, port| {
         let host = host.to_owned();
         let address = IiopAddress { host, port };
@@ -341,7 +341,7 @@ fn why_nothing_leads_anywhere_is_told_in_bounds() {
     };
     let long = "h".repeat(64 << 10);
     let mut profiles = vec![iiop("h", 0), iiop("", 1), iiop(&long, 1), foreign];
-    let told = |profiles: &[TaggedProfile]| {
+    let text_of = |profiles: &[TaggedProfile]| {
         let ior = Ior {
             type_id: String::new(),
             profiles: profiles.to_vec(),
@@ -350,15 +350,15 @@ fn why_nothing_leads_anywhere_is_told_in_bounds() {
         describe_unusable(&ior, &Registry::default())
     };
     assert_eq!(
-        told(&profiles),
+        text_of(&profiles),
         "iiop://h:0: port 0, iiop://:1: empty host, \
          iiop: expected a host of at most 255 octets, found 65536, \
          no transport for profile 0x5a4f0001"
     );
     profiles = vec![iiop("h", 0); 1_000];
-    let told = told(&profiles);
+    let text_of = text_of(&profiles);
     assert!(
-        told.ends_with("port 0, 968 more") && told.len() < 2_000,
-        "{told}"
+        text_of.ends_with("port 0, 968 more") && text_of.len() < 2_000,
+        "{text_of}"
     );
 }

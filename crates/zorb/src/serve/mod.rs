@@ -40,7 +40,7 @@ type Pending = PendingRequest<OrbInner>;
 
 /// What a request is for.
 #[derive(Debug)]
-pub(crate) enum Target {
+pub(crate) enum RequestTarget {
     Object {
         object: Arc<ActiveObject>,
         /// The number of the operation in the servant's table, if it has one.
@@ -64,7 +64,7 @@ pub(crate) struct CachedTarget {
     changes: u64,
 }
 
-impl From<Result<Found, SystemException>> for Target {
+impl From<Result<Found, SystemException>> for RequestTarget {
     fn from(found: Result<Found, SystemException>) -> Self {
         match found {
             Ok(Found::Object(object)) => Self::Object {
@@ -80,7 +80,7 @@ impl From<Result<Found, SystemException>> for Target {
 }
 
 impl Owner for OrbInner {
-    type Target = Target;
+    type Target = RequestTarget;
     type Cached = CachedTarget;
 
     fn settings(&self) -> &Settings {
@@ -111,9 +111,9 @@ impl Owner for OrbInner {
         self.both_ways().take(connection, context);
     }
 
-    fn locate(&self, header: &RequestHeader<'_>, opened_here: bool) -> Target {
+    fn locate(&self, header: &RequestHeader<'_>, opened_here: bool) -> RequestTarget {
         if opened_here && !self.is_for_peer(&header.target) {
-            return Target::Refused(Missing::Adapter.raise());
+            return RequestTarget::Refused(Missing::Adapter.raise());
         }
         // Counted before anything is looked up.
         let changes = self.adapters().changes();
@@ -126,7 +126,7 @@ impl Owner for OrbInner {
             },
         };
         match found {
-            Ok(Found::Object(object)) => Target::Object {
+            Ok(Found::Object(object)) => RequestTarget::Object {
                 number: object.number_of(header.operation),
                 changes: (is_adapters && !object.is_for_one_request()).then_some(changes),
                 object,
@@ -135,13 +135,13 @@ impl Owner for OrbInner {
         }
     }
 
-    fn refuse(&self, exception: SystemException) -> Target {
-        Target::Refused(exception)
+    fn refuse(&self, exception: SystemException) -> RequestTarget {
+        RequestTarget::Refused(exception)
     }
 
-    fn cache(&self, target: &Target) -> Option<CachedTarget> {
+    fn cache(&self, target: &RequestTarget) -> Option<CachedTarget> {
         match target {
-            Target::Object {
+            RequestTarget::Object {
                 object,
                 number: Some(number),
                 changes: Some(changes),
@@ -155,11 +155,11 @@ impl Owner for OrbInner {
     }
 
     #[inline]
-    fn recall(&self, cached: &CachedTarget) -> Option<Target> {
+    fn recall(&self, cached: &CachedTarget) -> Option<RequestTarget> {
         if cached.changes != self.adapters().changes() {
             return None;
         }
-        Some(Target::Object {
+        Some(RequestTarget::Object {
             object: cached.object.upgrade()?,
             number: Some(cached.number),
             changes: None,
@@ -169,7 +169,7 @@ impl Owner for OrbInner {
     #[inline]
     fn serve(connection: &Connection, request: ServerRequest<Self>) {
         let number = match &request.target {
-            Target::Object { number, .. } => *number,
+            RequestTarget::Object { number, .. } => *number,
             _ => None,
         };
         let context = Arc::clone(connection.owner()) as Arc<dyn Context>;
@@ -219,24 +219,26 @@ impl OrbInner {
 #[inline]
 fn serve(
     connection: &Connection,
-    target: Target,
+    target: RequestTarget,
     request: &mut Option<Request>,
     pending: Option<Pending>,
 ) {
-    if let Target::Object { object, .. } = target {
+    if let RequestTarget::Object { object, .. } = target {
         return admit(connection, object, request, pending);
     }
     let Some(request) = request.take() else {
         return;
     };
     match target {
-        Target::Object { .. } => {}
-        Target::Unknown(key) => ask(connection, key, request, pending),
-        Target::Elsewhere(target) => {
+        RequestTarget::Object { .. } => {}
+        RequestTarget::Unknown(key) => ask(connection, key, request, pending),
+        RequestTarget::Elsewhere(target) => {
             let outcome = request.receipt().forward(&target, false);
             answer(connection, pending, outcome);
         }
-        Target::Refused(exception) => refuse(connection, pending, &request.receipt(), &exception),
+        RequestTarget::Refused(exception) => {
+            refuse(connection, pending, &request.receipt(), &exception)
+        }
     }
 }
 
@@ -523,7 +525,7 @@ fn refuse(
 
 /// Goes on with a pending request whose target has been located, unless its client has cancelled it. Its turn ends when it
 /// has begun.
-fn go_on(pending: Pending, target: Target, request: Request, turn: Option<Turn>) {
+fn go_on(pending: Pending, target: RequestTarget, request: Request, turn: Option<Turn>) {
     pending.go_on(move |pending| {
         let _turn = turn;
         if pending.is_cancelled() {

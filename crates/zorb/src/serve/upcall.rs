@@ -115,7 +115,7 @@ pub(crate) fn released(
 ) -> impl Future<Output = Result<(), SystemException>> + Send + use<> {
     if object.manager().looks_forgotten() {
         tracing::warn!(
-            "a request waits since its POA manager is HOLDING, and nobody has activated that yet: \
+            "a request waits since its POA manager is HOLDING, which has not been activated yet: \
              poa.the_poa_manager().activate()"
         );
     }

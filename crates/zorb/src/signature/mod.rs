@@ -19,8 +19,8 @@ mod upcall;
 pub use given::{Give, GiveAll, Returned, Settle};
 pub use held::{Held, HeldOctets};
 pub use parameters::{
-    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue, Given,
-    LargeArray, Parameter, Parameters, RecycledSeq, Taken,
+    BorrowedBoundedOctets, BorrowedNumbers, BorrowedOctets, BorrowedText, ByRef, ByValue,
+    LargeArray, Parameter, Parameters, RecycledSeq, ServantArguments, Taken,
 };
 pub use results::{Group, Results};
 pub use upcall::{Method, upcall};

@@ -354,7 +354,7 @@ pub(super) fn read<P: Parameters>(
     missing_debug_implementations,
     reason = "what it holds may be anything"
 )]
-pub enum Given<'m, P: Parameters> {
+pub enum ServantArguments<'m, P: Parameters> {
     /// Read from a message.
     Read(P::Decoded<'m>),
     /// Of a call from within the same ORB.

@@ -1,6 +1,6 @@
 //! From a request to the servant's method, and from what that gives back to the reply.
 
-use super::parameters::{Given, Parameter, Parameters, nothing_kept, read};
+use super::parameters::{Parameter, Parameters, ServantArguments, nothing_kept, read};
 use super::results::{Results, Written};
 use core::any::{Any, TypeId};
 use std::sync::Arc;
@@ -15,7 +15,11 @@ pub trait Method<'a, S, P: Parameters, R: Results, E> {
     type Calling: Future<Output = Result<R::Values, E>> + Send;
 
     /// Calls it.
-    fn call<'m: 'a>(self, servant: &'a S, arguments: &'a mut Given<'m, P>) -> Self::Calling;
+    fn call<'m: 'a>(
+        self,
+        servant: &'a S,
+        arguments: &'a mut ServantArguments<'m, P>,
+    ) -> Self::Calling;
 }
 
 /// What an upcall begins with, and owns.
@@ -81,7 +85,7 @@ enum Finished<R: Results> {
 /// Results, among which there may be values of the request. The fields are dropped in this order, whatever happens.
 struct Held<V> {
     values: V,
-    /// What takes the cycles of the request apart when nobody has them any more.
+    /// The collector of the request's cycles, dropped after the results.
     _cycles: Option<Box<Shared>>,
 }
 
@@ -130,12 +134,12 @@ where
     async move {
         let (receipt, mut arguments) = match &mut source {
             Source::Message(kept) => match P::read(kept) {
-                (receipt, Ok(arguments)) => (receipt, Given::Read(arguments)),
+                (receipt, Ok(arguments)) => (receipt, ServantArguments::Read(arguments)),
                 (receipt, Err(error)) => {
                     return Finished::Outcome(receipt.system_exception(&error));
                 }
             },
-            Source::Values(receipt, arguments) => (*receipt, Given::Owned(arguments)),
+            Source::Values(receipt, arguments) => (*receipt, ServantArguments::Owned(arguments)),
         };
         let ended = method.call(&servant, &mut arguments).await;
         drop(arguments);
@@ -222,11 +226,11 @@ macro_rules! method {
             fn call<'m: 'a>(
                 self,
                 servant: &'a Servant,
-                arguments: &'a mut Given<'m, ($($p,)*)>,
+                arguments: &'a mut ServantArguments<'m, ($($p,)*)>,
             ) -> Calling {
                 match arguments {
-                    Given::Read(($($v,)*)) => self(servant, $($p::pass($v)),*),
-                    Given::Owned(($($v,)*)) => self(servant, $($p::lend($v)),*),
+                    ServantArguments::Read(($($v,)*)) => self(servant, $($p::pass($v)),*),
+                    ServantArguments::Owned(($($v,)*)) => self(servant, $($p::lend($v)),*),
                 }
             }
         }

@@ -40,12 +40,12 @@ impl Cell {
         (self.behaviour.operations)(TypeId::of::<Caster<D>>())?.downcast_ref()
     }
 
-    // A panic while somebody wrote is that caller's business: members are set one by one anyway.
+    // A panic during a write leaves a valid state: members are set one by one.
     pub(super) fn read(&self) -> RwLockReadGuard<'_, Option<Box<dyn State>>> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// `None` if somebody reads or writes.
+    /// `None` while it is borrowed.
     pub(super) fn try_write(&self) -> Option<RwLockWriteGuard<'_, Option<Box<dyn State>>>> {
         match self.state.try_write() {
             Ok(state) => Some(state),

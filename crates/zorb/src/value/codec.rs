@@ -196,7 +196,7 @@ impl<R: Interface> IdlReference for Abstract<R> {
 pub enum Abstract<R> {
     /// An object somewhere.
     Object(R),
-    /// A value: [`downcast`](Value::downcast) tells which.
+    /// A value: [`downcast`](Value::downcast) gives its type.
     Value(Value<ValueBase>),
 }
 
@@ -213,7 +213,7 @@ impl<'a, R: Interface> From<&'a Abstract<R>> for Option<Abstract<R>> {
 }
 
 impl<'a, R: Interface, T: Derives<ValueBase>> From<&'a Value<T>> for Option<Abstract<R>> {
-    /// Whether its type supports the interface is for whoever receives it to find out.
+    /// The receiver checks whether its type supports the interface.
     fn from(value: &'a Value<T>) -> Self {
         Some(Abstract::Value(value.upcast()))
     }

@@ -64,8 +64,7 @@ enum Cause {
 }
 
 impl MarshalError {
-    /// An error of one's own: what was expected, as in "version 1". MARSHAL for whoever reads, BAD_PARAM for whoever
-    /// writes.
+    /// An error of one's own: what was expected, as in "version 1". MARSHAL in reading, BAD_PARAM in writing.
     #[must_use]
     pub const fn expected(what: &'static str) -> Self {
         Self(Cause::Expected(what))
@@ -147,7 +146,7 @@ impl DataOutput<'_> {
         self.done(result)
     }
 
-    /// Remembers an error: whoever goes on after one must not be believed.
+    /// Keeps the error: what a writer does after one is not trusted.
     fn done(&mut self, result: Result<(), EncodeError>) -> Result<(), MarshalError> {
         result.map_err(|error| {
             self.failed = Some(error);
@@ -206,7 +205,7 @@ impl<'de> DataInput<'_, 'de> {
 
     /// Reads a value of a value type that may be part of a cycle with the value that is being read, or with one around
     /// it: to be put where it belongs, but not to be looked at. It, or what it refers to, may have no state before the
-    /// whole message has been read; [`Value::read`] panics then, and [`Value::try_read`] tells.
+    /// whole message has been read; [`Value::read`] panics then, and [`Value::try_read`] returns `None`.
     ///
     /// # Errors
     /// What is wrong with the octets, or with the type of the value.
@@ -232,7 +231,7 @@ impl<'de> DataInput<'_, 'de> {
         self.done(result)
     }
 
-    /// Remembers an error: whoever goes on after one must not be believed, as it may have left a value unread.
+    /// Keeps the error: what a reader does after one is not trusted, as it may have left a value unread.
     fn done<T>(&mut self, result: Result<T, DecodeError>) -> Result<T, MarshalError> {
         result.map_err(|error| {
             self.failed = Some(error);

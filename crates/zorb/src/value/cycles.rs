@@ -1,4 +1,4 @@
-//! Cycles of values that came from a peer, and nobody refers to.
+//! Cycles of values that came from a peer and have no outside reference.
 
 use super::cell::Cell;
 use std::collections::HashMap;
@@ -22,8 +22,8 @@ impl Drop for Graph {
 
 /// Empties those of `cells` that only cells refer to that are emptied, too.
 ///
-/// All of them are locked while their references are counted, and one that is in use makes all of them stay. So nobody
-/// gets a reference out of a cell meanwhile; and who has one from elsewhere is counted, since it is one more than there
+/// All of them are locked while their references are counted, and one that is in use makes all of them stay. So no
+/// reference leaves a cell meanwhile; and a reference from outside shows in the count, since it is one more than there
 /// are in cells.
 fn collect(cells: &[Arc<Cell>]) {
     let locked: Option<Vec<_>> = cells.iter().map(|cell| cell.try_write()).collect();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_that_nobody_refers_to_is_freed_with_its_graph() {
+    fn a_cycle_without_outside_references_is_freed_with_its_graph() {
         let (a, cycles) = read(&octets());
         let all = [weak(&a), weak(&other(&a, 0)), weak(&other(&a, 2))];
         drop(a);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_refers_to_stays_with_all_that_it_refers_to() {
+    fn a_referenced_value_stays_with_all_that_it_refers_to() {
         let (a, cycles) = read(&octets());
         let b = other(&a, 0);
         drop(a);

@@ -17,7 +17,7 @@ mod types;
 
 pub use codec::{Abstract, AbstractCodec, ValueCodec};
 pub use custom::{CustomMarshal, DataInput, DataOutput, MarshalError};
-pub(crate) use types::Values;
+pub(crate) use types::ValueRegistry;
 pub use types::{
     Behaviour, Caster, Concrete, Derives, State, VALUE_BASE, ValueBase, ValueInfo, ValueState,
     ValueType,
@@ -42,7 +42,7 @@ use zorb_giop::{CompletionStatus, SystemException, SystemExceptionKind};
 /// do not call an operation or take another guard of the same value while there is one. To send a value locks it, and
 /// the values in it, for reading.
 ///
-/// Values may contain themselves. Such a cycle is not freed unless somebody takes it apart, by setting a member to
+/// Values may contain themselves. Such a cycle is not freed until the program takes it apart, by setting a member to
 /// `None`. The exception is what comes as an argument and the servant does not keep: that is taken apart for it.
 ///
 /// ```
@@ -74,8 +74,8 @@ pub struct Value<T> {
 impl<T: Concrete> Value<T> {
     /// A new value.
     ///
-    /// If this does not compile because `T: Concrete` is missing, the value type has operations that
-    /// nobody has implemented for it.
+    /// If this does not compile because `T: Concrete` is missing, the operations of the value type are not implemented
+    /// for it.
     pub fn new(state: T) -> Self {
         Self::of(Arc::new(Cell::new(T::behaviour(), Some(Box::new(state)))))
     }
@@ -153,7 +153,7 @@ fn no_operations() -> SystemException {
 }
 
 impl<T: ValueState> Value<T> {
-    /// Its state as a `T`, for reading. Waits while somebody writes.
+    /// Its state as a `T`, for reading. Blocks while another thread writes.
     ///
     /// # Panics
     /// If the value has no state: see [`try_read`](Self::try_read). Nothing that a peer sends can bring that about in a
@@ -164,7 +164,7 @@ impl<T: ValueState> Value<T> {
         self.try_read().expect(NO_STATE)
     }
 
-    /// Its state as a `T`, for writing. Waits while somebody reads or writes.
+    /// Its state as a `T`, for writing. Blocks while another thread reads or writes.
     ///
     /// # Panics
     /// As [`read`](Self::read).
@@ -177,8 +177,8 @@ impl<T: ValueState> Value<T> {
     ///
     /// - before it has been read, in a [`CustomMarshal::unmarshal`] that has asked for a value of a cycle with
     ///   [`DataInput::read_incomplete_value`], and for good if the rest of the message turns out to be malformed;
-    /// - after it has been taken apart, as a part of a cycle that a peer sent and nobody kept: then only a `Drop` of
-    ///   the states in that cycle can still see it.
+    /// - after it has been taken apart, as a part of a cycle that a peer sent and the servant did not keep: then only a
+    ///   `Drop` of the states in that cycle can still see it.
     #[must_use]
     pub fn try_read(&self) -> Option<ValueRead<'_, T>> {
         let guard = self.cell.read();

@@ -88,7 +88,7 @@ pub struct ValueInfo {
     pub is: &'static [TypeId],
     /// The types with state that are derived from it in the same IDL.
     pub known: &'static [fn() -> &'static Self],
-    /// How values of it are read and written, unless somebody has to implement something first.
+    /// How its values are read and written, unless a trait has to be implemented first.
     pub behaviour: Option<&'static Behaviour>,
 }
 
@@ -226,13 +226,13 @@ fn read<T: ValueState + for<'de> Decode<'de>, O: ByteOrder>(
 
 /// The value types that were registered with an ORB, by repository id.
 #[derive(Default)]
-pub(crate) struct Values {
+pub(crate) struct ValueRegistry {
     registered: RwLock<HashMap<&'static str, &'static Behaviour>>,
     /// No others are known.
     registered_only: bool,
 }
 
-impl Values {
+impl ValueRegistry {
     pub(crate) fn register<T: Concrete>(&self) {
         let mut known = self
             .registered
@@ -264,8 +264,8 @@ impl Values {
     }
 }
 
-impl fmt::Debug for Values {
+impl fmt::Debug for ValueRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Values").finish_non_exhaustive()
+        f.debug_struct("ValueRegistry").finish_non_exhaustive()
     }
 }

@@ -204,8 +204,8 @@ pub(super) async fn unicode(w: Arc<World>) {
     echo!(w.echo_string("\u{10ffff}", "Ж"));
 }
 
-/// A `corbaloc` states no code sets. For a server that takes and sends UTF-8 all the same our ORB
-/// has been told so; one that has not been told makes another text of it, and no error.
+/// A `corbaloc` states no code sets. For a server that takes and sends UTF-8 all the same our ORB has an option;
+/// without the option it makes another text of it, and no error.
 pub(super) async fn unicode_by_corbaloc(w: Arc<World>) {
     let way = w.way.as_ref().expect("a way");
     let url = way.corbaloc(w.peer.as_object().ior());
@@ -214,18 +214,18 @@ pub(super) async fn unicode_by_corbaloc(w: Arc<World>) {
         object.unchecked_narrow()
     };
     let text = "é, Ж and 日本語";
-    let told = by_url(&w.orb).await;
-    told.set_title(text).await.unwrap();
-    assert_eq!(told.title().await.as_deref(), Ok(text));
+    let configured = by_url(&w.orb).await;
+    configured.set_title(text).await.unwrap();
+    assert_eq!(configured.title().await.as_deref(), Ok(text));
     assert_eq!(w.peer.title().await.as_deref(), Ok(text));
-    assert_eq!(told.join("Ж", "é").await.as_deref(), Ok("Жé"));
+    assert_eq!(configured.join("Ж", "é").await.as_deref(), Ok("Жé"));
 
     let other = Orb::builder().build().await.expect("an ORB");
     let untold = by_url(&other).await;
     let octets = text.bytes().map(char::from).collect();
     assert_eq!(untold.title().await, Ok(octets));
     untold.set_title("é").await.unwrap();
-    assert_eq!(told.title().await.as_deref(), Ok("\u{fffd}"));
+    assert_eq!(configured.title().await.as_deref(), Ok("\u{fffd}"));
     other.shutdown(true).await.expect("outside any upcall");
 }
 
@@ -433,8 +433,8 @@ fn names_the_limit(exception: &SystemException) {
     }
 }
 
-/// 5 MiB, which is more than omniORB takes, or sends, by default. It ends the connection as a rule, and
-/// whoever calls next gets another one; a call on somebody else's connection is not touched.
+/// 5 MiB, which is more than omniORB takes, or sends, by default. It ends the connection as a rule, and the next call
+/// gets another one; calls on other connections are not touched.
 pub(super) async fn too_big(w: Arc<World>) {
     beyond_the_limit(&w, &w.peer).await;
 }

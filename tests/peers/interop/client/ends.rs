@@ -54,7 +54,7 @@ pub(super) async fn locate(w: Arc<World>) {
         let node = w.peer.forwarder(hops).await.unwrap().unwrap();
         assert_eq!(node.as_object().locate().await, Ok(true));
         assert_eq!(node.name().await.unwrap(), "home");
-        // Each forward is told once, to who asks where the object is or to who calls it.
+        // Each forward is sent once, in answer to a LocateRequest or to a call.
         assert_eq!(w.peer.forwarded().await.unwrap() - before, hops);
     }
     let nowhere = w.peer.forward_to_nowhere().await.unwrap().unwrap();
@@ -138,7 +138,7 @@ pub(super) async fn restart(w: Arc<World>) {
 }
 
 /// A server that has just gone: the first call may find its connection before the end of that is
-/// seen, and then nobody knows what became of the call. Afterwards there is no connection.
+/// seen, and then the call's outcome is unknown. Afterwards there is no connection.
 async fn gone(peer: &PeerRef) {
     let lost = peer.nothing().await.unwrap_err();
     assert!(

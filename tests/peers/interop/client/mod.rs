@@ -33,7 +33,7 @@ cells! {
     NOT_WIDE: wide::{ wide_refused }
     /// Only for strings that travel as UTF-8 to a server that keeps them so.
     UNICODE: data::{ strings, latin1, unicode }
-    /// Only for servers that keep strings in UTF-8, where we are told of it.
+    /// Only for servers that keep strings in UTF-8, where an option says so.
     UNICODE_BY_CORBALOC: data::{ unicode_by_corbaloc }
     WIDE_UNICODE: wide::{ widen_narrow, widen_narrow_unicode }
     /// Only for servers that keep strings in ISO 8859-1, or where they travel so.

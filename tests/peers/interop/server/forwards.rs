@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use zorb::{Forward, Interface, SystemException};
 
 impl Peer {
-    /// A forward that is counted whenever a client is told of it.
+    /// A forward that is counted whenever a client gets it.
     fn counted(
         &self,
         to: impl Fn() -> Result<NodeRef, SystemException> + Send + Sync + 'static,
@@ -47,7 +47,7 @@ impl interop::Forwards for Peer {
             self.counted(move || Ok(back.get().expect("set before anybody can call").clone())),
         )?;
         let node: NodeRef = poa.create_forward(self.forward(first.clone()))?;
-        last.set(node).expect("nobody else sets it");
+        last.set(node).expect("it is set once");
         Ok(Some(first))
     }
 

@@ -341,7 +341,7 @@ impl interop::Gates for Peer {
         self.waited_for.send_modify(|it| {
             if let Some(gate) = it.gates.get_mut(gate) {
                 opened = gate.opened != mine;
-                // Whoever opens a gate has counted us already.
+                // The call that opens a gate has counted us already.
                 gate.waiting -= u32::from(!opened);
             }
         });

@@ -101,7 +101,7 @@ pub(super) async fn value_inheritance(w: Arc<World>) {
     long.write().base.inner = None;
 }
 
-/// `Hidden` is known to nobody who receives it, and what it has beyond a `Base` is skipped.
+/// `Hidden` is known to no receiver, and what it has beyond a `Base` is skipped.
 pub(super) async fn truncation(w: Arc<World>) {
     let kind = w.peer.kind_of(&made_base(true)).await.expect("kind_of");
     assert_eq!(kind, BASE);

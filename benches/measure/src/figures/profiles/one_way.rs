@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn system_calls_are_told_apart_by_what_they_are_for() {
+    fn system_calls_are_distinguished_by_what_they_are_for() {
         for (name, part) in [
             ("recvfrom", Part::Reading),
             ("sendto", Part::Writing),

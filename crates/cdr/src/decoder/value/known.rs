@@ -55,8 +55,8 @@ pub(super) struct SharedValues {
     pub(super) collector: Option<CycleCollector>,
 }
 
-/// What becomes of the values of a message among which there are cycles: something that takes those apart, which
-/// nobody else refers to, when it is dropped.
+/// Makes, of a message's values among which there are cycles, a collector: dropping it takes apart the cycles without
+/// outside references.
 pub type CycleCollector = fn(Vec<Shared>) -> Shared;
 
 impl SharedValues {
@@ -67,7 +67,7 @@ impl SharedValues {
 }
 
 impl Drop for SharedValues {
-    /// Whoever wanted the cycles has them; nobody does if the message is malformed.
+    /// The cycles were taken before, except from a malformed message.
     fn drop(&mut self) {
         drop(self.take());
     }

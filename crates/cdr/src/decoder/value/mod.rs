@@ -197,7 +197,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         self.error(DecodeErrorKind::TooMuchStack { limit })
     }
 
-    /// Reads something, and tells whether all values in it are complete: `false` if there is one among them that is
+    /// Reads something, and returns whether all values in it are complete: `false` if there is one among them that is
     /// still being read, or refers to such a one, so that its state, or that of what it refers to, is not there yet.
     ///
     /// # Errors
@@ -217,16 +217,16 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
         Ok((result, reached == NONE_OPEN))
     }
 
-    /// Has cycles among the values of this message taken care of. Reference counts do not see that nobody refers to
-    /// them from outside any more, and a peer may send as many as it likes.
+    /// Registers a collector for cycles among the values of this message. Reference counts never free a cycle, and a
+    /// peer may send as many as it likes.
     pub fn collect_cycles(&mut self, collector: CycleCollector) {
         if let Some(values) = &mut self.values {
             values.shared.collector = Some(collector);
         }
     }
 
-    /// What the collector made of the values that were read, if there are cycles among them. To be dropped when they
-    /// are not needed any more, as far as whoever reads can know; otherwise it is dropped with the decoder.
+    /// What the collector made of the values that were read, if there are cycles among them. The caller drops it when
+    /// the values are not needed any more; otherwise it is dropped with the decoder.
     #[inline]
     #[must_use]
     pub fn take_cycles(&mut self) -> Option<Shared> {
@@ -325,7 +325,7 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
                 values.again = target;
                 Ok(ValueStart::Again(value))
             }
-            // Nobody can go back to an earlier fragment of GIOP 1.1, where alignment was another.
+            // Decoding cannot go back to an earlier fragment of GIOP 1.1, which has another alignment.
             Some((Known::Skipped(outer), _)) if self.later.is_empty() && self.bias == 0 => {
                 self.go_back(target, outer).map(ValueStart::New)
             }
@@ -334,8 +334,8 @@ impl<'de, O: crate::ByteOrder> Decoder<'de, O> {
     }
 
     /// Reads the value once more that [`begin_value`](Self::begin_value) said is there
-    /// [again](ValueStart::Again): for whoever cannot use what became of it. It goes on behind the indirection when
-    /// the value is ended.
+    /// [again](ValueStart::Again): for a caller that cannot use the value made of it. It goes on behind the indirection
+    /// when the value is ended.
     ///
     /// # Errors
     /// [`BadIndirection`](DecodeErrorKind::BadIndirection) if the value is still being read;

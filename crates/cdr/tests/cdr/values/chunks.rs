@@ -97,7 +97,7 @@ fn text_octets_and_numbers_are_read_across_chunks_as_long_as_none_is_split() {
     e.put(&vec![1_u32, 2]).unwrap();
     e.write_u32(7);
     e.write_str("a").unwrap();
-    e.write_u8(0xee); // the rest of a chunk that nobody reads
+    e.write_u8(0xee); // the unread rest of a chunk
     for long in [8, 3, 4, 8, 5, 6, 0xffff_ffff_u32] {
         e.write_u32(long);
     }

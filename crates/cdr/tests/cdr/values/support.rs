@@ -247,7 +247,7 @@ pub(crate) fn truncated(end: &[Item]) -> Vec<Item> {
         O(5),
         L(0x7fff_ff0a),
         Mark('d'),
-        S(D), // of what nobody needs
+        S(D), // discarded
         L(4),
         L(6),
         L(4),

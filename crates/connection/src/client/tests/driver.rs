@@ -1,4 +1,4 @@
-//! The driver, the read lease, and whom the reactor wakes.
+//! The driver, the read lease, and the waker that the reactor calls.
 
 use super::super::ClientConnection;
 use super::super::driver::{LOOK_AGAIN, MAX_LOOK_AGAIN, Timers};
@@ -13,7 +13,7 @@ use zorb_giop::{ReplySlot, RequestId};
 use zorb_transport::Connection;
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_a_connection_that_nobody_reads_is_found_by_the_driver() {
+async fn the_end_of_a_connection_without_a_reader_is_found_by_the_driver() {
     let (ours, theirs) = pair();
     let client = undriven(ours.clone(), &connect_settings());
     let mut lease = client.reading.claim().expect("the lease is free");

@@ -88,7 +88,7 @@ async fn a_connection_ends_while_requests_wait_and_only_one_ways_are_still_serve
         let peer = Peer::new(stream);
         peer.send(&request(1, "hold", b""));
         peer.send(&one_way(2, "noted", b"first"));
-        peer.send(&request(3, "nobody waits for it", b""));
+        peer.send(&request(3, "cancelled while queued", b""));
         peer.send(&one_way(4, "noted", b"second"));
         if closes {
             peer.send(&empty_message(MessageKind::CloseConnection, Version::V1_2));

@@ -142,12 +142,12 @@ async fn a_header_is_cached_when_it_comes_again() {
 #[tokio::test]
 async fn a_header_that_differs_in_any_field_misses_the_cache() {
     let owner = TestOwner::new();
-    let told = Stated {
+    let with_context = Stated {
         contexts: vec![code_sets(&[1, 0, 0, 0, 1])],
         ..PLAIN
     };
     let with = |contexts| Stated { contexts, ..PLAIN };
-    for cached in [&PLAIN, &told] {
+    for cached in [&PLAIN, &with_context] {
         let mut cache = cache_of(cached, &owner);
         assert!(cached.is_cached(&mut cache, &owner));
         let same = |change: fn(&mut Stated<'_>)| {
@@ -178,10 +178,10 @@ async fn a_header_that_differs_in_any_field_misses_the_cache() {
         }
         assert!(cached.is_cached(&mut cache, &owner), "it is cached yet");
     }
-    let mut cache = cache_of(&told, &owner);
+    let mut cache = cache_of(&with_context, &owner);
     assert!(!PLAIN.is_cached(&mut cache, &owner));
     let mut cache = cache_of(&PLAIN, &owner);
-    assert!(!told.is_cached(&mut cache, &owner));
+    assert!(!with_context.is_cached(&mut cache, &owner));
 }
 
 #[tokio::test]

@@ -214,9 +214,9 @@ impl Acts for Deaf {
         if self.has_asked.swap(true, Ordering::Relaxed) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let target = TargetAddress::Key(b"nobody");
+        let target = TargetAddress::Key(b"absent");
         let asked =
-            LocateRequestHeader::encode_for(encoder(), Version::V1_2, 7, b"nobody", &target);
+            LocateRequestHeader::encode_for(encoder(), Version::V1_2, 7, b"absent", &target);
         let asked = asked.unwrap().to_vec();
         buffer.extend_from_slice(&asked);
         Ok(asked.len())

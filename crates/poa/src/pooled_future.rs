@@ -21,7 +21,7 @@ const MAX_KEPT: usize = 4;
 const MAX_KEPT_OCTETS: usize = 16 << 10;
 
 /// A boxed future, without its type.
-pub(crate) trait Place: Send {
+pub(crate) trait PooledFuture: Send {
     /// Polls the future; pending for ever when there is none.
     ///
     /// Results of a call by values go to `values`, an `Option` of their type.
@@ -35,7 +35,7 @@ pub(crate) trait Place: Send {
     fn leave(self: Pin<Box<Self>>);
 }
 
-impl<F: Future<Output: Finish> + Send + 'static> Place for Option<F> {
+impl<F: Future<Output: Finish> + Send + 'static> PooledFuture for Option<F> {
     fn poll(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -162,7 +162,9 @@ thread_local! {
 
 /// A place with `future` in it.
 #[inline]
-pub(crate) fn make<F: Future<Output: Finish> + Send + 'static>(future: F) -> Pin<Box<dyn Place>> {
+pub(crate) fn make<F: Future<Output: Finish> + Send + 'static>(
+    future: F,
+) -> Pin<Box<dyn PooledFuture>> {
     let free = FREE.try_with(|free| free.try_borrow_mut().ok()?.of(Free::take)?);
     match free {
         Ok(Some(mut place)) => {
@@ -173,13 +175,13 @@ pub(crate) fn make<F: Future<Output: Finish> + Send + 'static>(future: F) -> Pin
     }
 }
 
-/// Makes a future in a place and polls it there, once and with nobody to wake: what has come of it is in `outcome` then,
-/// or it is in the place that is given back.
+/// Makes a future in a place and polls it there, once and without a waker: a finished future's result is in `outcome`
+/// then, a pending one is in the place that is returned.
 #[inline]
 pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
     make: impl FnOnce() -> F,
     outcome: &mut Option<Outcome>,
-) -> Option<Pin<Box<dyn Place>>> {
+) -> Option<Pin<Box<dyn PooledFuture>>> {
     let free = FREE.try_with(|free| free.try_borrow_mut().ok()?.of(Free::take)?);
     let mut place = match free {
         Ok(Some(place)) => place,
@@ -208,7 +210,7 @@ pub(crate) fn run<F: Future<Output: Finish> + Send + 'static>(
 
 #[inline]
 fn keep<F: Future<Output: Finish> + Send + 'static>(place: Pin<Box<Option<F>>>) {
-    // At thread exit there is nobody to keep it for. One that is not kept is freed when nothing is borrowed any more.
+    // At thread exit the pool is gone. A place that is not pooled is freed when nothing is borrowed any more.
     let _ = FREE.try_with(|free| {
         let mut free = free.try_borrow_mut().ok()?;
         free.of(|free| free.keep(place))?
@@ -221,13 +223,13 @@ mod tests {
     use core::cell::Cell;
     use core::future::poll_fn;
 
-    fn poll(place: &mut Pin<Box<dyn Place>>) -> Poll<Outcome> {
+    fn poll(place: &mut Pin<Box<dyn PooledFuture>>) -> Poll<Outcome> {
         place
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()), None)
     }
 
-    /// Where the future is that tells it.
+    /// The address of the future that reports it.
     async fn here(at: impl Fn(usize) + Send + 'static) -> Outcome {
         let octet = 0_u8;
         at((&raw const octet).addr());
@@ -289,7 +291,7 @@ mod tests {
         let begin = |n: u32| {
             make(async move {
                 poll_fn(|_| Poll::Pending::<()>).await;
-                assert_eq!(n, 0, "nobody gets this far");
+                assert_eq!(n, 0, "the loop ends before");
                 Outcome::Silent
             })
         };

@@ -1,0 +1,226 @@
+//! Names and words of the libraries: one name for one type, one name for one file, and the field's words.
+
+use crate::modules::{CRATES, files, is_shipped, root};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Ident, Item, ItemMod, Visibility};
+
+/// Words that a comment, a message or a name of the libraries does not use: each stands where the field has a noun (caller,
+/// peer, reader, server) or a verb (report, return, send).
+const WORDS: [&str; 9] = [
+    "everybody",
+    "lone",
+    "nobody",
+    "sole",
+    "somebody",
+    "tells",
+    "told",
+    "whoever",
+    "whomever",
+];
+
+/// Types of one name in a crate, each with the reason.
+const SAME_TYPES: [(&str, &str, &str); 12] = [
+    (
+        "crates/zorb",
+        "Orb",
+        "the asynchronous one and that of the module `blocking`, of one shape",
+    ),
+    ("crates/idl", "Bitfield", SYNTAX),
+    ("crates/idl", "Case", SYNTAX),
+    ("crates/idl", "Member", SYNTAX),
+    ("crates/idl", "Operation", SYNTAX),
+    ("crates/idl", "Parameter", SYNTAX),
+    ("crates/idl", "Union", SYNTAX),
+    ("crates/idl", "ValueType", SYNTAX),
+    ("crates/idl", "Label", "of a `case`, and of a diagnostic"),
+    ("crates/cdr", "NativeEndian", CFG),
+    ("crates/executor", "Guard", CFG),
+    ("crates/executor", "Lock", CFG),
+];
+const SYNTAX: &str = "the syntax (`ast::`) and its meaning (`model::`)";
+const CFG: &str = "one of two, by the target or the feature";
+
+/// Files of one name in a crate. In the IDL compiler a stage has a file for each construct; elsewhere a module and its tests,
+/// or its client's and its server's half.
+const SAME_FILES: [(&str, &[&str]); 5] = [
+    (
+        "crates/cdr",
+        &["error.rs", "text.rs", "value.rs", "wire.rs"],
+    ),
+    ("crates/connection", &["owner.rs", "pace.rs"]),
+    (
+        "crates/idl",
+        &[
+            "bits.rs",
+            "local.rs",
+            "names.rs",
+            "types.rs",
+            "unions.rs",
+            "values.rs",
+        ],
+    ),
+    ("crates/transport", &["address.rs", "addressing.rs"]),
+    (
+        "crates/zorb",
+        &[
+            "current.rs",
+            "deferred.rs",
+            "error.rs",
+            "intercept.rs",
+            "overrides.rs",
+            "upcall.rs",
+            "values.rs",
+        ],
+    ),
+];
+
+/// The crate-visible types of a file.
+#[derive(Default)]
+struct Types(Vec<String>);
+
+impl Types {
+    fn note(&mut self, visibility: &Visibility, name: &Ident, attributes: &[Attribute]) {
+        let is_visible = match visibility {
+            Visibility::Public(_) => true,
+            Visibility::Restricted(to) => to.path.is_ident("crate"),
+            Visibility::Inherited => false,
+        };
+        if is_visible && is_shipped(attributes) {
+            self.0.push(name.to_string());
+        }
+    }
+}
+
+impl<'a> Visit<'a> for Types {
+    fn visit_item(&mut self, item: &'a Item) {
+        match item {
+            Item::Struct(it) => self.note(&it.vis, &it.ident, &it.attrs),
+            Item::Enum(it) => self.note(&it.vis, &it.ident, &it.attrs),
+            Item::Trait(it) => self.note(&it.vis, &it.ident, &it.attrs),
+            Item::Type(it) => self.note(&it.vis, &it.ident, &it.attrs),
+            Item::Union(it) => self.note(&it.vis, &it.ident, &it.attrs),
+            _ => {}
+        }
+        visit::visit_item(self, item);
+    }
+
+    fn visit_item_mod(&mut self, module: &'a ItemMod) {
+        if is_shipped(&module.attrs) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+}
+
+/// Whether a file is one of tests, by its path.
+fn is_test(path: &Path) -> bool {
+    path.components().any(|part| {
+        matches!(
+            part.as_os_str().to_str(),
+            Some("tests" | "tests.rs" | "testing")
+        )
+    })
+}
+
+/// The names that more than one of `items` has.
+fn repeated(items: impl Iterator<Item = (String, String)>) -> BTreeMap<String, Vec<String>> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, place) in items {
+        all.entry(name).or_default().push(place);
+    }
+    all.retain(|_, places| places.len() > 1);
+    all
+}
+
+/// The words of a text that are not to be used, each with the number of its line.
+fn private_words(text: &str) -> Vec<(usize, &str)> {
+    let lines = text.lines().zip(1..);
+    let words = lines.flat_map(|(line, number)| {
+        line.split(|c: char| !c.is_alphabetic())
+            .map(move |word| (number, word))
+    });
+    words
+        .filter(|(_, word)| WORDS.contains(&word.to_lowercase().as_str()))
+        .collect()
+}
+
+#[test]
+fn the_libraries_use_the_words_of_the_field() {
+    let mut found = Vec::new();
+    for (folder, _) in CRATES {
+        for file in files(&root().join(folder).join("src")) {
+            let text = fs::read_to_string(&file).unwrap();
+            let words = private_words(&text).into_iter();
+            found.extend(words.map(|(line, word)| format!("{}:{line}: {word}", file.display())));
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "say who or what it is:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn no_two_types_of_a_crate_have_one_name() {
+    let mut found = Vec::new();
+    for (folder, _) in CRATES {
+        let src = root().join(folder).join("src");
+        let types = files(&src)
+            .into_iter()
+            .filter(|path| !is_test(path))
+            .flat_map(|path| {
+                let mut types = Types::default();
+                types.visit_file(&syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap());
+                let place = path.strip_prefix(&src).unwrap().display().to_string();
+                let here = move |name| (name, place.clone());
+                types.0.into_iter().map(here)
+            });
+        for (name, places) in repeated(types) {
+            let is_meant = |(of, is, _): &(&str, &str, &str)| (*of, *is) == (folder, &*name);
+            if !SAME_TYPES.iter().any(is_meant) {
+                found.push(format!("{folder}: {name} in {}", places.join(", ")));
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "one of each is called otherwise:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn no_two_files_of_a_crate_have_one_name() {
+    let mut found = Vec::new();
+    for (folder, _) in CRATES {
+        let src = root().join(folder).join("src");
+        let names = files(&src)
+            .into_iter()
+            .filter(|path| !is_test(path))
+            .map(|path| {
+                let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+                (name, path.strip_prefix(&src).unwrap().display().to_string())
+            });
+        let meant = SAME_FILES.iter().find(|(of, _)| *of == folder);
+        let meant = meant.map_or(&[][..], |(_, names)| *names);
+        for (name, places) in repeated(names.filter(|(name, _)| name != "mod.rs")) {
+            if !meant.contains(&&*name) {
+                found.push(format!("{folder}: {}", places.join(", ")));
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "one of each is called otherwise:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn a_private_word_is_found_in_names_and_sentences() {
+    let text = "fn finds_nobody() {}\n/// Whoever waits.\n/// A clone, LoneSurrogate, retold.";
+    assert_eq!(private_words(text), [(1, "nobody"), (2, "Whoever")]);
+}
