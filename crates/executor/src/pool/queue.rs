@@ -1,7 +1,8 @@
 //! The hand-over between threads that submit and threads that run: [`Lanes`] under a lock, and who is woken.
 //!
-//! A thread that finds no request parks, outside of the lock; whoever assigns it one unparks it afterwards. A thread that
-//! is unparked before it parks does not park (`std::thread::park` keeps one token), so that no request is left lying.
+//! A thread that finds no request parks, outside of the lock; the submitter that assigns it one unparks it afterwards.
+//! A thread that is unparked before it parks does not park (`std::thread::park` keeps one token), so that no request is
+//! left lying.
 use std::{
     cmp::Ordering,
     collections::BinaryHeap,
