@@ -1,6 +1,6 @@
 //! What we say of ourselves, measured: `cargo xtask claims AREA`.
 
-use crate::{attack, compare, engine, figures, idl, speed, waiting};
+use crate::{attack, compare, engine, figures, idl, protocols, speed, waiting};
 use clap::Args;
 use xtask::cells;
 use xtask::step::Done;
@@ -19,7 +19,7 @@ struct Area {
 pub(crate) struct Options {
     /// One of the areas that `claims` without an area lists
     area: Option<String>,
-    /// Of `bounds`, `engine`, `figures`, `speed` and `waiting`: rows whose names contain one of these
+    /// Of `bounds`, `engine`, `figures`, `protocols`, `speed` and `waiting`: rows whose names contain one of these
     rows: Vec<String>,
     /// Of `speed`: name the rows, and measure nothing
     #[arg(long)]
@@ -29,7 +29,7 @@ pub(crate) struct Options {
 }
 
 /// Every area there is.
-const AREAS: [Area; 7] = [
+const AREAS: [Area; 8] = [
     Area {
         name: "first-call",
         about: "interop cells that passed in the last `cargo xtask test`",
@@ -59,6 +59,11 @@ const AREAS: [Area; 7] = [
         name: "bounds",
         about: "what `cargo xtask attack` measures: memory, descriptors and honest clients beside attacks",
         rows: |options| attack::rows(&options.rows),
+    },
+    Area {
+        name: "protocols",
+        about: "UNIX sockets and GIOPlite beside TCP; a million long one-ways; connecting to nothing; fail-over",
+        rows: |options| protocols::rows(options.compare.quick, &options.rows),
     },
     Area {
         name: "speed",

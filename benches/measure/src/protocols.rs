@@ -1,0 +1,231 @@
+//! `cargo xtask claims protocols`: what transports and messaging cost, and what becomes of calls when servers do not answer
+//! or are killed.
+
+use crate::claims::{Aim, Row};
+use crate::measure::{instructions, programs, quiet, tools};
+use serde_json::Value;
+use std::process::Command;
+
+/// The program that measures.
+const PROGRAM: &str = "papers-protocols";
+/// Two medians of the same program differ by so much on a machine that is quiet.
+const RESOLUTION: f64 = 1.05;
+/// Calls that callgrind counts, beyond those of a run with fewer.
+const COUNTED: u32 = 2_000;
+/// Of a connect timeout, by how much connecting may end earlier or later.
+const OF_LIMIT: f64 = 0.2;
+
+/// Measures the rows whose names contain one of the words, or all. With `quick`, a thousandth of the flood is sent, and few
+/// rounds are made.
+///
+/// # Errors
+/// The program does not build, run or say what it has measured.
+pub(crate) fn rows(quick: bool, words: &[String]) -> Result<Vec<Row>, String> {
+    programs::build(&["zorb-papers"], &["--bin", PROGRAM], &[])?;
+    let wanted =
+        |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
+    let mut rows = Vec::new();
+    if ["unix", "lite/p50"].into_iter().any(wanted) {
+        if !quick {
+            quiet::wait();
+        }
+        rows.extend(latency(quick)?);
+    }
+    if wanted("lite/octets") {
+        rows.push(octets()?);
+    }
+    if wanted("lite/instructions") {
+        rows.push(of_lite()?);
+    }
+    if wanted("flood") {
+        rows.extend(flood(quick)?);
+    }
+    if wanted("black-hole") {
+        rows.push(black_hole()?);
+    }
+    if wanted("fail-over") {
+        if !quick {
+            quiet::wait();
+        }
+        rows.extend(fail_over()?);
+    }
+    Ok(rows)
+}
+
+/// What the program says, a value for each line.
+fn say(args: &[&str]) -> Result<Vec<Value>, String> {
+    let program = programs::ours(PROGRAM);
+    let output = Command::new(&program).args(args).output();
+    let output = output.map_err(|e| format!("{program} does not start: {e}"))?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(format!("{PROGRAM} {}: {}", args.join(" "), why.trim()));
+    }
+    parse(&String::from_utf8_lossy(&output.stdout))
+}
+
+fn parse(text: &str) -> Result<Vec<Value>, String> {
+    let line = |line: &str| serde_json::from_str(line).map_err(|e| format!("{PROGRAM}: {e}"));
+    text.lines().map(line).collect()
+}
+
+fn number(of: &Value, name: &str) -> f64 {
+    of.get(name).and_then(Value::as_f64).unwrap_or(f64::NAN)
+}
+
+fn one(args: &[&str]) -> Result<Value, String> {
+    let mut said = say(args)?;
+    said.pop().ok_or_else(|| format!("{PROGRAM} says nothing"))
+}
+
+fn row(name: impl Into<String>, measured: f64, aim: Aim, note: String) -> Row {
+    Row {
+        name: name.into(),
+        measured,
+        aim,
+        note,
+    }
+}
+
+/// The median over one protocol of that over another one, for an operation.
+fn ratio(said: &[Value], operation: &str, of: &str, to: &str) -> (f64, String) {
+    let median = |scheme: &str| {
+        let is_it = |line: &&Value| line["operation"] == operation && line["scheme"] == scheme;
+        said.iter()
+            .find(is_it)
+            .map_or(f64::NAN, |line| number(line, "p50_ns"))
+    };
+    let (of, to) = (median(of), median(to));
+    (of / to, format!("{:.1} µs of {:.1}", of / 1e3, to / 1e3))
+}
+
+fn latency(quick: bool) -> Result<Vec<Row>, String> {
+    let said = match quick {
+        true => say(&["latency", "--rounds", "3", "--calls", "100"])?,
+        false => say(&["latency"])?,
+    };
+    let mut operations: Vec<&str> = said
+        .iter()
+        .filter_map(|line| line["operation"].as_str())
+        .collect();
+    operations.dedup();
+    let mut rows: Vec<Row> = (operations.iter())
+        .map(|operation| {
+            let (measured, note) = ratio(&said, operation, "uiop", "iiop");
+            row(
+                format!("unix/{operation}"),
+                measured,
+                Aim::AtMost(1.0),
+                note,
+            )
+        })
+        .collect();
+    let (measured, note) = ratio(&said, "sendNoParams_2way", "iioplite", "iiop");
+    rows.push(row("lite/p50", measured, Aim::AtMost(RESOLUTION), note));
+    Ok(rows)
+}
+
+fn octets() -> Result<Row, String> {
+    let said = say(&["octets"])?;
+    let [plain, lite] = &*said else {
+        return Err(format!("{PROGRAM} octets: two lines were expected"));
+    };
+    let (plain, lite) = (number(plain, "octets"), number(lite, "octets"));
+    // A request and a reply.
+    let fewer = (plain - lite) / 2.0;
+    let note = format!("{lite} of {plain} a call");
+    Ok(row("lite/octets-fewer", fewer, Aim::AtLeast(7.0), note))
+}
+
+/// Instructions of both ends of a call, by what a run with more of them takes more.
+fn of_lite() -> Result<Row, String> {
+    tools::ready(&["valgrind"])?;
+    let of_a_call = |scheme: &str| -> Result<f64, String> {
+        let total = |calls: u32| {
+            let words = [
+                programs::ours(PROGRAM),
+                "calls".into(),
+                scheme.into(),
+                calls.to_string(),
+            ];
+            instructions::of_program(&words)
+        };
+        let (few, many) = (total(COUNTED)?, total(2 * COUNTED)?);
+        Ok(many.saturating_sub(few) as f64 / f64::from(COUNTED))
+    };
+    let (lite, plain) = (of_a_call("iioplite")?, of_a_call("iiop")?);
+    let note = format!("{lite:.0} of {plain:.0}, both ends");
+    Ok(row(
+        "lite/instructions",
+        lite / plain,
+        Aim::AtMost(1.0),
+        note,
+    ))
+}
+
+fn flood(quick: bool) -> Result<Vec<Row>, String> {
+    let calls = if quick { "1000" } else { "1000000" };
+    let said = one(&["flood", "--calls", calls])?;
+    let seconds = number(&said, "seconds");
+    let (sent, got) = (number(&said, "sent"), number(&said, "got"));
+    let note = format!("{sent:.0} of 64 KiB from four clients in {seconds:.1} s");
+    Ok(vec![
+        row("flood/lost", sent - got, Aim::AtMost(0.0), note),
+        row(
+            "flood/out-of-order",
+            number(&said, "astray"),
+            Aim::AtMost(0.0),
+            String::new(),
+        ),
+    ])
+}
+
+fn black_hole() -> Result<Row, String> {
+    let off = (number(&one(&["black-hole"])?, "of_limit") - 1.0).abs();
+    let note = "off the connect timeout".to_owned();
+    Ok(row("black-hole", off, Aim::AtMost(OF_LIMIT), note))
+}
+
+fn fail_over() -> Result<Vec<Row>, String> {
+    let said = one(&["fail-over"])?;
+    let (before, after) = (
+        number(&said, "p99_before_us"),
+        number(&said, "p99_after_us"),
+    );
+    let within = number(&said, "p99_within_us");
+    let calls = number(&said, "calls");
+    let in_doubt = number(&said, "in_doubt");
+    Ok(vec![
+        row(
+            "fail-over/failed-not-sent",
+            number(&said, "not_sent"),
+            Aim::AtMost(0.0),
+            format!("of {calls:.0} calls; {in_doubt:.0} in doubt"),
+        ),
+        row(
+            "fail-over/p99-of-the-others",
+            after / before,
+            Aim::AtMost(2.0),
+            format!(
+                "{after:.0} µs at the end of the second after, {within:.0} in all of it, {before:.0} before"
+            ),
+        ),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_of_one_operation() {
+        let text = "{\"operation\":\"a\",\"scheme\":\"iiop\",\"p50_ns\":2000}\n\
+                    {\"operation\":\"b\",\"scheme\":\"iiop\",\"p50_ns\":9000}\n\
+                    {\"operation\":\"a\",\"scheme\":\"uiop\",\"p50_ns\":1000}\n";
+        let said = parse(text).unwrap();
+        let (measured, note) = ratio(&said, "a", "uiop", "iiop");
+        assert_eq!((measured, &*note), (0.5, "1.0 µs of 2.0"));
+        assert!(ratio(&said, "b", "uiop", "iiop").0.is_nan());
+        assert!(parse("no JSON").is_err());
+    }
+}

@@ -1,0 +1,56 @@
+//! One-way calls in a row, as fast as they go.
+
+use crate::ends::{CLIENTS, Failure, Folder, Remote, builder, by, endpoints};
+use serde_json::json;
+use std::time::Instant;
+use tokio::task::JoinSet;
+
+/// Sends `calls` in all, each with its number, and asks the server what has come.
+pub(crate) async fn send(
+    calls: u32,
+    octets: usize,
+    clients: u32,
+    scheme: String,
+) -> Result<(), Failure> {
+    if clients == 0 || clients as usize > CLIENTS {
+        return Err(format!("1 to {CLIENTS} clients").into());
+    }
+    let folder = Folder::new()?;
+    let remote = Remote::start(&endpoints(&folder.0))?;
+    let each = calls / clients;
+    let begun = Instant::now();
+    let mut sending = JoinSet::new();
+    for client in 0..clients {
+        let orb = builder().build().await?;
+        let to = by(&orb, &remote.reference, &scheme).await?;
+        sending.spawn(async move {
+            let mut data = vec![0x5a; octets.max(12)];
+            data[..4].copy_from_slice(&client.to_be_bytes());
+            for number in 0..u64::from(each) {
+                data[4..12].copy_from_slice(&number.to_be_bytes());
+                to.send_octet_seq_1way(&data).await?;
+            }
+            to.sync().await?;
+            drop(orb);
+            Ok::<_, zorb::SystemException>(())
+        });
+    }
+    while let Some(sent) = sending.join_next().await {
+        sent??;
+    }
+    let took = begun.elapsed();
+    let orb = builder().build().await?;
+    let count = by(&orb, &remote.reference, &scheme)
+        .await?
+        .echo_string("count")
+        .await?;
+    let (got, astray) = count.split_once(' ').ok_or("two numbers")?;
+    let result = json!({
+        "sent": each * clients,
+        "got": got.parse::<u64>()?,
+        "astray": astray.parse::<u64>()?,
+        "seconds": took.as_secs_f64(),
+    });
+    println!("{result}");
+    Ok(())
+}

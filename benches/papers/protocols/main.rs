@@ -1,0 +1,110 @@
+//! What protocols cost, and what becomes of calls when servers go: the measurements behind `cargo xtask claims protocols`.
+//! Each prints a line of JSON.
+//!
+//! - `latency`: the median time of every operation of `bench.idl` over TCP, UNIX sockets and GIOPlite, in turns.
+//! - `octets`: octets on the wire of a call over GIOP and over GIOPlite.
+//! - `calls SCHEME NUMBER`: so many calls between two ORBs of one thread, which parks: for callgrind.
+//! - `flood`: long one-way calls from several clients, whose order the server checks.
+//! - `black-hole`: how long connecting takes where nothing answers, of its limit.
+//! - `fail-over`: what callers of a group of three servers see when one is killed.
+
+#![expect(clippy::print_stdout, reason = "its result is lines of output")]
+
+mod ends;
+mod failures;
+mod flood;
+mod latency;
+
+use clap::{Parser, Subcommand};
+use ends::Failure;
+
+#[zorb::idl_file("../bench.idl")]
+pub mod idl {}
+
+#[derive(Parser)]
+struct Options {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Serves on the endpoints, and prints its reference.
+    Serve {
+        /// Where to listen.
+        endpoints: Vec<String>,
+    },
+    /// Times every operation over every protocol.
+    Latency {
+        /// Rounds; the median of their medians counts.
+        #[arg(long, default_value_t = 15)]
+        rounds: usize,
+        /// Calls of each round.
+        #[arg(long, default_value_t = 300)]
+        calls: usize,
+    },
+    /// Counts octets of calls.
+    Octets,
+    /// Makes calls.
+    Calls {
+        /// The scheme of the server's endpoint.
+        scheme: String,
+        /// How many.
+        number: u32,
+    },
+    /// Sends long one-way calls.
+    Flood {
+        /// In all.
+        #[arg(long, default_value_t = 1_000_000)]
+        calls: u32,
+        /// Of each.
+        #[arg(long, default_value_t = 65_536)]
+        octets: usize,
+        /// Clients, each an ORB of its own.
+        #[arg(long, default_value_t = 4)]
+        clients: u32,
+        /// The scheme of the server's endpoint.
+        #[arg(long, default_value = "iiop")]
+        scheme: String,
+    },
+    /// Connects where nothing answers.
+    BlackHole {
+        /// Milliseconds of the connect timeout.
+        #[arg(long, default_value_t = 1_000)]
+        limit: u64,
+    },
+    /// Kills one of three servers.
+    FailOver {
+        /// At a time.
+        #[arg(long, default_value_t = 32)]
+        callers: usize,
+    },
+}
+
+fn main() -> Result<(), Failure> {
+    let runtime = |workers: Option<usize>| {
+        let mut builder = match workers {
+            Some(1) => tokio::runtime::Builder::new_current_thread(),
+            _ => tokio::runtime::Builder::new_multi_thread(),
+        };
+        builder.enable_all().build()
+    };
+    match Options::parse().what {
+        What::Serve { endpoints } => runtime(None)?.block_on(ends::serve(endpoints)),
+        What::Latency { rounds, calls } => {
+            runtime(None)?.block_on(async { tokio::spawn(latency::measure(rounds, calls)).await? })
+        }
+        What::Octets => runtime(None)?.block_on(latency::octets()),
+        What::Calls { scheme, number } => {
+            runtime(Some(1))?.block_on(latency::calls(&scheme, number))
+        }
+        What::Flood {
+            calls,
+            octets,
+            clients,
+            scheme,
+        } => runtime(None)?.block_on(flood::send(calls, octets, clients, scheme)),
+        What::BlackHole { limit } => runtime(None)?.block_on(failures::black_hole(limit)),
+        What::FailOver { callers } => runtime(None)?.block_on(failures::fail_over(callers)),
+    }
+}
