@@ -402,9 +402,15 @@ impl<O: Owner> ServerConnection<O> {
 
     /// Queues a reply, which leaves with the replies to the other messages that were received.
     pub fn queue_reply(&self, reply: Option<Gather>) {
-        if let Some(reply) = reply
-            && let Some(before) = self.last_reply().replace(reply)
-        {
+        let before = match &mut *self.last_reply() {
+            // Moved once: a reply is large beside what is done here.
+            none @ None => {
+                *none = reply;
+                return;
+            }
+            Some(last) => reply.map(|reply| core::mem::replace(last, reply)),
+        };
+        if let Some(before) = before {
             self.link.queue(before);
         }
     }
