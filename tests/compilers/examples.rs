@@ -127,6 +127,17 @@ fn quickstart_shows_a_balance_an_exception_and_a_callback() {
 }
 
 #[test]
+fn lanes_keep_the_calls_of_a_controller_and_a_sensor_apart_from_a_logger_s() {
+    let lines = run("lanes", &[]).success();
+    for expected in ["controller: median", "sensor: median", "logger: each"] {
+        assert!(
+            lines.iter().any(|line| line.contains(expected)),
+            "no {expected} in {lines:#?}"
+        );
+    }
+}
+
+#[test]
 fn blocking_threads_share_a_connection_and_a_servant_that_blocks_holds_up_no_other() {
     let lines = run("blocking", &[]).success();
     for expected in [

@@ -34,6 +34,7 @@ mod persistent;
 mod pipe;
 mod poa;
 mod policies;
+mod real_time;
 mod references;
 mod registered;
 mod servants;

@@ -4,6 +4,7 @@ use super::both_ways::{BothWays, Half};
 use super::counters::Counter;
 use super::end::send_close;
 use super::owner::Owner;
+use super::reactor::Reactor;
 use super::server::{HostPermit, NotAdmitted, ServerConnection, Serving};
 use super::trace;
 use core::future::poll_fn;
@@ -24,6 +25,8 @@ const MAX_QUEUED: usize = 4096;
 #[derive(Debug)]
 pub struct Acceptor {
     listener: Box<dyn Listener>,
+    /// Where its connections are read, if not in the lane of their owner.
+    reactor: Option<Reactor>,
 }
 
 impl Acceptor {
@@ -31,7 +34,18 @@ impl Acceptor {
     #[must_use]
     pub fn new(listener: Box<dyn Listener>) -> Self {
         trace::listening(listener.endpoint());
-        Self { listener }
+        Self {
+            listener,
+            reactor: None,
+        }
+    }
+
+    /// The same acceptor, whose connections are read by this reactor: [`run`](Self::run) has to be polled there, and the
+    /// listener to be of that runtime.
+    #[must_use]
+    pub fn in_reactor(mut self, reactor: Reactor) -> Self {
+        self.reactor = Some(reactor);
+        self
     }
 
     /// Where it listens, with the real port.
@@ -70,10 +84,18 @@ impl Acceptor {
                                     .in_both_ways(whole)
                             }
                         };
-                        let connection = Arc::new(connection);
-                        match owner.settings().threads {
-                            true => connection.serve_on_thread(&serving),
-                            false => owner.track(connection.drive(&serving)),
+                        match &self.reactor {
+                            Some(reactor) => {
+                                let connection = Arc::new(connection.in_reactor(reactor));
+                                owner.track_in(&reactor.handle, connection.drive(&serving));
+                            }
+                            None => {
+                                let connection = Arc::new(connection);
+                                match owner.settings().threads {
+                                    true => connection.serve_on_thread(&serving),
+                                    false => owner.track(connection.drive(&serving)),
+                                }
+                            }
                         }
                     }
                     Err(reason) => refuse(&owner, &serving, stream, reason),

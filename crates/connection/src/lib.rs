@@ -74,6 +74,7 @@ mod models;
 mod outbound;
 mod owner;
 mod pace;
+mod reactor;
 pub mod server;
 mod silent;
 mod spin;
@@ -95,6 +96,7 @@ pub use counters::{Counter, Counters};
 pub use latency::ConnectTimes;
 pub use memory::MemoryLimit;
 pub use owner::{Owner, PeerOrb, Settings};
+pub use reactor::Reactor;
 pub use server::{
     OrderKey, Overload, PendingRequest, ServerConnection, ServerLimits, ServerRequest, Serving,
     Turn,

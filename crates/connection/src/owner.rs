@@ -9,6 +9,7 @@ use super::trace::Describe;
 use bytes::Bytes;
 use core::time::Duration;
 use std::sync::Arc;
+use tokio::runtime::Handle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_executor::{Lane, WaitPolicy};
 use zorb_giop::Limits;
@@ -39,6 +40,9 @@ pub trait Owner: Send + Sync + Sized + 'static {
 
     /// Runs a task of a connection in the lane. A shutdown waits for it.
     fn track(&self, task: impl Future<Output = ()> + Send + 'static);
+
+    /// Runs a task of a connection in another reactor than that of the lane. A shutdown waits for it.
+    fn track_in(&self, home: &Handle, task: impl Future<Output = ()> + Send + 'static);
 
     /// Has a shutdown wait until the token is dropped.
     fn track_thread(&self) -> TaskTrackerToken;

@@ -63,8 +63,11 @@ impl Scheduling {
         }
     }
 
-    /// Gives the calling thread this policy and this priority.
-    pub(crate) fn apply(self, native: NativePriority) -> io::Result<()> {
+    /// Gives the calling thread this policy and this priority; nothing for [`Inherited`](Self::Inherited). Costs a system call.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a priority that is none of the policy's, `PermissionDenied` where the process lacks the privilege.
+    pub fn apply(self, native: NativePriority) -> io::Result<()> {
         let Some(policy) = self.realtime() else {
             return Ok(());
         };

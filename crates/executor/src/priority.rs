@@ -1,6 +1,6 @@
 //! Priorities as CORBA counts them, and how they become those of the operating system.
 use core::fmt;
-use std::ops::RangeInclusive;
+use std::{ops::RangeInclusive, sync::Arc};
 
 /// The urgency of a request: the request with the *higher* number goes first. The default is 0.
 ///
@@ -50,6 +50,20 @@ pub trait PriorityMapping: fmt::Debug + Send + Sync {
 
     /// The CORBA priority, or `None` if there is none for this one.
     fn to_corba(&self, native: NativePriority, range: &RangeInclusive<i32>) -> Option<Priority>;
+}
+
+impl<M: PriorityMapping + ?Sized> PriorityMapping for Arc<M> {
+    fn to_native(
+        &self,
+        priority: Priority,
+        native: &RangeInclusive<i32>,
+    ) -> Option<NativePriority> {
+        (**self).to_native(priority, native)
+    }
+
+    fn to_corba(&self, native: NativePriority, range: &RangeInclusive<i32>) -> Option<Priority> {
+        (**self).to_corba(native, range)
+    }
 }
 
 /// Equal numbers on both sides: CORBA priority 10 is native priority 10. TAO's default.

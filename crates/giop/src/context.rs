@@ -30,6 +30,8 @@ impl ServiceContextId {
     pub const INVOCATION_POLICIES: Self = Self(7);
     /// Real-time CORBA priority.
     pub const RT_CORBA_PRIORITY: Self = Self(10);
+    /// The range of priorities that a connection is bound to.
+    pub const RT_CORBA_PRIORITY_RANGE: Self = Self(11);
     /// The highest stream format of RMI that the sender knows: only ORBs that came out of Sun's say it.
     pub const RMI_CUSTOM_MAX_STREAM_FORMAT: Self = Self(17);
     /// The time that is left for a request until its reply is of no use: a context of zorb's own.
@@ -215,7 +217,7 @@ impl<'a> ServiceContexts<'a> {
         all
     }
 
-    fn for_each(&self, mut each: impl FnMut(ServiceContextId, &'a [u8])) {
+    pub(crate) fn for_each(&self, mut each: impl FnMut(ServiceContextId, &'a [u8])) {
         let walked: Result<(), DecodeError> = by_order!(self.endian, O => {
             Decoder::<'a, O>::at(self.frame, self.position, self.format).and_then(|mut d| {
                 for _ in 0..self.count {

@@ -227,6 +227,14 @@ pub mod minor {
     pub const NO_SERVANT_MANAGER: u32 = OMG | 4;
     /// OBJ_ADAPTER: an activator gave a servant that violates UNIQUE_ID.
     pub const SERVANT_ACTIVE_ALREADY: u32 = OMG | 5;
+    /// DATA_CONVERSION: a priority that the mapping has no other one for.
+    pub const PRIORITY_NOT_MAPPABLE: u32 = OMG | 2;
+    /// INITIALIZE: the native priorities are too few.
+    pub const PRIORITY_RANGE_TOO_NARROW: u32 = OMG | 1;
+    /// NO_RESOURCES: no connection, or no lane, for the priority of a request.
+    pub const NO_CONNECTION_FOR_PRIORITY: u32 = OMG | 2;
+    /// BAD_INV_ORDER: the object has another priority already.
+    pub const PRIORITY_ASSIGNED: u32 = OMG | 18;
     /// BAD_INV_ORDER: the servant manager has been set before.
     pub const SERVANT_MANAGER_SET: u32 = OMG | 6;
     /// BAD_INV_ORDER: the adapter is being destroyed.

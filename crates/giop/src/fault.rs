@@ -4,6 +4,7 @@ use crate::MessageKind;
 use crate::error::ProtocolError;
 use crate::exception::{CompletionStatus, SystemException, SystemExceptionKind as Kind, minor};
 use crate::printable::Printable;
+use crate::real_time::RealTimeFault;
 use crate::url::UrlError;
 use zorb_cdr::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
 
@@ -181,6 +182,9 @@ pub enum Fault {
     /// Going on would take a forward or a connection that the policies of the call forbid.
     #[error("{0}, which the RebindPolicy of the call forbids (ObjectRef::validate_connection)")]
     Rebind(&'static str),
+    /// Priorities and lanes.
+    #[error("{0}")]
+    RealTime(RealTimeFault),
     /// Waiting here would wait for oneself.
     #[error("waiting for the ORB's shutdown inside an upcall would wait for itself")]
     WouldDeadlock,
@@ -269,6 +273,7 @@ impl Fault {
             Self::PolicyConflict(_) => (Kind::InvPolicy, minor::POLICIES_NOT_RECONCILED),
             Self::DuplicatePolicy(_) => (Kind::BadParam, minor::DUPLICATE_POLICY),
             Self::Rebind(_) => (Kind::Rebind, 0),
+            Self::RealTime(fault) => fault.exception(),
             Self::WouldDeadlock => (Kind::BadInvOrder, minor::WOULD_DEADLOCK),
         };
         SystemException::new(kind, minor, completed).with_detail(self)

@@ -76,6 +76,7 @@ mod printable;
 #[doc(hidden)]
 pub mod probe;
 mod reader;
+mod real_time;
 mod reply;
 mod request;
 mod table;
@@ -97,6 +98,10 @@ pub use ior::Ior;
 pub use limits::Limits;
 pub use locate::{LocateReply, LocateRequestHeader, LocateStatus, cancel_request};
 pub use reader::{Begun, Reader, Received};
+pub use real_time::{
+    BIND_PRIORITY_BAND, ExposedPolicies, PrioritisedEndpoint, PriorityBand, PriorityModel,
+    RealTimeFault, priority_context, propagated_priority,
+};
 pub use reply::{
     ReplyBuilder, ReplyHeader, ReplySlot, ReplyStatus, add_contexts, read_system_exception,
 };

@@ -53,6 +53,7 @@ mod policy;
 mod pooled_future;
 mod registry;
 mod request;
+mod scheduling;
 mod servant_manager;
 mod skeleton;
 mod table;
@@ -75,6 +76,7 @@ pub use policy::{
 };
 pub use registry::{ObjectAdapter, Whose};
 pub use request::{Outcome, Receipt, Request};
+pub use scheduling::UpcallScheduling;
 pub use servant_manager::{
     Activator, AdapterActivator, Boxed, Etherealization, Incarnated, Incarnation, Located, Locator,
     Raised,

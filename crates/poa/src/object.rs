@@ -35,7 +35,10 @@ pub struct ActiveObject {
     departing: OnceLock<Box<Departing>>,
     /// See [`Skeleton::blocks`].
     blocks: bool,
+    holds_no_worker: bool,
     orders_one_ways: bool,
+    /// Of objects whose adapter has its upcalls scheduled.
+    priority: Option<i16>,
     /// It has been made for one request.
     request: Option<RequestMark>,
 }
@@ -86,6 +89,7 @@ impl fmt::Debug for Forward {
 /// What an object is made with besides what is behind it.
 pub(crate) struct Site<'a> {
     pub(crate) identity: Identity,
+    pub(crate) priority: Option<i16>,
     pub(crate) adapter: &'a Weak<Adapter>,
     pub(crate) manager: &'a Arc<PoaManager>,
     pub(crate) leaving: &'a Arc<Leaving>,
@@ -103,10 +107,12 @@ impl ActiveObject {
         Self {
             behind,
             identity: site.identity,
+            priority: site.priority,
             manager: Arc::clone(site.manager),
             adapter: Weak::clone(site.adapter),
             departing: OnceLock::new(),
             blocks: false,
+            holds_no_worker: site.priority.is_some(),
             orders_one_ways: false,
             request: None,
         }
@@ -135,6 +141,7 @@ impl ActiveObject {
         let request = is_for_one_request.then(|| site.leaving.begin_request());
         let mut object = Self::new(behind, site);
         object.blocks = blocks;
+        object.holds_no_worker |= blocks;
         // Several threads would not keep it.
         object.orders_one_ways = blocks || one_way_order == OneWayOrder::Ended;
         object.request = request;
@@ -228,6 +235,21 @@ impl ActiveObject {
     #[inline]
     pub fn orders_one_ways(&self) -> bool {
         self.orders_one_ways
+    }
+
+    /// Whether its upcalls hold no worker of the lane: they [block](Self::blocks) another thread, or are
+    /// [scheduled](Self::priority).
+    #[must_use]
+    #[inline]
+    pub fn holds_no_worker(&self) -> bool {
+        self.holds_no_worker
+    }
+
+    /// The priority of its upcalls, if its adapter has them [scheduled](crate::UpcallScheduling).
+    #[must_use]
+    #[inline]
+    pub const fn priority(&self) -> Option<i16> {
+        self.priority
     }
 
     /// Where requests are sent on to, when there is no servant.

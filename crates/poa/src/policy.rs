@@ -216,6 +216,9 @@ pub enum PolicyType {
     ImplicitActivation = 20,
     ServantRetention = 21,
     RequestProcessing = 22,
+    PriorityModel = 40,
+    Threadpool = 41,
+    PriorityBandedConnection = 45,
 }
 
 /// One policy of a list for `create_POA`.
@@ -262,6 +265,15 @@ pub struct InvalidPolicy {
     pub policy: PolicyType,
     /// The rule that it breaks.
     pub why: &'static str,
+}
+
+impl InvalidPolicy {
+    /// A policy that breaks a rule of the adapter's owner.
+    #[must_use]
+    pub const fn new(policy: PolicyType, why: &'static str) -> Self {
+        let index = (policy as u16).saturating_sub(PolicyType::Thread as u16);
+        Self { index, policy, why }
+    }
 }
 
 /// When two policies exclude each other, which they are, and why.

@@ -9,6 +9,7 @@ use crate::missing::Missing;
 use crate::names::Names;
 use crate::object::ActiveObject;
 use crate::policy::{IdUniqueness, Lifespan, Policies};
+use crate::scheduling::UpcallScheduling;
 use crate::table::{Index, Table};
 use bytes::Bytes;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -75,6 +76,7 @@ impl ObjectAdapter {
                 Arc::clone(&manager),
                 &common,
                 None,
+                None,
             )
         };
         let root = transient
@@ -95,6 +97,7 @@ impl ObjectAdapter {
             instance,
             Arc::clone(&manager),
             &common,
+            None,
             None,
         );
         let managers = Managers::default();
@@ -183,6 +186,21 @@ impl ObjectAdapter {
         policies: Policies,
         manager: Option<Arc<PoaManager>>,
     ) -> Result<Arc<Adapter>, AdapterError> {
+        self.create_scheduled(parent, name, policies, manager, None)
+    }
+
+    /// Makes a child of `parent` whose upcalls are scheduled by its owner.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn create_scheduled(
+        &self,
+        parent: &Adapter,
+        name: &str,
+        policies: Policies,
+        manager: Option<Arc<PoaManager>>,
+        scheduling: Option<Arc<dyn UpcallScheduling>>,
+    ) -> Result<Arc<Adapter>, AdapterError> {
         policies.validate()?;
         let path = below(parent, name);
         let mut paths = self.paths();
@@ -211,6 +229,7 @@ impl ObjectAdapter {
                 manager,
                 &self.common,
                 ending,
+                scheduling.clone(),
             )
         };
         let adapter = match policies.lifespan {

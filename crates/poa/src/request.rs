@@ -10,7 +10,7 @@ use zorb_cdr::{
 use zorb_giop::{
     CompletionStatus, Fault, HeaderOffsets, Ior, Message, OperationError, ProtocolError,
     ReplyBuilder, ReplyStatus, RequestHeader, ResponseFlags, ServiceContext, ServiceContextId,
-    SystemException, Version, buffers,
+    ServiceContexts, SystemException, Version, buffers,
 };
 
 /// What has to be known of a request to answer it.
@@ -276,6 +276,12 @@ impl Request {
     pub fn contexts(&self) -> Vec<ServiceContext> {
         let header = RequestHeader::read(&self.message);
         header.map_or_else(|_| Vec::new(), |header| header.contexts.to_vec())
+    }
+
+    /// The service contexts, read where they lie; `None` where the header cannot be read. Parses the header again.
+    #[must_use]
+    pub fn service_contexts(&self) -> Option<ServiceContexts<'_>> {
+        Some(RequestHeader::read(&self.message).ok()?.contexts)
     }
 
     /// What a reply needs to know of the request.

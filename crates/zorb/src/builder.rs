@@ -9,6 +9,7 @@ use crate::interceptor::Interceptor;
 use crate::options::{OptionError, OrbOptions, Source};
 use crate::orb::Orb;
 use crate::policy::{PolicyOverrides, SyncScope};
+use crate::real_time::RealTimeSettings;
 use crate::value::ValueRegistry;
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -127,6 +128,7 @@ pub(crate) struct Settings {
     pub(crate) unix_sockets_of_peers: bool,
     /// The value types that it knows.
     pub(crate) values: ValueRegistry,
+    pub(crate) real_time: RealTimeSettings,
 }
 
 /// Limits on what peers have an ORB serve; `None` for the defaults.
@@ -222,6 +224,7 @@ impl Default for Builder {
                 to_endpoint: 1,
                 unix_sockets_of_peers: false,
                 values: ValueRegistry::default(),
+                real_time: RealTimeSettings::default(),
             },
         }
     }

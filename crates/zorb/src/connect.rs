@@ -42,6 +42,10 @@ impl OrbInner {
             (_, Sharing::Private(number)) => key.private(number),
             (_, Sharing::Spread(number)) => key.spread(number % self.settings().to_endpoint),
         };
+        let key = match candidate.band {
+            Some(band) => key.in_band(band.low, band.high),
+            None => key,
+        };
         let settings = || ConnectSettings {
             connection: self.connection_settings().clone(),
             silent: self.silent().clone(),

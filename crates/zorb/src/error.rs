@@ -3,6 +3,7 @@
 use crate::keys::KeyTableError;
 use crate::options::OptionError;
 use crate::poa::NoContext;
+use crate::real_time::ThreadpoolError;
 use zorb_executor::LaneError;
 use zorb_giop::url::UrlError;
 use zorb_giop::{CompletionStatus, Fault, SystemException, minor};
@@ -43,6 +44,9 @@ pub enum Error {
     /// The operating system gives no thread.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] std::io::Error),
+    /// A thread pool could not be created.
+    #[error(transparent)]
+    Threadpool(#[from] ThreadpoolError),
     /// There is no initial reference of that name, or it cannot be had or given.
     #[error("initial reference {name:?}: {why}")]
     InvalidName {
@@ -89,6 +93,7 @@ impl Error {
                     .with_detail(self)
             }
             Self::NoContext(error) => (*error).into(),
+            Self::Threadpool(error) => error.to_system_exception(),
             Self::Adapter(_) => {
                 SystemException::new(Kind::ObjAdapter, 0, completed).with_detail(self)
             }

@@ -43,6 +43,7 @@ mod poa;
 pub mod policy;
 mod profile;
 mod race;
+pub mod real_time;
 mod serve;
 mod signature;
 mod value;
@@ -130,6 +131,8 @@ mod pages {
     struct Blocking;
     #[doc = include_str!("../../../docs/options.md")]
     struct Options;
+    #[doc = include_str!("../../../docs/lanes.md")]
+    struct Lanes;
     #[doc = include_str!("../../../docs/policies.md")]
     struct PoliciesPage;
     #[doc = include_str!("../../../docs/from-omniorb.md")]

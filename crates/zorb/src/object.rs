@@ -3,6 +3,7 @@
 mod binding;
 mod group;
 mod overrides;
+mod prioritised;
 
 pub(crate) use binding::{Binding, BindingGuard, Remote, Target};
 
@@ -13,6 +14,7 @@ use crate::outgoing::NO_SOCKETS_OF_PEERS;
 use crate::policy::{PolicyOverrides, SyncScope};
 use crate::profile::{Candidate, TextCodeSets, candidates, candidates_for, describe_unusable};
 use crate::race::{HEAD_START, first_that_works};
+use crate::real_time::Selection;
 use binding::BindingSlot;
 use core::fmt;
 use core::time::Duration;
@@ -230,6 +232,9 @@ impl ObjectRef {
             if let Some(bound) = self.bound()? {
                 return Ok(bound);
             }
+            if let Some(kept) = self.kept_binding(&self.home())? {
+                return Ok(kept.into());
+            }
             self.check_reconnect()?;
             let binding = self.bind_apart().await?;
             self.store_binding(&binding);
@@ -258,7 +263,10 @@ impl ObjectRef {
     pub(crate) fn first_way(&self) -> Option<Candidate> {
         match self.0.orb.inner().local_key(&self.0.ior) {
             Some(_) => None,
-            None => (self.ways(&self.0.ior, self.0.named_by).ok()?.into_iter()).next(),
+            // One whose calls have priorities is bound by its callers.
+            None => (self.ways(&self.0.ior, self.0.named_by).ok()?.into_iter())
+                .next()
+                .filter(|way| way.real_time.is_none()),
         }
     }
 
@@ -373,7 +381,7 @@ impl ObjectRef {
         if ior.is_nil() {
             return Err(Fault::NilReference.raise(CompletionStatus::No));
         }
-        let make = |target, key, version, profile| {
+        let make = |target, key, version, profile, selection| {
             Arc::new(Binding {
                 target,
                 key,
@@ -382,13 +390,15 @@ impl ObjectRef {
                 reference: ior.clone(),
                 profile,
                 reactor: home.id(),
+                selection,
                 forwarded,
             })
         };
         if let Some(key) = orb.local_key(ior) {
-            return Ok(make(Target::Local, key, Version::HIGHEST, 0));
+            return Ok(make(Target::Local, key, Version::HIGHEST, 0, None));
         }
-        let candidates = self.ways(ior, named_by)?;
+        let mut candidates = self.ways(ior, named_by)?;
+        let selection = self.select_priority(&mut candidates)?;
         let at_once = self.are_to_be_measured(&candidates);
         let connected = first_that_works(
             &candidates,
@@ -407,7 +417,12 @@ impl ObjectRef {
                     connection,
                     requests,
                 });
-                return Ok(make(remote, way.key.clone(), way.version, way.profile));
+                let band = selection.as_ref().and_then(Selection::band);
+                let bound = make(remote, way.key.clone(), way.version, way.profile, selection);
+                if let (Some(band), Target::Remote(remote)) = (band, &bound.target) {
+                    self.bind_band(&bound, remote, band).await?;
+                }
+                return Ok(bound);
             }
             Err(causes) => causes,
         };

@@ -1,5 +1,7 @@
 //! The ORB: what it listens to, what it is connected to, how it starts and ends.
 
+mod last;
+
 use crate::addresses::read_profile;
 use crate::both_ways::{BothWaysCalls, unreachable_endpoint};
 use crate::builder::{Builder, Settings};
@@ -16,12 +18,15 @@ use crate::outgoing::{self, NamedSockets};
 use crate::poa::Poa;
 use crate::policy::{BidirectionalPolicy, PolicyOverrides};
 use crate::profile::{Published, candidates, describe_endpoints, describe_key, make_ior};
+use crate::real_time::RealTime;
 use crate::value::ValueRegistry;
 use bytes::Bytes;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
+use last::Last;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -88,6 +93,7 @@ pub(crate) struct OrbInner {
     initial_references: Mutex<BTreeMap<String, Ior>>,
     /// Interfaces whose servants have been reported for holding a worker for long.
     reported_blocking: Mutex<BTreeSet<String>>,
+    real_time: RealTime,
 }
 
 impl Orb {
@@ -98,6 +104,7 @@ impl Orb {
     }
 
     pub(crate) async fn start(settings: Settings, lane: Lane) -> Result<Self, Error> {
+        settings.real_time.check()?;
         let mut acceptors = Vec::new();
         for listen in &settings.listen {
             acceptors.push(Acceptor::new(listen.open(&settings.transports).await?));
@@ -167,6 +174,7 @@ impl Orb {
             serving,
             initial_references: Mutex::default(),
             reported_blocking: Mutex::default(),
+            real_time: RealTime::default(),
             settings,
         };
         let orb = Self(Arc::new_cyclic(|handles| {
@@ -174,9 +182,7 @@ impl Orb {
         }));
         orb.inner().adapters.set_owner(orb.inner().this.clone());
         if offers || !acceptors.is_empty() {
-            let inner = orb.inner();
-            let watch = Arc::clone(&inner.serving).watch(Arc::downgrade(inner), inner.stop.clone());
-            inner.track(watch);
+            orb.inner().watch_served();
         }
         for acceptor in acceptors {
             let inner = orb.inner();
@@ -374,6 +380,7 @@ impl OrbInner {
                 .find(|way| {
                     self.adapters.whose(&way.key) == Whose::AnyServers
                         && (self.listening.contains(&way.endpoint)
+                            || self.real_time.listens_at(&way.endpoint)
                             || self.published.endpoints.contains(&way.endpoint))
                 })
                 .map(|way| way.key)
@@ -420,6 +427,11 @@ impl OrbInner {
     /// Runs a task that the shutdown waits for.
     pub(crate) fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn_on(task, self.lane.handle());
+    }
+
+    /// Runs a task in another runtime, which the shutdown waits for.
+    pub(crate) fn track_in(&self, home: &Handle, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn_on(task, home);
     }
 
     /// What the shutdown waits for until it is dropped.
@@ -533,40 +545,6 @@ impl OrbInner {
             last.end_calls();
             last.0.cache.closed().await;
         });
-    }
-}
-
-/// What a shutdown does last. Dropped when all has been waited for, or with the task that waits,
-/// by a runtime that has shut down: no task is left then to be waited for, and those that wait for the ORB must not
-/// wait for ever.
-struct Last(Arc<OrbInner>);
-
-impl Last {
-    /// A caller that finds the cache closed finds this too.
-    fn end_calls(&self) {
-        self.0.ended.store(true, Ordering::Release);
-        self.0.cache.close();
-    }
-}
-
-impl Drop for Last {
-    fn drop(&mut self) {
-        self.end_calls();
-        let down = Down(&self.0.down);
-        self.0.adapters.clear();
-        self.0.keys.clear();
-        self.0.both_ways.clear();
-        drop(down);
-        tracing::debug!("the ORB is down");
-    }
-}
-
-/// Says that the ORB is down, even if a servant panics when it is let go.
-struct Down<'a>(&'a watch::Sender<bool>);
-
-impl Drop for Down<'_> {
-    fn drop(&mut self) {
-        self.0.send_replace(true);
     }
 }
 

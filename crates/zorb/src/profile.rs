@@ -1,14 +1,15 @@
 //! From references to endpoints and back: which profile leads where.
 
 use crate::addresses::{Body, carries_giop, read_component, read_profile, write_component};
+use crate::real_time::Exposed;
 use bytes::Bytes;
 use std::collections::HashSet;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use zorb_cdr::{CharSet, EncodeError, EncodeErrorKind};
 use zorb_connection::PeerOrb;
 use zorb_giop::codeset::{CodeSetInfo, CodeSets, ServerText};
 use zorb_giop::ior::{ComponentTag, ORB_TYPE, TaggedComponent, encapsulate};
-use zorb_giop::{Ior, Version};
+use zorb_giop::{Ior, PriorityBand, Version};
 use zorb_poa::{Index, InstanceId, ObjectKey, Path};
 use zorb_transport::{AddressComponent, Addressing, Endpoint, Holds, Registry};
 
@@ -36,6 +37,10 @@ pub(crate) struct Candidate {
     /// Whether long messages reach it in fragments only: ORBs of GlassFish's family. They do not
     /// say what they are, but that they know RMI's stream formats.
     pub(crate) needs_fragments: bool,
+    /// Real-time policies of the object's POA.
+    pub(crate) real_time: Option<Arc<Exposed>>,
+    /// The priorities that its connection is for.
+    pub(crate) band: Option<PriorityBand>,
 }
 
 /// Which ORB made a reference of this ORB type.
@@ -105,6 +110,7 @@ pub(crate) fn candidates_for(
         let Some((_, Ok(body))) = read_profile(profile, transports) else {
             continue;
         };
+        let real_time = Exposed::of(&body, profile.tag);
         for endpoint in endpoints(&body, profile.tag.0, transports) {
             if endpoint.leads_nowhere().is_some()
                 || !(transports.get(endpoint.scheme())).is_some_and(|t| carries_giop(&**t))
@@ -112,7 +118,9 @@ pub(crate) fn candidates_for(
             {
                 continue;
             }
-            found.push(candidate(&body, highest, text, endpoint, index));
+            let mut way = candidate(&body, highest, text, endpoint, index);
+            way.real_time.clone_from(&real_time);
+            found.push(way);
             if found.len() == MAX_CANDIDATES {
                 return found;
             }
@@ -213,6 +221,8 @@ fn candidate(
         stated,
         peer: peer_orb(orb_type),
         needs_fragments: orb_type.is_none() && knows_rmi,
+        real_time: None,
+        band: None,
     }
 }
 
@@ -289,16 +299,10 @@ pub(crate) struct Published {
     pub(crate) platform: Option<TaggedComponent>,
 }
 
-/// Makes a reference to an object of this ORB: a profile for each endpoint, in the order in which they were asked for, but for those
-/// of a transport that has further ones in components, which share one profile. Besides, endpoints stand in
-/// components for peers that know no such profile; where there is no profile for those to stand in, one is made that leads
-/// nowhere else.
-pub(crate) fn make_ior(
-    type_id: &str,
-    key: &Bytes,
+/// What every profile of this ORB's says.
+pub(crate) fn common_components(
     published: &Published,
-    transports: &Registry,
-) -> Result<Ior, EncodeError> {
+) -> Result<Vec<TaggedComponent>, EncodeError> {
     let mut components = vec![
         TaggedComponent {
             tag: ComponentTag::ORB_TYPE,
@@ -310,6 +314,32 @@ pub(crate) fn make_ior(
         CodeSetInfo::native_in(published.native_char_set).to_component()?,
     ];
     components.extend(published.platform.clone());
+    Ok(components)
+}
+
+/// Makes a reference to an object of this ORB: a profile for each endpoint, in the order in which they were asked for, but for those
+/// of a transport that has further ones in components, which share one profile. Besides, endpoints stand in
+/// components for peers that know no such profile; where there is no profile for those to stand in, one is made that leads
+/// nowhere else.
+pub(crate) fn make_ior(
+    type_id: &str,
+    key: &Bytes,
+    published: &Published,
+    transports: &Registry,
+) -> Result<Ior, EncodeError> {
+    make_ior_with(type_id, key, published, transports, None)
+}
+
+/// Makes a reference that states policies as well.
+pub(crate) fn make_ior_with(
+    type_id: &str,
+    key: &Bytes,
+    published: &Published,
+    transports: &Registry,
+    policies: Option<TaggedComponent>,
+) -> Result<Ior, EncodeError> {
+    let mut components = common_components(published)?;
+    components.extend(policies);
     let body = |endpoint: &Endpoint| Body {
         version: published.version,
         endpoint: endpoint.clone(),

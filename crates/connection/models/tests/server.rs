@@ -49,6 +49,14 @@ impl Owner for Tasks {
         });
     }
 
+    fn track_in(
+        &self,
+        _: &tokio::runtime::Handle,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
+        self.track(task);
+    }
+
     fn track_thread(&self) -> TaskTrackerToken {
         unreachable!("no upcall is pending")
     }

@@ -21,6 +21,8 @@ pub struct CacheKey {
     way: WayKey,
     /// Which of the connections to its endpoint it is.
     share: Share,
+    /// The range of priorities of its calls.
+    band: Option<(i16, i16)>,
 }
 
 /// Which references share a connection, of those to one endpoint.
@@ -84,6 +86,7 @@ impl CacheKey {
             stated,
             way: WayKey::default(),
             share: Share::Spread(0),
+            band: None,
         }
     }
 
@@ -107,6 +110,13 @@ impl CacheKey {
     #[must_use]
     pub fn spread(mut self, number: usize) -> Self {
         self.share = Share::Spread(number);
+        self
+    }
+
+    /// The key of connections for calls whose priorities lie in a band.
+    #[must_use]
+    pub const fn in_band(mut self, low: i16, high: i16) -> Self {
+        self.band = Some((low, high));
         self
     }
 

@@ -51,6 +51,7 @@ use super::memory::Held;
 use super::outbound::Flush;
 pub use super::owner::Located;
 use super::owner::Owner;
+use super::reactor::Reactor;
 use super::spin::{SpinLimits, Spinner};
 use super::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 use super::trace::{self, Shown};
@@ -61,6 +62,7 @@ use std::io;
 use std::sync::{Arc, PoisonError};
 use write_wait::WriteWait;
 use zorb_cdr::{Gather, WireFormat};
+use zorb_executor::WaitPolicy;
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::{
     CompletionStatus, Fault, HeaderOffsets, LocateReply, LocateRequestHeader, Message, MessageKind,
@@ -112,6 +114,11 @@ pub struct ServerConnection<O: Owner> {
     admitted: HostPermit,
     /// Both ends may send requests on the connection.
     both_ways: Option<Arc<BothWays>>,
+    /// How its reader waits.
+    wait: WaitPolicy,
+    spin: SpinLimits,
+    /// It is read by the reactor of the owner's lane.
+    is_in_lane: bool,
 }
 
 impl<O: Owner> ServerConnection<O> {
@@ -133,6 +140,7 @@ impl<O: Owner> ServerConnection<O> {
     }
 
     fn over(link: Link, owner: &Arc<O>, admitted: HostPermit) -> Self {
+        let lane = owner.lane();
         Self {
             link,
             owner: Arc::clone(owner),
@@ -150,7 +158,16 @@ impl<O: Owner> ServerConnection<O> {
             orders: Orders::default(),
             admitted,
             both_ways: None,
+            wait: owner.settings().wait,
+            spin: SpinLimits::of(lane, lane.handle().id()),
+            is_in_lane: true,
         }
+    }
+
+    /// Has the connection be read by a reactor of its own.
+    pub(crate) fn in_reactor(mut self, reactor: &Reactor) -> Self {
+        (self.wait, self.spin, self.is_in_lane) = (reactor.wait, reactor.spin, false);
+        self
     }
 
     /// The half of a connection on which both ends may send requests.
@@ -187,10 +204,9 @@ impl<O: Owner> ServerConnection<O> {
 
     /// The initial state of its reader.
     fn new_reading(&self) -> Reading {
-        let lane = self.owner.lane();
         Reading {
             reader: Reader::new(self.owner.settings().limits).skip_too_large(),
-            spinner: Spinner::new(SpinLimits::of(lane, lane.handle().id())),
+            spinner: Spinner::new(self.spin),
         }
     }
 

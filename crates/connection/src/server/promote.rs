@@ -61,7 +61,8 @@ impl<O: Owner> ServerConnection<O> {
     /// thread, or chose who runs upcalls or how connections wait.
     pub(super) fn promoting_workers(&self) -> usize {
         let lane = self.owner.lane();
-        let may = lane.flavor() != RuntimeFlavor::CurrentThread
+        let may = self.is_in_lane
+            && lane.flavor() != RuntimeFlavor::CurrentThread
             && matches!(lane.dispatch(), Dispatch::InPlace)
             && self.owner.settings().wait == WaitPolicy::Adaptive;
         match may {

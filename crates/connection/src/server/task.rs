@@ -203,7 +203,7 @@ impl<O: Owner> ServerConnection<O> {
         cx: &mut Context<'_>,
     ) -> Poll<End> {
         let (link, outbound) = (&self.link, &self.link.outbound);
-        let policy = self.owner.settings().wait;
+        let policy = self.wait;
         if let Err(end) = link.unblock(cx) {
             return Poll::Ready(end);
         }

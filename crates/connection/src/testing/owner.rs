@@ -202,6 +202,14 @@ impl Owner for TestOwner {
         self.tasks.spawn_on(task, self.lane.handle());
     }
 
+    fn track_in(
+        &self,
+        home: &tokio::runtime::Handle,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
+        self.tasks.spawn_on(task, home);
+    }
+
     fn track_thread(&self) -> TaskTrackerToken {
         self.tasks.token()
     }

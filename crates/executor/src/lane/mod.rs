@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use crate::{
-    Dispatch, WaitPolicy,
+    Dispatch, NativePriority, Scheduling, WaitPolicy,
     error::LaneError,
     pool,
     sentinel::{Held, Sentinel},
@@ -110,6 +110,31 @@ impl Lane {
             sentinel: None,
             thread: Some(Arc::new(thread)),
         })
+    }
+
+    /// A [dedicated](Self::dedicated) lane whose thread has this scheduling policy and this native priority. Its
+    /// connections are [parked](WaitPolicy::Park) for: a thread of a real-time priority that spins stops all others of its
+    /// CPU.
+    ///
+    /// # Errors
+    /// As [`dedicated`](Self::dedicated); `PermissionDenied` where the process may not have the priority, `InvalidInput`
+    /// where the policy has none such. No lane falls back to another policy.
+    ///
+    /// # Blocking
+    /// Waits until the thread has its priority.
+    pub fn dedicated_at(
+        name: impl Into<String>,
+        scheduling: Scheduling,
+        native: NativePriority,
+    ) -> io::Result<Self> {
+        let lane = Self::dedicated(name)?;
+        let (applied, result) = mpsc::sync_channel(1);
+        drop(lane.spawn(async move {
+            // The receiver waits.
+            let _ = applied.send(scheduling.apply(native));
+        }));
+        result.recv().map_err(io::Error::other)??;
+        Ok(lane.with_wait(WaitPolicy::Park))
     }
 
     /// The same lane, with upcalls run in another way.

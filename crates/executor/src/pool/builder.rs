@@ -67,6 +67,7 @@ pub struct Builder {
     cpus: Vec<usize>,
     stack_size: Option<usize>,
     idle_timeout: Duration,
+    lane_runtimes: Vec<(Priority, Handle)>,
 }
 
 impl Builder {
@@ -140,6 +141,15 @@ impl Builder {
     pub(crate) fn runtime(self, runtime: Handle) -> Self {
         Self {
             runtime: Some(runtime),
+            ..self
+        }
+    }
+
+    /// Runtimes of single lanes, in place of that of the pool: what requests of a lane's priority await is driven by the
+    /// lane's own reactor and clock.
+    pub fn lane_runtimes(self, runtimes: impl IntoIterator<Item = (Priority, Handle)>) -> Self {
+        Self {
+            lane_runtimes: runtimes.into_iter().collect(),
             ..self
         }
     }
@@ -219,6 +229,7 @@ impl Builder {
                 cpus: self.cpus,
                 native,
                 runtime,
+                lane_runtimes: self.lane_runtimes,
             },
         );
         WorkerPool::start(shared)
@@ -294,6 +305,7 @@ impl Default for Builder {
             mapping: Arc::new(LinearMapping),
             cpus: Vec::new(),
             stack_size: None,
+            lane_runtimes: Vec::new(),
             idle_timeout: Duration::from_secs(10),
         }
     }

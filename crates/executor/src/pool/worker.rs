@@ -69,6 +69,17 @@ pub(super) struct Threads {
     pub(super) cpus: Vec<usize>,
     pub(super) native: Native,
     pub(super) runtime: Handle,
+    /// Of lanes that have their own.
+    pub(super) lane_runtimes: Vec<(Priority, Handle)>,
+}
+
+impl Threads {
+    /// The runtime that requests of a priority enter.
+    fn runtime_for(&self, priority: Priority) -> &Handle {
+        let mut own = self.lane_runtimes.iter();
+        let found = own.find(|(of, _)| *of == priority);
+        found.map_or(&self.runtime, |(_, runtime)| runtime)
+    }
 }
 
 /// What the clones of a pool and its threads share.
@@ -277,7 +288,7 @@ impl Worker {
         let Assigned { request, borrowed } = assigned;
         self.set_native(self.shared.threads.native.of(request.priority));
         CURRENT.set(Some(request.priority));
-        let runtime = &self.shared.threads.runtime;
+        let runtime = self.shared.threads.runtime_for(request.priority);
         // The job is used up by the call, so that no code can see what a panic left of it.
         let _ = catch_unwind(AssertUnwindSafe(|| runtime.block_on(request.work)));
         CURRENT.set(None);

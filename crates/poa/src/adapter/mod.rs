@@ -17,6 +17,7 @@ use crate::manager::PoaManager;
 use crate::names::Names;
 use crate::object::{ActiveObject, Forward, Site};
 use crate::policy::{IdAssignment, IdUniqueness, Lifespan, Policies, ThreadModel};
+use crate::scheduling::UpcallScheduling;
 use crate::servant_manager::AdapterActivator;
 use crate::skeleton::Skeleton;
 use crate::table::{Index, Table, Tenant};
@@ -75,6 +76,7 @@ pub struct Adapter {
     children: ArcSwapOption<ActivatesChildren>,
     pub(crate) child_turns: Turns,
     leaving: Arc<Leaving>,
+    scheduling: Option<Arc<dyn UpcallScheduling>>,
 }
 
 /// What the adapters of an ORB have in common.
@@ -120,6 +122,10 @@ impl Changes {
 const ROOT_NAME: &str = "RootPOA";
 
 impl Adapter {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "an adapter is made of all of these"
+    )]
     pub(crate) fn new(
         path: Vec<String>,
         scheme: Scheme,
@@ -128,6 +134,7 @@ impl Adapter {
         manager: Arc<PoaManager>,
         common: &Arc<Common>,
         leaving: Option<Arc<Leaving>>,
+        scheduling: Option<Arc<dyn UpcallScheduling>>,
     ) -> Arc<Self> {
         let name = (path.last()).map_or_else(|| ROOT_NAME.to_owned(), String::clone);
         let objects = match (policies.retains(), policies.is_indexed()) {
@@ -159,6 +166,7 @@ impl Adapter {
             children: ArcSwapOption::empty(),
             child_turns: Turns::default(),
             leaving: leaving.unwrap_or_default(),
+            scheduling,
         });
         let controlled: Weak<Self> = Weak::clone(&adapter.this);
         adapter.manager.control(controlled);
@@ -193,6 +201,12 @@ impl Adapter {
     #[must_use]
     pub fn is_destroyed(&self) -> bool {
         self.destroyed.load(Ordering::Acquire)
+    }
+
+    /// What schedules its upcalls, if something does.
+    #[must_use]
+    pub fn scheduling(&self) -> Option<&Arc<dyn UpcallScheduling>> {
+        self.scheduling.as_ref()
     }
 
     /// The ORB that [`ObjectAdapter::set_owner`](crate::ObjectAdapter::set_owner) has named.
@@ -291,8 +305,11 @@ impl Adapter {
     }
 
     fn site(&self, identity: Identity) -> Site<'_> {
+        let scheduling = self.scheduling.as_ref();
+        let priority = scheduling.map(|by| by.priority_of(identity.to_id().as_ref()));
         Site {
             identity,
+            priority,
             adapter: &self.this,
             manager: &self.manager,
             leaving: &self.leaving,

@@ -96,7 +96,7 @@ impl ObjectRef {
         if let Err(exception) = object.manager().state().admit() {
             return self.put_reply(RECEIPT.system_exception(&exception), reply);
         }
-        let intercepted = match orb.interceptor() {
+        let mut intercepted = match orb.interceptor() {
             None => None,
             Some(interceptor) => match invocation.receive_request(interceptor) {
                 Ok(intercepted) => intercepted,
@@ -106,6 +106,13 @@ impl ObjectRef {
             },
         };
         invocation.sent.store(true, Ordering::Relaxed);
+        if object.priority().is_some() {
+            let called = self.call_scheduled(object, binding, invocation, &mut intercepted);
+            return match Box::pin(called).await? {
+                Some(outcome) => self.finish(outcome, intercepted, invocation, reply),
+                None => Ok(Collocated::Values),
+            };
+        }
         let outcome = match self.begin_values(&object, invocation)? {
             Some(upcall) => self.run_values(object, upcall, invocation).await?,
             None => {
@@ -118,7 +125,19 @@ impl ObjectRef {
                 run(orb, object, request, receipt).await?
             }
         };
+        self.finish(outcome, intercepted, invocation, reply)
+    }
+
+    /// Has the interceptor see the outcome, and puts it into the place of the reply.
+    fn finish(
+        &self,
+        outcome: Outcome,
+        intercepted: Intercepted,
+        invocation: &mut Invocation<'_>,
+        reply: &mut ReplySlot,
+    ) -> Result<Collocated, CallError> {
         if intercepted.is_some() {
+            let orb = self.orb().inner();
             let contexts = reply_contexts(orb.interceptor(), intercepted, &outcome);
             invocation.contexts.get_or_insert_default().reply = contexts;
         }
@@ -188,7 +207,7 @@ impl ObjectRef {
     }
 
     /// Marshals a call, as for a server elsewhere.
-    fn marshal(
+    pub(super) fn marshal(
         &self,
         object: &ActiveObject,
         binding: &Binding,
@@ -313,7 +332,7 @@ fn own(error: ProtocolError) -> CallError {
 }
 
 #[cold]
-fn runtime_gone() -> CallError {
+pub(super) fn runtime_gone() -> CallError {
     CallError::Lost(Fault::ConnectionLost {
         endpoint: "this ORB".to_owned(),
         cause: "its runtime has shut down".to_owned(),

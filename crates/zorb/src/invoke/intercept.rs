@@ -18,6 +18,8 @@ pub(super) struct Contexts {
     pub(super) policies: Option<ServiceContext>,
     /// When the reply is of no use any more.
     pub(super) deadline: Option<Instant>,
+    /// Its priority.
+    pub(super) priority: Option<ServiceContext>,
     /// By when the request has to be on its way.
     pub(super) request_end: Option<Limit>,
     /// Of the reply of a collocated object.
@@ -27,7 +29,8 @@ pub(super) struct Contexts {
 impl Contexts {
     /// Sets the contexts of the next attempt to those that it has whatever interceptors add.
     pub(super) fn begin_attempt(&mut self) {
-        self.request = self.policies.iter().cloned().collect();
+        let own = self.policies.iter().chain(&self.priority);
+        self.request = own.cloned().collect();
         self.request.extend(self.deadline.and_then(deadline_left));
         self.reply = Vec::new();
     }

@@ -9,18 +9,22 @@
 //! - `detour`: replies and failures that lead elsewhere;
 //! - `reply`: the result in a reply;
 //! - `collocated`: calls to objects of the same ORB;
+//! - `cross_lane`: such calls where the object's POA has real-time policies;
 //! - `values`: arguments and results of such calls that are not marshalled;
 //! - `deferred`: one-way requests that do not wait for their connection;
 //! - `limits`: time limits, and the policies of a task;
 //! - `locate`: LocateRequest;
+//! - `prioritised`: calls at a priority;
 //! - `intercept`: what an interceptor sees of a call.
 
 mod collocated;
+mod cross_lane;
 mod deferred;
 mod detour;
 mod intercept;
 mod limits;
 mod locate;
+mod prioritised;
 mod reply;
 mod scope;
 mod values;
@@ -299,6 +303,9 @@ impl ObjectRef {
         let mut detours = Detours::default();
         loop {
             zorb_giop::probe!(Bound);
+            if (guard.get()).is_some_and(|binding| binding.selection.is_some()) {
+                guard = Box::pin(self.at_priority(guard, invocation)).await?;
+            }
             let Some(binding) = guard.get() else {
                 return Err(Fault::OrbShutDown.raise(CompletionStatus::No));
             };

@@ -1,13 +1,17 @@
 //! Where the calls of a reference go.
 
+use crate::real_time::Selection;
 use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Id;
 use zorb_cdr::{NativeEndian, WireFormat};
 use zorb_connection::ClientConnection;
 use zorb_giop::{AddressingDisposition, Ior, RequestTemplate, TargetAddress, Version};
+
+/// Bindings of other priorities and runtimes that are kept at most.
+const MAX_KEPT: usize = 64;
 
 /// Where the calls of a reference and its clones go.
 #[derive(Debug, Default)]
@@ -17,6 +21,8 @@ pub(super) struct BindingSlot {
     pub(super) established: AtomicBool,
     /// Its connections are for this reference and its clones alone.
     is_private: AtomicBool,
+    /// Bindings of other priorities and runtimes, where the object has a priority model.
+    kept: Mutex<Vec<Arc<Binding>>>,
     /// Its number among those that have been bound, from 1 on; 0 before.
     number: AtomicU32,
 }
@@ -33,6 +39,41 @@ impl BindingSlot {
             // Calls that are in progress on it go on.
             before.connection.release_if_idle();
         }
+        if let Some(before) = before
+            && before.selection.is_some()
+        {
+            self.keep(&before);
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<Arc<Binding>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a binding for calls of its priority and its runtime.
+    pub(super) fn keep(&self, binding: &Arc<Binding>) {
+        let mut kept = self.kept();
+        kept.retain(|other| other.is_open() && !Arc::ptr_eq(other, binding));
+        if kept.len() >= MAX_KEPT {
+            kept.remove(0);
+        }
+        kept.push(Arc::clone(binding));
+    }
+
+    /// What one of the bindings that are kept knows of priorities.
+    pub(super) fn kept_selection(&self) -> Option<Selection> {
+        self.kept().first()?.selection.clone()
+    }
+
+    /// The binding that is kept for calls at this priority from this runtime.
+    pub(super) fn find_kept(&self, reactor: Id, priority: Option<i16>) -> Option<Arc<Binding>> {
+        let kept = self.kept();
+        let covers = |binding: &&Arc<Binding>| {
+            let selection = binding.selection.as_ref();
+            binding.is_usable(reactor)
+                && selection.is_some_and(|selection| selection.covers(priority))
+        };
+        kept.iter().find(covers).cloned()
     }
 
     /// The number of the slot: its references use one of several connections to an endpoint, or one of their own.
@@ -56,11 +97,13 @@ impl BindingSlot {
 
 impl Drop for BindingSlot {
     fn drop(&mut self) {
-        if *self.is_private.get_mut()
-            && let Some(binding) = self.current.swap(None)
-            && let Target::Remote(remote) = &binding.target
-        {
-            remote.connection.release();
+        if *self.is_private.get_mut() {
+            let kept = core::mem::take(&mut *self.kept());
+            for binding in kept.into_iter().chain(self.current.swap(None)) {
+                if let Target::Remote(remote) = &binding.target {
+                    remote.connection.release();
+                }
+            }
         }
     }
 }
@@ -94,6 +137,8 @@ pub(crate) struct Binding {
     pub(super) profile: usize,
     /// The runtime whose callers it serves.
     pub(super) reactor: Id,
+    /// Which priorities its calls have, where the object has a priority model.
+    pub(crate) selection: Option<Selection>,
     /// The object was found through a forward.
     pub(crate) forwarded: bool,
 }
@@ -134,6 +179,13 @@ impl Binding {
         match &self.target {
             Target::Remote(remote) => remote.connection.format(self.version),
             Target::Local => WireFormat::default(),
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        match &self.target {
+            Target::Local => true,
+            Target::Remote(remote) => !remote.connection.is_over(),
         }
     }
 

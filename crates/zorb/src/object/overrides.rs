@@ -90,9 +90,9 @@ impl ObjectRef {
             Ok(true) => Ok(Vec::new()),
             Ok(false) => Err(Fault::NoObject.raise(CompletionStatus::No)),
             Err(error) if error.kind == SystemExceptionKind::InvPolicy => {
-                // Times contradict each other, or else no protocol of the reference is one of the policy's.
+                // Times contradict each other, or else priorities or protocols leave no endpoint of the reference.
                 let times = conflict(&self.levels()).map(Vec::from);
-                Ok(times.unwrap_or_else(|| vec![PolicyType::CLIENT_PROTOCOL]))
+                Ok(times.unwrap_or_else(|| vec![self.inconsistent_policy()]))
             }
             Err(error) => Err(error),
         }

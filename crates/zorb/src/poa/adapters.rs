@@ -10,7 +10,7 @@ use zorb_giop::{CompletionStatus, Fault, SystemException};
 use zorb_poa::{Adapter, AdapterActivator, AdapterError, Boxed, PoaManager};
 
 impl Poa {
-    fn beside(&self, adapter: Arc<Adapter>) -> Self {
+    pub(crate) fn beside(&self, adapter: Arc<Adapter>) -> Self {
         Self {
             orb: self.orb.clone(),
             adapter,

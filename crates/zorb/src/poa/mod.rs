@@ -17,6 +17,7 @@ use crate::interface::Interface;
 use crate::object::ObjectRef;
 use crate::orb::Orb;
 use crate::policy::BidirectionalPolicy;
+use crate::real_time::{self, RtPolicies, Scheduled};
 use bytes::Bytes;
 use core::fmt;
 use std::sync::Arc;
@@ -95,8 +96,29 @@ impl Poa {
         self.orb.inner().both_ways().permit(&self.adapter, policy);
     }
 
+    pub(crate) const fn orb(&self) -> &Orb {
+        &self.orb
+    }
+
+    pub(crate) const fn adapter(&self) -> &Arc<Adapter> {
+        &self.adapter
+    }
+
+    /// Whether references to objects of this POA lead anywhere.
+    fn check_published(&self) -> Result<(), Error> {
+        match Scheduled::of(&self.adapter) {
+            // Its lanes may listen.
+            Some(_) => Ok(()),
+            None => self.orb.inner().check_published(),
+        }
+    }
+
     fn reference<T: Interface>(&self, type_id: &str, key: &Bytes) -> Result<T, Error> {
-        let ior = self.orb.inner().make_ior(type_id, key)?;
+        let orb = self.orb.inner();
+        let ior = match Scheduled::of(&self.adapter) {
+            None => orb.make_ior(type_id, key)?,
+            Some(by) => real_time::make_ior(orb, &self.adapter, by, type_id, key)?,
+        };
         Ok(T::unchecked_narrow(ObjectRef::new(self.orb.clone(), ior)))
     }
 
@@ -113,7 +135,7 @@ impl Poa {
     pub fn activate<S: InterfaceSkeleton>(&self, servant: S) -> Result<S::Ref, Error> {
         let skeleton: Arc<dyn Skeleton> = Arc::new(servant);
         let type_id = skeleton.repository_id();
-        self.orb.inner().check_published()?;
+        self.check_published()?;
         let key = self.adapter.activate(skeleton)?;
         self.reference(type_id, &key)
     }
@@ -178,7 +200,7 @@ impl Poa {
     ) -> Result<S::Ref, Error> {
         let skeleton: Arc<dyn Skeleton> = Arc::new(servant);
         let type_id = skeleton.repository_id();
-        self.orb.inner().check_published()?;
+        self.check_published()?;
         let key = self.adapter.activate_with_id(id.as_ref(), skeleton)?;
         self.reference(type_id, &key)
     }
@@ -191,7 +213,7 @@ impl Poa {
     /// # Errors
     /// As [`activate`](Self::activate).
     pub fn create_reference<T: Interface>(&self) -> Result<T, Error> {
-        self.orb.inner().check_published()?;
+        self.check_published()?;
         let key = self.adapter.reserve()?;
         self.reference(T::REPOSITORY_ID, &key)
     }
@@ -203,7 +225,7 @@ impl Poa {
     /// [`AdapterError::UnknownId`] when the POA assigns ids and not this one,
     /// [`Error::NoEndpoint`] when the ORB listens nowhere.
     pub fn create_reference_with_id<T: Interface>(&self, id: impl AsRef<[u8]>) -> Result<T, Error> {
-        self.orb.inner().check_published()?;
+        self.check_published()?;
         let key = self.adapter.key_of(id.as_ref())?;
         self.reference(T::REPOSITORY_ID, &key)
     }
@@ -268,7 +290,7 @@ impl Poa {
     /// As [`activate`](Self::activate).
     #[doc(alias = "ServantLocator")]
     pub fn create_forward<T: Interface>(&self, forward: Forward) -> Result<T, Error> {
-        self.orb.inner().check_published()?;
+        self.check_published()?;
         let key = self.adapter.forward(forward.of_type(T::REPOSITORY_ID))?;
         self.reference(T::REPOSITORY_ID, &key)
     }
@@ -329,12 +351,7 @@ impl Poa {
         policies: Policies,
         manager: Option<&Arc<PoaManager>>,
     ) -> Result<Self, Error> {
-        let adapters = self.orb.inner().adapters();
-        let adapter = adapters.create(&self.adapter, name, policies, manager.cloned())?;
-        Ok(Self {
-            orb: self.orb.clone(),
-            adapter,
-        })
+        self.create_rt_poa(name, policies, RtPolicies::new(), manager)
     }
 
     /// The child of that name, if there is one.

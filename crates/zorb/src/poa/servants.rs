@@ -54,7 +54,7 @@ impl Poa {
         &self,
         servant: &S,
     ) -> Result<S::Ref, Error> {
-        self.orb.inner().check_published()?;
+        self.check_published()?;
         let skeleton: Arc<dyn Skeleton> = Arc::new(servant.clone());
         let id = self.adapter.servant_to_reference(&skeleton)?;
         let key = self.adapter.key_of(id.as_ref())?;

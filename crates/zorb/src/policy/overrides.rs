@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use zorb_cdr::CharSet;
 use zorb_executor::WaitPolicy;
-use zorb_giop::{CompletionStatus, Fault, SystemException};
+use zorb_giop::{CompletionStatus, Fault, PriorityBand, RealTimeFault, SystemException};
 
 /// Declares [`PolicyOverrides`] with what goes over all of its policies.
 macro_rules! overrides {
@@ -48,6 +48,7 @@ overrides! {
     deadline: Duration,
     client_protocols: Arc<[Protocol]>,
     private_connection: bool,
+    priority_bands: Arc<[PriorityBand]>,
     endpoint_order: EndpointOrder,
     bidirectional: BidirectionalPolicy,
     char_code_set: CharSet,
@@ -159,6 +160,15 @@ impl PolicyOverrides {
         self
     }
 
+    /// Which priorities share a connection to an object whose POA has a priority model
+    /// (`RTCORBA::PriorityBandedConnectionPolicy`): a call takes the connection of the first band that its priority lies in. INV_POLICY if it lies in
+    /// none, if the object has no priority model, and if its POA has bands of its own.
+    #[doc(alias = "PriorityBandedConnectionPolicy")]
+    pub fn priority_bands(mut self, bands: impl IntoIterator<Item = PriorityBand>) -> Self {
+        self.priority_bands = Some(bands.into_iter().collect());
+        self
+    }
+
     /// Which of the endpoints of a reference are tried first. A policy of zorb's own.
     /// [`client_protocols`](Self::client_protocols) comes before it: the order is that among the endpoints of one protocol.
     pub fn endpoint_order(mut self, order: EndpointOrder) -> Self {
@@ -201,7 +211,8 @@ impl PolicyOverrides {
     /// Puts a set together from policies that are known while the program runs only.
     ///
     /// # Errors
-    /// BAD_PARAM, minor code 30, if two policies are of one type (CORBA 3.3 part 1, section 8.3.5.1).
+    /// BAD_PARAM, minor code 30, if two policies are of one type (CORBA 3.3 part 1, section 8.3.5.1); NO_PERMISSION for a
+    /// policy that is the server's to set: PriorityModelPolicy, ThreadpoolPolicy.
     pub fn from_policies(policies: &[Policy]) -> Result<Self, SystemException> {
         let mut set = Self::new();
         for (index, policy) in policies.iter().enumerate() {
@@ -210,6 +221,11 @@ impl PolicyOverrides {
             if earlier.into_iter().any(same) {
                 let duplicate = Fault::DuplicatePolicy(policy.policy_type().to_string());
                 return Err(duplicate.raise(CompletionStatus::No));
+            }
+            if !policy.may_be_overridden() {
+                let policy = policy.policy_type().to_string();
+                let fault = Fault::RealTime(RealTimeFault::NotOverridable(policy));
+                return Err(fault.raise(CompletionStatus::No));
             }
             policy.set_in(&mut set);
         }
@@ -234,6 +250,7 @@ impl PolicyOverrides {
             && self.rebind == others.rebind
             && self.bidirectional == others.bidirectional
             && self.private_connection == others.private_connection
+            && self.priority_bands == others.priority_bands
             && self.endpoint_order == others.endpoint_order
     }
 
@@ -242,6 +259,7 @@ impl PolicyOverrides {
         self.client_protocols.is_some()
             || self.bidirectional.is_some()
             || self.private_connection.is_some()
+            || self.priority_bands.is_some()
             || self.endpoint_order.is_some()
             || self.char_code_set.is_some()
             || self.wait.is_some()

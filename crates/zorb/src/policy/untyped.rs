@@ -2,6 +2,7 @@
 
 use super::overrides::PolicyOverrides;
 use super::values::{BidirectionalPolicy, Protocol, RebindMode, SyncScope};
+use crate::real_time::PriorityModelPolicy;
 use bytes::Bytes;
 use core::fmt;
 use core::time::Duration;
@@ -13,9 +14,10 @@ use zorb_cdr::{
     TcKind, WireFormat,
 };
 use zorb_giop::ior::{
-    ComponentTag, IiopProfile, ProfileAddress, ProfileBody, ProfileTag, UiopProfile, encapsulate,
+    ComponentTag, IiopProfile, ProfileAddress, ProfileBody, ProfileTag, UiopProfile,
+    decode_encapsulation, encapsulate,
 };
-use zorb_giop::{Ior, ServiceContext, ServiceContextId};
+use zorb_giop::{Ior, PriorityBand, ServiceContext, ServiceContextId};
 
 /// 100 ns between the beginning of the Gregorian calendar, 15 October 1582, from which `TimeBase::TimeT` counts, and the
 /// beginning of 1970.
@@ -51,13 +53,19 @@ impl PolicyType {
     pub const BIDIRECTIONAL: Self = Self(37);
     /// `RTCORBA::ClientProtocolPolicy`.
     pub const CLIENT_PROTOCOL: Self = Self(43);
+    /// `RTCORBA::PriorityModelPolicy`.
+    pub const PRIORITY_MODEL: Self = Self(40);
+    /// `RTCORBA::ThreadpoolPolicy`.
+    pub const THREADPOOL: Self = Self(41);
+    /// `RTCORBA::PriorityBandedConnectionPolicy`.
+    pub const PRIORITY_BANDED_CONNECTION: Self = Self(45);
     /// `RTCORBA::PrivateConnectionPolicy`.
     pub const PRIVATE_CONNECTION: Self = Self(44);
 
     /// Types of the specification that this ORB knows and does not support.
     fn is_unsupported(self) -> bool {
-        // RequestPriority, ReplyPriority, Routing, MaxHops, QueueOrder; real-time CORBA's.
-        matches!(self.0, 25 | 26 | 33..=35 | 40..=42 | 45)
+        // RequestPriority, ReplyPriority, Routing, MaxHops, QueueOrder; ServerProtocol.
+        matches!(self.0, 25 | 26 | 33..=35 | 42)
     }
 }
 
@@ -74,6 +82,9 @@ impl fmt::Display for PolicyType {
             Self::RELATIVE_ROUND_TRIP_TIMEOUT => "RelativeRoundtripTimeoutPolicy",
             Self::BIDIRECTIONAL => "BidirectionalPolicy",
             Self::CLIENT_PROTOCOL => "ClientProtocolPolicy",
+            Self::PRIORITY_MODEL => "PriorityModelPolicy",
+            Self::THREADPOOL => "ThreadpoolPolicy",
+            Self::PRIORITY_BANDED_CONNECTION => "PriorityBandedConnectionPolicy",
             Self::PRIVATE_CONNECTION => "PrivateConnectionPolicy",
             Self(number) => return write!(f, "policy type {number}"),
         };
@@ -152,11 +163,19 @@ pub enum Policy {
     ClientProtocol(Arc<[Protocol]>),
     /// See [`PolicyOverrides::private_connection`]. Has no value in an any: that it is set is all.
     PrivateConnection,
+    /// See [`RtPolicies::priority_model`](crate::real_time::RtPolicies::priority_model). Of POAs only, and made by no any, as
+    /// TAO has it.
+    PriorityModel(PriorityModelPolicy),
+    /// See [`RtPolicies::threadpool`](crate::real_time::RtPolicies::threadpool): the number of the pool. Of POAs only.
+    Threadpool(u32),
+    /// See [`PolicyOverrides::priority_bands`].
+    PriorityBands(Arc<[PriorityBand]>),
 }
 
 impl Policy {
     /// Creates a policy from the value that the specification has for its type (`ORB::create_policy`): a `short` for
-    /// RebindPolicy and SyncScopePolicy, an `unsigned short` for BidirectionalPolicy, a `TimeBase::UtcT` for start and end times, a `TimeBase::TimeT` (100 ns) for
+    /// RebindPolicy and SyncScopePolicy, an `unsigned short` for BidirectionalPolicy, an `unsigned long` for ThreadpoolPolicy, a
+    /// sequence of `RTCORBA::PriorityBand` for PriorityBandedConnectionPolicy, a `TimeBase::UtcT` for start and end times, a `TimeBase::TimeT` (100 ns) for
     /// relative timeouts.
     ///
     /// # Errors
@@ -189,6 +208,9 @@ impl Policy {
                 TcKind::ULongLong
             }
             PolicyType::BIDIRECTIONAL => TcKind::UShort,
+            PolicyType::THREADPOOL => TcKind::ULong,
+            PolicyType::PRIORITY_BANDED_CONNECTION => TcKind::Sequence,
+            PolicyType::PRIORITY_MODEL => return Err(refused(Reason::BadPolicyValue)),
             PolicyType::CLIENT_PROTOCOL | PolicyType::PRIVATE_CONNECTION => {
                 return Err(refused(Reason::BadPolicyType));
             }
@@ -249,8 +271,23 @@ impl Policy {
             PolicyType::REPLY_END_TIME => Self::ReplyEndTime(time()?),
             PolicyType::RELATIVE_REQUEST_TIMEOUT => Self::RelativeRequestTimeout(timeout()?),
             PolicyType::RELATIVE_ROUND_TRIP_TIMEOUT => Self::RelativeRoundTripTimeout(timeout()?),
+            PolicyType::THREADPOOL => {
+                Self::Threadpool(decode_encapsulation(octets).map_err(malformed)?)
+            }
+            PolicyType::PRIORITY_BANDED_CONNECTION => {
+                let bands: Vec<PriorityBand> = decode_encapsulation(octets).map_err(malformed)?;
+                if bands.is_empty() || !bands.iter().all(|band| band.is_valid()) {
+                    return Err(refused(Reason::BadPolicyValue));
+                }
+                Self::PriorityBands(bands.into())
+            }
             _ => return Err(refused(Reason::BadPolicy)),
         })
+    }
+
+    /// Whether clients may set it for their calls.
+    pub(super) const fn may_be_overridden(&self) -> bool {
+        !matches!(self, Self::PriorityModel(_) | Self::Threadpool(_))
     }
 
     /// Its type.
@@ -268,6 +305,9 @@ impl Policy {
             Self::Bidirectional(_) => PolicyType::BIDIRECTIONAL,
             Self::ClientProtocol(_) => PolicyType::CLIENT_PROTOCOL,
             Self::PrivateConnection => PolicyType::PRIVATE_CONNECTION,
+            Self::PriorityModel(_) => PolicyType::PRIORITY_MODEL,
+            Self::Threadpool(_) => PolicyType::THREADPOOL,
+            Self::PriorityBands(_) => PolicyType::PRIORITY_BANDED_CONNECTION,
         }
     }
 
@@ -284,6 +324,9 @@ impl Policy {
             Self::Bidirectional(policy) => set.bidirectional = Some(policy),
             Self::ClientProtocol(protocols) => set.client_protocols = Some(protocols),
             Self::PrivateConnection => set.private_connection = Some(true),
+            Self::PriorityBands(bands) => set.priority_bands = Some(bands),
+            // Clients cannot override them.
+            Self::PriorityModel(_) | Self::Threadpool(_) => {}
         }
     }
 }
@@ -305,6 +348,7 @@ impl PolicyOverrides {
             self.bidirectional.map(Policy::Bidirectional),
             self.client_protocols.clone().map(Policy::ClientProtocol),
             (self.private_connection == Some(true)).then_some(Policy::PrivateConnection),
+            self.priority_bands.clone().map(Policy::PriorityBands),
         ];
         all.into_iter().flatten().collect()
     }

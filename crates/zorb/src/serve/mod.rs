@@ -8,10 +8,12 @@
 pub(crate) mod deadline;
 mod intercept;
 mod located;
+mod scheduled;
 mod upcall;
 
 pub(crate) use intercept::{Intercepted, receive_collocated, reply_contexts};
 pub(crate) use located::locate_reply;
+pub(crate) use scheduled::{refusal, upcall};
 pub(crate) use upcall::{begin, caught, enter, enter_object, poll, released};
 
 use crate::keys::Found;
@@ -101,6 +103,10 @@ impl Owner for OrbInner {
 
     fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
         Self::track(self, task);
+    }
+
+    fn track_in(&self, home: &Handle, task: impl Future<Output = ()> + Send + 'static) {
+        Self::track_in(self, home, task);
     }
 
     fn track_thread(&self) -> TaskTrackerToken {
@@ -369,6 +375,9 @@ fn dispatch(
             );
         }
     };
+    if object.priority().is_some() {
+        return scheduled::dispatch(connection, object, request, receipt, pending, intercepted);
+    }
     let octets = request.as_ref().map_or(0, Request::octets);
     let is_pending = |pending: Option<Pending>| {
         pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, octets))
@@ -387,21 +396,15 @@ fn dispatch(
                 .as_ref()
                 .map_or_else(Priority::default, |info| info.priority);
             let deadline = request.as_ref().and_then(deadline::of);
-            let (mut request, receipt) = (request.take(), *receipt);
+            let (request, receipt) = (request.take(), *receipt);
             let submitted = Submitted::new(intercepted);
             let intercepted = submitted.clone();
             let job = async move {
                 let orb = Arc::clone(pending.owner());
-                let waits = match deadline::is_late(deadline) {
-                    true => {
-                        outcome = Some(deadline::shed(&orb, &receipt));
-                        None
-                    }
-                    false => begin(&orb, &object, &mut request, &mut outcome, &receipt),
-                };
-                let outcome = match waits {
-                    Some(upcall) => to_end(&orb, &object, upcall, receipt).await,
-                    None => outcome.unwrap_or(Outcome::Silent),
+                let outcome = match request {
+                    Some(_) if deadline::is_late(deadline) => deadline::shed(&orb, &receipt),
+                    Some(request) => upcall(&orb, &object, request, receipt).await,
+                    None => Outcome::Silent,
                 };
                 let outcome = send_reply(orb.interceptor(), intercepted.take(), outcome);
                 finish(pending, outcome, &receipt);

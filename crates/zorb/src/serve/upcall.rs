@@ -27,7 +27,7 @@ pub(crate) fn enter_object<T>(
 ) -> Result<T, SystemException> {
     let _current = current::enter(orb);
     let run = || object.enter(run);
-    if object.blocks() {
+    if object.holds_no_worker() {
         return caught(run);
     }
     let held = orb.lane().hold();

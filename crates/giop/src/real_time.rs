@@ -1,0 +1,462 @@
+//! What Real-time CORBA puts on the wire: the contexts RTCorbaPriority and RTCorbaPriorityRange, the policies that
+//! references state (TAG_POLICIES), and the endpoints with priorities of TAO's component.
+
+use crate::context::{ServiceContext, ServiceContextId, ServiceContexts};
+use crate::exception::{SystemExceptionKind as Kind, minor};
+use crate::ior::{
+    ComponentTag, ProfileTag, TaggedComponent, decode_encapsulation, encapsulate, in_encapsulation,
+};
+use zorb_cdr::{ByteOrder, Decode, DecodeError, Decoder, EncapsulationVisitor, EncodeError};
+
+/// The operation by which a client binds a connection to a range of priorities before its first request.
+pub const BIND_PRIORITY_BAND: &str = "_bind_priority_band";
+
+/// `PRIORITY_MODEL_POLICY_TYPE`.
+const PRIORITY_MODEL: u32 = 40;
+/// `PRIORITY_BANDED_CONNECTION_POLICY_TYPE`.
+const PRIORITY_BANDED_CONNECTION: u32 = 45;
+/// Policies of a reference that are read, and bands of one policy: a peer's count alone makes no loop long.
+const MAX_READ: usize = 256;
+/// The priority of an endpoint that has none, as TAO writes it.
+const NO_PRIORITY: i16 = -1;
+
+/// Who says at which priority a request is served: `RTCORBA::PriorityModel`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "the specification has these two")]
+pub enum PriorityModel {
+    /// The client: its priority travels with the request.
+    #[doc(alias = "CLIENT_PROPAGATED")]
+    ClientPropagated,
+    /// The server.
+    #[doc(alias = "SERVER_DECLARED")]
+    ServerDeclared,
+}
+
+/// A range of priorities that share a connection: `RTCORBA::PriorityBand`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "a range has two ends")]
+pub struct PriorityBand {
+    /// The lowest priority of the band.
+    pub low: i16,
+    /// The highest.
+    pub high: i16,
+}
+
+impl PriorityBand {
+    /// Whether a priority lies in the band.
+    #[must_use]
+    pub const fn contains(self, priority: i16) -> bool {
+        self.low <= priority && priority <= self.high
+    }
+
+    /// Whether it is one: 0 ≤ low ≤ high.
+    #[must_use]
+    pub const fn is_valid(self) -> bool {
+        0 <= self.low && self.low <= self.high
+    }
+
+    /// The context RTCorbaPriorityRange that binds a connection to the band.
+    ///
+    /// # Errors
+    /// None that can happen: the value has a fixed size.
+    pub fn to_context(self) -> Result<ServiceContext, EncodeError> {
+        Ok(ServiceContext {
+            id: ServiceContextId::RT_CORBA_PRIORITY_RANGE,
+            data: encapsulate(|e| e.put(&(self.low, self.high)))?,
+        })
+    }
+
+    /// The band in such a context of a request.
+    ///
+    /// # Errors
+    /// [`RealTimeFault::MalformedContext`] if there is none, or more than one, or it is no band.
+    pub fn of_request(contexts: &ServiceContexts<'_>) -> Result<Self, RealTimeFault> {
+        let id = ServiceContextId::RT_CORBA_PRIORITY_RANGE;
+        let (low, high): (i16, i16) = single(contexts, id)?
+            .ok_or(RealTimeFault::MalformedContext("no RTCorbaPriorityRange"))?;
+        let band = Self { low, high };
+        match band.is_valid() {
+            true => Ok(band),
+            false => Err(RealTimeFault::MalformedContext(
+                "an RTCorbaPriorityRange that is no range",
+            )),
+        }
+    }
+}
+
+impl<'de> Decode<'de> for PriorityBand {
+    const MIN_SIZE: usize = 4;
+
+    fn decode<O: ByteOrder>(d: &mut Decoder<'de, O>) -> Result<Self, DecodeError> {
+        let (low, high) = d.get()?;
+        Ok(Self { low, high })
+    }
+}
+
+/// The context RTCorbaPriority of a request that is made at this priority, and of the reply to it.
+///
+/// # Errors
+/// None that can happen: the value has a fixed size.
+pub fn priority_context(priority: i16) -> Result<ServiceContext, EncodeError> {
+    Ok(ServiceContext {
+        id: ServiceContextId::RT_CORBA_PRIORITY,
+        data: encapsulate(|e| {
+            e.write_i16(priority);
+            Ok(())
+        })?,
+    })
+}
+
+/// The priority that a client has sent with a request; `None` if it has sent none.
+///
+/// # Errors
+/// [`RealTimeFault::MalformedContext`] if it cannot be read or is there twice, [`RealTimeFault::Unmappable`] if it is negative.
+pub fn propagated_priority(contexts: &ServiceContexts<'_>) -> Result<Option<i16>, RealTimeFault> {
+    match single(contexts, ServiceContextId::RT_CORBA_PRIORITY)? {
+        Some(priority) if priority < 0 => Err(RealTimeFault::Unmappable(priority)),
+        priority => Ok(priority),
+    }
+}
+
+/// The value of the one context with this id.
+fn single<T: for<'de> Decode<'de>>(
+    contexts: &ServiceContexts<'_>,
+    id: ServiceContextId,
+) -> Result<Option<T>, RealTimeFault> {
+    if contexts.is_empty() {
+        return Ok(None);
+    }
+    let (mut found, mut count) = (None, 0_usize);
+    contexts.for_each(|each, data| {
+        if each == id {
+            count = count.saturating_add(1);
+            found = Some(decode_encapsulation(data));
+        }
+    });
+    match (count, found) {
+        (0, _) | (_, None) => Ok(None),
+        (1, Some(Ok(value))) => Ok(Some(value)),
+        (1, Some(Err(_))) => Err(RealTimeFault::MalformedContext(
+            "a priority that cannot be read",
+        )),
+        _ => Err(RealTimeFault::MalformedContext("two contexts of one kind")),
+    }
+}
+
+/// The real-time policies that a reference states: those of its object's POA that clients have to know.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "no other policies are stated")]
+pub struct ExposedPolicies {
+    /// The priority model, and the server's priority: that of the object with SERVER_DECLARED, that of requests without one
+    /// with CLIENT_PROPAGATED.
+    pub priority_model: Option<(PriorityModel, i16)>,
+    /// The bands of PriorityBandedConnectionPolicy; none without it.
+    pub bands: Vec<PriorityBand>,
+}
+
+impl ExposedPolicies {
+    /// The component that states them, as TAO writes it; `None` if there are none.
+    ///
+    /// # Errors
+    /// Too many bands for a sequence.
+    pub fn to_component(&self) -> Result<Option<TaggedComponent>, EncodeError> {
+        let mut values = Vec::new();
+        if let Some((model, priority)) = self.priority_model {
+            let model = match model {
+                PriorityModel::ClientPropagated => 0_u32,
+                PriorityModel::ServerDeclared => 1,
+            };
+            values.push((PRIORITY_MODEL, encapsulate(|e| e.put(&(model, priority)))?));
+        }
+        if !self.bands.is_empty() {
+            let bands = encapsulate(|e| {
+                e.write_count(self.bands.len())?;
+                (self.bands.iter()).try_for_each(|band| e.put(&(band.low, band.high)))
+            })?;
+            values.push((PRIORITY_BANDED_CONNECTION, bands));
+        }
+        if values.is_empty() {
+            return Ok(None);
+        }
+        let data = encapsulate(|e| {
+            e.write_count(values.len())?;
+            values.iter().try_for_each(|(policy_type, value)| {
+                e.write_u32(*policy_type);
+                e.write_octets(value)
+            })
+        })?;
+        let tag = ComponentTag::POLICIES;
+        Ok(Some(TaggedComponent { tag, data }))
+    }
+
+    /// The real-time policies in such a component. Malformed ones count as absent, and of two of one type the first counts.
+    #[must_use]
+    pub fn from_component(data: &[u8]) -> Self {
+        let mut read = Self::default();
+        // What stands before a malformed part has been read.
+        let _ = in_encapsulation(data, ReadPolicies(&mut read));
+        read
+    }
+}
+
+struct ReadPolicies<'a>(&'a mut ExposedPolicies);
+
+impl<'de> EncapsulationVisitor<'de> for ReadPolicies<'_> {
+    type Output = ();
+
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<(), DecodeError> {
+        // A type and the length of its value.
+        let count = d.read_count(8)?;
+        for _ in 0..count.min(MAX_READ) {
+            let (policy_type, value) = (d.read_u32()?, d.read_octets()?);
+            match policy_type {
+                PRIORITY_MODEL if self.0.priority_model.is_none() => {
+                    self.0.priority_model = match decode_encapsulation::<(u32, i16)>(value) {
+                        Ok((0, priority)) => Some((PriorityModel::ClientPropagated, priority)),
+                        Ok((1, priority)) => Some((PriorityModel::ServerDeclared, priority)),
+                        _ => None,
+                    };
+                }
+                PRIORITY_BANDED_CONNECTION if self.0.bands.is_empty() => {
+                    if let Ok(bands) = in_encapsulation(value, ReadBands) {
+                        self.0.bands = bands;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+struct ReadBands;
+
+impl<'de> EncapsulationVisitor<'de> for ReadBands {
+    type Output = Vec<PriorityBand>;
+
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<Self::Output, DecodeError> {
+        let count = d.read_count(PriorityBand::MIN_SIZE)?;
+        (0..count.min(MAX_READ)).map(|_| d.get()).collect()
+    }
+}
+
+/// An endpoint of a profile with its priority, as TAO states it ([`ComponentTag::TAO_ENDPOINTS`]). The first one is that of the
+/// profile itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "what TAO writes of an endpoint")]
+pub struct PrioritisedEndpoint {
+    /// The host of an IIOP endpoint, the path of a UIOP one.
+    pub address: String,
+    /// The port of an IIOP endpoint.
+    pub port: u16,
+    /// Its priority, if it has one.
+    pub priority: Option<i16>,
+}
+
+impl PrioritisedEndpoint {
+    /// The component that states the endpoints of a profile; `None` for profiles of which TAO writes none.
+    ///
+    /// # Errors
+    /// An address with NUL in it, or too many endpoints for a sequence.
+    pub fn to_component(
+        profile: ProfileTag,
+        endpoints: &[Self],
+    ) -> Result<Option<TaggedComponent>, EncodeError> {
+        let has_port = match profile {
+            ProfileTag::INTERNET_IOP => true,
+            ProfileTag::UIOP => false,
+            _ => return Ok(None),
+        };
+        let data = encapsulate(|e| {
+            e.write_count(endpoints.len())?;
+            endpoints.iter().try_for_each(|endpoint| {
+                e.write_raw_string(endpoint.address.as_bytes())?;
+                if has_port {
+                    e.write_u16(endpoint.port);
+                }
+                e.write_i16(endpoint.priority.unwrap_or(NO_PRIORITY));
+                Ok(())
+            })
+        })?;
+        let tag = ComponentTag::TAO_ENDPOINTS;
+        Ok(Some(TaggedComponent { tag, data }))
+    }
+
+    /// The endpoints in such a component; none if it is malformed.
+    #[must_use]
+    pub fn from_component(profile: ProfileTag, data: &[u8]) -> Vec<Self> {
+        let has_port = match profile {
+            ProfileTag::INTERNET_IOP => true,
+            ProfileTag::UIOP => false,
+            _ => return Vec::new(),
+        };
+        in_encapsulation(data, ReadEndpoints { has_port }).unwrap_or_default()
+    }
+}
+
+struct ReadEndpoints {
+    has_port: bool,
+}
+
+impl<'de> EncapsulationVisitor<'de> for ReadEndpoints {
+    type Output = Vec<PrioritisedEndpoint>;
+
+    fn visit<O: ByteOrder>(self, d: &mut Decoder<'de, O>) -> Result<Self::Output, DecodeError> {
+        // A string with its length, and a priority.
+        let count = d.read_count(7)?;
+        let endpoint = |_| {
+            let address = String::from_utf8_lossy(d.read_raw_string()?).into_owned();
+            let port = match self.has_port {
+                true => d.read_u16()?,
+                false => 0,
+            };
+            let priority: i16 = d.get()?;
+            Ok(PrioritisedEndpoint {
+                address,
+                port,
+                priority: (priority >= 0).then_some(priority),
+            })
+        };
+        (0..count.min(MAX_READ)).map(endpoint).collect()
+    }
+}
+
+/// What can go wrong with priorities and lanes. [`Fault::RealTime`](crate::Fault::RealTime) raises it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RealTimeFault {
+    /// A context of Real-time CORBA that the specification does not have so: MARSHAL.
+    #[error("expected one context with a priority, found {0}")]
+    MalformedContext(&'static str),
+    /// The mapping has no native priority for this one, or none back: DATA_CONVERSION, minor code 2.
+    #[error("priority {0} maps to no native priority")]
+    Unmappable(i16),
+    /// The mapping has no priority for that of the thread: DATA_CONVERSION, minor code 2.
+    #[error("the native priority {0} of this thread maps to no priority")]
+    UnmappableNative(i32),
+    /// A priority below 0: BAD_PARAM.
+    #[error("expected a priority from 0 to 32767, found {0}")]
+    OutOfRange(i16),
+    /// RTCurrent has no priority yet: INITIALIZE.
+    #[error("no priority has been set for this thread or task")]
+    NoPriority,
+    /// The mapping has no native priority at all: INITIALIZE, minor code 1.
+    #[error("the priority mapping has no priority for any native one of the scheduling policy")]
+    RangeTooNarrow,
+    /// No lane serves the priority: NO_RESOURCES, minor code 2.
+    #[error("no lane of the thread pool serves priority {0}")]
+    NoLane(i16),
+    /// The object has another priority already: BAD_INV_ORDER, minor code 18.
+    #[error("the object has priority {0} already")]
+    PriorityAssigned(i16),
+    /// A priority transform has said no: UNKNOWN.
+    #[error("the priority transform refused priority {0}")]
+    NotTransformed(i16),
+    /// The operating system refuses a priority: NO_PERMISSION.
+    #[error("{0}")]
+    Refused(String),
+    /// A policy that clients cannot override: NO_PERMISSION.
+    #[error("{0} cannot be overridden by clients")]
+    NotOverridable(String),
+    /// A thread pool that a POA uses is to be destroyed: BAD_INV_ORDER.
+    #[error("thread pool {0} is used by a POA")]
+    ThreadpoolInUse(u32),
+}
+
+impl RealTimeFault {
+    /// The exception that says so, and its minor code.
+    pub(crate) const fn exception(&self) -> (Kind, u32) {
+        match self {
+            Self::MalformedContext(_) => (Kind::Marshal, 0),
+            Self::Unmappable(_) | Self::UnmappableNative(_) => {
+                (Kind::DataConversion, minor::PRIORITY_NOT_MAPPABLE)
+            }
+            Self::OutOfRange(_) => (Kind::BadParam, 0),
+            Self::NoPriority => (Kind::Initialize, 0),
+            Self::RangeTooNarrow => (Kind::Initialize, minor::PRIORITY_RANGE_TOO_NARROW),
+            Self::NoLane(_) => (Kind::NoResources, minor::NO_CONNECTION_FOR_PRIORITY),
+            Self::PriorityAssigned(_) => (Kind::BadInvOrder, minor::PRIORITY_ASSIGNED),
+            Self::NotTransformed(_) => (Kind::Unknown, 0),
+            Self::Refused(_) | Self::NotOverridable(_) => (Kind::NoPermission, 0),
+            Self::ThreadpoolInUse(_) => (Kind::BadInvOrder, 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+
+    #[test]
+    fn policies_are_written_as_tao_writes_them() {
+        let policies = ExposedPolicies {
+            priority_model: Some((PriorityModel::ServerDeclared, 7)),
+            bands: vec![PriorityBand { low: 5, high: 9 }],
+        };
+        let component = policies.to_component().unwrap().unwrap();
+        assert_eq!(component.tag, ComponentTag::POLICIES);
+        assert_eq!(ExposedPolicies::from_component(&component.data), policies);
+        // Big-endian, with a policy of another type between them.
+        let data: &[u8] = &[
+            0, 0, 0, 0, 0, 0, 0, 3, // three policies
+            0, 0, 0, 40, 0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 1, 0, 7, 0, 0, // model
+            0, 0, 0, 43, 0, 0, 0, 2, 0, 0, 0, 0, // another
+            0, 0, 0, 45, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 1, 0, 5, 0, 9, // bands
+        ];
+        assert_eq!(ExposedPolicies::from_component(data), policies);
+        for cut in 0..data.len() {
+            let read = ExposedPolicies::from_component(&data[..cut]);
+            assert!(read.bands.is_empty(), "{cut}");
+        }
+        let none = ExposedPolicies::default();
+        assert_eq!(none.to_component().unwrap(), None);
+        // A count that the octets do not bear out.
+        assert_eq!(
+            ExposedPolicies::from_component(&[0, 0, 0, 0, 255, 255, 255, 255]),
+            none
+        );
+    }
+
+    #[test]
+    fn endpoints_carry_their_priorities() {
+        let endpoint = |address: &str, port, priority| PrioritisedEndpoint {
+            address: address.to_owned(),
+            port,
+            priority,
+        };
+        let iiop = [endpoint("a", 1, Some(0)), endpoint("b", 65_535, None)];
+        let uiop = [endpoint("/tmp/x", 0, Some(i16::MAX))];
+        for (tag, endpoints) in [
+            (ProfileTag::INTERNET_IOP, &iiop[..]),
+            (ProfileTag::UIOP, &uiop),
+        ] {
+            let component = PrioritisedEndpoint::to_component(tag, endpoints)
+                .unwrap()
+                .unwrap();
+            let read = PrioritisedEndpoint::from_component(tag, &component.data);
+            assert_eq!(read, endpoints);
+            for cut in 0..component.data.len() {
+                let read = PrioritisedEndpoint::from_component(tag, &component.data[..cut]);
+                assert_eq!(read, [], "{cut}");
+            }
+        }
+        let other = ProfileTag(9);
+        assert_eq!(PrioritisedEndpoint::to_component(other, &iiop), Ok(None));
+        assert_eq!(PrioritisedEndpoint::from_component(other, &[0; 40]), []);
+    }
+
+    #[test]
+    fn contexts_have_the_octets_of_the_specification() {
+        let context = priority_context(258).unwrap();
+        assert_eq!(context.id, ServiceContextId::RT_CORBA_PRIORITY);
+        let order = u8::from(cfg!(target_endian = "little"));
+        let native = 258_i16.to_ne_bytes();
+        assert_eq!(
+            context.data,
+            Bytes::from(vec![order, 0, native[0], native[1]])
+        );
+        let range = PriorityBand { low: 1, high: 2 }.to_context().unwrap();
+        assert_eq!((range.id.0, range.data.len()), (11, 6));
+    }
+}

@@ -1,0 +1,71 @@
+//! Real-time CORBA: requests with priorities, and thread pools whose lanes keep them apart (Real-time CORBA 1.2, formal/05-01-04).
+//!
+//! A request has a [`Priority`] from 0 to 32,767, the larger the more urgent. A POA says by its [`RtPolicies`] where a
+//! request gets it from ([`PriorityModel`]) and which [`Threadpool`] runs it. A pool with lanes has for each priority threads, a reactor, an endpoint and
+//! a queue of their own, so that no request waits behind a less urgent one, from the socket to the servant:
+//!
+//! ```text
+//!   client at 20,000 ──▶ endpoint ──▶ reactor ──▶ queue ──▶ threads   lane 20,000 ─┐
+//!                                                                                  ├──▶ servants of the POA
+//!   client at     10 ──▶ endpoint ──▶ reactor ──▶ queue ──▶ threads   lane     10 ─┘
+//! ```
+//!
+//! | CORBA | here |
+//! |---|---|
+//! | `RTCORBA::RTORB` | [`RtOrb`], from [`Orb::rt_orb`](crate::Orb::rt_orb) |
+//! | `RTCORBA::Current` | [`RtCurrent`], from [`Orb::rt_current`](crate::Orb::rt_current) |
+//! | `RTCORBA::PriorityMapping` | [`Builder::priority_mapping`](crate::Builder::priority_mapping) |
+//! | `RTCORBA::PriorityTransform` | [`PriorityTransform`] |
+//! | `RTCORBA::Mutex` | [`executor::RtMutex`](crate::executor) |
+//! | `RTPortableServer::POA` | [`Poa::create_rt_poa`](crate::Poa::create_rt_poa) and its relatives |
+//! | PriorityModelPolicy, ThreadpoolPolicy, PriorityBandedConnectionPolicy of a POA | [`RtPolicies`] |
+//! | PriorityBandedConnectionPolicy, ClientProtocolPolicy of a client | [`PolicyOverrides`](crate::policy::PolicyOverrides) |
+//!
+//! Native priorities are those of the ORB's [`scheduling`](crate::Builder::scheduling) policy. Without one, priorities order queues and choose lanes,
+//! and every thread keeps the scheduling that it was started with.
+//!
+//! ```
+//! use zorb::executor::Priority;
+//! use zorb::real_time::{PriorityModelPolicy, RtPolicies, ThreadpoolLane, ThreadpoolOptions};
+//! use zorb::{Orb, Policies};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let orb = Orb::builder().build().await?;
+//! let lanes = [
+//!     ThreadpoolLane::new(Priority(10), 2).listen("iiop://127.0.0.1:0"),
+//!     ThreadpoolLane::new(Priority(20_000), 1).listen("iiop://127.0.0.1:0"),
+//! ];
+//! let pool = orb.rt_orb().create_threadpool(ThreadpoolOptions::with_lanes(lanes)).await?;
+//! let policies = RtPolicies::new()
+//!     .priority_model(PriorityModelPolicy::client_propagated(Priority(10)))
+//!     .threadpool(&pool);
+//! let poa = orb.root_poa().create_rt_poa("control", Policies::default(), policies, None)?;
+//! # drop(poa);
+//! # Ok(()) }
+//! ```
+
+mod client;
+mod current;
+mod orb;
+mod plan;
+mod poa;
+mod policies;
+mod publish;
+mod settings;
+mod threadpool;
+
+pub use current::RtCurrent;
+pub use orb::{DestroyThreadpoolError, RtOrb};
+pub use policies::{PriorityModelPolicy, RtPolicies};
+pub use settings::PriorityTransform;
+pub use threadpool::{Threadpool, ThreadpoolError, ThreadpoolLane, ThreadpoolOptions};
+pub use zorb_executor::Priority;
+pub use zorb_giop::{PriorityBand, PriorityModel};
+
+pub(crate) use client::{Exposed, Selection, has_bands, priority_of_call, select};
+pub(crate) use current::at as at_priority;
+pub(crate) use orb::RealTime;
+pub(crate) use plan::Planned;
+pub(crate) use policies::Scheduled;
+pub(crate) use publish::make_ior;
+pub(crate) use settings::RealTimeSettings;

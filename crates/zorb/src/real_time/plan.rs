@@ -1,0 +1,149 @@
+//! Where a request to a POA with real-time policies runs, and at which priority.
+
+use super::current::{self, Holder, Running};
+use super::policies::Scheduled;
+use super::settings::{RealTimeSettings, raise};
+use super::threadpool::Pool;
+use std::sync::Arc;
+use zorb_executor::Priority;
+use zorb_giop::{
+    CompletionStatus, Fault, PriorityBand, RealTimeFault, ServiceContext, ServiceContexts,
+    SystemException, priority_context, propagated_priority,
+};
+use zorb_poa::ActiveObject;
+
+/// Where a request runs.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    /// The priority of its upcall.
+    pub(crate) priority: Priority,
+    /// That of the lane that runs it.
+    pub(crate) lane: Priority,
+    /// The pool of its POA, if that has one.
+    pub(crate) pool: Option<Arc<Pool>>,
+    /// What its reply says of the priority.
+    pub(crate) echo: Option<ServiceContext>,
+}
+
+impl Planned {
+    /// The upcall, as RTCurrent has it.
+    pub(crate) fn running(&self) -> Running {
+        let holder = match self.pool {
+            Some(_) => Holder::Upcall,
+            None => Holder::Task,
+        };
+        Running {
+            priority: self.priority,
+            holder,
+            lane: self.lane_id(),
+        }
+    }
+
+    /// Which lane it is, among those of all pools.
+    fn lane_id(&self) -> Option<(usize, Priority)> {
+        let pool = self.pool.as_ref()?;
+        let lane = match pool.lane_priorities() {
+            Some(_) => self.lane,
+            None => Priority::MIN,
+        };
+        Some((pool.address(), lane))
+    }
+
+    /// Whether a call that is made now runs where its caller does: it is in the same lane, or there is no pool.
+    pub(crate) fn runs_here(&self) -> bool {
+        self.pool.is_none() || self.lane_id() == current::lane()
+    }
+
+    /// The native priority that the caller's thread has to get back after such a call, if the call has another one: in a pool
+    /// without lanes.
+    pub(crate) fn priority_to_restore(&self) -> Option<Priority> {
+        let pool = self.pool.as_ref()?;
+        let own = current::priority()?;
+        (pool.lane_priorities().is_none() && own != self.priority).then_some(own)
+    }
+}
+
+impl Scheduled {
+    /// Plans a request with these service contexts.
+    ///
+    /// # Errors
+    /// MARSHAL for a malformed or doubled RTCorbaPriority; DATA_CONVERSION, minor code 2, for a priority that cannot be
+    /// mapped; NO_RESOURCES, minor code 2, for one that no lane serves; UNKNOWN if the transform refuses it. Nothing has
+    /// been carried out.
+    pub(crate) fn plan(
+        &self,
+        settings: &RealTimeSettings,
+        object: &ActiveObject,
+        contexts: Option<&ServiceContexts<'_>>,
+    ) -> Result<Planned, SystemException> {
+        let propagated = match contexts {
+            Some(contexts) if self.is_client_propagated() => {
+                propagated_priority(contexts).map_err(raise)?
+            }
+            _ => None,
+        };
+        let mut planned = self.plan_at(settings, object, propagated.map(Priority))?;
+        let echo = propagated.map(priority_context).transpose();
+        planned.echo = echo.map_err(|error| Fault::Encode(error).raise(CompletionStatus::No))?;
+        Ok(planned)
+    }
+
+    /// Plans a call at the priority of its caller, if it has one; that counts with CLIENT_PROPAGATED only.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub(crate) fn plan_at(
+        &self,
+        settings: &RealTimeSettings,
+        object: &ActiveObject,
+        propagated: Option<Priority>,
+    ) -> Result<Planned, SystemException> {
+        let declared = Priority(object.priority().unwrap_or_default());
+        let wanted = propagated
+            .filter(|_| self.is_client_propagated())
+            .unwrap_or(declared);
+        let priority = match (&settings.transform, &self.model) {
+            (Some(transform), Some(_)) => (transform.inbound(wanted, &object.id()))
+                .ok_or_else(|| raise(RealTimeFault::NotTransformed(wanted.0)))?,
+            _ => wanted,
+        };
+        if self.model.is_some() {
+            settings.native(priority)?;
+        }
+        let lane =
+            (self.lane_of(priority)).ok_or_else(|| raise(RealTimeFault::NoLane(priority.0)))?;
+        Ok(Planned {
+            priority,
+            lane,
+            pool: self.pool.clone(),
+            echo: None,
+        })
+    }
+
+    /// Whether a connection may be bound to the band that a request states.
+    ///
+    /// # Errors
+    /// MARSHAL for a malformed, doubled or missing RTCorbaPriorityRange; INV_POLICY if the POA has no priority model, or no
+    /// lane in the band.
+    pub(crate) fn bind_band(
+        &self,
+        contexts: Option<&ServiceContexts<'_>>,
+    ) -> Result<(), SystemException> {
+        let refused = |why: String| Err(Fault::PolicyConflict(why).raise(CompletionStatus::No));
+        let band = match contexts {
+            Some(contexts) => PriorityBand::of_request(contexts).map_err(raise)?,
+            None => return Err(raise(RealTimeFault::MalformedContext("no contexts"))),
+        };
+        if self.model.is_none() {
+            return refused("the object's POA has no priority model".to_owned());
+        }
+        let lanes = self.pool.as_ref().and_then(|pool| pool.lane_priorities());
+        match lanes {
+            Some(lanes) if !lanes.iter().any(|lane| band.contains(lane.0)) => refused(format!(
+                "no lane of the object's POA has a priority from {} to {}",
+                band.low, band.high
+            )),
+            _ => Ok(()),
+        }
+    }
+}

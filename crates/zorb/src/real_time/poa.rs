@@ -1,0 +1,130 @@
+//! `RTPortableServer::POA`.
+
+use super::policies::{RtPolicies, Scheduled};
+use super::settings::raise;
+use crate::error::Error;
+use crate::interface::Interface;
+use crate::poa::{InterfaceSkeleton, Poa};
+use std::sync::Arc;
+use zorb_executor::Priority;
+use zorb_giop::RealTimeFault;
+use zorb_poa::{AdapterError, ObjectId, PoaManager, Policies, UpcallScheduling};
+
+impl Poa {
+    /// Makes a child with real-time policies as well: see [`RtPolicies`]. Policies that are not set are
+    /// [the ORB's](crate::real_time::RtOrb::set_policy_defaults).
+    ///
+    /// # Errors
+    /// As [`create_poa_with`](Self::create_poa_with), and [`AdapterError::InvalidPolicy`] for real-time policies that exclude
+    /// each other.
+    #[doc(alias = "create_POA")]
+    pub fn create_rt_poa(
+        &self,
+        name: &str,
+        policies: Policies,
+        real_time: RtPolicies,
+        manager: Option<&Arc<PoaManager>>,
+    ) -> Result<Self, Error> {
+        let (orb, parent) = (self.orb(), self.adapter());
+        let real_time = real_time.over(&orb.inner().real_time().defaults());
+        real_time.validate().map_err(AdapterError::from)?;
+        let scheduled = (!real_time.is_empty()).then(|| Arc::new(real_time.into_scheduled()));
+        let scheduling = (scheduled.clone()).map(|by| -> Arc<dyn UpcallScheduling> { by });
+        let adapters = orb.inner().adapters();
+        let manager = manager.cloned();
+        let adapter = adapters.create_scheduled(parent, name, policies, manager, scheduling)?;
+        if let Some(pool) = scheduled.and_then(|by| by.pool.clone()) {
+            pool.used_by(&adapter);
+        }
+        Ok(self.beside(adapter))
+    }
+
+    fn scheduled(&self) -> Result<&Scheduled, AdapterError> {
+        let none = AdapterError::WrongPolicy("the adapter has no priority model");
+        let scheduled = Scheduled::of(self.adapter()).ok_or(none)?;
+        scheduled.check_declares()?;
+        Ok(scheduled)
+    }
+
+    /// Gives an object that is still to be activated a priority of its own.
+    fn assign_priority(&self, id: &[u8], priority: Priority) -> Result<(), Error> {
+        let scheduled = self.scheduled()?;
+        if !priority.is_valid() || scheduled.lane_of(priority).is_none() {
+            return Err(raise(RealTimeFault::OutOfRange(priority.0)).into());
+        }
+        let active = self.adapter().find(id).and_then(|object| object.priority());
+        let assigned = match active {
+            Some(before) if before != priority.0 => Err(before),
+            _ => scheduled.assign(id, priority),
+        };
+        assigned.map_err(|before| raise(RealTimeFault::PriorityAssigned(before)).into())
+    }
+
+    /// [`create_reference`](Self::create_reference) of an object with a priority of its own.
+    ///
+    /// # Errors
+    /// As there, [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED, BAD_PARAM for a priority below 0 or
+    /// without a lane.
+    pub fn create_reference_with_priority<T: Interface>(
+        &self,
+        priority: Priority,
+    ) -> Result<T, Error> {
+        let id = self.new_id(priority)?;
+        self.create_reference_with_id(id)
+    }
+
+    /// [`create_reference_with_id`](Self::create_reference_with_id) of an object with a priority of its own.
+    ///
+    /// # Errors
+    /// As there, and as [`activate_object_with_id_and_priority`](Self::activate_object_with_id_and_priority).
+    pub fn create_reference_with_id_and_priority<T: Interface>(
+        &self,
+        id: impl AsRef<[u8]>,
+        priority: Priority,
+    ) -> Result<T, Error> {
+        self.assign_priority(id.as_ref(), priority)?;
+        self.create_reference_with_id(id)
+    }
+
+    /// [`activate`](Self::activate) of an object with a priority of its own.
+    ///
+    /// # Errors
+    /// As there, [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED, BAD_PARAM for a priority below 0 or
+    /// without a lane.
+    pub fn activate_object_with_priority<S: InterfaceSkeleton>(
+        &self,
+        servant: S,
+        priority: Priority,
+    ) -> Result<S::Ref, Error> {
+        let id = self.new_id(priority)?;
+        self.activate_object_with_id(id, servant)
+    }
+
+    /// [`activate_object_with_id`](Self::activate_object_with_id) of an object with a priority of its own.
+    ///
+    /// # Errors
+    /// As there, [`AdapterError::WrongPolicy`] unless the POA has SERVER_DECLARED, BAD_PARAM for a priority below 0 or
+    /// without a lane, BAD_INV_ORDER, minor code 18, if the object has another priority already.
+    pub fn activate_object_with_id_and_priority<S: InterfaceSkeleton>(
+        &self,
+        id: impl AsRef<[u8]>,
+        servant: S,
+        priority: Priority,
+    ) -> Result<S::Ref, Error> {
+        self.assign_priority(id.as_ref(), priority)?;
+        self.activate_object_with_id(id, servant)
+    }
+
+    /// A new id for an object with this priority.
+    fn new_id(&self, priority: Priority) -> Result<ObjectId, Error> {
+        // Before an id is given out.
+        let scheduled = self.scheduled()?;
+        if !priority.is_valid() || scheduled.lane_of(priority).is_none() {
+            return Err(raise(RealTimeFault::OutOfRange(priority.0)).into());
+        }
+        let key = self.adapter().reserve()?;
+        let id = self.adapter().id_in(&key)?;
+        self.assign_priority(id.as_ref(), priority)?;
+        Ok(id)
+    }
+}

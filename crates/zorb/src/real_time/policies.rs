@@ -1,0 +1,249 @@
+//! Real-time policies of a POA.
+
+use super::threadpool::{Pool, Threadpool};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use zorb_executor::Priority;
+use zorb_giop::{ExposedPolicies, PriorityBand, PriorityModel};
+use zorb_poa::{Adapter, AdapterError, InvalidPolicy, PolicyType, UpcallScheduling};
+
+/// Where requests get their priority from: `RTCORBA::PriorityModelPolicy`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "the policy has two values")]
+#[doc(alias = "create_priority_model_policy")]
+pub struct PriorityModelPolicy {
+    /// Who says it.
+    pub model: PriorityModel,
+    /// SERVER_DECLARED: the priority of objects that have none of their own. CLIENT_PROPAGATED: that of requests without
+    /// one, from ORBs that know nothing of priorities.
+    pub server_priority: Priority,
+}
+
+impl PriorityModelPolicy {
+    /// CLIENT_PROPAGATED: requests run at the priority of their client.
+    #[must_use]
+    pub const fn client_propagated(server_priority: Priority) -> Self {
+        Self {
+            model: PriorityModel::ClientPropagated,
+            server_priority,
+        }
+    }
+
+    /// SERVER_DECLARED: requests run at the priority of their object.
+    #[must_use]
+    pub const fn server_declared(server_priority: Priority) -> Self {
+        Self {
+            model: PriorityModel::ServerDeclared,
+            server_priority,
+        }
+    }
+}
+
+/// The real-time policies of a POA. Those that are not set are [the ORB's](super::RtOrb::set_policy_defaults).
+///
+/// The combinations are checked when the POA is created: `InvalidPolicy` for a server priority below 0, lanes without a
+/// priority model, SERVER_DECLARED at a priority of no lane, bands without a model, bands that are no ranges or hold
+/// neither the server's priority (SERVER_DECLARED) nor that of any lane.
+#[derive(Debug, Clone, Default)]
+#[must_use = "policies do nothing until a POA has them"]
+pub struct RtPolicies {
+    priority_model: Option<PriorityModelPolicy>,
+    threadpool: Option<Threadpool>,
+    bands: Option<Vec<PriorityBand>>,
+}
+
+impl RtPolicies {
+    /// No policies.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Where requests get their priority from. Stated in references.
+    #[doc(alias = "PriorityModelPolicy")]
+    pub fn priority_model(mut self, policy: PriorityModelPolicy) -> Self {
+        self.priority_model = Some(policy);
+        self
+    }
+
+    /// Whose threads run the requests. Without this policy they run as all of the ORB do.
+    #[doc(alias = "ThreadpoolPolicy")]
+    #[doc(alias = "create_threadpool_policy")]
+    pub fn threadpool(mut self, pool: &Threadpool) -> Self {
+        self.threadpool = Some(pool.clone());
+        self
+    }
+
+    /// Which priorities share a connection (`PriorityBandedConnectionPolicy`). Stated in references, so that clients
+    /// have a connection for each band. A band that is given twice, or overlaps another, counts where it stands first.
+    #[doc(alias = "PriorityBandedConnectionPolicy")]
+    pub fn priority_bands(mut self, bands: impl IntoIterator<Item = PriorityBand>) -> Self {
+        self.bands = Some(bands.into_iter().collect());
+        self
+    }
+
+    /// These policies, and those of `defaults` that are not set here.
+    pub(super) fn over(mut self, defaults: &Self) -> Self {
+        self.priority_model = self.priority_model.or(defaults.priority_model);
+        self.threadpool = self.threadpool.or_else(|| defaults.threadpool.clone());
+        self
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.priority_model.is_none() && self.threadpool.is_none() && self.bands.is_none()
+    }
+
+    /// Whether a POA can have these policies.
+    pub(super) fn validate(&self) -> Result<(), InvalidPolicy> {
+        let invalid = |policy, why| Err(InvalidPolicy::new(policy, why));
+        let model = self.priority_model;
+        if model.is_some_and(|model| !model.server_priority.is_valid()) {
+            return invalid(
+                PolicyType::PriorityModel,
+                "server_priority is from 0 to 32767",
+            );
+        }
+        let lanes = (self.threadpool.as_ref()).and_then(|pool| pool.0.lane_priorities());
+        if lanes.is_some() && model.is_none() {
+            return invalid(PolicyType::Threadpool, "lanes need a priority model");
+        }
+        let declared = model.filter(|model| model.model == PriorityModel::ServerDeclared);
+        if let (Some(lanes), Some(declared), None) = (&lanes, declared, &self.bands)
+            && !lanes.contains(&declared.server_priority)
+        {
+            return invalid(
+                PolicyType::PriorityModel,
+                "SERVER_DECLARED needs a lane of server_priority",
+            );
+        }
+        let Some(bands) = &self.bands else {
+            return Ok(());
+        };
+        let banded = |why| invalid(PolicyType::PriorityBandedConnection, why);
+        if model.is_none() {
+            return banded("bands need a priority model");
+        }
+        if bands.is_empty() || !bands.iter().all(|band| band.is_valid()) {
+            return banded("expected one band at least, each with 0 <= low <= high");
+        }
+        if let Some(declared) = declared
+            && !(bands.iter()).any(|band| band.contains(declared.server_priority.0))
+        {
+            return banded("server_priority lies in no band");
+        }
+        if let Some(lanes) = lanes {
+            let has_lane =
+                |band: &PriorityBand| lanes.iter().any(|priority| band.contains(priority.0));
+            if !bands.iter().all(has_lane) {
+                return banded("a band contains the priority of no lane");
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn into_scheduled(self) -> Scheduled {
+        Scheduled {
+            model: self.priority_model,
+            pool: self.threadpool.map(|pool| pool.0),
+            bands: self.bands.unwrap_or_default(),
+            priorities: Mutex::default(),
+        }
+    }
+}
+
+/// How the upcalls of a POA with real-time policies are scheduled.
+#[derive(Debug)]
+pub(crate) struct Scheduled {
+    pub(super) model: Option<PriorityModelPolicy>,
+    pub(super) pool: Option<Arc<Pool>>,
+    pub(super) bands: Vec<PriorityBand>,
+    /// Of objects that have one of their own.
+    priorities: Mutex<HashMap<Box<[u8]>, i16>>,
+}
+
+impl UpcallScheduling for Scheduled {
+    fn priority_of(&self, id: &[u8]) -> i16 {
+        self.own_priority(id)
+            .unwrap_or_else(|| self.default_priority().0)
+    }
+}
+
+impl Scheduled {
+    /// What schedules the upcalls of an adapter.
+    pub(crate) fn of(adapter: &Adapter) -> Option<&Self> {
+        let scheduling: &dyn core::any::Any = &**adapter.scheduling()?;
+        scheduling.downcast_ref()
+    }
+
+    pub(crate) fn is_client_propagated(&self) -> bool {
+        (self.model).is_some_and(|policy| policy.model == PriorityModel::ClientPropagated)
+    }
+
+    /// The priority of requests that nothing else gives one.
+    fn default_priority(&self) -> Priority {
+        match (&self.model, &self.pool) {
+            (Some(policy), _) => policy.server_priority,
+            (None, Some(pool)) => pool.default_priority(),
+            (None, None) => Priority::default(),
+        }
+    }
+
+    fn own_priority(&self, id: &[u8]) -> Option<i16> {
+        let own = (self.priorities.lock()).unwrap_or_else(PoisonError::into_inner);
+        own.get(id).copied()
+    }
+
+    /// Gives an object a priority of its own.
+    ///
+    /// # Errors
+    /// The priority that it has already.
+    pub(super) fn assign(&self, id: &[u8], priority: Priority) -> Result<(), i16> {
+        let mut own = (self.priorities.lock()).unwrap_or_else(PoisonError::into_inner);
+        match own.get(id) {
+            Some(before) if *before != priority.0 => Err(*before),
+            Some(_) => Ok(()),
+            None => {
+                own.insert(id.into(), priority.0);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether the POA gives its objects priorities.
+    ///
+    /// # Errors
+    /// `WrongPolicy` unless it has SERVER_DECLARED.
+    pub(super) fn check_declares(&self) -> Result<(), AdapterError> {
+        match self.model {
+            Some(policy) if policy.model == PriorityModel::ServerDeclared => Ok(()),
+            _ => Err(AdapterError::WrongPolicy(
+                "objects have priorities with SERVER_DECLARED only",
+            )),
+        }
+    }
+
+    /// The lane of a priority: the one that has it, or one in the band of it. `None` if there is none; the priority itself
+    /// without lanes.
+    pub(super) fn lane_of(&self, priority: Priority) -> Option<Priority> {
+        let lanes = self.pool.as_ref().and_then(|pool| pool.lane_priorities());
+        let Some(lanes) = lanes else {
+            return Some(priority);
+        };
+        if lanes.contains(&priority) {
+            return Some(priority);
+        }
+        let mut bands = self.bands.iter();
+        let band = bands.find(|band| band.contains(priority.0))?;
+        lanes.into_iter().find(|lane| band.contains(lane.0))
+    }
+
+    /// What references to an object of this priority state.
+    pub(super) fn exposed(&self, priority: i16) -> ExposedPolicies {
+        ExposedPolicies {
+            priority_model: (self.model).map(|policy| match policy.model {
+                PriorityModel::ClientPropagated => (policy.model, policy.server_priority.0),
+                PriorityModel::ServerDeclared => (policy.model, priority),
+            }),
+            bands: self.bands.clone(),
+        }
+    }
+}

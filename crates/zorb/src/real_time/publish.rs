@@ -1,0 +1,109 @@
+//! What references to objects of POAs with real-time policies say.
+
+use super::policies::Scheduled;
+use crate::addresses::Body;
+use crate::error::Error;
+use crate::orb::OrbInner;
+use crate::profile::{self, common_components};
+use bytes::Bytes;
+use zorb_cdr::{EncodeError, EncodeErrorKind};
+use zorb_giop::ior::{ProfileTag, TaggedComponent};
+use zorb_giop::{CompletionStatus, Fault, Ior, PrioritisedEndpoint, PriorityModel};
+use zorb_poa::{Adapter, UpcallScheduling};
+use zorb_transport::Endpoint;
+
+/// Makes a reference to an object of such a POA: with the endpoints of its lanes, or, without any, those of the ORB.
+pub(crate) fn make_ior(
+    orb: &OrbInner,
+    adapter: &Adapter,
+    scheduled: &Scheduled,
+    type_id: &str,
+    key: &Bytes,
+) -> Result<Ior, Error> {
+    let encode = |error| Fault::Encode(error).raise(CompletionStatus::No);
+    let id = adapter.id_in(key)?;
+    let priority = scheduled.priority_of(id.as_ref());
+    let policies = scheduled.exposed(priority).to_component().map_err(encode)?;
+    let lanes = endpoints(scheduled, priority);
+    if lanes.is_empty() {
+        orb.check_published()?;
+        let (published, transports) = (orb.published(), orb.transports());
+        let made = profile::make_ior_with(type_id, key, published, transports, policies);
+        return Ok(made.map_err(encode)?);
+    }
+    Ok(with_lanes(orb, type_id, key, &lanes, policies).map_err(encode)?)
+}
+
+/// The endpoints of the lanes that serve an object: with SERVER_DECLARED that of its priority, and only such as lie in a
+/// band, if there are bands.
+fn endpoints(scheduled: &Scheduled, priority: i16) -> Vec<(i16, Endpoint)> {
+    let Some(pool) = &scheduled.pool else {
+        return Vec::new();
+    };
+    let declared =
+        (scheduled.model).is_some_and(|policy| policy.model == PriorityModel::ServerDeclared);
+    let own = (scheduled.lane_of(zorb_executor::Priority(priority))).filter(|_| declared);
+    let bands = &scheduled.bands;
+    let serves = |lane: i16| match own {
+        Some(own) => own.0 == lane,
+        None => bands.is_empty() || bands.iter().any(|band| band.contains(lane)),
+    };
+    let all = pool.endpoints().map(|(lane, endpoint)| (lane.0, endpoint));
+    all.filter(|(lane, _)| serves(*lane)).collect()
+}
+
+/// A profile for each transport, which states all its endpoints and their priorities as TAO's profiles do.
+fn with_lanes(
+    orb: &OrbInner,
+    type_id: &str,
+    key: &Bytes,
+    lanes: &[(i16, Endpoint)],
+    policies: Option<TaggedComponent>,
+) -> Result<Ior, EncodeError> {
+    let published = orb.published();
+    let mut components = common_components(published)?;
+    components.extend(policies);
+    let mut profiles = Vec::new();
+    let mut schemes: Vec<&str> = Vec::new();
+    for (_, first) in lanes {
+        if schemes.contains(&first.scheme()) {
+            continue;
+        }
+        schemes.push(first.scheme());
+        let Some(transport) = orb.transports().get(first.scheme()) else {
+            return Err(EncodeErrorKind::Expected("an endpoint of a transport").into());
+        };
+        let addressing = transport.addressing();
+        let of_profile = lanes.iter().filter(|(_, of)| of.scheme() == first.scheme());
+        let stated: Vec<_> = of_profile
+            .map(|(lane, of)| prioritised(of, *lane))
+            .collect();
+        let tag = ProfileTag(addressing.profile().unwrap_or_default());
+        let mut components = components.clone();
+        components.extend(PrioritisedEndpoint::to_component(tag, &stated)?);
+        let body = Body {
+            version: published.version,
+            endpoint: first.clone(),
+            object_key: key.clone(),
+            components,
+        };
+        profiles.push(body.to_tagged(addressing)?);
+    }
+    Ok(Ior {
+        type_id: type_id.to_owned(),
+        profiles,
+    })
+}
+
+/// An endpoint as TAO's component has it.
+fn prioritised(endpoint: &Endpoint, priority: i16) -> PrioritisedEndpoint {
+    let address = match endpoint.host() {
+        Some(host) => host.to_owned(),
+        None => endpoint.text().to_owned(),
+    };
+    PrioritisedEndpoint {
+        address,
+        port: endpoint.port().unwrap_or_default(),
+        priority: Some(priority),
+    }
+}

@@ -1,0 +1,142 @@
+//! Scheduling and mapping of priorities, as the builder takes them.
+
+use crate::builder::Builder;
+use core::fmt;
+use std::sync::Arc;
+use zorb_executor::{LinearMapping, NativePriority, Priority, PriorityMapping, Scheduling};
+use zorb_giop::{CompletionStatus, Fault, RealTimeFault, SystemException};
+use zorb_poa::ObjectId;
+
+/// Changes the priority of requests on their way: `RTCORBA::PriorityTransform` (Real-time CORBA 1.2, section 5.5, "Priority
+/// Transforms").
+///
+/// Asked for requests to POAs with a priority model, and for calls to objects whose references state CLIENT_PROPAGATED. Runs
+/// within the request: it may not block.
+pub trait PriorityTransform: fmt::Debug + Send + Sync {
+    /// The priority at which the request for an object runs, after its receipt and before its upcall. `None` refuses it:
+    /// UNKNOWN, COMPLETED_NO.
+    fn inbound(&self, priority: Priority, object: &ObjectId) -> Option<Priority>;
+
+    /// The priority that is sent with a call which the upcall on an object makes. `None` refuses it: UNKNOWN, COMPLETED_NO.
+    fn outbound(&self, priority: Priority, object: &ObjectId) -> Option<Priority>;
+}
+
+/// How an ORB treats priorities.
+#[derive(Debug, Clone)]
+pub(crate) struct RealTimeSettings {
+    pub(crate) scheduling: Scheduling,
+    pub(crate) mapping: Arc<dyn PriorityMapping>,
+    pub(crate) transform: Option<Arc<dyn PriorityTransform>>,
+}
+
+impl Default for RealTimeSettings {
+    fn default() -> Self {
+        Self {
+            scheduling: Scheduling::Inherited,
+            mapping: Arc::new(LinearMapping),
+            transform: None,
+        }
+    }
+}
+
+impl RealTimeSettings {
+    /// Whether the mapping has a priority for some native one.
+    ///
+    /// # Errors
+    /// INITIALIZE, minor code 1, if it has none.
+    pub(crate) fn check(&self) -> Result<(), SystemException> {
+        let Some(range) = self.scheduling.native_range() else {
+            return Ok(());
+        };
+        let mapped = |native| self.mapping.to_corba(NativePriority(native), &range);
+        match range.clone().any(|native| mapped(native).is_some()) {
+            true => Ok(()),
+            false => Err(raise(RealTimeFault::RangeTooNarrow)),
+        }
+    }
+
+    /// The native priority; `None` where native priorities are left alone.
+    ///
+    /// # Errors
+    /// DATA_CONVERSION, minor code 2, if the mapping has none.
+    pub(crate) fn native(
+        &self,
+        priority: Priority,
+    ) -> Result<Option<NativePriority>, SystemException> {
+        let Some(range) = self.scheduling.native_range() else {
+            return Ok(None);
+        };
+        let native = self.mapping.to_native(priority, &range);
+        match native.filter(|native| range.contains(&native.0)) {
+            Some(native) => Ok(Some(native)),
+            None => Err(raise(RealTimeFault::Unmappable(priority.0))),
+        }
+    }
+
+    /// Gives the calling thread the native priority of this one.
+    ///
+    /// # Errors
+    /// As [`native`](Self::native), and NO_PERMISSION where the system refuses it.
+    pub(crate) fn apply(&self, priority: Priority) -> Result<(), SystemException> {
+        let Some(native) = self.native(priority)? else {
+            return Ok(());
+        };
+        self.scheduling.apply(native).map_err(|error| {
+            let why = format!("the system refuses native priority {native}: {error}");
+            raise(RealTimeFault::Refused(why))
+        })
+    }
+
+    /// The priority of the calling thread by its native one; `None` where native priorities are left alone.
+    ///
+    /// # Errors
+    /// DATA_CONVERSION, minor code 2, if the mapping has none for it.
+    pub(crate) fn of_this_thread(&self) -> Result<Option<Priority>, SystemException> {
+        let Some(range) = self.scheduling.native_range() else {
+            return Ok(None);
+        };
+        let native = match zorb_executor::current_thread_scheduling() {
+            Ok((scheduling, native)) if scheduling == self.scheduling => native,
+            // A thread of another policy has no native priority of this one.
+            Ok(_) | Err(_) => NativePriority(0),
+        };
+        let priority = self.mapping.to_corba(native, &range);
+        match priority.filter(|priority| range.contains(&native.0) && priority.is_valid()) {
+            Some(priority) => Ok(Some(priority)),
+            None => Err(raise(RealTimeFault::UnmappableNative(native.0))),
+        }
+    }
+}
+
+pub(super) fn raise(fault: RealTimeFault) -> SystemException {
+    Fault::RealTime(fault).raise(CompletionStatus::No)
+}
+
+impl Builder {
+    /// The scheduling policy of the threads of the ORB's thread pools, and of native priorities that
+    /// [`RtCurrent`](crate::real_time::RtCurrent) sets. Threads keep their scheduling unless this is set.
+    ///
+    /// The real-time policies need a privilege (CAP_SYS_NICE, or RLIMIT_RTPRIO). Without it, a thread pool is not created:
+    /// INITIALIZE. No policy falls back to another one.
+    pub fn scheduling(mut self, scheduling: Scheduling) -> Self {
+        self.settings.real_time.scheduling = scheduling;
+        self
+    }
+
+    /// How priorities become native ones and back; [`LinearMapping`] unless set.
+    ///
+    /// [`build`](Self::build) fails with INITIALIZE, minor code 1, if the mapping has no priority for any native one of the
+    /// [`scheduling`](Self::scheduling) policy.
+    #[doc(alias = "PriorityMapping")]
+    pub fn priority_mapping(mut self, mapping: impl PriorityMapping + 'static) -> Self {
+        self.settings.real_time.mapping = Arc::new(mapping);
+        self
+    }
+
+    /// Changes priorities of requests that are received and sent; none unless set.
+    #[doc(alias = "PriorityTransform")]
+    pub fn priority_transform(mut self, transform: impl PriorityTransform + 'static) -> Self {
+        self.settings.real_time.transform = Some(Arc::new(transform));
+        self
+    }
+}

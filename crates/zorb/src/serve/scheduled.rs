@@ -1,0 +1,154 @@
+//! Requests to POAs with real-time policies: which priority they have, and which threads run them.
+
+use super::{
+    Connection, Intercepted, Pending, Submitted, begin, deadline, end, finish, into_reply,
+    send_reply, to_end,
+};
+use crate::orb::OrbInner;
+use crate::real_time::{Planned, Scheduled, at_priority};
+use std::sync::Arc;
+use tokio::runtime::Handle;
+use zorb_connection::Counter;
+use zorb_executor::{Dispatch, RejectReason, Rejected, Submission};
+use zorb_giop::{
+    BIND_PRIORITY_BAND, CompletionStatus, Fault, RealTimeFault, ServiceContext, SystemException,
+    add_contexts,
+};
+use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request};
+
+/// Dispatches an admitted request of such a POA.
+#[inline(never)]
+pub(super) fn dispatch(
+    connection: &Connection,
+    object: Arc<ActiveObject>,
+    request: &mut Option<Request>,
+    receipt: &Receipt,
+    pending: Option<Pending>,
+    intercepted: Intercepted,
+) {
+    let orb = connection.owner();
+    let Some(request) = request.take() else {
+        return;
+    };
+    let planned = match plan(orb, &object, &request) {
+        Ok(Some(planned)) => planned,
+        Ok(None) => {
+            let outcome = send_reply(orb.interceptor(), intercepted, receipt.reply(&()));
+            return end(connection, pending, outcome, receipt);
+        }
+        Err(exception) => {
+            let outcome = receipt.system_exception(&exception);
+            let outcome = send_reply(orb.interceptor(), intercepted, outcome);
+            return end(connection, pending, outcome, receipt);
+        }
+    };
+    let (octets, deadline) = (request.octets(), deadline::of(&request));
+    let pending = pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, octets));
+    let submitted = Submitted::new(intercepted);
+    let (receipt, blocks) = (*receipt, object.blocks());
+    let (intercepted, running) = (submitted.clone(), planned.running());
+    let Planned {
+        lane, pool, echo, ..
+    } = planned;
+    let job = async move {
+        let orb = Arc::clone(pending.owner());
+        let settings = &orb.settings().real_time;
+        let outcome = match deadline::is_late(deadline) {
+            true => deadline::shed(&orb, &receipt),
+            false => {
+                let upcall = upcall(&orb, &object, request, receipt);
+                at_priority(settings, running, upcall).await
+            }
+        };
+        drop(object);
+        let outcome = with_context(outcome, echo);
+        let outcome = send_reply(orb.interceptor(), intercepted.take(), outcome);
+        finish(pending, outcome, &receipt);
+    };
+    let workers = match (&pool, orb.lane().dispatch()) {
+        (Some(pool), _) => pool.workers(),
+        (None, Dispatch::Pool(pool)) => pool,
+        (None, _) if blocks || orb.settings().threads => {
+            let (home, token) = (orb.lane().handle().clone(), orb.task());
+            drop(home.spawn_blocking(move || {
+                Handle::current().block_on(job);
+                drop(token);
+            }));
+            return;
+        }
+        (None, _) => return orb.track(job),
+    };
+    let submission = Submission {
+        priority: lane,
+        deadline,
+        octets,
+        job: Box::pin(job),
+    };
+    if let Err(rejected) = workers.submit(submission) {
+        let outcome = receipt.system_exception(&refusal(orb, &rejected, lane.0));
+        let outcome = send_reply(orb.interceptor(), submitted.take(), outcome);
+        connection.queue_reply(into_reply(outcome));
+    }
+}
+
+/// Where a request runs, and at which priority. `None` for one that has done its work already: it binds its connection to a
+/// band.
+fn plan(
+    orb: &OrbInner,
+    object: &ActiveObject,
+    request: &Request,
+) -> Result<Option<Planned>, SystemException> {
+    let adapter = object.adapter().ok_or_else(|| Missing::Adapter.raise())?;
+    let scheduled = Scheduled::of(&adapter).ok_or_else(|| Missing::Adapter.raise())?;
+    let contexts = request.service_contexts();
+    if request.operation() == BIND_PRIORITY_BAND.as_bytes() {
+        scheduled.bind_band(contexts.as_ref())?;
+        return Ok(None);
+    }
+    let settings = &orb.settings().real_time;
+    scheduled
+        .plan(settings, object, contexts.as_ref())
+        .map(Some)
+}
+
+/// Runs an upcall from its beginning to its end.
+pub(crate) async fn upcall(
+    orb: &OrbInner,
+    object: &ActiveObject,
+    request: Request,
+    receipt: Receipt,
+) -> Outcome {
+    let mut outcome = None;
+    let waits = begin(orb, object, &mut Some(request), &mut outcome, &receipt);
+    match waits {
+        Some(upcall) => to_end(orb, object, upcall, receipt).await,
+        None => outcome.unwrap_or(Outcome::Silent),
+    }
+}
+
+/// A reply with the context of its request's priority.
+fn with_context(outcome: Outcome, context: Option<ServiceContext>) -> Outcome {
+    match (outcome, context) {
+        (Outcome::Reply(reply), Some(context)) => match add_contexts(reply, &[context]) {
+            Ok(reply) => Outcome::Reply(reply),
+            Err(error) => {
+                tracing::error!(%error, "the priority of a reply cannot be sent, nor the reply");
+                Outcome::Silent
+            }
+        },
+        (outcome, _) => outcome,
+    }
+}
+
+/// Why a pool does not take a request, as its client gets it.
+pub(crate) fn refusal(orb: &OrbInner, rejected: &Rejected, priority: i16) -> SystemException {
+    let fault = match rejected.reason() {
+        RejectReason::NoLane => Fault::RealTime(RealTimeFault::NoLane(priority)),
+        RejectReason::Unmappable => Fault::RealTime(RealTimeFault::Unmappable(priority)),
+        _ => {
+            orb.count(Counter::PoolQueueFull);
+            Fault::Overload(rejected.to_string())
+        }
+    };
+    fault.raise(CompletionStatus::No)
+}
