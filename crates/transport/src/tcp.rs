@@ -3,7 +3,7 @@ use std::{
     net::{SocketAddr, ToSocketAddrs},
     sync::Arc,
     task::{Context, Poll},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use socket2::{Domain, Protocol, Socket, Type};
@@ -18,9 +18,11 @@ use crate::{
 };
 
 mod address;
+mod names;
 mod options;
 
 pub use address::{TcpAddress, TcpAddressing};
+use names::Unresolved;
 pub use options::TcpOptions;
 
 /// TCP: endpoints `iiop://host:port`.
@@ -30,12 +32,16 @@ pub use options::TcpOptions;
 /// tried as soon as one has failed, and beside it when it has been silent for a quarter of a second: whichever
 /// answers first is taken. Of very many addresses the first 16 are tried.
 ///
+/// A name is resolved anew for each connection; one that cannot be resolved is not asked for again within a tenth of a
+/// second, and after further failures within up to 5 s.
+///
 /// `[::]` is every interface for IPv4 too, whatever the system's default (`net.ipv6.bindv6only`).
 #[derive(Clone, Debug)]
 pub struct Tcp {
     options: TcpOptions,
     /// One permit for every thread that may ask the resolver.
     resolving: Arc<Semaphore>,
+    unresolved: Unresolved,
 }
 
 impl Tcp {
@@ -45,6 +51,7 @@ impl Tcp {
         Self {
             options,
             resolving: Arc::new(Semaphore::new(MAX_RESOLVING)),
+            unresolved: Unresolved::default(),
         }
     }
 }
@@ -123,8 +130,11 @@ impl Transport for Tcp {
 impl Tcp {
     /// With other options; the resolver's threads are counted together.
     fn having(&self, options: TcpOptions) -> Self {
-        let resolving = Arc::clone(&self.resolving);
-        Self { options, resolving }
+        Self {
+            options,
+            resolving: Arc::clone(&self.resolving),
+            unresolved: self.unresolved.clone(),
+        }
     }
 
     /// Connects to whichever of the addresses answers first, with a head start for the earlier ones.
@@ -237,12 +247,16 @@ impl Tcp {
         if let Ok(address) = host.parse() {
             return Ok(vec![SocketAddr::new(address, port)]);
         }
-        let host = host.to_owned();
-        self.aside(move || {
-            let found = (host.as_str(), port).to_socket_addrs()?;
-            Ok(found.take(MAX_ADDRESSES).collect())
-        })
-        .await
+        self.unresolved.check(host, Instant::now())?;
+        let name = host.to_owned();
+        let found = self
+            .aside(move || {
+                let found = (name.as_str(), port).to_socket_addrs()?;
+                Ok(found.take(MAX_ADDRESSES).collect())
+            })
+            .await;
+        self.unresolved.note(host, Instant::now(), &found);
+        found
     }
 
     /// Asks the resolver on a detached thread. It cannot be interrupted and may take half a minute
