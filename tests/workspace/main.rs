@@ -2,4 +2,5 @@
 
 mod arrows;
 mod modules;
+mod page;
 mod words;

@@ -91,13 +91,13 @@ pub enum Class {
 }
 
 impl Quality {
-    /// The same in this class.
+    /// Returns the quality with this traffic class.
     #[must_use]
     pub const fn with_class(self, class: Class) -> Self {
         Self { class, ..self }
     }
 
-    /// The same with this peak cell rate, in cells a second. A cell carries 48 octets.
+    /// Returns the quality with this peak cell rate, in cells a second. A cell carries 48 octets.
     #[must_use]
     pub const fn with_peak_cell_rate(self, cells: u32) -> Self {
         Self {
@@ -106,7 +106,7 @@ impl Quality {
         }
     }
 
-    /// The same with frames of at most so many octets, 256 to 65,535. `None` if it is none of these.
+    /// Returns the quality with frames of at most so many octets, 256 to 65,535; `None` beyond that range.
     #[must_use]
     pub fn with_sdu(self, octets: u32) -> Option<Self> {
         let sdu = u16::try_from(octets).ok();
@@ -173,13 +173,13 @@ impl AtmAddress {
         }
     }
 
-    /// The same, and the connecting end names it so.
+    /// Returns the address with the circuit's name at the connecting end.
     #[must_use]
     pub const fn with_peer(self, peer: CircuitId) -> Self {
         Self { peer, ..self }
     }
 
-    /// The same with this quality. `None` if constant bit rate is asked for without a rate.
+    /// Returns the address with this quality; `None` if constant bit rate is asked for without a rate.
     #[must_use]
     pub fn with_quality(self, quality: Quality) -> Option<Self> {
         let is_possible = quality.class == Class::Ubr || quality.peak_cell_rate.is_some();

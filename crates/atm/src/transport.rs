@@ -82,7 +82,8 @@ impl Atm {
         Ok(circuit)
     }
 
-    /// The same, and waits while a circuit that this process or another has just closed is not free yet.
+    /// Joins a circuit as [`join`](Self::join) does, and waits while a circuit that this process or another has just
+    /// closed is not free yet.
     async fn wait_to_join(&self, id: CircuitId, quality: &Quality) -> io::Result<Arc<Circuit>> {
         let until = Instant::now().checked_add(FREED_WITHIN);
         loop {

@@ -10,7 +10,7 @@ pub trait Context: Send + Sync {
     /// What [`Decoder::context`](crate::Decoder::context) gives to those who know the type.
     fn as_any(&self) -> &(dyn Any + Send + Sync);
 
-    /// The same to be kept, by an [`Any`](crate::Any) with references in it; `None` if it cannot be.
+    /// A context that outlives the message, for an [`Any`](crate::Any) with references in it; `None` if it cannot be.
     fn keep(&self) -> Option<Arc<dyn Context>> {
         None
     }

@@ -143,7 +143,7 @@ impl<'de, O> Decoder<'de, O> {
         self.context.map(Context::as_any)
     }
 
-    /// The same, to outlive the message.
+    /// The context, to outlive the message.
     pub(crate) fn kept_context(&self) -> Option<Arc<dyn Context>> {
         self.context.and_then(Context::keep)
     }
@@ -318,7 +318,7 @@ impl<'de, O> Decoder<'de, O> {
         Some(octets)
     }
 
-    /// The same without going on.
+    /// Returns the next `len` octets without advancing.
     #[inline(always)]
     pub(crate) fn peek_run(&self, len: usize) -> Option<&'de [u8]> {
         self.piece.get(self.pos..self.pos.wrapping_add(len))

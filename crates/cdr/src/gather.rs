@@ -290,7 +290,7 @@ impl Gather {
         self.own
     }
 
-    /// The same of a message that stays where it is, and is used up with that.
+    /// Takes the buffer out of a message in place, which is empty then.
     #[inline]
     #[must_use]
     pub fn take_buffer(&mut self) -> BytesMut {

@@ -73,28 +73,28 @@ impl Limits {
             .wrapping_add(self.least_memory as u64)
     }
 
-    /// The same with another depth.
+    /// Returns the limits with another depth.
     #[must_use]
     pub const fn with_max_depth(mut self, max_depth: u16) -> Self {
         self.max_depth = max_depth;
         self
     }
 
-    /// The same with other memory for each octet of a message.
+    /// Returns the limits with other memory for each octet of a message.
     #[must_use]
     pub const fn with_memory(mut self, memory: usize) -> Self {
         self.memory = memory;
         self
     }
 
-    /// The same with other memory for a message of no octets.
+    /// Returns the limits with other memory for a message of no octets.
     #[must_use]
     pub const fn with_least_memory(mut self, least_memory: usize) -> Self {
         self.least_memory = least_memory;
         self
     }
 
-    /// The same with another number of empty elements.
+    /// Returns the limits with another number of empty elements.
     #[must_use]
     pub const fn with_max_empty_elements(mut self, max_empty_elements: u32) -> Self {
         self.max_empty_elements = max_empty_elements;

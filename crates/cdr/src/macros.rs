@@ -438,7 +438,7 @@ macro_rules! __encode_settled {
     };
 }
 
-/// The same, read.
+/// Reads what `encode_settled` writes.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __decode_settled {

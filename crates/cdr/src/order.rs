@@ -51,7 +51,7 @@ impl fmt::Display for Endian {
 ///
 /// Sealed: [`BigEndian`] and [`LittleEndian`] are all there is.
 pub trait ByteOrder: sealed::Sealed + Copy + Default + fmt::Debug + Send + Sync + 'static {
-    /// The same as a value.
+    /// The byte order as a value.
     const ENDIAN: Endian;
     /// Whether numbers of this order are numbers of this machine, octet for octet.
     const IS_NATIVE: bool;

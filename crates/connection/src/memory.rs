@@ -174,7 +174,7 @@ impl Reserved {
         }
     }
 
-    /// The same for what is held already and cannot be given up: it is reserved even beyond the limit.
+    /// Reserves memory that is held already and cannot be released, even beyond the limit.
     pub(crate) fn cover_anyway(&self, held: impl Fn() -> usize) {
         if let Some(memory) = &self.memory
             && !self.is_about_right(held())

@@ -22,7 +22,7 @@ use zorb_giop::Begun;
 const MIN_RATE: f64 = 240.0;
 /// How long what is held for a client may be held: a message of 64 MiB has to come at 112 KB/s.
 const HELD_FOR: Duration = Duration::from_secs(600);
-/// The same while memory is scarce: a message of 64 MiB has to come at 6.7 MB/s.
+/// How long memory may be held while it is scarce: a message of 64 MiB has to come at 6.7 MB/s.
 const HELD_FOR_WHEN_SCARCE: Duration = Duration::from_secs(10);
 /// Looks in a row at which a client was too slow for scarce memory: one may fall into a pause of the network.
 const SLOW_LOOKS: u32 = 2;

@@ -37,7 +37,7 @@ struct Kept {
     more: RefCell<Vec<BytesMut>>,
 }
 
-/// The same of buffers to receive into.
+/// A thread's receive buffers.
 struct KeptReceive {
     /// The one that was given back last: a connection that sleeps gives it, and one that is woken takes it, mostly the
     /// same.

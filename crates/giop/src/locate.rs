@@ -48,7 +48,7 @@ impl<'a> LocateRequestHeader<'a> {
         Self::encode_for(e, version, request_id, key, &TargetAddress::Key(key))
     }
 
-    /// The same for a server that wants the object addressed in another way than by its key alone.
+    /// Encodes a LocateRequest in the addressing disposition that the server asked for.
     /// Before GIOP 1.2 there is no other, and the key is sent.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ pub enum LocateReply {
     ObjectHere,
     /// Requests are to be sent there.
     ObjectForward(Ior),
-    /// The same, and for good (GIOP 1.2).
+    /// OBJECT_FORWARD_PERM: the object has moved for good (GIOP 1.2).
     ObjectForwardPerm(Ior),
     /// The server failed to find out (GIOP 1.2).
     SystemException(SystemException),

@@ -286,7 +286,7 @@ impl Reader {
         Ok(Some((header, self.wanted(header)?)))
     }
 
-    /// The same, of less than a header.
+    /// Checks the octets of an incomplete header.
     #[cold]
     fn peek_short<T>(&self) -> Result<Option<T>, ProtocolError> {
         // A stream that is not GIOP is rejected at its first octets: its sender may wait for us.

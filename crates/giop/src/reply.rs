@@ -36,7 +36,7 @@ pub enum ReplyStatus {
     SystemException = 2,
     /// A reference: send the request there.
     LocationForward = 3,
-    /// The same, and for good (GIOP 1.2).
+    /// LOCATION_FORWARD_PERM: the object has moved for good (GIOP 1.2).
     LocationForwardPerm = 4,
     /// The addressing the server wants (GIOP 1.2).
     NeedsAddressingMode = 5,
@@ -215,8 +215,8 @@ impl ReplyBuilder<'_> {
         Ok(e.finish())
     }
 
-    /// The same, with the message left in the encoder, which has to be new: a message that is passed on from call to call is
-    /// copied by each. After an error there is a part of one in it.
+    /// Encodes a reply and leaves it in the encoder, which has to be new: a message that is passed on from call to call
+    /// is copied by each. After an error there is a part of one in it.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).

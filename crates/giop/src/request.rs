@@ -175,7 +175,7 @@ impl<'a> RequestHeader<'a> {
         })
     }
 
-    /// The same, for a request as most are; `None` for every other one.
+    /// Reads a request of the usual form; `None` for any other.
     pub(crate) fn usual(message: &'a Message) -> Option<Self> {
         by_order!(message.header.endian, O => Self::read_usual::<O>(message))
     }
@@ -336,7 +336,7 @@ impl RequestBuilder<'_> {
         self.encode_for(&TargetAddress::Key(self.key), e, arguments)
     }
 
-    /// The same for a server that wants the object addressed in another way than by its key alone
+    /// Encodes a request in the addressing disposition that the server asked for
     /// (NEEDS_ADDRESSING_MODE). Before GIOP 1.2 there is no other, and [`key`](Self::key) is sent.
     ///
     /// # Errors
@@ -429,7 +429,7 @@ pub(crate) fn finish<O: ByteOrder>(
     Ok(e.finish())
 }
 
-/// The same in place, which a message of a few octets is faster by.
+/// Finishes a request in place, which is faster for a small message.
 #[inline]
 pub(crate) fn finish_in<O: ByteOrder>(
     e: &mut Encoder<O>,

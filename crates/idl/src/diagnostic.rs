@@ -215,7 +215,7 @@ impl Diagnostics {
         }
     }
 
-    /// The same, and which option it is.
+    /// Returns the diagnostic with the option at fault.
     pub(crate) fn with_setting(mut self, setting: Setting) -> Self {
         for diagnostic in &mut self.list {
             diagnostic.setting = Some(setting);

@@ -94,8 +94,8 @@ impl<V: Clone> Names<V> {
         self.remove_and(name, || {})
     }
 
-    /// The same; if there is one, does something before there can be another one of that name, or anybody else gets on
-    /// in that shard.
+    /// Removes an entry; if there is one, calls `then` before there can be another one of that name, or another thread
+    /// gets on in that shard.
     pub(crate) fn remove_and(&self, name: &[u8], then: impl FnOnce()) -> Option<V> {
         let mut shard = self.write(name);
         let removed = shard.remove(name)?;

@@ -380,7 +380,7 @@ impl Policies {
         Ok(())
     }
 
-    /// The same with another policy of that type.
+    /// Returns the policies with another policy of that type.
     #[must_use]
     pub fn with(mut self, policy: Policy) -> Self {
         match policy {
@@ -395,7 +395,7 @@ impl Policies {
         self
     }
 
-    /// The same with another thread model.
+    /// Returns the policies with another thread model.
     #[must_use]
     #[doc(alias = "create_thread_policy")]
     pub fn with_thread(mut self, thread: ThreadModel) -> Self {
@@ -403,7 +403,7 @@ impl Policies {
         self
     }
 
-    /// The same with another lifespan.
+    /// Returns the policies with another lifespan.
     #[must_use]
     #[doc(alias = "create_lifespan_policy")]
     pub fn with_lifespan(mut self, lifespan: Lifespan) -> Self {
@@ -411,7 +411,7 @@ impl Policies {
         self
     }
 
-    /// The same with another uniqueness of ids.
+    /// Returns the policies with another uniqueness of ids.
     #[must_use]
     #[doc(alias = "create_id_uniqueness_policy")]
     pub fn with_id_uniqueness(mut self, id_uniqueness: IdUniqueness) -> Self {
@@ -419,7 +419,7 @@ impl Policies {
         self
     }
 
-    /// The same with another assignment of ids.
+    /// Returns the policies with another assignment of ids.
     #[must_use]
     #[doc(alias = "create_id_assignment_policy")]
     pub fn with_id_assignment(mut self, id_assignment: IdAssignment) -> Self {
@@ -427,7 +427,7 @@ impl Policies {
         self
     }
 
-    /// The same with or without implicit activation.
+    /// Returns the policies with or without implicit activation.
     #[must_use]
     #[doc(alias = "create_implicit_activation_policy")]
     pub fn with_implicit_activation(mut self, implicit_activation: ImplicitActivation) -> Self {
@@ -435,7 +435,7 @@ impl Policies {
         self
     }
 
-    /// The same with or without an active object map.
+    /// Returns the policies with or without an active object map.
     #[must_use]
     #[doc(alias = "create_servant_retention_policy")]
     pub fn with_servant_retention(mut self, servant_retention: ServantRetention) -> Self {
@@ -443,7 +443,7 @@ impl Policies {
         self
     }
 
-    /// The same with another processing of requests.
+    /// Returns the policies with another processing of requests.
     #[must_use]
     #[doc(alias = "create_request_processing_policy")]
     pub fn with_request_processing(mut self, request_processing: RequestProcessing) -> Self {
@@ -451,7 +451,7 @@ impl Policies {
         self
     }
 
-    /// The same with another order of one-way requests.
+    /// Returns the policies with another order of one-way requests.
     #[must_use]
     pub fn with_one_way_order(mut self, order: OneWayOrder) -> Self {
         self.one_way_order = order;

@@ -77,7 +77,7 @@ impl Receipt {
         outcome.unwrap_or(Outcome::Silent)
     }
 
-    /// The same, put where it is looked for. What is there already stays: that has to be empty.
+    /// Makes the reply in `outcome`, which has to be empty.
     #[inline]
     pub fn reply_in(&self, result: &impl Encode, outcome: &mut Option<Outcome>) {
         zorb_giop::probe!(Upcalled);

@@ -115,7 +115,7 @@ pub trait Finish {
     /// `Option` of its type.
     fn finish(self, values: Option<&mut (dyn Any + Send)>) -> Outcome;
 
-    /// The same of a call that was not by values, put where it is looked for, which has to be empty: what is handed from
+    /// Finishes a marshalled call into `outcome`, which has to be empty: what is handed from
     /// call to call is copied by each.
     #[inline(always)]
     fn finish_in(self, outcome: &mut Option<Outcome>)

@@ -248,7 +248,7 @@ impl AddressError {
         Self(what.into())
     }
 
-    /// The same, of a whole text.
+    /// Returns the error with the whole text that was parsed.
     #[must_use]
     pub fn in_text(self, text: &str) -> ParseEndpointError {
         ParseEndpointError::new(self.0, text)

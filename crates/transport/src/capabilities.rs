@@ -59,7 +59,7 @@ impl Capabilities {
         }
     }
 
-    /// The same, and a write of several chunks is one system call.
+    /// Adds that a write of several chunks is one system call.
     #[must_use]
     pub const fn with_gather(self) -> Self {
         Self {
@@ -68,7 +68,7 @@ impl Capabilities {
         }
     }
 
-    /// The same, and the network gives precedence by a priority that travels with the octets.
+    /// Adds that the network gives precedence by a priority that travels with the octets.
     #[must_use]
     pub const fn with_priorities(self) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl Capabilities {
         }
     }
 
-    /// The same, and frames arrive, all of them once and in order, or the connection ends. A stream is reliable anyway.
+    /// Adds that frames arrive, all of them once and in order, or the connection ends. A stream is reliable anyway.
     #[must_use]
     pub const fn with_reliability(self) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl Capabilities {
         }
     }
 
-    /// The same, and behind a connection is one descriptor of the operating system, so that connections count against
+    /// Adds that behind a connection is one descriptor of the operating system, so that connections count against
     /// the descriptors of the process.
     #[must_use]
     pub const fn with_descriptor(self) -> Self {

@@ -42,7 +42,7 @@ impl TransportError {
         &self.endpoint
     }
 
-    /// The same of another endpoint: for a transport over a transport, whose endpoints are called otherwise.
+    /// Returns the error with another endpoint: for a transport over a transport, whose endpoints are called otherwise.
     #[must_use]
     pub fn of(self, endpoint: Endpoint) -> Self {
         Self { endpoint, ..self }

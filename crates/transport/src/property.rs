@@ -23,7 +23,7 @@ trait Value: Any + fmt::Debug + Send + Sync {}
 impl<T: Any + fmt::Debug + Send + Sync> Value for T {}
 
 impl Properties {
-    /// The same with this value, in place of one of its type.
+    /// Returns the properties with this value, in place of one of its type.
     #[must_use]
     pub fn with<P: fmt::Debug + Send + Sync + 'static>(mut self, properties: P) -> Self {
         self.0.insert(TypeId::of::<P>(), Arc::new(properties));

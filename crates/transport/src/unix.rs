@@ -107,7 +107,7 @@ impl UnixOptions {
         }
     }
 
-    /// The same with one property that text names.
+    /// Returns the options with one property that text names.
     fn having(self, name: &str, value: &str) -> Option<Self> {
         Some(match name {
             "send_buffer" => self.send_buffer(value.parse().ok()?),

@@ -58,7 +58,7 @@ impl Tally {
         )
     }
 
-    /// The same for each group, which is the part of a name before its first slash.
+    /// The counts of each group, which is the part of a name before its first slash.
     pub fn groups(&self) -> Vec<(String, usize, usize)> {
         let group = |cell: &str| cell.split('/').next().unwrap_or(cell).to_owned();
         let names: BTreeSet<_> = self.expected.iter().map(|c| group(c)).collect();

@@ -84,7 +84,7 @@ pub fn ready() -> Done {
     jacorb()
 }
 
-/// The same for the one that is timed.
+/// Makes the peer ready that is timed.
 ///
 /// # Errors
 /// As [`ready`].

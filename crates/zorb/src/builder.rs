@@ -30,7 +30,7 @@ const MAX_CONNECTIONS: usize = 12_000;
 /// How long a client may stop within a message, or while its replies wait, by default: hyper gives the head of a
 /// request as long, and nginx a read or write 60 s.
 const STALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// The same where each has a thread: a system allows a process some thousands of them.
+/// Connections served where each has a thread: a system allows a process some thousands of them.
 const MAX_THREADS: usize = 1_000;
 
 /// Describes an ORB; [`build`](Self::build) starts it.

@@ -71,7 +71,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The same as a system exception, for who has to pass it on as one.
+    /// Converts the error to a system exception, for code that passes it on as one.
     #[must_use]
     pub fn to_system_exception(&self) -> SystemException {
         use zorb_giop::SystemExceptionKind as Kind;

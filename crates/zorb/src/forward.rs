@@ -52,8 +52,8 @@ impl Forward {
         }
     }
 
-    /// The same, for good: clients may forget the reference that they came with. Clients of GIOP
-    /// 1.0 and 1.1, which lack LOCATION_FORWARD_PERM, get LOCATION_FORWARD.
+    /// Makes the forward permanent (LOCATION_FORWARD_PERM): clients may forget the reference that they came with.
+    /// Clients of GIOP 1.0 and 1.1, which lack LOCATION_FORWARD_PERM, get LOCATION_FORWARD.
     #[doc(alias = "LOCATION_FORWARD_PERM")]
     pub fn permanent(mut self) -> Self {
         self.permanent = true;

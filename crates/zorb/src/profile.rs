@@ -97,7 +97,7 @@ pub(crate) fn candidates(ior: &Ior, highest: Version, transports: &Registry) -> 
     candidates_for(ior, highest, transports, TextCodeSets::DEFAULT)
 }
 
-/// The same, with the code sets that text is to travel in.
+/// The candidates of a reference, with the code sets that text is to travel in.
 pub(crate) fn candidates_for(
     ior: &Ior,
     highest: Version,

@@ -26,7 +26,7 @@ pub(crate) struct Options {
     /// Fewer calls a round, and three rounds: to see that everything runs, not for figures
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Write what was measured into the checked-in files: benches/compare.json, COMPARE.md
+    /// Write what was measured into the checked-in files: benches/compare.json, benches/compare.md
     #[arg(long)]
     pub(crate) record: bool,
 }
@@ -88,5 +88,5 @@ pub(crate) fn record_claims(lines: &str) -> Done {
 }
 
 fn page_file() -> PathBuf {
-    root().join("COMPARE.md")
+    root().join("benches/compare.md")
 }

@@ -198,10 +198,11 @@ fn is_number(line: &str) -> bool {
     is_public && ty.is_some_and(|ty| NUMBERS.contains(&ty))
 }
 
-/// The rows of COMPARE.md.
+/// The rows of benches/compare.md.
 fn compare_rows() -> Result<Vec<Row>, String> {
-    let text = page("COMPARE.md")?;
-    let recorded = compared(&text).ok_or("COMPARE.md has no comparison with another revision")?;
+    let text = page("benches/compare.md")?;
+    let recorded =
+        compared(&text).ok_or("benches/compare.md has no comparison with another revision")?;
     Ok(vec![
         at_most(
             "compare/geometric-mean",

@@ -76,6 +76,16 @@ fn kept(value: f64) -> f64 {
 }
 
 impl Point {
+    /// The point as it is stored: five digits of each number.
+    fn short(mut self) -> Self {
+        self.value = kept(self.value);
+        self.low = kept(self.low);
+        self.high = kept(self.high);
+        self.p99 = self.p99.map(kept);
+        self.sent = self.sent.map(kept);
+        self
+    }
+
     /// The median, and the quartiles behind it where they can be told from it: `15.4 (14.9–16.1)`.
     pub(crate) fn told(&self) -> String {
         self.told_times(1.0)
@@ -265,7 +275,8 @@ impl Data {
         let head = serde_json::to_string_pretty(&head).map_err(|e| e.to_string())?;
         let mut lines = Vec::new();
         for point in &self.points {
-            lines.push(serde_json::to_string(point).map_err(|e| e.to_string())?);
+            let point = point.clone().short();
+            lines.push(serde_json::to_string(&point).map_err(|e| e.to_string())?);
         }
         let points = format!("\"points\": [\n    {}\n  ]", lines.join(",\n    "));
         Ok(format!("{}\n", head.replace("\"points\": []", &points)))

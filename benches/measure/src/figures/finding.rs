@@ -184,8 +184,39 @@ impl Finding {
     }
 }
 
-/// The table of a page, of findings whose programs are placed so unless they say otherwise, by a paper or by us.
-pub(crate) fn table(findings: &[Finding], placed: Placed, ours: bool) -> String {
+/// A text of at most so many characters: up to the last word that fits, and its figures in parentheses if it ends with such.
+fn short(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let figures = text.rfind(" (").and_then(|at| text.get(at..));
+    let figures = figures.filter(|it| it.ends_with(')') && it.chars().count() < most / 2);
+    let figures = figures.unwrap_or_default();
+    let room = most.saturating_sub(figures.chars().count() + " …".len());
+    let begin: String = text.chars().take(room).collect();
+    let begin = begin.rsplit_once(' ').map_or(&*begin, |(words, _)| words);
+    // No quotation and no parenthesis is left open.
+    let ends = [('`', '`'), ('(', ')')].iter().filter_map(|(open, end)| {
+        let count = |c| begin.matches(c).count();
+        let is_open = if open == end {
+            count(*open) % 2 == 1
+        } else {
+            count(*open) > count(*end)
+        };
+        is_open.then(|| begin.rfind(*open)).flatten()
+    });
+    let begin = begin
+        .get(..ends.min().unwrap_or(begin.len()))
+        .unwrap_or(begin);
+    format!(
+        "{} …{figures}",
+        begin.trim_end_matches([' ', ',', ';', ':'])
+    )
+}
+
+/// The table of a page, of findings whose programs are placed so unless they say otherwise, by a paper or by us; cells of
+/// at most so many characters.
+pub(crate) fn table(findings: &[Finding], placed: Placed, ours: bool, most: usize) -> String {
     let heads = match ours {
         true => "| what one would wish | programs on | what we see | so with zorb today? |",
         false => "| the paper's claim | programs on | what we see | holds today? |",
@@ -200,7 +231,9 @@ pub(crate) fn table(findings: &[Finding], placed: Placed, ours: bool) -> String 
             _ => finding.placed.unwrap_or(placed).words(),
         };
         lines.push(format!(
-            "| {claim} | {placed} | {seen} | {} |",
+            "| {} | {placed} | {} | {} |",
+            short(claim, most),
+            short(seen, most),
             holds.word()
         ));
     }
@@ -333,7 +366,7 @@ mod tests {
         let finding = Finding::new("it is flat", [Some(1.0)], |[_]| {
             ("1".to_owned(), Holds::InPart)
         });
-        let of = |finding: Finding| table(&[finding], Placed::Same, false);
+        let of = |finding: Finding| table(&[finding], Placed::Same, false, 120);
         let elsewhere = finding.clone().placed(Placed::Alone);
         assert!(of(finding).ends_with("| it is flat | one CPU | 1 | in part |\n"));
         assert!(of(elsewhere).ends_with("| it is flat | one process | 1 | in part |\n"));
@@ -344,7 +377,7 @@ mod tests {
         let finding = Finding::new("it is flat", [None::<f64>], |[_]| {
             (String::new(), Holds::Yes)
         });
-        let line = table(&[finding], Placed::Same, false);
+        let line = table(&[finding], Placed::Same, false, 120);
         assert!(
             line.ends_with("| it is flat | – | not measured here | not measured |\n"),
             "{line}"

@@ -77,6 +77,10 @@ fn tables(experiment: &Experiment, data: &Data) -> String {
     }
 }
 
+/// How the page of whole findings begins.
+const FINDINGS: &str = "# Findings in full\n\nWhat each claim of [the page of experiments](../papers.md) is judged by. Filled in by \
+    `cargo xtask figures`.\n";
+
 /// Rounds of a run for figures, all of which take some twenty minutes, and of a quick one.
 const ROUNDS: usize = 5;
 const QUICK_ROUNDS: usize = 2;
@@ -259,6 +263,11 @@ fn show(out: &Out, experiment: &Experiment, data: &Data) -> Done {
     let text = shown.on(&text, out.pictures);
     let text = text.ok_or_else(|| format!("{page}: no end of {}", experiment.name))?;
     fs::write(&out.page, text).map_err(|e| format!("{page}: {e}"))?;
+    let whole = out.folder.join("findings.md");
+    let text = fs::read_to_string(&whole).unwrap_or_else(|_| FINDINGS.to_owned());
+    let text = shown.findings_on(&text);
+    let text = text.ok_or_else(|| format!("{}: no end of {}", whole.display(), experiment.name))?;
+    fs::write(&whole, text).map_err(|e| format!("{}: {e}", whole.display()))?;
     println!(
         "{}: {} points, {} pictures in {}",
         experiment.name,
@@ -318,10 +327,8 @@ mod tests {
             let charts = (experiment.charts)(&data);
             assert!(!charts.is_empty(), "{}", experiment.name);
             for chart in charts {
-                for ending in ["svg", "png"] {
-                    let picture = out.folder.join(format!("{}.{ending}", chart.file));
-                    assert!(picture.exists(), "{}", picture.display());
-                }
+                let picture = out.folder.join(format!("{}.svg", chart.file));
+                assert!(picture.exists(), "{}", picture.display());
             }
         }
     }
@@ -335,6 +342,13 @@ mod tests {
             let data = Data::read(&out.data(experiment.name)).unwrap();
             let again = Shown::of(experiment, &data).on(&page, out.pictures);
             let again = again.unwrap();
+            let whole = fs::read_to_string(out.folder.join("findings.md")).unwrap();
+            let findings = Shown::of(experiment, &data).findings_on(&whole).unwrap();
+            assert!(
+                whole == findings,
+                "{}: run cargo xtask figures --redraw",
+                experiment.name
+            );
             let changed = page.lines().zip(again.lines()).find(|(a, b)| a != b);
             let name = experiment.name;
             assert!(
@@ -350,7 +364,8 @@ mod tests {
         let page = fs::read_to_string(&out.page).unwrap();
         for file in fs::read_dir(&out.folder).unwrap() {
             let name = file.unwrap().file_name().into_string().unwrap();
-            let shown = page.contains(&format!("(figures/{name})"));
+            let shown = [")", "#"].map(|end| page.contains(&format!("(figures/{name}{end}")));
+            let shown = shown.contains(&true);
             assert!(shown, "{name} is not on the page: remove it");
         }
     }

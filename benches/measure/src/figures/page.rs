@@ -6,6 +6,9 @@ use crate::figures::finding::{self, Finding};
 use crate::figures::{EXPERIMENTS, Experiment, source, tables};
 use crate::markers::filled;
 
+/// The most characters of a cell of a finding; `findings.md` has it whole.
+pub(crate) const MOST_CHARACTERS: usize = 120;
+
 /// An experiment with everything that is shown of it.
 pub(crate) struct Shown<'a> {
     pub(crate) experiment: &'a Experiment,
@@ -48,21 +51,40 @@ impl<'a> Shown<'a> {
         ];
         for chart in &self.charts {
             let Chart { file, title, .. } = chart;
-            parts.push(format!(
-                "[![{title}]({pictures}{file}.svg)]({pictures}{file}.png)"
-            ));
+            parts.push(format!("![{title}]({pictures}{file}.svg)"));
         }
         let tables = tables(self.experiment, self.data);
-        if !tables.is_empty() {
+        if !tables.is_empty() && is_short(&tables) {
             parts.push(tables.trim_end().to_owned());
         }
         if !self.findings.is_empty() {
-            let table = finding::table(&self.findings, *placed, sources.is_empty());
+            let table =
+                finding::table(&self.findings, *placed, sources.is_empty(), MOST_CHARACTERS);
             parts.push(table.trim_end().to_owned());
         }
         let caption = self.caption();
-        parts.push(format!("{caption} [Data]({pictures}{name}.json)."));
+        let anchor = name.replace(' ', "-");
+        parts.push(format!(
+            "{caption} [Data]({pictures}{name}.json), [findings in full]({pictures}findings.md#{anchor})."
+        ));
         parts.join("\n\n")
+    }
+
+    /// The page of whole findings with this experiment's filled in. None if a marker has lost its end.
+    pub(crate) fn findings_on(&self, page: &str) -> Option<String> {
+        let Experiment {
+            name,
+            sources,
+            placed,
+            ..
+        } = self.experiment;
+        let table = finding::table(&self.findings, *placed, sources.is_empty(), usize::MAX);
+        let mut section = format!("## {}\n\n{}", title(name), table.trim_end());
+        let tables = tables(self.experiment, self.data);
+        if !is_short(&tables) {
+            section += &format!("\n\n{}", tables.trim_end());
+        }
+        filled(&with_place(page, name), name, &section)
     }
 
     /// Of all that is shown: pictures and tables.
@@ -79,6 +101,13 @@ impl<'a> Shown<'a> {
         let rounds: Vec<usize> = data.points.iter().map(|point| point.rounds).collect();
         data.caption_of(&rounds, &tools)
     }
+}
+
+/// Whether all cells of tables are short enough for the page.
+fn is_short(tables: &str) -> bool {
+    let rows = tables.lines().filter(|line| line.starts_with('|'));
+    let mut cells = rows.flat_map(|line| line.split(" | "));
+    cells.all(|cell| cell.chars().count() <= MOST_CHARACTERS + 4)
 }
 
 fn begin(name: &str) -> String {
@@ -148,13 +177,47 @@ mod tests {
             "Where does the time go?",
             "From O'Ryan, Kuhns,",
             "Computing Middleware*, Table 1.",
-            "[![a call](figures/white-box-client.svg)](figures/white-box-client.png)",
+            "![a call](figures/white-box-client.svg)",
             "| the paper's claim |",
             "| it is fast | a CPU each | it is | yes |",
             "[Data](figures/white-box.json)",
         ] {
             assert!(once.contains(words), "no {words} in {once}");
         }
+    }
+
+    #[test]
+    fn a_finding_is_short_on_the_page_and_whole_beside_the_data() {
+        let long = |_: &Data| {
+            let seen = format!("zorb {}", "1.00, ".repeat(40));
+            vec![Finding::said(
+                &format!("{} (4.1; Figure 6)", "so ".repeat(60)),
+                seen,
+                Holds::Yes,
+            )]
+        };
+        let experiment = Experiment {
+            findings: long,
+            ..WHITE_BOX
+        };
+        let data = data(&[]);
+        let shown = Shown::of(&experiment, &data);
+        let short = shown.on("# The papers\n", "").unwrap();
+        let row = short
+            .lines()
+            .find(|line| line.starts_with("| so so"))
+            .unwrap();
+        assert!(
+            row.split(" | ")
+                .all(|cell| cell.chars().count() <= MOST_CHARACTERS + 2),
+            "{row}"
+        );
+        assert!(
+            row.contains("so … (4.1; Figure 6)") && row.contains("1.00 …"),
+            "{row}"
+        );
+        let whole = shown.findings_on("# Findings\n").unwrap();
+        assert!(whole.contains(&"1.00, ".repeat(39)), "{whole}");
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl Sender {
         self.fin != Notice::No
     }
 
-    /// The same, and nothing that comes is read.
+    /// Ends the stream, and drops incoming data unread.
     pub(super) fn close(&mut self) {
         self.finish();
         if self.closed == Notice::No {

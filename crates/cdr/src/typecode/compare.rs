@@ -14,8 +14,8 @@ pub(crate) enum Sameness {
     Equal,
     /// What CORBA calls equivalent: aliases and names are nothing, an id says it all.
     Equivalent,
-    /// That a value of the first can be one of the second: as above, but bounds of strings and sequences are nothing,
-    /// and `string` is `wstring`.
+    /// That a value of the first can be one of the second: equivalent but for bounds of strings and sequences, which do not
+    /// count, and `string` is `wstring`.
     Convertible,
 }
 

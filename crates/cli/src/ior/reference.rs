@@ -237,7 +237,7 @@ fn explain_address(host: &str, port: Option<u16>, is_secure: bool) -> Item {
     }
 }
 
-/// The same as an object URL, for people to copy.
+/// The address and key as an object URL, for people to copy.
 fn as_url(version: Version, host: String, port: u16, key: Vec<u8>, kind: Address) -> Item {
     let address = match kind {
         Address::Unix => CorbalocAddress::Uiop {

@@ -119,7 +119,7 @@ pub struct BothWays {
     outgoing: Mutex<Outgoing>,
     readers: Arc<Parked>,
     writers: Arc<Parked>,
-    /// The same, as what the stream wakes.
+    /// The waker of both halves' drivers, which the stream calls.
     reader: Waker,
     writer: Waker,
     /// Replies are for a client's half that is there.

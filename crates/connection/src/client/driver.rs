@@ -47,7 +47,7 @@ impl ClientConnection {
         }
     }
 
-    /// The same, unless a call is in progress.
+    /// Releases the connection, unless a call is in progress.
     pub fn release_if_idle(&self) {
         if self.retire_with(End::Released) {
             self.close_retired();

@@ -145,7 +145,7 @@ pub(crate) struct Outbound {
     /// Octets of memory of the messages that wait to be written, including one that has begun. Changes only under the lock
     /// of the queue, so that a look without the lock can be repeated with it.
     octets: AtomicUsize,
-    /// The same, as the ORB counts them.
+    /// The queued octets in the ORB's memory limit.
     reserved: Reserved,
     /// The ORB has no memory for what is queued.
     overdrawn: AtomicBool,
@@ -298,7 +298,7 @@ impl Outbound {
         }
     }
 
-    /// The same with what is being written.
+    /// Drops the messages that are being written.
     fn forget_writing(&self, writing: &mut Writing) {
         let completed = (writing.messages.iter()).filter_map(|outgoing| outgoing.completes);
         let completed = completed.chain(writing.deferred.iter().map(|(queued, _)| *queued));

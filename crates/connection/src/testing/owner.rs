@@ -63,7 +63,7 @@ impl TestOwner {
         Self::with(|_| {})
     }
 
-    /// The same with other settings.
+    /// An owner with other settings.
     pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Arc<Self> {
         let mut settings = settings();
         change(&mut settings);
@@ -104,7 +104,7 @@ impl TestOwner {
         self.serve_task_within(ServerLimits::new(1))
     }
 
-    /// The same within these limits.
+    /// Serves in a task within these limits.
     pub(crate) fn serve_task_within(
         self: &Arc<Self>,
         limits: ServerLimits,
@@ -116,7 +116,7 @@ impl TestOwner {
         (connection, theirs, driver)
     }
 
-    /// The same, with a peer that the test plays.
+    /// Serves a peer that the test plays.
     pub(crate) fn serve_peer(
         self: &Arc<Self>,
     ) -> (Arc<ServerConnection<Self>>, Peer, JoinHandle<()>) {

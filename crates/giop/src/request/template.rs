@@ -144,7 +144,7 @@ impl<O: ByteOrder> RequestTemplate<O> {
         Ok(e.finish())
     }
 
-    /// The same in place: `e` has the message then, if it is not an error.
+    /// Encodes a request in place: on success `e` has the message.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).

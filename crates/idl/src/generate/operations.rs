@@ -67,7 +67,7 @@ impl Generator<'_> {
         self.error_in(from, owner.scope, operation)
     }
 
-    /// The same, for an operation that is declared in scope `owner`.
+    /// The error type of an operation that is declared in scope `owner`.
     pub(super) fn error_in(
         &self,
         from: ScopeId,
@@ -152,7 +152,7 @@ impl Generator<'_> {
         self.errors_of(interface.scope, &interface.operations)
     }
 
-    /// The same, for operations that are declared in `scope`.
+    /// The error enums of operations that are declared in `scope`.
     pub(super) fn errors_of(&self, scope: ScopeId, operations: &[Operation]) -> TokenStream {
         let raising = operations
             .iter()

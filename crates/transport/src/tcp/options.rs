@@ -132,7 +132,7 @@ impl TcpOptions {
         }
     }
 
-    /// The same with one property that text names.
+    /// Returns the options with one property that text names.
     pub(super) fn set(self, name: &str, value: &str) -> Result<Self, PropertyError> {
         let Some(property) = PROPERTIES.iter().find(|property| property.name == name) else {
             return Err(PropertyError::unknown(name, value, &PROPERTIES));

@@ -59,7 +59,7 @@ fn doubt(listening: &Endpoint, published: &[Endpoint]) -> Option<String> {
     doubt_where(listening, published, interfaces::reachable, first)
 }
 
-/// The same on a host with these addresses (IPv6 ones too, or not), where the first that a name
+/// The warning on a host with these addresses (IPv6 ones too, or not), where the first that a name
 /// and port have is this one.
 fn doubt_where(
     listening: &Endpoint,

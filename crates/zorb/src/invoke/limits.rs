@@ -60,7 +60,7 @@ impl ObjectRef {
         }
     }
 
-    /// The same with limits that are known. `sent`: whether a request is on its way to the servant, which decides what
+    /// Runs a call within known limits. `sent`: whether a request is on its way to the servant, which decides what
     /// the exception says of its completion.
     async fn within<T>(
         &self,

@@ -70,7 +70,7 @@ impl LiteAddressing {
         }
     }
 
-    /// The same over another transport of the same kind.
+    /// Returns the addressing over another transport of that kind.
     pub(super) fn over(&self, plain: Arc<dyn Transport>) -> Self {
         Self { plain, ..*self }
     }

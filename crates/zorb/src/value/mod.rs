@@ -129,7 +129,7 @@ impl<T: ValueType> Value<T> {
         }
     }
 
-    /// The same, for operations that may change the state.
+    /// Calls operations that may change the state.
     ///
     /// # Errors
     /// NO_IMPLEMENT if it has none of that kind.
@@ -173,7 +173,8 @@ impl<T: ValueState> Value<T> {
         self.try_write().expect(NO_STATE)
     }
 
-    /// The same as [`read`](Self::read), which waits, too; but `None` if the value has no state. It has none
+    /// Borrows the state for reading, blocking as [`read`](Self::read) does; `None` if the value has no state. It has
+    /// none
     ///
     /// - before it has been read, in a [`CustomMarshal::unmarshal`] that has asked for a value of a cycle with
     ///   [`DataInput::read_incomplete_value`], and for good if the rest of the message turns out to be malformed;
@@ -188,7 +189,7 @@ impl<T: ValueState> Value<T> {
         })
     }
 
-    /// The same as [`write`](Self::write), which waits, too; but `None` if the value has no state, as for
+    /// Borrows the state for writing, blocking as [`write`](Self::write) does; `None` if the value has no state, as for
     /// [`try_read`](Self::try_read).
     #[must_use]
     pub fn try_write(&self) -> Option<ValueWrite<'_, T>> {

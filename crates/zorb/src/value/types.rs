@@ -108,7 +108,7 @@ pub trait State: Any + Send + Sync + fmt::Debug {
     /// The part of it that is of type `id`: itself, or a base.
     fn part(&self, id: TypeId) -> Option<&dyn Any>;
 
-    /// The same, to be changed.
+    /// The part of that type, to be changed.
     fn part_mut(&mut self, id: TypeId) -> Option<&mut dyn Any>;
 
     /// All of it.
@@ -153,7 +153,7 @@ impl Behaviour {
         Self::with_operations::<T>(|_| None)
     }
 
-    /// The same, with operations.
+    /// A value type with operations.
     #[must_use]
     pub const fn with_operations<T: ValueState + Encode + for<'de> Decode<'de>>(
         operations: fn(TypeId) -> Option<&'static (dyn Any + Send + Sync)>,

@@ -158,7 +158,7 @@ pub(crate) fn run(revision: &str, options: &Options, words: &[String]) -> Done {
     );
     println!("{text}");
     if options.record {
-        markers::fill(&root().join("COMPARE.md"), "against", &text)?;
+        markers::fill(&root().join("benches/compare.md"), "against", &text)?;
     }
     // Three short rounds are no measurement.
     if options.quick {

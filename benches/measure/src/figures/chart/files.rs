@@ -1,16 +1,12 @@
-//! A chart in files: SVG for pages, PNG for everything else.
+//! A chart as a file: SVG.
 
-use crate::figures::chart::{Chart, draw};
-use plotters::backend::{BitMapBackend, SVGBackend};
+use crate::figures::chart::{Chart, compact::compact, draw};
+use plotters::backend::SVGBackend;
 use plotters::style::{FontStyle, register_font};
-use std::fs::{self, File};
-use std::io::BufWriter;
+use std::fs;
 use std::path::Path;
 
-/// Pixels of the PNG for each of the SVG.
-const SHARPNESS: u32 = 2;
-
-/// Writes `FILE.svg` and `FILE.png` into a folder, which is made if it is not there.
+/// Writes `FILE.svg` into a folder, which is made if it is not there.
 ///
 /// # Errors
 /// The file system's, or a font that cannot be read.
@@ -18,13 +14,10 @@ pub(crate) fn write(folder: &Path, chart: &Chart, caption: &str) -> Result<(), S
     fonts()?;
     fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let svg = folder.join(format!("{}.svg", chart.file));
-    fs::write(&svg, as_svg(chart, caption)?).map_err(|e| format!("{}: {e}", svg.display()))?;
-    let png = folder.join(format!("{}.png", chart.file));
-    as_png(&png, chart, caption).map_err(|e| format!("{}: {e}", png.display()))
+    fs::write(&svg, as_svg(chart, caption)?).map_err(|e| format!("{}: {e}", svg.display()))
 }
 
-/// The generic name, so that who shows an SVG takes a font of theirs; DejaVu Sans is what it is measured by, and what
-/// a PNG is drawn with.
+/// The generic name, so that a viewer takes a font of its own; text is measured by DejaVu Sans.
 fn fonts() -> Result<(), String> {
     let fonts = [
         (FontStyle::Normal, dejavu::sans::regular()),
@@ -44,25 +37,7 @@ fn as_svg(chart: &Chart, caption: &str) -> Result<String, String> {
         chart,
         &layout,
     )?;
-    Ok(text)
-}
-
-fn as_png(file: &Path, chart: &Chart, caption: &str) -> Result<(), String> {
-    let layout = draw::Layout::of(chart, caption, SHARPNESS)?;
-    let (width, height) = layout.size();
-    let mut pixels = vec![255; 3 * width as usize * height as usize];
-    let backend = BitMapBackend::with_buffer(&mut pixels, (width, height));
-    draw::draw(backend, chart, &layout)?;
-    let file = File::create(file).map_err(|e| e.to_string())?;
-    let mut encoder = png::Encoder::new(BufWriter::new(file), width, height);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_compression(png::Compression::High);
-    let mut writer = encoder.write_header().map_err(|e| e.to_string())?;
-    writer
-        .write_image_data(&pixels)
-        .map_err(|e| e.to_string())?;
-    writer.finish().map_err(|e| e.to_string())
+    Ok(compact(&text))
 }
 
 #[cfg(test)]
@@ -109,19 +84,13 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_written_twice_and_the_png_has_more_than_a_background() {
+    fn a_picture_is_written_once_and_is_compact() {
         let folder = tempfile::TempDir::new().unwrap();
         write(folder.path(), &chart(), "caption").unwrap();
         let svg = fs::read_to_string(folder.path().join("a.svg")).unwrap();
-        assert!(svg.starts_with("<svg"));
-        let file = File::open(folder.path().join("a.png")).unwrap();
-        let mut reader = png::Decoder::new(std::io::BufReader::new(file))
-            .read_info()
-            .unwrap();
-        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
-        reader.next_frame(&mut pixels).unwrap();
-        let dark = pixels.iter().filter(|octet| **octet < 128).count();
-        assert!(dark > 1000, "{dark} dark octets");
+        assert!(svg.starts_with("<svg") && svg.contains("<path "), "{svg}");
+        assert!(!svg.contains(" opacity=\"1\""), "{svg}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! Pictures: panels of lines or bars, drawn by plotters as SVG and as PNG.
+//! Pictures: panels of lines or bars, drawn by plotters as SVG.
 
 pub(crate) mod axis;
+mod compact;
 mod draw;
 mod files;
 mod legend;

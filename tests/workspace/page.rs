@@ -1,0 +1,129 @@
+//! What ARCHITECTURE.md says of the source: its limits, its invariants' tests, its length; and the links of all pages.
+
+use crate::modules::{files, root};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The most lines of the page.
+const MOST_LINES: usize = 250;
+/// The most entries of the glossary.
+const MOST_TERMS: usize = 40;
+
+fn page() -> String {
+    fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap()
+}
+
+/// The rows of the table below a heading, without its first two, as cells.
+fn rows<'a>(page: &'a str, heading: &str) -> Vec<Vec<&'a str>> {
+    let (_, below) = page.split_once(heading).expect("the heading is there");
+    let section = below.split("\n## ").next().unwrap_or(below);
+    let table = section.lines().filter(|line| line.starts_with('|')).skip(2);
+    let cells = |line: &'a str| {
+        let line = line.trim_matches('|');
+        line.split(" | ").map(str::trim).collect()
+    };
+    table.map(cells).collect()
+}
+
+/// What stands in backticks.
+fn quoted(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
+/// Whether `name` stands in the text as a whole word.
+fn has_word(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        !text[..at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part)
+    })
+}
+
+#[test]
+fn each_limit_is_a_name_of_its_file() {
+    let page = page();
+    let mut wrong = Vec::new();
+    for row in rows(&page, "\n## Limits\n") {
+        let [what, _, names, places, ..] = row[..] else {
+            panic!("a row of the limits lacks cells: {row:?}");
+        };
+        let mut text = String::new();
+        for place in quoted(places) {
+            match fs::read_to_string(root().join("crates").join(place)) {
+                Ok(found) => text.push_str(&found),
+                Err(e) => wrong.push(format!("{what}: {place}: {e}")),
+            }
+        }
+        for name in quoted(names) {
+            let name = name.rsplit("::").next().unwrap_or(name);
+            if !has_word(&text, name) && !places.contains(&format!("{name}.rs")) {
+                wrong.push(format!("{what}: {name} is not in {places}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_test_that_holds_an_invariant_is_there() {
+    let page = page();
+    let folders = ["crates", "tests", "fuzz"].map(|folder| root().join(folder));
+    let all: Vec<PathBuf> = folders.iter().flat_map(|folder| files(folder)).collect();
+    let text: String = all
+        .iter()
+        .map(|file| fs::read_to_string(file).unwrap())
+        .collect();
+    let mut wrong = Vec::new();
+    for row in rows(&page, "\n## Invariants\n") {
+        for name in quoted(row[1]) {
+            let is_path =
+                name.contains('/') && root().join(name.split(' ').next().unwrap()).exists();
+            let is_test = text.contains(&format!("fn {name}("));
+            if !is_path && !is_test && !name.contains("unsafe") && name != "deny" {
+                wrong.push(name);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "neither a test nor a file: {wrong:?}");
+}
+
+#[test]
+fn the_page_and_its_glossary_stay_short() {
+    let page = page();
+    let (lines, terms) = (page.lines().count(), rows(&page, "\n## Glossary\n").len());
+    assert!(lines <= MOST_LINES, "{lines} lines");
+    assert!(terms <= MOST_TERMS, "{terms} terms");
+}
+
+/// The targets of a page's links to files.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    let targets = text
+        .split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next());
+    let files = targets.map(|target| target.split('#').next().unwrap_or(target));
+    files
+        .filter(|file| !file.is_empty() && !file.contains("://") && !file.contains(['`', ' ', ':']))
+}
+
+fn pages(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.extension().is_some_and(|e| e == "md"))
+        .collect()
+}
+
+#[test]
+fn links_between_pages_lead_to_files() {
+    let mut wrong = Vec::new();
+    for folder in ["", "docs", "examples"] {
+        let folder = root().join(folder);
+        for page in pages(&folder) {
+            let text = fs::read_to_string(&page).unwrap();
+            for link in links(&text).filter(|link| !folder.join(link).exists()) {
+                wrong.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
