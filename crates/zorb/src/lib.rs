@@ -12,6 +12,7 @@ mod blocking_servant;
 mod both_ways;
 mod builder;
 mod builder_limits;
+mod builder_real_time;
 mod builder_transports;
 mod connect;
 mod context;

@@ -1,8 +1,7 @@
 //! The ORB: what it listens to, what it is connected to, how it starts and ends.
 
-mod last;
+mod access;
 
-use crate::addresses::read_profile;
 use crate::both_ways::{BothWaysCalls, unreachable_endpoint};
 use crate::builder::{Builder, Settings};
 use crate::current;
@@ -17,13 +16,12 @@ use crate::options::{OptionError, Source};
 use crate::outgoing::{self, NamedSockets};
 use crate::poa::Poa;
 use crate::policy::{BidirectionalPolicy, PolicyOverrides};
-use crate::profile::{Published, candidates, describe_endpoints, describe_key, make_ior};
+use crate::profile::{Published, describe_endpoints, describe_key, make_ior};
 use crate::real_time::RealTime;
 use crate::value::ValueRegistry;
 use bytes::Bytes;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
-use last::Last;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tokio::runtime::Handle;
@@ -38,7 +36,7 @@ use zorb_connection::{
 };
 use zorb_executor::{Dispatch, Lane};
 use zorb_giop::{CompletionStatus, Fault, Ior, Limits, SystemException};
-use zorb_poa::{ActiveObject, ObjectAdapter, Whose};
+use zorb_poa::{ActiveObject, ObjectAdapter};
 use zorb_transport::{Endpoint, Registry};
 
 /// An object request broker: the way to objects elsewhere, and the home of objects here.
@@ -364,29 +362,6 @@ impl OrbInner {
         self.stop.cancelled().await;
     }
 
-    /// The key, when the reference leads to this very ORB. A key that dies with its ORB says so by
-    /// itself; of the others any server may have the like, so one of the ORB's endpoints has to
-    /// be named beside it.
-    pub(crate) fn local_key(&self, ior: &Ior) -> Option<Bytes> {
-        let transports = self.transports();
-        let keys = (ior.profiles.iter())
-            .filter_map(|profile| Some(read_profile(profile, transports)?.1.ok()?.object_key));
-        let ours = keys
-            .into_iter()
-            .find(|key| self.adapters.whose(key) == Whose::Ours);
-        ours.or_else(|| {
-            candidates(ior, zorb_giop::Version::HIGHEST, transports)
-                .into_iter()
-                .find(|way| {
-                    self.adapters.whose(&way.key) == Whose::AnyServers
-                        && (self.listening.contains(&way.endpoint)
-                            || self.real_time.listens_at(&way.endpoint)
-                            || self.published.endpoints.contains(&way.endpoint))
-                })
-                .map(|way| way.key)
-        })
-    }
-
     /// The transports that it was built with.
     pub(crate) fn transports(&self) -> &Registry {
         &self.settings.transports
@@ -545,6 +520,41 @@ impl OrbInner {
             last.end_calls();
             last.0.cache.closed().await;
         });
+    }
+}
+
+/// What a shutdown does last. Dropped when all has been waited for, or with the task that waits,
+/// by a runtime that has shut down: no task is left then to be waited for, and those that wait for the ORB must not
+/// wait for ever.
+struct Last(Arc<OrbInner>);
+
+impl Last {
+    /// A caller that finds the cache closed finds this too.
+    fn end_calls(&self) {
+        self.0.ended.store(true, Ordering::Release);
+        self.0.cache.close();
+    }
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        self.end_calls();
+        let down = Down(&self.0.down);
+        self.0.adapters.clear();
+        self.0.keys.clear();
+        self.0.both_ways.clear();
+        self.0.real_time.clear();
+        drop(down);
+        tracing::debug!("the ORB is down");
+    }
+}
+
+/// Says that the ORB is down, even if a servant panics when it is let go.
+struct Down<'a>(&'a watch::Sender<bool>);
+
+impl Drop for Down<'_> {
+    fn drop(&mut self) {
+        self.0.send_replace(true);
     }
 }
 

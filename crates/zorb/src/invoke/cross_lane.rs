@@ -77,11 +77,12 @@ impl ObjectRef {
 fn plan(orb: &OrbInner, object: &ActiveObject) -> Result<Planned, SystemException> {
     let adapter = object.adapter().ok_or_else(|| Missing::Adapter.raise())?;
     let scheduled = Scheduled::of(&adapter).ok_or_else(|| Missing::Adapter.raise())?;
+    let settings = &orb.settings().real_time;
     let propagated = match scheduled.is_client_propagated() {
-        true => priority_of_call(orb, PriorityModel::ClientPropagated)?,
+        true => priority_of_call(settings, PriorityModel::ClientPropagated)?,
         false => None,
     };
-    scheduled.plan_at(&orb.settings().real_time, object, propagated)
+    scheduled.plan_at(settings, object, propagated)
 }
 
 /// Polls a call once, here, at its native priority; one that is not ready then goes on as a task of the runtime that the

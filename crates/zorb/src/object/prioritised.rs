@@ -4,12 +4,16 @@ use super::ObjectRef;
 use super::binding::{Binding, BindingGuard};
 use crate::policy::PolicyType;
 use crate::profile::Candidate;
-use crate::real_time::{self, Selection};
+use crate::real_time::{self, RealTimeSettings, Selection};
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use zorb_giop::SystemException;
 
 impl ObjectRef {
+    fn real_time(&self) -> &RealTimeSettings {
+        &self.orb().inner().settings().real_time
+    }
+
     /// The binding for a call at the priority that the caller has now, and that priority, if the call is sent with it.
     pub(crate) async fn prioritised(
         &self,
@@ -20,7 +24,7 @@ impl ObjectRef {
         else {
             return Ok((guard, None));
         };
-        let priority = selection.priority(self.orb().inner())?;
+        let priority = selection.priority(self.real_time())?;
         if selection.covers(priority) {
             return Ok((guard, priority));
         }
@@ -46,7 +50,7 @@ impl ObjectRef {
         let Some(selection) = self.0.binding.kept_selection() else {
             return Ok(None);
         };
-        let priority = selection.priority(self.orb().inner())?;
+        let priority = selection.priority(self.real_time())?;
         Ok(self.0.binding.find_kept(home.id(), priority))
     }
 
@@ -61,7 +65,7 @@ impl ObjectRef {
         let bands = self
             .levels()
             .get(|policies| policies.priority_bands.clone());
-        real_time::select(self.orb().inner(), ways, bands.as_deref())
+        real_time::select(self.real_time(), ways, bands.as_deref())
     }
 
     /// The policy that cannot be met, of a reference whose calls are INV_POLICY.

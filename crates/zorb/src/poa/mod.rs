@@ -21,6 +21,7 @@ use crate::real_time::{self, RtPolicies, Scheduled};
 use bytes::Bytes;
 use core::fmt;
 use std::sync::Arc;
+use zorb_giop::{CompletionStatus, Fault};
 use zorb_poa::{Adapter, AdapterError, ObjectId, PoaManager, Policies, Skeleton};
 
 /// A skeleton that knows the type of its references. Implemented by the IDL compiler.
@@ -117,7 +118,14 @@ impl Poa {
         let orb = self.orb.inner();
         let ior = match Scheduled::of(&self.adapter) {
             None => orb.make_ior(type_id, key)?,
-            Some(by) => real_time::make_ior(orb, &self.adapter, by, type_id, key)?,
+            Some(by) => {
+                orb.check_serves()?;
+                let (published, transports) = (orb.published(), orb.transports());
+                let (adapter, key) = (&self.adapter, key);
+                let made = real_time::make_ior(published, transports, adapter, by, type_id, key);
+                let made = made.map_err(|error| Fault::Encode(error).raise(CompletionStatus::No));
+                made?.ok_or(Error::NoEndpoint)?
+            }
         };
         Ok(T::unchecked_narrow(ObjectRef::new(self.orb.clone(), ior)))
     }

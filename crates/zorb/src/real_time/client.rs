@@ -1,59 +1,14 @@
-//! What a reference states for its clients, and which connections calls at a priority take.
+//! Which connections calls at a priority take.
 
-use super::current;
-use super::settings::raise;
-use crate::addresses::Body;
-use crate::orb::OrbInner;
+use super::running;
+use super::settings::{RealTimeSettings, raise};
 use crate::profile::Candidate;
 use std::sync::Arc;
 use zorb_executor::Priority;
-use zorb_giop::ior::{ComponentTag, ProfileTag};
 use zorb_giop::{
-    CompletionStatus, ExposedPolicies, Fault, PrioritisedEndpoint, PriorityBand, PriorityModel,
-    RealTimeFault, SystemException,
+    CompletionStatus, Fault, PriorityBand, PriorityModel, RealTimeFault, SystemException,
 };
 use zorb_poa::ActiveObject;
-use zorb_transport::Endpoint;
-
-/// The real-time policies that a profile states, and the priorities of its endpoints.
-#[derive(Debug)]
-pub(crate) struct Exposed {
-    policies: ExposedPolicies,
-    endpoints: Vec<(Endpoint, Option<i16>)>,
-}
-
-impl Exposed {
-    /// `None` for a profile without a priority model.
-    pub(crate) fn of(body: &Body, tag: ProfileTag) -> Option<Arc<Self>> {
-        let policies = ExposedPolicies::from_component(body.component(ComponentTag::POLICIES)?);
-        policies.priority_model?;
-        let stated = body.component(ComponentTag::TAO_ENDPOINTS);
-        let stated = stated.map(|data| PrioritisedEndpoint::from_component(tag, data));
-        let endpoint = |stated: PrioritisedEndpoint| match tag {
-            ProfileTag::UIOP => (Endpoint::uiop(stated.address), stated.priority),
-            _ => (Endpoint::iiop(stated.address, stated.port), stated.priority),
-        };
-        let mut endpoints: Vec<_> = stated.into_iter().flatten().map(endpoint).collect();
-        if let Some(first) = endpoints.first_mut() {
-            // It is the profile's own, whatever it is called there.
-            first.0 = body.endpoint.clone();
-        }
-        Some(Arc::new(Self {
-            policies,
-            endpoints,
-        }))
-    }
-
-    /// The priority of an endpoint, if it has one.
-    fn priority(&self, endpoint: &Endpoint) -> Option<i16> {
-        let mut stated = self.endpoints.iter();
-        stated.find(|(other, _)| other == endpoint)?.1
-    }
-
-    fn model(&self) -> Option<(PriorityModel, i16)> {
-        self.policies.priority_model
-    }
-}
 
 /// Which calls a connection is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -100,8 +55,11 @@ impl Selection {
     ///
     /// # Errors
     /// As [`priority_of_call`].
-    pub(crate) fn priority(&self, orb: &OrbInner) -> Result<Option<i16>, SystemException> {
-        let priority = priority_of_call(orb, self.model)?;
+    pub(crate) fn priority(
+        &self,
+        settings: &RealTimeSettings,
+    ) -> Result<Option<i16>, SystemException> {
+        let priority = priority_of_call(settings, self.model)?;
         Ok(priority.map(|priority| priority.0))
     }
 }
@@ -113,14 +71,13 @@ impl Selection {
 /// # Errors
 /// DATA_CONVERSION, minor code 2, if the native priority of the thread maps to none; UNKNOWN if the transform refuses it.
 pub(crate) fn priority_of_call(
-    orb: &OrbInner,
+    settings: &RealTimeSettings,
     model: PriorityModel,
 ) -> Result<Option<Priority>, SystemException> {
     if model == PriorityModel::ServerDeclared {
         return Ok(None);
     }
-    let settings = &orb.settings().real_time;
-    let priority = match current::priority() {
+    let priority = match running::priority() {
         Some(priority) => Some(priority),
         None => settings.of_this_thread()?,
     };
@@ -150,7 +107,7 @@ pub(crate) fn has_bands(ways: &[Candidate]) -> bool {
 /// INV_POLICY if client and server both have bands, or the client alone and the server has no priority model; if the priority
 /// lies in no band; if no endpoint has it. As [`priority_of_call`].
 pub(crate) fn select(
-    orb: &OrbInner,
+    settings: &RealTimeSettings,
     ways: &mut Vec<Candidate>,
     overriding: Option<&[PriorityBand]>,
 ) -> Result<Option<Selection>, SystemException> {
@@ -175,7 +132,7 @@ pub(crate) fn select(
         let stated = way.real_time.as_ref();
         stated.and_then(|exposed| exposed.priority(&way.endpoint))
     };
-    let priority = priority_of_call(orb, model)?.map(|priority| priority.0);
+    let priority = priority_of_call(settings, model)?.map(|priority| priority.0);
     let selection = |selected| Ok(Some(Selection { selected, model }));
     if !bands.is_empty() {
         let priority = priority.unwrap_or(declared);

@@ -1,108 +1,10 @@
 //! `RTCORBA::Current`: the priority of a thread, a task, an upcall.
 
+use super::running::{Current, Holder, Running, at, current, priority, set_current};
 use super::settings::{RealTimeSettings, raise};
 use crate::orb::Orb;
-use core::cell::Cell;
-use core::future::poll_fn;
-use core::pin::pin;
 use zorb_executor::Priority;
 use zorb_giop::{RealTimeFault, SystemException};
-
-/// What the priority belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holder {
-    /// This thread.
-    Thread,
-    /// A future, wherever it is polled: the native priority of that thread is not its own.
-    Task,
-    /// An upcall that has its thread for itself.
-    Upcall,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Current {
-    priority: Option<Priority>,
-    holder: Holder,
-    /// It has been set since it began.
-    changed: bool,
-    /// The pool and the lane that it runs in.
-    lane: Option<(usize, Priority)>,
-}
-
-/// What runs at a priority.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Running {
-    pub(crate) priority: Priority,
-    pub(crate) holder: Holder,
-    /// The address of a pool, and one of its lanes.
-    pub(crate) lane: Option<(usize, Priority)>,
-}
-
-thread_local! {
-    static CURRENT: Cell<Current> = const {
-        Cell::new(Current {
-            priority: None,
-            holder: Holder::Thread,
-            changed: false,
-            lane: None,
-        })
-    };
-}
-
-/// Restores what was current before.
-struct Entered(Current);
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        CURRENT.set(self.0);
-    }
-}
-
-/// The priority of what this thread runs now, if it has one.
-pub(crate) fn priority() -> Option<Priority> {
-    CURRENT.get().priority
-}
-
-/// The pool and the lane of the upcall that this thread runs now.
-pub(crate) fn lane() -> Option<(usize, Priority)> {
-    CURRENT.get().lane
-}
-
-/// Runs a future at a priority; what it sets is its own, and ends with it. An upcall's thread gets the native priority
-/// of `priority` back.
-pub(crate) async fn at<F: Future>(
-    settings: &RealTimeSettings,
-    running: Running,
-    future: F,
-) -> F::Output {
-    let Running {
-        priority,
-        holder,
-        lane,
-    } = running;
-    let mut current = Current {
-        priority: Some(priority),
-        holder,
-        changed: false,
-        lane,
-    };
-    let mut future = pin!(future);
-    let output = poll_fn(|cx| {
-        // What runs within an upcall runs in its lane.
-        current.lane = lane.or_else(self::lane);
-        let entered = Entered(CURRENT.replace(current));
-        let polled = future.as_mut().poll(cx);
-        current = CURRENT.get();
-        drop(entered);
-        polled
-    })
-    .await;
-    if current.changed && holder == Holder::Upcall {
-        // The thread had this priority before.
-        let _ = settings.apply(priority);
-    }
-    output
-}
 
 /// The priority of the calling thread, task or upcall: `RTCORBA::Current`.
 ///
@@ -115,10 +17,6 @@ pub(crate) async fn at<F: Future>(
 pub struct RtCurrent(Orb);
 
 impl RtCurrent {
-    pub(super) const fn of(orb: Orb) -> Self {
-        Self(orb)
-    }
-
     fn settings(&self) -> &RealTimeSettings {
         &self.0.inner().settings().real_time
     }
@@ -144,7 +42,7 @@ impl RtCurrent {
         if !priority.is_valid() {
             return Err(raise(RealTimeFault::OutOfRange(priority.0)));
         }
-        let current = CURRENT.get();
+        let current = current();
         let owns_thread = match current.holder {
             Holder::Upcall => true,
             Holder::Task => false,
@@ -154,7 +52,7 @@ impl RtCurrent {
             true => self.settings().apply(priority)?,
             false => drop(self.settings().native(priority)?),
         }
-        CURRENT.set(Current {
+        set_current(Current {
             priority: Some(priority),
             changed: true,
             ..current
@@ -192,5 +90,14 @@ impl RtCurrent {
             lane: None,
         };
         Ok(at(self.settings(), running, future).await)
+    }
+}
+
+impl Orb {
+    /// The priority of the calling thread or task: the initial reference `RTCurrent`.
+    #[must_use]
+    #[doc(alias = "RTCurrent")]
+    pub fn rt_current(&self) -> RtCurrent {
+        RtCurrent(self.clone())
     }
 }

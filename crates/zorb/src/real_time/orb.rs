@@ -1,63 +1,13 @@
 //! `RTCORBA::RTORB`: the thread pools of an ORB, and its defaults for POAs.
 
-use super::RtCurrent;
 use super::policies::RtPolicies;
 use super::settings::raise;
-use super::threadpool::{Pool, Threadpool, ThreadpoolOptions};
+use super::start::start;
+use super::threadpool::{Threadpool, ThreadpoolOptions};
 use crate::error::Error;
 use crate::orb::Orb;
-use core::sync::atomic::{AtomicBool, Ordering};
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use zorb_giop::{CompletionStatus, RealTimeFault, SystemException, SystemExceptionKind};
-use zorb_transport::Endpoint;
-
-/// What an ORB has of real-time things while it runs.
-#[derive(Debug, Default)]
-pub(crate) struct RealTime {
-    pools: Mutex<Pools>,
-    defaults: Mutex<RtPolicies>,
-    /// The task that looks at served connections runs.
-    watched: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct Pools {
-    by_id: BTreeMap<u32, Arc<Pool>>,
-    next: u32,
-}
-
-impl RealTime {
-    fn pools(&self) -> MutexGuard<'_, Pools> {
-        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The policies of POAs that give none.
-    pub(super) fn defaults(&self) -> RtPolicies {
-        let defaults = self.defaults.lock().unwrap_or_else(PoisonError::into_inner);
-        defaults.clone()
-    }
-
-    /// Whether a lane of the ORB listens there.
-    pub(crate) fn listens_at(&self, endpoint: &Endpoint) -> bool {
-        let pools = self.pools();
-        let mut pools = pools.by_id.values();
-        pools.any(|pool| pool.endpoints().any(|(_, own)| own == *endpoint))
-    }
-
-    /// Marks the served connections as watched; whether they were already.
-    pub(crate) fn set_watched(&self) -> bool {
-        self.watched.swap(true, Ordering::AcqRel)
-    }
-
-    /// Lets go of all pools, whose threads end when they have done what they have.
-    pub(crate) fn clear(&self) {
-        let pools = core::mem::take(&mut self.pools().by_id);
-        let defaults =
-            core::mem::take(&mut *self.defaults.lock().unwrap_or_else(PoisonError::into_inner));
-        drop((pools, defaults));
-    }
-}
 
 /// The real-time side of an ORB: `RTCORBA::RTORB`. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -70,13 +20,6 @@ impl Orb {
     #[doc(alias = "RTORB")]
     pub fn rt_orb(&self) -> RtOrb {
         RtOrb(self.clone())
-    }
-
-    /// The priority of the calling thread or task: the initial reference `RTCurrent`.
-    #[must_use]
-    #[doc(alias = "RTCurrent")]
-    pub fn rt_current(&self) -> RtCurrent {
-        RtCurrent::of(self.clone())
     }
 }
 
@@ -129,7 +72,7 @@ impl RtOrb {
             pools.next = pools.next.wrapping_add(1);
             pools.next
         };
-        let pool = Pool::start(orb, id, &options).await?;
+        let pool = start(orb, id, &options).await?;
         orb.real_time().pools().by_id.insert(id, Arc::clone(&pool));
         Ok(Threadpool(pool))
     }
@@ -168,8 +111,6 @@ impl RtOrb {
     /// over.
     #[doc(alias = "ORBPolicyManager")]
     pub fn set_policy_defaults(&self, policies: RtPolicies) {
-        let real_time = self.0.inner().real_time();
-        let mut defaults = (real_time.defaults.lock()).unwrap_or_else(PoisonError::into_inner);
-        *defaults = policies;
+        self.0.inner().real_time().set_defaults(policies);
     }
 }

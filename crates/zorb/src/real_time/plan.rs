@@ -1,7 +1,7 @@
 //! Where a request to a POA with real-time policies runs, and at which priority.
 
-use super::current::{self, Holder, Running};
 use super::policies::Scheduled;
+use super::running::{self, Holder, Running};
 use super::settings::{RealTimeSettings, raise};
 use super::threadpool::Pool;
 use std::sync::Arc;
@@ -51,14 +51,14 @@ impl Planned {
 
     /// Whether a call that is made now runs where its caller does: it is in the same lane, or there is no pool.
     pub(crate) fn runs_here(&self) -> bool {
-        self.pool.is_none() || self.lane_id() == current::lane()
+        self.pool.is_none() || self.lane_id() == running::lane()
     }
 
     /// The native priority that the caller's thread has to get back after such a call, if the call has another one: in a pool
     /// without lanes.
     pub(crate) fn priority_to_restore(&self) -> Option<Priority> {
         let pool = self.pool.as_ref()?;
-        let own = current::priority()?;
+        let own = running::priority()?;
         (pool.lane_priorities().is_none() && own != self.priority).then_some(own)
     }
 }

@@ -2,36 +2,35 @@
 
 use super::policies::Scheduled;
 use crate::addresses::Body;
-use crate::error::Error;
-use crate::orb::OrbInner;
-use crate::profile::{self, common_components};
+use crate::profile::{self, Published, common_components};
 use bytes::Bytes;
 use zorb_cdr::{EncodeError, EncodeErrorKind};
 use zorb_giop::ior::{ProfileTag, TaggedComponent};
-use zorb_giop::{CompletionStatus, Fault, Ior, PrioritisedEndpoint, PriorityModel};
-use zorb_poa::{Adapter, UpcallScheduling};
-use zorb_transport::Endpoint;
+use zorb_giop::{Ior, PrioritisedEndpoint, PriorityModel};
+use zorb_poa::{Adapter, ObjectId, UpcallScheduling};
+use zorb_transport::{Endpoint, Registry};
 
 /// Makes a reference to an object of such a POA: with the endpoints of its lanes, or, without any, those of the ORB.
+/// `None` if there are none at all.
 pub(crate) fn make_ior(
-    orb: &OrbInner,
+    published: &Published,
+    transports: &Registry,
     adapter: &Adapter,
     scheduled: &Scheduled,
     type_id: &str,
     key: &Bytes,
-) -> Result<Ior, Error> {
-    let encode = |error| Fault::Encode(error).raise(CompletionStatus::No);
-    let id = adapter.id_in(key)?;
-    let priority = scheduled.priority_of(id.as_ref());
-    let policies = scheduled.exposed(priority).to_component().map_err(encode)?;
+) -> Result<Option<Ior>, EncodeError> {
+    let id = adapter.id_in(key);
+    let priority = scheduled.priority_of(id.as_ref().map_or(&[][..], ObjectId::as_ref));
+    let policies = scheduled.exposed(priority).to_component()?;
     let lanes = endpoints(scheduled, priority);
-    if lanes.is_empty() {
-        orb.check_published()?;
-        let (published, transports) = (orb.published(), orb.transports());
-        let made = profile::make_ior_with(type_id, key, published, transports, policies);
-        return Ok(made.map_err(encode)?);
+    if !lanes.is_empty() {
+        return with_lanes(published, transports, type_id, key, &lanes, policies).map(Some);
     }
-    Ok(with_lanes(orb, type_id, key, &lanes, policies).map_err(encode)?)
+    if published.endpoints.is_empty() {
+        return Ok(None);
+    }
+    profile::make_ior_with(type_id, key, published, transports, policies).map(Some)
 }
 
 /// The endpoints of the lanes that serve an object: with SERVER_DECLARED that of its priority, and only such as lie in a
@@ -54,13 +53,13 @@ fn endpoints(scheduled: &Scheduled, priority: i16) -> Vec<(i16, Endpoint)> {
 
 /// A profile for each transport, which states all its endpoints and their priorities as TAO's profiles do.
 fn with_lanes(
-    orb: &OrbInner,
+    published: &Published,
+    transports: &Registry,
     type_id: &str,
     key: &Bytes,
     lanes: &[(i16, Endpoint)],
     policies: Option<TaggedComponent>,
 ) -> Result<Ior, EncodeError> {
-    let published = orb.published();
     let mut components = common_components(published)?;
     components.extend(policies);
     let mut profiles = Vec::new();
@@ -70,7 +69,7 @@ fn with_lanes(
             continue;
         }
         schemes.push(first.scheme());
-        let Some(transport) = orb.transports().get(first.scheme()) else {
+        let Some(transport) = transports.get(first.scheme()) else {
             return Err(EncodeErrorKind::Expected("an endpoint of a transport").into());
         };
         let addressing = transport.addressing();

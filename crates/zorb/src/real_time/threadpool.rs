@@ -1,27 +1,19 @@
 //! Thread pools, and their lanes.
 
-use super::settings::{RealTimeSettings, raise};
-use crate::endpoints::Listen;
-use crate::error::Error;
-use crate::options::{OptionError, Source};
-use crate::orb::OrbInner;
+use super::settings::RealTimeSettings;
 use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio_util::sync::CancellationToken;
-use zorb_connection::{Acceptor, Reactor};
-use zorb_executor::{
-    BuildError, Lane, LaneCounters, LaneThreads, Priority, Scheduling, WorkerPool,
-};
-use zorb_giop::{CompletionStatus, RealTimeFault, SystemException, SystemExceptionKind};
+use zorb_executor::{BuildError, Lane, LaneCounters, LaneThreads, Priority, WorkerPool};
 use zorb_poa::Adapter;
-use zorb_transport::{Endpoint, Listener};
+use zorb_transport::Endpoint;
 
 /// A lane of a thread pool: `RTCORBA::ThreadpoolLane`, with its endpoints.
 #[derive(Debug, Clone)]
 #[must_use = "a lane does nothing until a pool has it"]
 pub struct ThreadpoolLane {
-    threads: LaneThreads,
-    listen: Vec<String>,
+    pub(super) threads: LaneThreads,
+    pub(super) listen: Vec<String>,
 }
 
 impl ThreadpoolLane {
@@ -57,8 +49,8 @@ impl ThreadpoolLane {
 pub struct ThreadpoolOptions {
     static_threads: usize,
     dynamic_threads: usize,
-    default_priority: Priority,
-    lanes: Option<Vec<ThreadpoolLane>>,
+    pub(super) default_priority: Priority,
+    pub(super) lanes: Option<Vec<ThreadpoolLane>>,
     allow_borrowing: bool,
     buffering: Buffering,
     stack_size: usize,
@@ -139,7 +131,7 @@ impl ThreadpoolOptions {
         self
     }
 
-    fn workers(
+    pub(super) fn workers(
         &self,
         id: u32,
         settings: &RealTimeSettings,
@@ -191,52 +183,6 @@ enum Buffering {
     Bounded(usize, usize),
 }
 
-/// Why a thread pool could not be created.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ThreadpoolError {
-    /// Its threads: impossible numbers and priorities (BAD_PARAM), a priority that cannot be mapped (DATA_CONVERSION, minor
-    /// code 2), a scheduling policy that the process may not have (INITIALIZE), no thread (INTERNAL).
-    #[error("thread pool: {0}")]
-    Threads(#[from] BuildError),
-    /// The reactor of a lane cannot be started (INTERNAL).
-    #[error("the reactor of lane {priority}: {source}")]
-    Reactor {
-        /// The lane.
-        priority: Priority,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A lane listens to an endpoint of a transport whose references cannot state priorities (BAD_PARAM).
-    #[error("lanes listen to iiop and uiop endpoints, found {0:?}")]
-    Endpoint(String),
-}
-
-impl ThreadpoolError {
-    /// The exception of `create_threadpool`.
-    pub(crate) fn to_system_exception(&self) -> SystemException {
-        use SystemExceptionKind as Kind;
-        let kind = match self {
-            Self::Threads(BuildError::Unmappable { priority, .. }) => {
-                return raise(RealTimeFault::Unmappable(priority.0));
-            }
-            Self::Threads(
-                BuildError::NoThreads
-                | BuildError::TooManyThreads(_)
-                | BuildError::NoLanes
-                | BuildError::PriorityOutOfRange(_)
-                | BuildError::TwoLanesOfOnePriority(_)
-                | BuildError::QueueTooLarge(_)
-                | BuildError::Cpus { .. },
-            )
-            | Self::Endpoint(_) => Kind::BadParam,
-            Self::Threads(BuildError::Scheduling { .. }) => Kind::Initialize,
-            Self::Threads(_) | Self::Reactor { .. } => Kind::Internal,
-        };
-        SystemException::new(kind, 0, CompletionStatus::No).with_detail(self)
-    }
-}
-
 /// A thread pool of an ORB. Cheap to clone; a clone is the same pool.
 ///
 /// It lives until [`RtOrb::destroy_threadpool`](super::RtOrb::destroy_threadpool) or the end of its ORB.
@@ -266,76 +212,27 @@ impl Threadpool {
 
 /// A lane that listens.
 #[derive(Debug)]
-struct PoolLane {
-    priority: Priority,
-    endpoints: Vec<Endpoint>,
+pub(super) struct PoolLane {
+    pub(super) priority: Priority,
+    pub(super) endpoints: Vec<Endpoint>,
     /// Its reactor lives as long as the pool.
-    _reactor: Lane,
+    pub(super) _reactor: Lane,
 }
 
 /// What the clones of a pool share.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    id: u32,
-    workers: WorkerPool,
-    default_priority: Priority,
+    pub(super) id: u32,
+    pub(super) workers: WorkerPool,
+    pub(super) default_priority: Priority,
     /// In ascending order of priority; `None` for a pool without lanes.
-    lanes: Option<Vec<PoolLane>>,
-    stop: CancellationToken,
+    pub(super) lanes: Option<Vec<PoolLane>>,
+    pub(super) stop: CancellationToken,
     /// The POAs that have it.
-    users: Mutex<Vec<Weak<Adapter>>>,
+    pub(super) users: Mutex<Vec<Weak<Adapter>>>,
 }
 
 impl Pool {
-    /// Starts the threads and the reactors, and listens.
-    pub(super) async fn start(
-        orb: &Arc<OrbInner>,
-        id: u32,
-        options: &ThreadpoolOptions,
-    ) -> Result<Arc<Self>, Error> {
-        let settings = &orb.settings().real_time;
-        let mut reactors = Vec::new();
-        let mut lanes: Vec<_> = options.lanes.iter().flatten().collect();
-        lanes.sort_by_key(|lane| lane.threads.priority);
-        for lane in &lanes {
-            let priority = lane.threads.priority;
-            reactors.push((priority, reactor(id, priority, settings)?));
-        }
-        let workers = (options.workers(id, settings, orb.lane(), &reactors))
-            .map_err(ThreadpoolError::from)?;
-        let mut acceptors = Vec::new();
-        let mut listening = Vec::new();
-        for (lane, (priority, reactor)) in lanes.iter().zip(reactors) {
-            let mut endpoints = Vec::new();
-            for text in &lane.listen {
-                let listener = listen(orb, &reactor, text).await?;
-                endpoints.push(listener.endpoint().clone());
-                let acceptor = Acceptor::new(listener).in_reactor(Reactor::of(&reactor));
-                acceptors.push((acceptor, reactor.handle().clone()));
-            }
-            listening.push(PoolLane {
-                priority,
-                endpoints,
-                _reactor: reactor,
-            });
-        }
-        let pool = Arc::new(Self {
-            id,
-            workers,
-            default_priority: options.default_priority,
-            lanes: options.lanes.is_some().then_some(listening),
-            stop: orb.stop_token().child_token(),
-            users: Mutex::default(),
-        });
-        for (acceptor, home) in acceptors {
-            orb.watch_served();
-            let serving = Arc::clone(orb.serving());
-            let run = acceptor.run(Arc::downgrade(orb), serving, pool.stop.clone());
-            orb.track_in(&home, run);
-        }
-        Ok(pool)
-    }
-
     /// Its threads.
     pub(crate) const fn workers(&self) -> &WorkerPool {
         &self.workers
@@ -382,55 +279,5 @@ impl Pool {
     pub(super) async fn close(&self) {
         self.stop.cancel();
         self.workers.shutdown().await;
-    }
-}
-
-/// The reactor of a lane, at its native priority.
-fn reactor(
-    id: u32,
-    priority: Priority,
-    settings: &RealTimeSettings,
-) -> Result<Lane, ThreadpoolError> {
-    let name = format!("pool{id}-io{priority}");
-    let unmappable = |_| BuildError::Unmappable {
-        priority,
-        scheduling: settings.scheduling,
-    };
-    if !priority.is_valid() {
-        return Err(BuildError::PriorityOutOfRange(priority).into());
-    }
-    let (scheduling, native) = match settings.native(priority).map_err(unmappable)? {
-        Some(native) => (settings.scheduling, native),
-        None => (Scheduling::Inherited, zorb_executor::NativePriority(0)),
-    };
-    let started = Lane::dedicated_at(name, scheduling, native);
-    started.map_err(|source| match source.kind() {
-        std::io::ErrorKind::PermissionDenied => BuildError::Scheduling {
-            scheduling,
-            native,
-            source,
-        }
-        .into(),
-        _ => ThreadpoolError::Reactor { priority, source },
-    })
-}
-
-/// Listens in the reactor of a lane.
-async fn listen(
-    orb: &Arc<OrbInner>,
-    reactor: &Lane,
-    text: &str,
-) -> Result<Box<dyn Listener>, Error> {
-    let listen = Listen::read(text, orb.transports())
-        .map_err(|why| OptionError::bad(Source::Builder, "listen", why))?;
-    let scheme = listen.address.endpoint.scheme();
-    if !matches!(scheme, "iiop" | "uiop") {
-        return Err(ThreadpoolError::Endpoint(text.to_owned()).into());
-    }
-    let orb = Arc::clone(orb);
-    let opened = reactor.spawn(async move { listen.open(orb.transports()).await });
-    match opened.await {
-        Ok(opened) => Ok(opened?),
-        Err(_) => Err(Error::Lane(zorb_executor::LaneError::NoRuntime)),
     }
 }

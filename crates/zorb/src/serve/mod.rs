@@ -13,17 +13,17 @@ mod upcall;
 
 pub(crate) use intercept::{Intercepted, receive_collocated, reply_contexts};
 pub(crate) use located::locate_reply;
-pub(crate) use scheduled::{refusal, upcall};
-pub(crate) use upcall::{begin, caught, enter, enter_object, poll, released};
+pub(crate) use scheduled::refusal;
+pub(crate) use upcall::{begin, caught, enter, enter_object, poll, released, upcall};
 
 use crate::keys::Found;
 use crate::orb::OrbInner;
 use bytes::Bytes;
-use core::future::poll_fn;
 use intercept::{Submitted, receive_request, send_reply};
 use std::sync::{Arc, Weak};
 use tokio::runtime::Handle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
+use upcall::to_end;
 use zorb_cdr::{Context, Gather};
 use zorb_connection::server::Located;
 use zorb_connection::{
@@ -35,7 +35,7 @@ use zorb_giop::{
     CompletionStatus, Fault, Ior, LocateReply, RequestHeader, ResponseFlags, SystemException,
     SystemExceptionKind, TargetAddress,
 };
-use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, State, Upcall, is_reserved};
+use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request, State, is_reserved};
 
 type Connection = Arc<ServerConnection<OrbInner>>;
 type Pending = PendingRequest<OrbInner>;
@@ -376,7 +376,14 @@ fn dispatch(
         }
     };
     if object.priority().is_some() {
-        return scheduled::dispatch(connection, object, request, receipt, pending, intercepted);
+        return OrbInner::dispatch_scheduled(
+            connection,
+            object,
+            request,
+            receipt,
+            pending,
+            intercepted,
+        );
     }
     let octets = request.as_ref().map_or(0, Request::octets);
     let is_pending = |pending: Option<Pending>| {
@@ -449,16 +456,6 @@ fn end(connection: &Connection, pending: Option<Pending>, outcome: Outcome, rece
         None => connection.queue_reply(into_reply(outcome)),
         Some(pending) => finish(pending, outcome, receipt),
     }
-}
-
-/// Polls an upcall to its end.
-async fn to_end(
-    orb: &OrbInner,
-    object: &ActiveObject,
-    mut upcall: Upcall,
-    receipt: Receipt,
-) -> Outcome {
-    poll_fn(|cx| poll(orb, object, &mut upcall, cx, &receipt)).await
 }
 
 /// Runs an upcall from its beginning to its end on a thread that may block.

@@ -1,8 +1,8 @@
 //! Requests to POAs with real-time policies: which priority they have, and which threads run them.
 
+use super::upcall::upcall;
 use super::{
-    Connection, Intercepted, Pending, Submitted, begin, deadline, end, finish, into_reply,
-    send_reply, to_end,
+    Connection, Intercepted, Pending, Submitted, deadline, end, finish, into_reply, send_reply,
 };
 use crate::orb::OrbInner;
 use crate::real_time::{Planned, Scheduled, at_priority};
@@ -16,78 +16,81 @@ use zorb_giop::{
 };
 use zorb_poa::{ActiveObject, Missing, Outcome, Receipt, Request};
 
-/// Dispatches an admitted request of such a POA.
-#[inline(never)]
-pub(super) fn dispatch(
-    connection: &Connection,
-    object: Arc<ActiveObject>,
-    request: &mut Option<Request>,
-    receipt: &Receipt,
-    pending: Option<Pending>,
-    intercepted: Intercepted,
-) {
-    let orb = connection.owner();
-    let Some(request) = request.take() else {
-        return;
-    };
-    let planned = match plan(orb, &object, &request) {
-        Ok(Some(planned)) => planned,
-        Ok(None) => {
-            let outcome = send_reply(orb.interceptor(), intercepted, receipt.reply(&()));
-            return end(connection, pending, outcome, receipt);
-        }
-        Err(exception) => {
-            let outcome = receipt.system_exception(&exception);
-            let outcome = send_reply(orb.interceptor(), intercepted, outcome);
-            return end(connection, pending, outcome, receipt);
-        }
-    };
-    let (octets, deadline) = (request.octets(), deadline::of(&request));
-    let pending = pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, octets));
-    let submitted = Submitted::new(intercepted);
-    let (receipt, blocks) = (*receipt, object.blocks());
-    let (intercepted, running) = (submitted.clone(), planned.running());
-    let Planned {
-        lane, pool, echo, ..
-    } = planned;
-    let job = async move {
-        let orb = Arc::clone(pending.owner());
-        let settings = &orb.settings().real_time;
-        let outcome = match deadline::is_late(deadline) {
-            true => deadline::shed(&orb, &receipt),
-            false => {
-                let upcall = upcall(&orb, &object, request, receipt);
-                at_priority(settings, running, upcall).await
+impl OrbInner {
+    /// Dispatches an admitted request of such a POA.
+    #[inline(never)]
+    pub(super) fn dispatch_scheduled(
+        connection: &Connection,
+        object: Arc<ActiveObject>,
+        request: &mut Option<Request>,
+        receipt: &Receipt,
+        pending: Option<Pending>,
+        intercepted: Intercepted,
+    ) {
+        let orb = connection.owner();
+        let Some(request) = request.take() else {
+            return;
+        };
+        let planned = match plan(orb, &object, &request) {
+            Ok(Some(planned)) => planned,
+            Ok(None) => {
+                let outcome = send_reply(orb.interceptor(), intercepted, receipt.reply(&()));
+                return end(connection, pending, outcome, receipt);
+            }
+            Err(exception) => {
+                let outcome = receipt.system_exception(&exception);
+                let outcome = send_reply(orb.interceptor(), intercepted, outcome);
+                return end(connection, pending, outcome, receipt);
             }
         };
-        drop(object);
-        let outcome = with_context(outcome, echo);
-        let outcome = send_reply(orb.interceptor(), intercepted.take(), outcome);
-        finish(pending, outcome, &receipt);
-    };
-    let workers = match (&pool, orb.lane().dispatch()) {
-        (Some(pool), _) => pool.workers(),
-        (None, Dispatch::Pool(pool)) => pool,
-        (None, _) if blocks || orb.settings().threads => {
-            let (home, token) = (orb.lane().handle().clone(), orb.task());
-            drop(home.spawn_blocking(move || {
-                Handle::current().block_on(job);
-                drop(token);
-            }));
-            return;
+        let (octets, deadline) = (request.octets(), deadline::of(&request));
+        let pending =
+            pending.unwrap_or_else(|| Pending::new(connection, receipt.request_id, octets));
+        let submitted = Submitted::new(intercepted);
+        let (receipt, blocks) = (*receipt, object.blocks());
+        let (intercepted, running) = (submitted.clone(), planned.running());
+        let Planned {
+            lane, pool, echo, ..
+        } = planned;
+        let job = async move {
+            let orb = Arc::clone(pending.owner());
+            let settings = &orb.settings().real_time;
+            let outcome = match deadline::is_late(deadline) {
+                true => deadline::shed(&orb, &receipt),
+                false => {
+                    let upcall = upcall(&orb, &object, request, receipt);
+                    at_priority(settings, running, upcall).await
+                }
+            };
+            drop(object);
+            let outcome = with_context(outcome, echo);
+            let outcome = send_reply(orb.interceptor(), intercepted.take(), outcome);
+            finish(pending, outcome, &receipt);
+        };
+        let workers = match (&pool, orb.lane().dispatch()) {
+            (Some(pool), _) => pool.workers(),
+            (None, Dispatch::Pool(pool)) => pool,
+            (None, _) if blocks || orb.settings().threads => {
+                let (home, token) = (orb.lane().handle().clone(), orb.task());
+                drop(home.spawn_blocking(move || {
+                    Handle::current().block_on(job);
+                    drop(token);
+                }));
+                return;
+            }
+            (None, _) => return orb.track(job),
+        };
+        let submission = Submission {
+            priority: lane,
+            deadline,
+            octets,
+            job: Box::pin(job),
+        };
+        if let Err(rejected) = workers.submit(submission) {
+            let outcome = receipt.system_exception(&refusal(orb, &rejected, lane.0));
+            let outcome = send_reply(orb.interceptor(), submitted.take(), outcome);
+            connection.queue_reply(into_reply(outcome));
         }
-        (None, _) => return orb.track(job),
-    };
-    let submission = Submission {
-        priority: lane,
-        deadline,
-        octets,
-        job: Box::pin(job),
-    };
-    if let Err(rejected) = workers.submit(submission) {
-        let outcome = receipt.system_exception(&refusal(orb, &rejected, lane.0));
-        let outcome = send_reply(orb.interceptor(), submitted.take(), outcome);
-        connection.queue_reply(into_reply(outcome));
     }
 }
 
@@ -109,21 +112,6 @@ fn plan(
     scheduled
         .plan(settings, object, contexts.as_ref())
         .map(Some)
-}
-
-/// Runs an upcall from its beginning to its end.
-pub(crate) async fn upcall(
-    orb: &OrbInner,
-    object: &ActiveObject,
-    request: Request,
-    receipt: Receipt,
-) -> Outcome {
-    let mut outcome = None;
-    let waits = begin(orb, object, &mut Some(request), &mut outcome, &receipt);
-    match waits {
-        Some(upcall) => to_end(orb, object, upcall, receipt).await,
-        None => outcome.unwrap_or(Outcome::Silent),
-    }
 }
 
 /// A reply with the context of its request's priority.

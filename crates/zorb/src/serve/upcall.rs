@@ -4,6 +4,7 @@
 use crate::current;
 use crate::orb::OrbInner;
 use core::any::Any;
+use core::future::poll_fn;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -104,6 +105,31 @@ pub(crate) fn poll(
 ) -> Poll<Outcome> {
     enter_object(orb, object, || Pin::new(upcall).poll(cx))
         .unwrap_or_else(|panic| Poll::Ready(receipt.system_exception(&panic)))
+}
+
+/// Polls an upcall to its end.
+pub(super) async fn to_end(
+    orb: &OrbInner,
+    object: &ActiveObject,
+    mut upcall: Upcall,
+    receipt: Receipt,
+) -> Outcome {
+    poll_fn(|cx| poll(orb, object, &mut upcall, cx, &receipt)).await
+}
+
+/// Runs an upcall from its beginning to its end.
+pub(crate) async fn upcall(
+    orb: &OrbInner,
+    object: &ActiveObject,
+    request: Request,
+    receipt: Receipt,
+) -> Outcome {
+    let mut outcome = None;
+    let waits = begin(orb, object, &mut Some(request), &mut outcome, &receipt);
+    match waits {
+        Some(upcall) => to_end(orb, object, upcall, receipt).await,
+        None => outcome.unwrap_or(Outcome::Silent),
+    }
 }
 
 /// Waits while the object's manager holds requests. The future keeps neither the object nor its servant.

@@ -1,0 +1,70 @@
+//! What the parts of an ORB ask it for.
+
+use super::OrbInner;
+use crate::addresses::read_profile;
+use crate::profile::candidates;
+use crate::real_time::RealTime;
+use bytes::Bytes;
+use std::sync::{Arc, Weak};
+use tokio_util::sync::CancellationToken;
+use zorb_connection::Serving;
+use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
+use zorb_poa::Whose;
+
+impl OrbInner {
+    /// Its thread pools.
+    pub(crate) const fn real_time(&self) -> &RealTime {
+        &self.real_time
+    }
+
+    /// Ends with the ORB's life as a server.
+    pub(crate) const fn stop_token(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    pub(crate) const fn serving(&self) -> &Arc<Serving<Self>> {
+        &self.serving
+    }
+
+    /// Has the task run that looks at all served connections.
+    pub(crate) fn watch_served(&self) {
+        if !self.real_time.set_watched() {
+            let serving = Arc::clone(&self.serving);
+            self.track(serving.watch(Weak::clone(&self.this), self.stop.clone()));
+        }
+    }
+
+    /// Whether it serves requests, and goes on to.
+    ///
+    /// # Errors
+    /// BAD_INV_ORDER once it is shutting down.
+    pub(crate) fn check_serves(&self) -> Result<(), SystemException> {
+        match self.is_stopping() {
+            true => Err(Fault::OrbShutDown.raise(CompletionStatus::No)),
+            false => Ok(()),
+        }
+    }
+
+    /// The key, when the reference leads to this very ORB. A key that dies with its ORB says so by
+    /// itself; of the others any server may have the like, so one of the ORB's endpoints has to
+    /// be named beside it.
+    pub(crate) fn local_key(&self, ior: &Ior) -> Option<Bytes> {
+        let transports = self.transports();
+        let keys = (ior.profiles.iter())
+            .filter_map(|profile| Some(read_profile(profile, transports)?.1.ok()?.object_key));
+        let ours = keys
+            .into_iter()
+            .find(|key| self.adapters.whose(key) == Whose::Ours);
+        ours.or_else(|| {
+            candidates(ior, zorb_giop::Version::HIGHEST, transports)
+                .into_iter()
+                .find(|way| {
+                    self.adapters.whose(&way.key) == Whose::AnyServers
+                        && (self.listening.contains(&way.endpoint)
+                            || self.real_time.listens_at(&way.endpoint)
+                            || self.published.endpoints.contains(&way.endpoint))
+                })
+                .map(|way| way.key)
+        })
+    }
+}

@@ -1,0 +1,47 @@
+//! What a reference states for its clients.
+
+use crate::addresses::Body;
+use std::sync::Arc;
+use zorb_giop::ior::{ComponentTag, ProfileTag};
+use zorb_giop::{ExposedPolicies, PrioritisedEndpoint, PriorityModel};
+use zorb_transport::Endpoint;
+
+/// The real-time policies that a profile states, and the priorities of its endpoints.
+#[derive(Debug)]
+pub(crate) struct Exposed {
+    pub(super) policies: ExposedPolicies,
+    endpoints: Vec<(Endpoint, Option<i16>)>,
+}
+
+impl Exposed {
+    /// `None` for a profile without a priority model.
+    pub(crate) fn of(body: &Body, tag: ProfileTag) -> Option<Arc<Self>> {
+        let policies = ExposedPolicies::from_component(body.component(ComponentTag::POLICIES)?);
+        policies.priority_model?;
+        let stated = body.component(ComponentTag::TAO_ENDPOINTS);
+        let stated = stated.map(|data| PrioritisedEndpoint::from_component(tag, data));
+        let endpoint = |stated: PrioritisedEndpoint| match tag {
+            ProfileTag::UIOP => (Endpoint::uiop(stated.address), stated.priority),
+            _ => (Endpoint::iiop(stated.address, stated.port), stated.priority),
+        };
+        let mut endpoints: Vec<_> = stated.into_iter().flatten().map(endpoint).collect();
+        if let Some(first) = endpoints.first_mut() {
+            // It is the profile's own, whatever it is called there.
+            first.0 = body.endpoint.clone();
+        }
+        Some(Arc::new(Self {
+            policies,
+            endpoints,
+        }))
+    }
+
+    /// The priority of an endpoint, if it has one.
+    pub(super) fn priority(&self, endpoint: &Endpoint) -> Option<i16> {
+        let mut stated = self.endpoints.iter();
+        stated.find(|(other, _)| other == endpoint)?.1
+    }
+
+    pub(super) fn model(&self) -> Option<(PriorityModel, i16)> {
+        self.policies.priority_model
+    }
+}

@@ -1,0 +1,61 @@
+//! The thread pools of an ORB, and its defaults for POAs.
+
+use super::policies::RtPolicies;
+use super::threadpool::Pool;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use zorb_transport::Endpoint;
+
+/// What an ORB has of real-time things while it runs.
+#[derive(Debug, Default)]
+pub(crate) struct RealTime {
+    pools: Mutex<Pools>,
+    defaults: Mutex<RtPolicies>,
+    /// The task that looks at served connections runs.
+    watched: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Pools {
+    pub(super) by_id: BTreeMap<u32, Arc<Pool>>,
+    pub(super) next: u32,
+}
+
+impl RealTime {
+    pub(super) fn pools(&self) -> MutexGuard<'_, Pools> {
+        self.pools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The policies of POAs that give none.
+    pub(super) fn defaults(&self) -> RtPolicies {
+        let defaults = self.defaults.lock().unwrap_or_else(PoisonError::into_inner);
+        defaults.clone()
+    }
+
+    /// Sets the policies of POAs that give none.
+    pub(super) fn set_defaults(&self, policies: RtPolicies) {
+        let mut defaults = self.defaults.lock().unwrap_or_else(PoisonError::into_inner);
+        *defaults = policies;
+    }
+
+    /// Whether a lane of the ORB listens there.
+    pub(crate) fn listens_at(&self, endpoint: &Endpoint) -> bool {
+        let pools = self.pools();
+        let mut pools = pools.by_id.values();
+        pools.any(|pool| pool.endpoints().any(|(_, own)| own == *endpoint))
+    }
+
+    /// Marks the served connections as watched; whether they were already.
+    pub(crate) fn set_watched(&self) -> bool {
+        self.watched.swap(true, Ordering::AcqRel)
+    }
+
+    /// Lets go of all pools, whose threads end when they have done what they have.
+    pub(crate) fn clear(&self) {
+        let pools = core::mem::take(&mut self.pools().by_id);
+        let defaults =
+            core::mem::take(&mut *self.defaults.lock().unwrap_or_else(PoisonError::into_inner));
+        drop((pools, defaults));
+    }
+}

@@ -1,0 +1,112 @@
+//! Starting thread pools: threads, reactors of lanes, endpoints.
+
+use super::error::ThreadpoolError;
+use super::settings::RealTimeSettings;
+use super::threadpool::{Pool, PoolLane, ThreadpoolOptions};
+use crate::endpoints::Listen;
+use crate::error::Error;
+use crate::options::{OptionError, Source};
+use crate::orb::OrbInner;
+use std::sync::{Arc, Mutex};
+use zorb_connection::{Acceptor, Reactor};
+use zorb_executor::{BuildError, Lane, Priority, Scheduling};
+use zorb_transport::Listener;
+
+/// Starts the threads and the reactors, and listens.
+pub(super) async fn start(
+    orb: &Arc<OrbInner>,
+    id: u32,
+    options: &ThreadpoolOptions,
+) -> Result<Arc<Pool>, Error> {
+    let settings = &orb.settings().real_time;
+    let mut reactors = Vec::new();
+    let mut lanes: Vec<_> = options.lanes.iter().flatten().collect();
+    lanes.sort_by_key(|lane| lane.threads.priority);
+    for lane in &lanes {
+        let priority = lane.threads.priority;
+        reactors.push((priority, reactor(id, priority, settings)?));
+    }
+    let workers =
+        (options.workers(id, settings, orb.lane(), &reactors)).map_err(ThreadpoolError::from)?;
+    let mut acceptors = Vec::new();
+    let mut listening = Vec::new();
+    for (lane, (priority, reactor)) in lanes.iter().zip(reactors) {
+        let mut endpoints = Vec::new();
+        for text in &lane.listen {
+            let listener = listen(orb, &reactor, text).await?;
+            endpoints.push(listener.endpoint().clone());
+            let acceptor = Acceptor::new(listener).in_reactor(Reactor::of(&reactor));
+            acceptors.push((acceptor, reactor.handle().clone()));
+        }
+        listening.push(PoolLane {
+            priority,
+            endpoints,
+            _reactor: reactor,
+        });
+    }
+    let pool = Arc::new(Pool {
+        id,
+        workers,
+        default_priority: options.default_priority,
+        lanes: options.lanes.is_some().then_some(listening),
+        stop: orb.stop_token().child_token(),
+        users: Mutex::default(),
+    });
+    for (acceptor, home) in acceptors {
+        orb.watch_served();
+        let serving = Arc::clone(orb.serving());
+        let run = acceptor.run(Arc::downgrade(orb), serving, pool.stop.clone());
+        orb.track_in(&home, run);
+    }
+    Ok(pool)
+}
+
+/// The reactor of a lane, at its native priority.
+fn reactor(
+    id: u32,
+    priority: Priority,
+    settings: &RealTimeSettings,
+) -> Result<Lane, ThreadpoolError> {
+    let name = format!("pool{id}-io{priority}");
+    let unmappable = |_| BuildError::Unmappable {
+        priority,
+        scheduling: settings.scheduling,
+    };
+    if !priority.is_valid() {
+        return Err(BuildError::PriorityOutOfRange(priority).into());
+    }
+    let (scheduling, native) = match settings.native(priority).map_err(unmappable)? {
+        Some(native) => (settings.scheduling, native),
+        None => (Scheduling::Inherited, zorb_executor::NativePriority(0)),
+    };
+    let started = Lane::dedicated_at(name, scheduling, native);
+    started.map_err(|source| match source.kind() {
+        std::io::ErrorKind::PermissionDenied => BuildError::Scheduling {
+            scheduling,
+            native,
+            source,
+        }
+        .into(),
+        _ => ThreadpoolError::Reactor { priority, source },
+    })
+}
+
+/// Listens in the reactor of a lane.
+async fn listen(
+    orb: &Arc<OrbInner>,
+    reactor: &Lane,
+    text: &str,
+) -> Result<Box<dyn Listener>, Error> {
+    let listen = Listen::read(text, orb.transports())
+        .map_err(|why| OptionError::bad(Source::Builder, "listen", why))?;
+    let scheme = listen.address.endpoint.scheme();
+    if !matches!(scheme, "iiop" | "uiop") {
+        return Err(ThreadpoolError::Endpoint(text.to_owned()).into());
+    }
+    let orb = Arc::clone(orb);
+    let opened = reactor.spawn(async move { listen.open(orb.transports()).await });
+    match opened.await {
+        Ok(opened) => Ok(opened?),
+        Err(_) => Err(Error::Lane(zorb_executor::LaneError::NoRuntime)),
+    }
+}
