@@ -257,7 +257,7 @@ async fn callers_that_wait_for_room_close_one_connection_each() {
 }
 
 #[tokio::test]
-async fn private_and_spread_connections_are_told_apart() {
+async fn private_and_spread_connections_are_distinct() {
     let world = World::new(10);
     let keys = [key(), key().spread(1), key().private(1), key().private(2)];
     for key in &keys {
