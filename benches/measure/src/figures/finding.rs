@@ -184,34 +184,30 @@ impl Finding {
     }
 }
 
-/// A text of at most so many characters: up to the last word that fits, and its figures in parentheses if it ends with such.
-fn short(text: &str, most: usize) -> String {
+/// A text of at most so many characters: up to the last word that fits, and then `ending`, which the text has at its end.
+fn short(text: &str, ending: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
-    let figures = text.rfind(" (").and_then(|at| text.get(at..));
-    let figures = figures.filter(|it| it.ends_with(')') && it.chars().count() < most / 2);
-    let figures = figures.unwrap_or_default();
-    let room = most.saturating_sub(figures.chars().count() + " …".len());
+    let room = most.saturating_sub(ending.chars().count() + " …".len());
     let begin: String = text.chars().take(room).collect();
     let begin = begin.rsplit_once(' ').map_or(&*begin, |(words, _)| words);
     // No quotation and no parenthesis is left open.
-    let ends = [('`', '`'), ('(', ')')].iter().filter_map(|(open, end)| {
-        let count = |c| begin.matches(c).count();
-        let is_open = if open == end {
-            count(*open) % 2 == 1
-        } else {
-            count(*open) > count(*end)
-        };
-        is_open.then(|| begin.rfind(*open)).flatten()
-    });
-    let begin = begin
-        .get(..ends.min().unwrap_or(begin.len()))
-        .unwrap_or(begin);
-    format!(
-        "{} …{figures}",
-        begin.trim_end_matches([' ', ',', ';', ':'])
-    )
+    let count = |c| begin.matches(c).count();
+    let open_quote = (count('`') % 2 == 1).then(|| begin.rfind('`')).flatten();
+    let open_parenthesis = (count('(') > count(')'))
+        .then(|| begin.rfind('('))
+        .flatten();
+    let end = open_quote.into_iter().chain(open_parenthesis).min();
+    let begin = end.and_then(|end| begin.get(..end)).unwrap_or(begin);
+    format!("{} …{ending}", begin.trim_end_matches([' ', ',', ';', ':']))
+}
+
+/// The figures of a paper that a claim names at its end, in parentheses.
+fn figures(claim: &str) -> &str {
+    let at = claim.rfind(" (").filter(|_| claim.ends_with(')'));
+    let figures = at.and_then(|at| claim.get(at..)).unwrap_or_default();
+    if figures.len() > 60 { "" } else { figures }
 }
 
 /// The table of a page, of findings whose programs are placed so unless they say otherwise, by a paper or by us; cells of
@@ -232,8 +228,8 @@ pub(crate) fn table(findings: &[Finding], placed: Placed, ours: bool, most: usiz
         };
         lines.push(format!(
             "| {} | {placed} | {} | {} |",
-            short(claim, most),
-            short(seen, most),
+            short(claim, figures(claim), most),
+            short(seen, "", most),
             holds.word()
         ));
     }

@@ -238,7 +238,7 @@ impl Pool {
         &self.workers
     }
 
-    /// What tells it from every other pool that there is.
+    /// The pool's identity: its address.
     pub(super) fn address(self: &Arc<Self>) -> usize {
         Arc::as_ptr(self).addr()
     }
