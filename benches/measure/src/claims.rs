@@ -1,6 +1,6 @@
 //! What we say of ourselves, measured: `cargo xtask claims AREA`.
 
-use crate::{attack, compare, engine, figures, idl, protocols, speed, waiting};
+use crate::{attack, compare, engine, figures, idl, poa, protocols, speed, waiting};
 use clap::Args;
 use xtask::cells;
 use xtask::step::Done;
@@ -19,7 +19,7 @@ struct Area {
 pub(crate) struct Options {
     /// One of the areas that `claims` without an area lists
     area: Option<String>,
-    /// Of `bounds`, `engine`, `figures`, `protocols`, `speed` and `waiting`: rows whose names contain one of these
+    /// Of `bounds`, `engine`, `figures`, `poa`, `protocols`, `speed` and `waiting`: rows whose names contain one of these
     rows: Vec<String>,
     /// Of `speed`: name the rows, and measure nothing
     #[arg(long)]
@@ -29,7 +29,7 @@ pub(crate) struct Options {
 }
 
 /// Every area there is.
-const AREAS: [Area; 8] = [
+const AREAS: [Area; 9] = [
     Area {
         name: "first-call",
         about: "interop cells that passed in the last `cargo xtask test`",
@@ -54,6 +54,11 @@ const AREAS: [Area; 8] = [
         name: "engine",
         about: "the path of a call: lines, functions, constants; instructions and ratios beside bb80c2d; allocations",
         rows: |options| engine::rows(&options.compare, &options.rows),
+    },
+    Area {
+        name: "poa",
+        about: "look-ups, memory of objects, calls through default servants and locators, objects that come and go",
+        rows: |options| poa::rows(&options.rows),
     },
     Area {
         name: "bounds",

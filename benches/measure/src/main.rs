@@ -13,6 +13,7 @@ mod figures;
 mod idl;
 mod markers;
 mod measure;
+mod poa;
 mod protocols;
 mod speed;
 mod waiting;

@@ -4,7 +4,7 @@
 //! `active 500 100 random 20`. *Random* asks for any operation of any servant, *worst* for the last operation of the
 //! last servant. Where every servant has an adapter of its own, nested in the one before or beside all others (`nested`,
 //! `siblings`, and the same with `_names` for references that outlive the process), so many servants are as many
-//! adapters. Before the times are taken, each way is asked for every operation of some servants and for such as
+//! adapters; `nested_walked` and `siblings_walked` look the latter up an adapter at a time. Before the times are taken, each way is asked for every operation of some servants and for such as
 //! there are none, and has to find the right ones.
 #![forbid(unsafe_code)]
 
@@ -15,7 +15,7 @@ use std::time::Duration;
 use zorb_papers::batches::Times;
 use zorb_papers::dialogue;
 use zorb_papers::lookup::{
-    Active, Adapter, Branches, Delayered, Fast, Hashed, Linear, Perfect, Strategy,
+    Active, Adapter, Authenticated, Branches, Delayered, Fast, Hashed, Linear, Perfect, Strategy, Walked,
 };
 
 fn main() -> Result<(), std::io::Error> {
@@ -60,6 +60,9 @@ fn make(name: &str, servants: usize, operations: usize) -> Result<Box<dyn timed:
         "active" => ready::<Active>,
         "delayered" => ready::<Delayered>,
         "poa" => ready::<Adapter<false>>,
+        "poa_sealed" => ready::<Authenticated>,
+        "nested_walked" => ready::<Walked<true>>,
+        "siblings_walked" => ready::<Walked<false>>,
         "poa_ids" => ready::<Adapter<true>>,
         "nested" => ready::<Branches<true, false>>,
         "nested_names" => ready::<Branches<true, true>>,
@@ -84,6 +87,9 @@ mod tests {
             "active",
             "delayered",
             "poa",
+            "poa_sealed",
+            "nested_walked",
+            "siblings_walked",
             "poa_ids",
             "nested",
             "nested_names",

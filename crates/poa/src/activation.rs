@@ -13,7 +13,8 @@ impl ObjectAdapter {
     /// The adapter below which the next one on the way to the adapter of a key is missing, and that one's name. An adapter
     /// that its parent's activator is still making is missing too.
     fn missing_child(&self, key: &[u8]) -> Option<(Arc<Adapter>, String)> {
-        let Some(ObjectKey::Persistent { path, .. }) = ObjectKey::parse(key) else {
+        let parsed = ObjectKey::parse(key).and_then(|parsed| self.open(parsed));
+        let Some(ObjectKey::Persistent { path, .. }) = parsed else {
             return None;
         };
         let path = Path::parse(path)?;

@@ -1,11 +1,16 @@
 //! Which object an entry of an adapter is, and which servants are active for which objects.
 
 use crate::key::ObjectId;
+use crate::object::ActiveObject;
 use crate::skeleton::Skeleton;
 use crate::table::Index;
+use core::hash::BuildHasher;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry as TableEntry;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::hash::RandomState;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The id of an object within its adapter, as its entry keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -13,7 +18,7 @@ pub(crate) enum Identity {
     /// Of a transient object whose id the system chose.
     Index(Index),
     /// Any octets.
-    Octets(Box<[u8]>),
+    Octets(Arc<[u8]>),
 }
 
 impl Identity {
@@ -40,77 +45,131 @@ impl ServantAddress {
     /// That of a skeleton's servant, if the skeleton says which it is.
     pub(crate) fn of(skeleton: &dyn Skeleton) -> Option<Self> {
         let servant = skeleton.servant()?;
-        Some(Self(std::sync::Arc::as_ptr(&servant).addr()))
+        Some(Self(Arc::as_ptr(&servant).addr()))
     }
 }
 
 /// The servants of an active object map, by address. A servant is alive as long as it is in here, since the map holds it.
-#[derive(Debug, Default)]
-pub(crate) struct Servants(Mutex<HashMap<ServantAddress, Activations>>);
-
-/// For which objects a servant is active.
 #[derive(Debug)]
-struct Activations {
-    /// One of them: the only one with UNIQUE_ID.
-    first: Identity,
-    count: usize,
+pub(crate) enum Servants {
+    /// UNIQUE_ID: the entry of each. That keeps its octets, and not what it is.
+    Unique {
+        entries: Mutex<HashTable<Weak<ActiveObject>>>,
+        hashing: RandomState,
+    },
+    /// MULTIPLE_ID: for how many objects each is active.
+    Multiple(Mutex<HashMap<ServantAddress, usize>>),
 }
 
 /// The servant is active for another object.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ActiveAlready;
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing in here panics half-way.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether an entry is of this servant.
+fn is_of(entry: &Weak<ActiveObject>, address: ServantAddress) -> bool {
+    let address_of = |object: Arc<ActiveObject>| object.servant_address();
+    entry.upgrade().and_then(address_of) == Some(address)
+}
+
 impl Servants {
-    fn servants(&self) -> MutexGuard<'_, HashMap<ServantAddress, Activations>> {
-        // Nothing in here panics half-way.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn new(unique: bool) -> Self {
+        match unique {
+            true => Self::Unique {
+                entries: Mutex::default(),
+                hashing: RandomState::new(),
+            },
+            false => Self::Multiple(Mutex::default()),
+        }
     }
 
-    /// Notes a servant that `put` makes active, with the id that it gives, unless `put` fails. With `unique` the servant must
+    /// Notes a servant that `put` makes active, with the entry that it gives, unless `put` fails. With UNIQUE_ID the servant must
     /// not be active yet. `put` runs under the lock, and runs nothing of the application's.
     pub(crate) fn activate<E: From<ActiveAlready>>(
         &self,
         address: Option<ServantAddress>,
-        unique: bool,
-        put: impl FnOnce() -> Result<Identity, E>,
-    ) -> Result<Identity, E> {
+        put: impl FnOnce() -> Result<Arc<ActiveObject>, E>,
+    ) -> Result<Arc<ActiveObject>, E> {
         let Some(address) = address else {
             return put();
         };
-        match self.servants().entry(address) {
-            Entry::Occupied(_) if unique => Err(ActiveAlready.into()),
-            Entry::Occupied(mut active) => {
-                let identity = put()?;
-                let active = active.get_mut();
-                active.count = active.count.saturating_add(1);
-                Ok(identity)
+        match self {
+            Self::Unique { entries, hashing } => {
+                let hash_of = |entry: &Weak<ActiveObject>| {
+                    let address = entry.upgrade().and_then(|object| object.servant_address());
+                    hashing.hash_one(address)
+                };
+                let mut entries = lock(entries);
+                let hash = hashing.hash_one(Some(address));
+                match entries.entry(hash, |entry| is_of(entry, address), hash_of) {
+                    TableEntry::Occupied(_) => Err(ActiveAlready.into()),
+                    TableEntry::Vacant(place) => {
+                        let object = put()?;
+                        place.insert(Arc::downgrade(&object));
+                        Ok(object)
+                    }
+                }
             }
-            Entry::Vacant(place) => {
-                let identity = put()?;
-                place.insert(Activations {
-                    first: identity.clone(),
-                    count: 1,
-                });
-                Ok(identity)
-            }
-        }
-    }
-
-    /// Notes that a servant is no longer active for an object.
-    pub(crate) fn deactivate(&self, address: ServantAddress) {
-        let mut servants = self.servants();
-        if let Entry::Occupied(mut active) = servants.entry(address) {
-            match active.get().count {
-                0 | 1 => drop(active.remove()),
-                count => active.get_mut().count = count.saturating_sub(1),
+            Self::Multiple(counts) => {
+                let mut counts = lock(counts);
+                let object = put()?;
+                let count = counts.entry(address).or_default();
+                *count = count.saturating_add(1);
+                Ok(object)
             }
         }
     }
 
-    /// The object that a servant is active for; one of them if there are several.
+    /// Notes that an entry with a servant is no longer in the map, or that `fresh`, of the same servant, is there instead.
+    pub(crate) fn deactivate(&self, object: &ActiveObject, fresh: Option<&Arc<ActiveObject>>) {
+        let Some(address) = object.servant_address() else {
+            return;
+        };
+        match self {
+            Self::Unique { entries, hashing } => {
+                let is_it = |entry: &Weak<ActiveObject>| core::ptr::eq(entry.as_ptr(), object);
+                let mut entries = lock(entries);
+                let found = entries.find_entry(hashing.hash_one(Some(address)), is_it);
+                match (found, fresh) {
+                    (Ok(mut found), Some(fresh)) => *found.get_mut() = Arc::downgrade(fresh),
+                    (Ok(found), None) => drop(found.remove()),
+                    (Err(_), _) => {}
+                }
+            }
+            Self::Multiple(counts) if fresh.is_none() => {
+                if let Entry::Occupied(mut active) = lock(counts).entry(address) {
+                    match *active.get() {
+                        0 | 1 => drop(active.remove()),
+                        count => *active.get_mut() = count.saturating_sub(1),
+                    }
+                }
+            }
+            Self::Multiple(_) => {}
+        }
+    }
+
+    /// Whether a servant is active.
+    pub(crate) fn is_active(&self, address: ServantAddress) -> bool {
+        match self {
+            Self::Unique { .. } => self.find(address).is_some(),
+            Self::Multiple(counts) => lock(counts).contains_key(&address),
+        }
+    }
+
+    /// With UNIQUE_ID, the object that a servant is active for.
     pub(crate) fn find(&self, address: ServantAddress) -> Option<Identity> {
-        self.servants()
-            .get(&address)
-            .map(|active| active.first.clone())
+        let Self::Unique { entries, hashing } = self else {
+            return None;
+        };
+        let hash = hashing.hash_one(Some(address));
+        let entries = lock(entries);
+        let found = entries.find(hash, |entry| is_of(entry, address))?.upgrade();
+        // What may be the last hold on an object is let go of when no lock is held.
+        drop(entries);
+        found.map(|object| object.identity().clone())
     }
 }

@@ -7,13 +7,20 @@
 //! 12  adapter slot, generation       12  adapter slot, generation    8  path: server id, POA names,
 //! 20  object slot, generation        20  object id …                    each counted by 4 octets
 //! 28                                                                8+n object id …
+//!
+//!  authenticated
+//!  0  "ZRB"  4
+//!  4  code: 16 octets
+//! 20  key of one of the kinds above …
 //! ```
-//! All numbers are big-endian. A *plain* key is whatever else a client asks for, such as the
+//! All numbers are big-endian. An authenticated key holds another one, and a code over all octets of that (keyed BLAKE3, the first
+//! 16 octets), which nobody can make without the server's secret. A *plain* key is whatever else a client asks for, such as the
 //! `Bank` of `corbaloc::host/Bank`.
 //!
 //! Nothing in a persistent key is parsed to find its adapter: the path is one string of octets
 //! that is looked up as it is. Counted parts make it unambiguous, whatever the names hold.
 
+use crate::seal::{CODE_LEN, put_sealed};
 use crate::table::Index;
 use bytes::{BufMut, Bytes, BytesMut};
 use core::fmt;
@@ -24,6 +31,8 @@ const KIND_INDEXED: u8 = 1;
 const KIND_PERSISTENT: u8 = 2;
 /// Dies with the ORB instance that made it; the object has an id of the application's.
 const KIND_NAMED: u8 = 3;
+/// Holds a key of another kind and its code.
+const KIND_SEALED: u8 = 4;
 /// Kinds that later versions may use: below the first printable character, so that a plain key
 /// may well begin with "ZRB".
 const KINDS: u8 = 0x20;
@@ -71,6 +80,13 @@ pub enum ObjectKey<'a> {
         /// Which object there.
         id: &'a [u8],
     },
+    /// Of an adapter whose keys cannot be guessed.
+    Sealed {
+        /// What proves that the server has made the key.
+        code: &'a [u8; CODE_LEN],
+        /// A key of one of the other kinds, if the code is right.
+        key: &'a [u8],
+    },
     /// Not made by a zorb ORB, or by one whose application chose the whole key.
     Plain(&'a [u8]),
 }
@@ -105,6 +121,10 @@ impl<'a> ObjectKey<'a> {
             KIND_PERSISTENT => {
                 let (path, id) = counted(rest)?;
                 Some(Self::Persistent { path, id })
+            }
+            KIND_SEALED => {
+                let (code, key) = rest.split_first_chunk()?;
+                Some(Self::Sealed { code, key })
             }
             _ => None,
         }
@@ -143,15 +163,35 @@ impl<'a> ObjectKey<'a> {
                 put_counted(&mut octets, path);
                 octets.put_slice(id);
             }
+            Self::Sealed { code, key } => {
+                octets.put_slice(&MAGIC);
+                octets.put_u8(KIND_SEALED);
+                put_sealed(&mut octets, code, key);
+            }
             Self::Plain(key) => octets.put_slice(key),
         }
         octets.freeze()
     }
 
+    /// The key within an authenticated one, whether its code is right or not; of other kinds the key itself. `None` for an
+    /// authenticated key in another, which nobody makes.
+    #[must_use]
+    pub fn unsealed(self) -> Option<Self> {
+        match self {
+            Self::Sealed { key, .. } => {
+                Self::parse(key).filter(|within| !matches!(within, Self::Sealed { .. }))
+            }
+            other => Some(other),
+        }
+    }
+
     /// Whether the key dies with the ORB instance that made it.
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Indexed { .. } | Self::Named { .. })
+        matches!(
+            self.unsealed(),
+            Some(Self::Indexed { .. } | Self::Named { .. })
+        )
     }
 }
 
@@ -311,7 +351,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_key_survives_a_round_trip(instance: u64, a: u32, b: u32, c: u32, d: u32,
+        fn a_key_survives_a_round_trip(code: [u8; 16], instance: u64, a: u32, b: u32, c: u32, d: u32,
                                        path in octets(), id in octets()) {
             let instance = InstanceId(instance);
             let adapter = Index { slot: a, generation: b };
@@ -320,6 +360,7 @@ mod tests {
                 ObjectKey::Indexed { instance, adapter, object },
                 ObjectKey::Named { instance, adapter, id: &id },
                 ObjectKey::Persistent { path: &path, id: &id },
+                ObjectKey::Sealed { code: &code, key: &id },
             ] {
                 let octets = key.to_bytes();
                 prop_assert_eq!(ObjectKey::parse(&octets), Some(key));

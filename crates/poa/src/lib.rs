@@ -12,6 +12,36 @@
 //!                path and object id         states of its manager arguments          Outcome
 //! ```
 //!
+//! The way of a key in full:
+//!
+//! ```text
+//! "ZRB" 1  transient, ids by the system     instance = this life? ──► adapters[slot]  generation? ──► objects[slot]  generation?
+//! "ZRB" 3  transient, ids by the user       instance = this life? ──► adapters[slot]  generation? ──► objects{id}
+//! "ZRB" 2  persistent                       adapters{path} ────────────────────────────────────────► objects{id}
+//! "ZRB" 4  authenticated                    code right? ──► the key within, in adapters with KeyProtection::Authenticated alone
+//! other    plain                            objects{key} of the adapter of plain keys
+//!
+//!          [ ] an index: one load and two comparisons       { } a hash table: a keyed hash, a shard's read lock, a probe
+//! ```
+//!
+//! What the policies of the adapter make of that:
+//!
+//! ```text
+//!                                  RETAIN                           NON_RETAIN
+//!                     ┌─────────────────────────────────┬─────────────────────────────────┐
+//! USE_ACTIVE_OBJECT_  │ in the map: servant             │ InvalidPolicy                   │
+//! MAP_ONLY            │ else OBJECT_NOT_EXIST           │                                 │
+//!                     ├─────────────────────────────────┼─────────────────────────────────┤
+//! USE_DEFAULT_SERVANT │ in the map: servant             │ default servant                 │
+//! (MULTIPLE_ID)       │ else default servant            │                                 │
+//!                     ├─────────────────────────────────┼─────────────────────────────────┤
+//! USE_SERVANT_MANAGER │ in the map: servant             │ preinvoke ► servant ► postinvoke│
+//!                     │ else incarnate ► into the map   │                                 │
+//!                     └─────────────────────────────────┴─────────────────────────────────┘
+//!                       no default servant: OBJ_ADAPTER 3     no servant manager: OBJ_ADAPTER 4
+//!                       IMPLICIT_ACTIVATION: with SYSTEM_ID and RETAIN alone
+//! ```
+//!
 //! Source: CORBA 3.3 Part 1, The Portable Object Adapter.
 #![forbid(unsafe_code)]
 #![deny(
@@ -39,6 +69,7 @@ mod adapter;
 mod arguments;
 mod asleep;
 mod current;
+mod found;
 mod identity;
 mod incoming;
 mod key;
@@ -54,6 +85,7 @@ mod pooled_future;
 mod registry;
 mod request;
 mod scheduling;
+mod seal;
 mod servant_manager;
 mod skeleton;
 mod table;
@@ -67,19 +99,20 @@ pub use key::{InstanceId, ObjectId, ObjectKey, Path, is_reserved};
 pub use manager::{AdapterInactive, ManagerError, PoaManager, State};
 pub use managers::{ManagerAlreadyExists, Managers};
 pub use missing::Missing;
-pub use names::Names;
+pub use names::{Named, Names};
 pub use object::{ActiveObject, Forward};
 pub use operations::Operations;
 pub use policy::{
-    IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, Lifespan, OneWayOrder, Policies,
-    Policy, PolicyType, RequestProcessing, ServantRetention, ThreadModel,
+    IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy, KeyProtection, Lifespan,
+    OneWayOrder, Policies, Policy, PolicyType, RequestProcessing, ServantRetention, ThreadModel,
 };
 pub use registry::{ObjectAdapter, Whose};
 pub use request::{Outcome, Receipt, Request};
 pub use scheduling::UpcallScheduling;
+pub use seal::KeySecret;
 pub use servant_manager::{
     Activator, AdapterActivator, Boxed, Etherealization, Incarnated, Incarnation, Located, Locator,
-    Raised,
+    OffReactor, Raised,
 };
 pub use skeleton::{Finish, Skeleton, Upcall};
 pub use table::{Index, NotInTable, Table, TableFull, Tenant};

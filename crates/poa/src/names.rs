@@ -7,86 +7,177 @@
 //! The maps that are read without any lock free what was removed *some time later*, but a
 //! servant that is deactivated has to go with its last upcall; and a map behind one atomic
 //! pointer is copied for every change, which a hundred thousand accounts do not forgive.
+//!
+//! An entry knows its name, so that the table has no copy of it; a look-up hashes the name once, for the shard and for the
+//! place in it.
 
 use core::fmt;
-use std::collections::HashMap;
+use core::hash::BuildHasher;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rapidhash::v3::{RapidSecrets, rapidhash_v3_seeded};
+use std::hash::RandomState;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// A power of two.
 const SHARDS: usize = 16;
+/// The bits of a hash that choose the shard: the table within it uses the lowest and the seven highest ones.
+const SHARD_SHIFT: u32 = 40;
+const SHARD_MASK: u64 = SHARDS as u64 - 1;
 
-type Shard<V> = RwLock<HashMap<Box<[u8]>, V>>;
+/// An entry, which knows the name that it is found by.
+pub trait Named {
+    /// The name. It stays the same.
+    fn name(&self) -> &[u8];
+}
+
+impl<V> Named for (Box<[u8]>, V) {
+    fn name(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// How names are hashed, with keys that are drawn at random for each table.
+#[derive(Clone)]
+enum Hashing {
+    /// SipHash, a keyed pseudo-random function: also peers may choose names that become entries.
+    Strong(RandomState),
+    /// Several times as fast for long names. Entries are the application's alone, so that what peers choose can only
+    /// be looked for, and collides with no more than there is.
+    Long(Box<RapidSecrets>),
+}
+
+impl Hashing {
+    fn hash(&self, name: &[u8]) -> u64 {
+        match self {
+            Self::Strong(keys) => keys.hash_one(name),
+            Self::Long(secrets) => rapidhash_v3_seeded(name, secrets),
+        }
+    }
+}
 
 /// A table whose keys are octets.
 pub struct Names<V> {
-    /// Hashed with random keys, so that a peer cannot choose ids that collide.
-    shards: Box<[Shard<V>; SHARDS]>,
+    hashing: Hashing,
+    shards: Box<[RwLock<HashTable<V>>; SHARDS]>,
+    /// Octets of the longest name there has been: longer ones are not looked for.
+    longest: AtomicUsize,
 }
 
-impl<V: Clone> Names<V> {
-    /// An empty table.
+impl<V: Named + Clone> Names<V> {
+    /// An empty table, for names that peers may have chosen.
     #[must_use]
     pub fn new() -> Self {
+        Self::with_hashing(Hashing::Strong(RandomState::new()))
+    }
+
+    /// An empty table, for names that may be long, and that the application alone chooses.
+    #[must_use]
+    pub(crate) fn of_long_names() -> Self {
+        let seed = RandomState::new().hash_one(SHARDS);
+        Self::with_hashing(Hashing::Long(Box::new(RapidSecrets::seed(seed))))
+    }
+
+    fn with_hashing(hashing: Hashing) -> Self {
         Self {
+            hashing,
             shards: Box::new(core::array::from_fn(|_| RwLock::default())),
+            longest: AtomicUsize::new(0),
         }
     }
 
-    fn shard(&self, name: &[u8]) -> &Shard<V> {
-        // It only has to spread: what an attacker can do is to make all of it one shard.
-        let sum = name.iter().fold(0_usize, |sum, octet| {
-            sum.wrapping_mul(31).wrapping_add(usize::from(*octet))
-        });
+    fn shard(&self, hash: u64) -> &RwLock<HashTable<V>> {
         let [first, ..] = &*self.shards;
-        self.shards.get(sum % SHARDS).unwrap_or(first)
+        let at = usize::try_from(hash >> SHARD_SHIFT & SHARD_MASK).unwrap_or(0);
+        self.shards.get(at).unwrap_or(first)
     }
 
-    fn read(&self, name: &[u8]) -> RwLockReadGuard<'_, HashMap<Box<[u8]>, V>> {
+    fn read(&self, hash: u64) -> RwLockReadGuard<'_, HashTable<V>> {
         // Nothing in here panics half-way.
-        self.shard(name)
+        self.shard(hash)
             .read()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, name: &[u8]) -> RwLockWriteGuard<'_, HashMap<Box<[u8]>, V>> {
-        self.shard(name)
+    fn write(&self, hash: u64) -> RwLockWriteGuard<'_, HashTable<V>> {
+        self.shard(hash)
             .write()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The entry of that name.
-    #[must_use]
-    pub fn find(&self, name: &[u8]) -> Option<V> {
-        self.read(name).get(name).cloned()
+    /// The place of an entry of this name. The shard is to be dropped before what is taken out of it.
+    fn entry<'a>(
+        &self,
+        shard: &'a mut RwLockWriteGuard<'_, HashTable<V>>,
+        hash: u64,
+        name: &[u8],
+    ) -> Entry<'a, V> {
+        let is_it = |entry: &V| entry.name() == name;
+        shard.entry(hash, is_it, |entry| self.hashing.hash(entry.name()))
     }
 
-    /// Puts an entry in, unless there is one: that is given back then.
+    fn note_length(&self, name: &[u8]) {
+        // Before the entry is there to be found: pairs with the load in `find`, and the lock of the shard orders them.
+        self.longest.fetch_max(name.len(), Ordering::Relaxed);
+    }
+
+    /// The entry of that name.
+    #[must_use]
+    #[inline]
+    pub fn find(&self, name: &[u8]) -> Option<V> {
+        // A peer may ask for any number of octets, and they need not be hashed.
+        if name.len() > self.longest.load(Ordering::Relaxed) {
+            return None;
+        }
+        let hash = self.hashing.hash(name);
+        let is_it = |entry: &V| entry.name() == name;
+        self.read(hash).find(hash, is_it).cloned()
+    }
+
+    /// Puts an entry in, unless there is one of its name: the new one is given back then.
     ///
     /// # Errors
     /// The entry, when the name is taken.
-    pub fn insert(&self, name: &[u8], value: V) -> Result<(), V> {
-        let mut shard = self.write(name);
-        if shard.contains_key(name) {
-            return Err(value);
+    pub fn insert(&self, entry: V) -> Result<(), V> {
+        self.note_length(entry.name());
+        let hash = self.hashing.hash(entry.name());
+        let mut shard = self.write(hash);
+        match self.entry(&mut shard, hash, entry.name()) {
+            Entry::Occupied(_) => Err(entry),
+            Entry::Vacant(place) => {
+                place.insert(entry);
+                Ok(())
+            }
         }
-        shard.insert(name.into(), value);
-        Ok(())
     }
 
     /// Puts an entry in, and gives the one that it takes the place of.
-    pub fn replace(&self, name: &[u8], value: V) -> Option<V> {
-        self.write(name).insert(name.into(), value)
+    pub fn replace(&self, entry: V) -> Option<V> {
+        self.note_length(entry.name());
+        let hash = self.hashing.hash(entry.name());
+        let mut shard = self.write(hash);
+        match self.entry(&mut shard, hash, entry.name()) {
+            Entry::Occupied(mut place) => Some(core::mem::replace(place.get_mut(), entry)),
+            Entry::Vacant(place) => {
+                place.insert(entry);
+                None
+            }
+        }
     }
 
-    /// Puts an entry in the place of one that `is_it` accepts, if there is one of that name.
-    pub fn replace_if(&self, name: &[u8], value: V, is_it: impl FnOnce(&V) -> bool) {
-        let mut shard = self.write(name);
-        let replaced = match shard.get_mut(name) {
-            Some(entry) if is_it(entry) => Some(core::mem::replace(entry, value)),
+    /// Puts an entry in the place of one that `is_it` accepts, if there is one of that name, and says whether it did.
+    pub fn replace_if(&self, entry: V, is_it: impl FnOnce(&V) -> bool) -> bool {
+        let hash = self.hashing.hash(entry.name());
+        let mut shard = self.write(hash);
+        let replaced = match self.entry(&mut shard, hash, entry.name()) {
+            Entry::Occupied(mut place) if is_it(place.get()) => {
+                Some(core::mem::replace(place.get_mut(), entry))
+            }
             _ => None,
         };
         drop(shard);
-        drop(replaced);
+        replaced.is_some()
     }
 
     /// Takes an entry out.
@@ -97,8 +188,10 @@ impl<V: Clone> Names<V> {
     /// Removes an entry; if there is one, calls `then` before there can be another one of that name, or another thread
     /// gets on in that shard.
     pub(crate) fn remove_and(&self, name: &[u8], then: impl FnOnce()) -> Option<V> {
-        let mut shard = self.write(name);
-        let removed = shard.remove(name)?;
+        let hash = self.hashing.hash(name);
+        let mut shard = self.write(hash);
+        let place = shard.find_entry(hash, |entry| entry.name() == name).ok()?;
+        let (removed, _) = place.remove();
         then();
         Some(removed)
     }
@@ -114,7 +207,7 @@ impl<V: Clone> Names<V> {
         for shard in self.shards.iter() {
             let taken =
                 core::mem::take(&mut *shard.write().unwrap_or_else(PoisonError::into_inner));
-            drained.extend(taken.into_values());
+            drained.extend(taken);
         }
         drained
     }
@@ -125,7 +218,7 @@ impl<V: Clone> Names<V> {
         let mut entries = Vec::new();
         for shard in self.shards.iter() {
             let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
-            entries.extend(shard.values().cloned());
+            entries.extend(shard.iter().cloned());
         }
         entries
     }
@@ -136,13 +229,13 @@ impl<V: Clone> Names<V> {
         let mut names = Vec::new();
         for shard in self.shards.iter() {
             let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
-            names.extend(shard.keys().cloned());
+            names.extend(shard.iter().map(|entry| Box::from(entry.name())));
         }
         names
     }
 }
 
-impl<V: Clone> Default for Names<V> {
+impl<V: Named + Clone> Default for Names<V> {
     fn default() -> Self {
         Self::new()
     }
@@ -170,32 +263,66 @@ mod tests {
     #[test]
     fn what_follows_upon_a_removal_is_done_before_the_name_is_free() {
         let names = Names::new();
-        assert_eq!(names.insert(b"one", 1), Ok(()));
+        assert_eq!(names.insert(entry(b"one", 1)), Ok(()));
         let mut done = 0;
         assert_eq!(names.remove_and(b"other", || done += 1), None);
         let removed = names.remove_and(b"one", || {
-            assert!(names.shard(b"one").try_write().is_err());
+            let hash = names.hashing.hash(b"one");
+            assert!(names.shard(hash).try_write().is_err());
             done += 1;
         });
-        assert_eq!((removed, done), (Some(1), 1));
-        assert_eq!(names.insert(b"one", 2), Ok(()));
+        assert_eq!((removed, done), (Some(entry(b"one", 1)), 1));
+        assert_eq!(names.insert(entry(b"one", 2)), Ok(()));
+    }
+
+    fn entry(name: &[u8], value: usize) -> (Box<[u8]>, usize) {
+        (name.into(), value)
+    }
+
+    #[test]
+    fn an_entry_is_replaced_if_it_is_the_one_that_is_meant() {
+        let names = Names::of_long_names();
+        assert!(!names.replace_if(entry(b"one", 1), |_| true));
+        assert_eq!(names.find(b"one"), None);
+        assert_eq!(names.insert(entry(b"one", 1)), Ok(()));
+        assert!(!names.replace_if(entry(b"one", 3), |(_, value)| *value == 2));
+        assert!(names.replace_if(entry(b"one", 3), |(_, value)| *value == 1));
+        assert_eq!(names.find(b"one"), Some(entry(b"one", 3)));
+        assert_eq!(names.insert(entry(b"one", 4)), Err(entry(b"one", 4)));
+    }
+
+    #[test]
+    fn entries_spread_over_the_shards_and_tables_have_keys_of_their_own() {
+        for make in [Names::new, Names::of_long_names] {
+            let names: Names<(Box<[u8]>, usize)> = make();
+            for number in 0..1_600 {
+                let name = format!("account/{number:08}");
+                assert_eq!(names.insert(entry(name.as_bytes(), number)), Ok(()));
+            }
+            for shard in names.shards.iter() {
+                assert!((50..200).contains(&shard.read().unwrap().len()));
+            }
+            // Who knows what collides in one table does not know what does in another.
+            assert_ne!(make().hashing.hash(b"one"), names.hashing.hash(b"one"));
+        }
     }
 
     proptest! {
         #[test]
         fn it_is_a_map(steps in proptest::collection::vec((any::<Vec<u8>>(), 0..4u8), 0..60)) {
-            let names = Names::new();
+            let names = if steps.len() % 2 == 0 { Names::new() } else { Names::of_long_names() };
+            let value = |entry: (Box<[u8]>, usize)| entry.1;
             let mut model = BTreeMap::new();
             for (at, (name, step)) in steps.into_iter().enumerate() {
                 match step {
                     0 => {
                         let taken = model.contains_key(&name);
-                        prop_assert_eq!(names.insert(&name, at).is_err(), taken);
+                        prop_assert_eq!(names.insert(entry(&name, at)).is_err(), taken);
                         model.entry(name).or_insert(at);
                     }
-                    1 => prop_assert_eq!(names.replace(&name, at), model.insert(name, at)),
-                    2 => prop_assert_eq!(names.remove(&name), model.remove(&name)),
-                    _ => prop_assert_eq!(names.find(&name), model.get(&name).copied()),
+                    1 => prop_assert_eq!(names.replace(entry(&name, at)).map(value), model.insert(name, at)),
+                    2 => prop_assert_eq!(names.remove(&name).map(value), model.remove(&name)),
+                    _ => prop_assert_eq!(names.find(&name).map(value), model.get(&name).copied()),
                 }
             }
             let mut listed = names.names();

@@ -2,28 +2,27 @@
 
 use crate::adapter::Adapter;
 use crate::asleep::Asleep;
+use crate::found::{incarnate, locate_and_serve};
 use crate::identity::{Identity, ServantAddress};
 use crate::incoming::{Incoming, IncomingRequest, Typed};
 use crate::key::ObjectId;
 use crate::leaving::{Departure, Leaving, RequestMark};
 use crate::manager::{Held, PoaManager, State};
 use crate::missing::Missing;
+use crate::names::Named;
 use crate::policy::OneWayOrder;
-use crate::request::{Outcome, Receipt, Request};
-use crate::servant_manager::{Activator, Etherealization, Located, Locator, Raised};
+use crate::request::{Outcome, Request};
+use crate::servant_manager::{Activator, Etherealization, Locator};
 use crate::skeleton::{Skeleton, Upcall};
 use crate::table::Tenant;
 use crate::turn_queue::{Lineage, TurnQueue};
 use core::fmt;
 use core::future::poll_fn;
 use core::pin::Pin;
-use core::task::{Context, Poll};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use zorb_giop::ior::OBJECT_REPOSITORY_ID;
-use zorb_giop::{
-    CompletionStatus, Fault, Ior, ResponseFlags, SystemException, SystemExceptionKind, minor,
-};
+use zorb_giop::{CompletionStatus, Fault, Ior, SystemException, SystemExceptionKind, minor};
 
 /// A servant, or what leads to one, at its place in an adapter.
 pub struct ActiveObject {
@@ -39,6 +38,12 @@ pub struct ActiveObject {
     orders_one_ways: bool,
     /// Of objects whose adapter has its upcalls scheduled.
     priority: Option<i16>,
+    /// Of an adapter with a servant activator: its use is noted.
+    notes_use: bool,
+    /// A request has come since the last look.
+    is_used: AtomicBool,
+    /// When one had come, in the adapter's ticks.
+    last_use: AtomicU32,
     /// It has been made for one request.
     request: Option<RequestMark>,
 }
@@ -93,6 +98,18 @@ pub(crate) struct Site<'a> {
     pub(crate) adapter: &'a Weak<Adapter>,
     pub(crate) manager: &'a Arc<PoaManager>,
     pub(crate) leaving: &'a Arc<Leaving>,
+    pub(crate) notes_use: bool,
+}
+
+impl Named for Arc<ActiveObject> {
+    #[inline]
+    fn name(&self) -> &[u8] {
+        match &self.identity {
+            Identity::Octets(id) => id,
+            // Is in a table of indexes.
+            Identity::Index(_) => &[],
+        }
+    }
 }
 
 impl Tenant for ActiveObject {
@@ -114,6 +131,9 @@ impl ActiveObject {
             blocks: false,
             holds_no_worker: site.priority.is_some(),
             orders_one_ways: false,
+            notes_use: false,
+            is_used: AtomicBool::new(true),
+            last_use: AtomicU32::new(0),
             request: None,
         }
     }
@@ -139,11 +159,13 @@ impl ActiveObject {
             Some(turns) => Behind::Other(Box::new(Other::Serial(skeleton, Arc::clone(turns)))),
         };
         let request = is_for_one_request.then(|| site.leaving.begin_request());
+        let notes_use = site.notes_use;
         let mut object = Self::new(behind, site);
         object.blocks = blocks;
         object.holds_no_worker |= blocks;
         // Several threads would not keep it.
         object.orders_one_ways = blocks || one_way_order == OneWayOrder::Ended;
+        object.notes_use = notes_use;
         object.request = request;
         Arc::new(object)
     }
@@ -252,6 +274,24 @@ impl ActiveObject {
         self.priority
     }
 
+    #[inline]
+    fn note_use(&self) {
+        if self.notes_use {
+            self.is_used.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// For how many ticks the object has not been used, at this tick; `None` if it is not known whether it is.
+    pub(crate) fn unused_for(&self, now: u32) -> Option<u32> {
+        if !self.notes_use {
+            return None;
+        }
+        if self.is_used.swap(false, Ordering::Relaxed) {
+            self.last_use.store(now, Ordering::Relaxed);
+        }
+        Some(now.saturating_sub(self.last_use.load(Ordering::Relaxed)))
+    }
+
     /// Where requests are sent on to, when there is no servant.
     #[must_use]
     pub fn forward(&self) -> Option<&Forward> {
@@ -259,6 +299,18 @@ impl ActiveObject {
             Behind::Servant(_) => None,
             Behind::Other(other) => match &**other {
                 Other::Forward(forward) => Some(forward),
+                _ => None,
+            },
+        }
+    }
+
+    /// Why its requests are refused once their manager admits them, if they are.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Missing> {
+        match &self.behind {
+            Behind::Servant(_) => None,
+            Behind::Other(other) => match &**other {
+                Other::Refused(missing) => Some(*missing),
                 _ => None,
             },
         }
@@ -341,6 +393,7 @@ impl ActiveObject {
             arguments: call.arguments,
             results: call.results,
         };
+        self.note_use();
         match &self.behind {
             Behind::Servant(skeleton) => skeleton.start(Incoming::Typed(&mut call)),
             Behind::Other(_) => Upcall::untyped(),
@@ -356,6 +409,7 @@ impl ActiveObject {
     #[inline]
     pub fn start(&self, request: &mut Option<Request>, outcome: &mut Option<Outcome>) -> Upcall {
         zorb_giop::probe!(Admitted);
+        self.note_use();
         if let (Behind::Servant(skeleton), Some(known)) = (&self.behind, &*request)
             // Generated operation names never begin with an underscore but for attributes.
             && (known.number().is_some() || known.operation().first() != Some(&b'_'))
@@ -427,61 +481,6 @@ fn taking_turns(
     match turns {
         None => Upcall::new(upcall),
         Some(turns) => Upcall::new(Arc::clone(turns).run(Lineage::current(), upcall)),
-    }
-}
-
-/// The answer to a request whose servant manager has raised something. A client that has its acknowledgement hears no more.
-fn raised(raised: &Raised, receipt: &Receipt) -> Outcome {
-    match raised {
-        Raised::System(exception) => receipt.system_exception(exception),
-        Raised::Forward(_) if receipt.response == ResponseFlags::WithServer => Outcome::Silent,
-        Raised::Forward(target) => receipt.forward(target, false),
-    }
-}
-
-/// Has an object activated, and serves the request with it.
-async fn incarnate(asleep: Arc<Asleep>, request: Request) -> Outcome {
-    let receipt = request.receipt();
-    match asleep.wake().await {
-        Ok(object)
-            if object.forward().is_some() && receipt.response == ResponseFlags::WithServer =>
-        {
-            Outcome::Silent
-        }
-        // Boxed, as an object may be activated within the upcall of another.
-        Ok(object) => Box::pin(object.serve(request)).await,
-        Err(error) => raised(&error, &receipt),
-    }
-}
-
-/// Serves a request with the servant that a locator finds for it.
-async fn locate_and_serve(
-    (adapter, identity): (Arc<Adapter>, Identity),
-    locator: Arc<dyn Locator>,
-    request: Request,
-) -> Outcome {
-    let receipt = request.receipt();
-    let operation = String::from_utf8_lossy(request.operation()).into_owned();
-    let Located {
-        servant,
-        postinvoke,
-    } = match locator.preinvoke(identity.to_id(), operation).await {
-        Ok(located) => located,
-        Err(error) => return raised(&error, &receipt),
-    };
-    let object = adapter.object_for_request(servant, identity);
-    let mut upcall = Box::pin(object.serve(request));
-    // A panic of the operation does not keep `postinvoke` from running.
-    let ended = poll_fn(|cx| {
-        let mut poll = |cx: &mut Context<'_>| upcall.as_mut().poll(cx).map(Ok);
-        catch_unwind(AssertUnwindSafe(|| poll(cx))).unwrap_or_else(|panic| Poll::Ready(Err(panic)))
-    })
-    .await;
-    drop(upcall);
-    match (ended, postinvoke().await) {
-        (Ok(_), Err(exception)) => receipt.system_exception(&exception),
-        (Ok(outcome), Ok(())) => outcome,
-        (Err(panic), _) => resume_unwind(panic),
     }
 }
 

@@ -54,6 +54,18 @@ pub enum OneWayOrder {
     Ended,
 }
 
+/// Whether keys of objects can be guessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum KeyProtection {
+    /// They can: a key says which object it is of, and no more. Who knows one of a table's rows knows the others.
+    #[default]
+    None,
+    /// They have a code that only the server can make ([`KeySecret`](crate::KeySecret)), 20 octets more. A key with a wrong code,
+    /// or none, is OBJECT_NOT_EXIST, whatever it leads to. Who has a key may pass it on: it is a capability.
+    Authenticated,
+}
+
 /// For how many object ids one servant may stand at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "IdUniquenessPolicy")]
@@ -145,6 +157,10 @@ pub enum ThreadModel {
     OrbControlled,
     /// One: servants and servant managers take turns, in the order of their requests. An upcall keeps its turn while it awaits.
     /// Calls that it makes itself to objects of the adapter, in the same ORB, share the turn.
+    ///
+    /// The specification lets calls back into the adapter by the same thread through, and says nothing of calls that come back
+    /// through another process: those arrive on a connection, which says nothing of the upcall that they are caused by, and wait
+    /// for the turn that waits for them, until a timeout of the call (`RelativeRoundtripTimeout`) ends one of them.
     #[doc(alias = "SINGLE_THREAD_MODEL")]
     SingleThread,
     /// One among all adapters of the ORB with this policy, as [`SingleThread`](Self::SingleThread) otherwise.
@@ -201,6 +217,8 @@ pub struct Policies {
     pub request_processing: RequestProcessing,
     /// When one-way requests begin. A policy of zorb's own.
     pub one_way_order: OneWayOrder,
+    /// Whether keys can be guessed. A policy of zorb's own.
+    pub key_protection: KeyProtection,
 }
 
 /// The type of a policy, by the numbers of the specification.
@@ -326,6 +344,7 @@ impl Policies {
         servant_retention: ServantRetention::Retain,
         request_processing: RequestProcessing::ActiveObjectMapOnly,
         one_way_order: OneWayOrder::Started,
+        key_protection: KeyProtection::None,
     };
 
     /// Those of the root POA: the defaults, and IMPLICIT_ACTIVATION.
@@ -448,6 +467,13 @@ impl Policies {
     #[doc(alias = "create_request_processing_policy")]
     pub fn with_request_processing(mut self, request_processing: RequestProcessing) -> Self {
         self.request_processing = request_processing;
+        self
+    }
+
+    /// Returns the policies with keys that can be guessed or cannot.
+    #[must_use]
+    pub fn with_key_protection(mut self, protection: KeyProtection) -> Self {
+        self.key_protection = protection;
         self
     }
 

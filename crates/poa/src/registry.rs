@@ -8,8 +8,10 @@ use crate::managers::Managers;
 use crate::missing::Missing;
 use crate::names::Names;
 use crate::object::ActiveObject;
-use crate::policy::{IdUniqueness, Lifespan, Policies};
+use crate::policy::{IdUniqueness, KeyProtection, Lifespan, Policies};
 use crate::scheduling::UpcallScheduling;
+use crate::seal::KeySecret;
+use crate::servant_manager::OffReactor;
 use crate::table::{Index, Table};
 use bytes::Bytes;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -79,16 +81,15 @@ impl ObjectAdapter {
                 None,
             )
         };
-        let root = transient
-            .insert_with(make)
-            .ok()
-            .and_then(|index| transient.with(index, Arc::clone))
-            .unwrap_or_else(|| {
+        let root = transient.insert_with(make).map_or_else(
+            |_| {
                 make(Index {
                     slot: 0,
                     generation: 0,
                 })
-            });
+            },
+            |(_, root)| root,
+        );
         let path = vec![Self::PLAIN_NAME.to_owned()];
         let plain = Adapter::new(
             path.clone(),
@@ -112,7 +113,7 @@ impl ObjectAdapter {
             }
             .to_bytes(),
             transient,
-            persistent: Names::new(),
+            persistent: Names::of_long_names(),
             by_path: Mutex::new(HashMap::from([(path, Arc::clone(&plain))])),
             root,
             plain,
@@ -126,6 +127,23 @@ impl ObjectAdapter {
     /// Names the ORB that the adapters are of, once; see [`Adapter::owner`].
     pub fn set_owner(&self, owner: Weak<dyn core::any::Any + Send + Sync>) {
         let _ = self.common.owner.set(owner);
+    }
+
+    /// Has upcalls that block run by `off_reactor`, if their servants are found by servant managers within their requests: of the
+    /// others it is known before ([`ActiveObject::blocks`]). To be called once, before requests come.
+    pub fn set_off_reactor(&self, off_reactor: OffReactor) {
+        let _ = self.common.off_reactor.set(off_reactor);
+    }
+
+    /// Sets what codes in keys are made with ([`KeyProtection`]), once, before the first adapter that has them.
+    pub fn set_key_secret(&self, secret: KeySecret) {
+        let _ = self.common.secret.set(secret);
+    }
+
+    /// Whether there is something to make codes in keys with.
+    #[must_use]
+    pub fn has_key_secret(&self) -> bool {
+        self.common.secret.get().is_some()
     }
 
     /// This life of the server.
@@ -155,7 +173,7 @@ impl ObjectAdapter {
     /// Whose key it is.
     #[must_use]
     pub fn whose(&self, key: &[u8]) -> Whose {
-        match ObjectKey::parse(key) {
+        match ObjectKey::parse(key).and_then(ObjectKey::unsealed) {
             Some(ObjectKey::Indexed { instance, .. } | ObjectKey::Named { instance, .. }) => {
                 if instance == self.instance {
                     Whose::Ours
@@ -202,6 +220,13 @@ impl ObjectAdapter {
         scheduling: Option<Arc<dyn UpcallScheduling>>,
     ) -> Result<Arc<Adapter>, AdapterError> {
         policies.validate()?;
+        if policies.key_protection == KeyProtection::Authenticated {
+            let needed = policies.lifespan == Lifespan::Persistent;
+            let secret = self.common.secret.get();
+            if secret.is_none_or(|secret| needed && !secret.outlives_the_server()) {
+                return Err(AdapterError::NoKeySecret);
+            }
+        }
         let path = below(parent, name);
         let mut paths = self.paths();
         // Under the lock: destroying the parent destroys its children.
@@ -234,12 +259,8 @@ impl ObjectAdapter {
         };
         let adapter = match policies.lifespan {
             Lifespan::Transient => {
-                let index = self
-                    .transient
-                    .insert_with(|index| make(Scheme::Transient(index)))?;
-                self.transient
-                    .with(index, Arc::clone)
-                    .ok_or(AdapterError::Destroyed)?
+                let make = |index| make(Scheme::Transient(index));
+                self.transient.insert_with(make)?.1
             }
             Lifespan::Persistent => {
                 let key = Path {
@@ -247,11 +268,11 @@ impl ObjectAdapter {
                     names: path.clone(),
                 }
                 .to_bytes();
-                let adapter = make(Scheme::Persistent(key.clone()));
+                let adapter = make(Scheme::Persistent(key));
                 if parent.child_turns.is_taken(&ObjectId::from(name)) {
                     adapter.hide();
                 }
-                self.persistent.replace(&key, Arc::clone(&adapter));
+                self.persistent.replace(Arc::clone(&adapter));
                 adapter
             }
         };
@@ -419,17 +440,47 @@ impl ObjectAdapter {
         self.common.changes.so_far()
     }
 
+    /// The key within an authenticated one, if its code is right.
+    pub(crate) fn open<'a>(&self, parsed: ObjectKey<'a>) -> Option<ObjectKey<'a>> {
+        if let ObjectKey::Sealed { code, key } = parsed
+            && !self.common.secret.get()?.is_code_of(code, key)
+        {
+            return None;
+        }
+        parsed.unsealed()
+    }
+
     /// Finds the object that `key` names, in constant time whatever the number of adapters and
     /// objects. Transient objects with ids by the system: two look-ups by index, wait-free. The
     /// others: a hash table for the id, and for persistent ones another for the path. With a servant activator, an
     /// object that is not active is found too.
     ///
     /// # Errors
-    /// What is missing: OBJECT_NOT_EXIST for a key of another ORB or another life of this one, a
-    /// destroyed adapter, or an object that is not active.
+    /// What is missing: OBJECT_NOT_EXIST for a key of another ORB or another life of this one, one whose code is wrong or
+    /// missing, a destroyed adapter, or an object that is not active.
+    #[inline]
     pub fn locate(&self, key: &[u8]) -> Result<Arc<ActiveObject>, Missing> {
         let parsed = ObjectKey::parse(key);
         zorb_giop::probe!(KeyParsed);
+        match parsed {
+            Some(sealed @ ObjectKey::Sealed { .. }) => {
+                self.locate_parsed(Some(self.open(sealed).ok_or(Missing::Adapter)?), true)
+            }
+            parsed => self.locate_parsed(parsed, false),
+        }
+    }
+
+    /// `sealed`: the key had a code, which was right. Adapters whose keys have none know no such key.
+    #[inline]
+    fn locate_parsed(
+        &self,
+        parsed: Option<ObjectKey<'_>>,
+        sealed: bool,
+    ) -> Result<Arc<ActiveObject>, Missing> {
+        let named = |adapter: &Adapter, id| match adapter.is_sealed() == sealed {
+            true => adapter.named(id),
+            false => None,
+        };
         let object = match parsed {
             Some(ObjectKey::Indexed {
                 instance,
@@ -437,25 +488,48 @@ impl ObjectAdapter {
                 object,
             }) if instance == self.instance => self.transient.with(adapter, |adapter| {
                 zorb_giop::probe!(AdapterFound);
-                adapter.indexed(object)
+                match adapter.is_sealed() == sealed {
+                    true => adapter.indexed(object),
+                    false => None,
+                }
             }),
             Some(ObjectKey::Named {
                 instance,
                 adapter,
                 id,
             }) if instance == self.instance => {
-                (self.transient).with(adapter, |adapter| adapter.named(id))
+                (self.transient).with(adapter, |adapter| named(adapter, id))
             }
             Some(ObjectKey::Persistent { path, id }) => {
                 let made = |adapter: &Arc<Adapter>| !adapter.is_being_made();
-                (self.persistent.find(path).filter(made)).map(|adapter| adapter.named(id))
+                (self.persistent.find(path).filter(made)).map(|adapter| named(&adapter, id))
             }
             // The key resolver is asked for a plain key that is not found here.
-            Some(ObjectKey::Plain(id)) => self.plain.named(id).map(Some),
+            Some(ObjectKey::Plain(id)) if !sealed => self.plain.named(id).map(Some),
             _ => None,
         };
         zorb_giop::probe!(ServantFound);
         object.ok_or(Missing::Adapter)?.ok_or(Missing::Object)
+    }
+}
+
+impl ObjectAdapter {
+    /// Stands for an object that [`locate`](Self::locate) has not found in its adapter, if the adapter's manager is not ACTIVE: that
+    /// holds, discards or refuses requests before their objects are looked for.
+    #[must_use]
+    pub fn held_missing(&self, key: &[u8]) -> Option<Arc<ActiveObject>> {
+        match self.open(ObjectKey::parse(key)?)? {
+            ObjectKey::Indexed {
+                adapter, object, ..
+            } => (self.transient).with(adapter, |adapter| {
+                adapter.held_missing(object.to_id().as_ref())
+            })?,
+            ObjectKey::Named { adapter, id, .. } => {
+                (self.transient).with(adapter, |adapter| adapter.held_missing(id))?
+            }
+            ObjectKey::Persistent { path, id } => self.persistent.find(path)?.held_missing(id),
+            ObjectKey::Sealed { .. } | ObjectKey::Plain(_) => None,
+        }
     }
 }
 
@@ -465,5 +539,7 @@ fn below(parent: &Adapter, name: &str) -> Vec<String> {
     path
 }
 
+#[cfg(test)]
+mod forged;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use crate::key::ObjectId;
 use crate::leaving::Departure;
+use crate::request::Outcome;
 use crate::skeleton::Skeleton;
 use core::any::Any;
 use core::fmt;
@@ -11,6 +12,9 @@ use zorb_giop::{Ior, SystemException};
 
 /// A future in a box.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Runs an upcall that blocks on a thread that may block, and gives its outcome.
+pub type OffReactor = Box<dyn Fn(Boxed<Outcome>) -> Boxed<Outcome> + Send + Sync>;
 
 /// What a servant manager raises.
 #[derive(Debug, Clone, PartialEq)]

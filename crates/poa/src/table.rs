@@ -142,14 +142,18 @@ impl<T: Tenant> Table<T> {
         self.slot(index.slot)?.swap(Some(value))
     }
 
-    /// Puts in what `make` makes of the index it will have.
+    /// Puts in what `make` makes of the index it will have, and gives both.
     ///
     /// # Errors
     /// When half a thousand million entries are held, or were and used their generations up.
-    pub fn insert_with(&self, make: impl FnOnce(Index) -> Arc<T>) -> Result<Index, TableFull> {
+    pub fn insert_with(
+        &self,
+        make: impl FnOnce(Index) -> Arc<T>,
+    ) -> Result<(Index, Arc<T>), TableFull> {
         let index = self.take()?;
-        self.put(index, make(index));
-        Ok(index)
+        let entry = make(index);
+        self.put(index, Arc::clone(&entry));
+        Ok((index, entry))
     }
 
     /// Reserves an index that finds no entry until it is [filled](Self::fill).
@@ -187,10 +191,10 @@ impl<T: Tenant> Table<T> {
         Ok(self.put(index, value))
     }
 
-    /// Puts another entry in the place of `before`, if that is there.
-    pub fn replace_if(&self, index: Index, value: Arc<T>, before: &Arc<T>) {
+    /// Puts another entry in the place of `before`, if that is there, and says whether it did.
+    pub fn replace_if(&self, index: Index, value: Arc<T>, before: &Arc<T>) -> bool {
         let Some(slot) = self.slot(index.slot) else {
-            return;
+            return false;
         };
         let writer = self.writer();
         let is_there = slot
@@ -199,7 +203,7 @@ impl<T: Tenant> Table<T> {
             .is_some_and(|entry| Arc::ptr_eq(entry, before));
         let replaced = is_there.then(|| slot.swap(Some(value)));
         drop(writer);
-        drop(replaced);
+        replaced.is_some()
     }
 
     /// Whether the index finds an entry, or will when it is filled.
@@ -321,7 +325,7 @@ mod tests {
     fn an_index_finds_its_entry_and_none_after_removal() {
         let table = Table::<Entry>::new();
         let indexes: Vec<_> = (0..1000u32)
-            .map(|n| table.insert_with(entry(n)).unwrap())
+            .map(|n| table.insert_with(entry(n)).unwrap().0)
             .collect();
         for (n, index) in (0..).zip(&indexes) {
             assert_eq!(table.with(*index, value), Some(n));
@@ -330,7 +334,7 @@ mod tests {
         assert_eq!(table.remove(gone).unwrap().as_ref().map(value), Some(77));
         assert!(table.remove(gone).is_err());
         assert_eq!(table.with(gone, value), None);
-        let next = table.insert_with(entry(5000)).unwrap();
+        let (next, _) = table.insert_with(entry(5000)).unwrap();
         assert_eq!(next.slot, gone.slot);
         assert_eq!(
             table.with(gone, value),
@@ -344,7 +348,7 @@ mod tests {
     fn a_reserved_index_finds_no_entry_before_it_is_filled_and_is_filled_once() {
         let table = Table::<Entry>::new();
         let index = table.reserve().unwrap();
-        assert_ne!(table.insert_with(entry(1)).unwrap(), index);
+        assert_ne!(table.insert_with(entry(1)).unwrap().0, index);
         assert_eq!(table.with(index, value), None);
         assert!(table.fill(index, entry(2)(index)) && !table.fill(index, entry(3)(index)));
         assert_eq!(table.with(index, value), Some(2));
@@ -374,10 +378,10 @@ mod tests {
     #[test]
     fn an_entry_that_is_vacated_can_be_filled_again_under_its_index() {
         let table = Table::<Entry>::new();
-        let index = table.insert_with(entry(1)).unwrap();
+        let (index, _) = table.insert_with(entry(1)).unwrap();
         assert_eq!(table.vacate(index).unwrap().as_ref().map(value), Some(1));
         assert!(table.is_given_out(index) && table.with(index, value).is_none());
-        assert_ne!(table.insert_with(entry(2)).unwrap(), index);
+        assert_ne!(table.insert_with(entry(2)).unwrap().0, index);
         assert!(table.fill(index, entry(3)(index)));
         assert_eq!(table.with(index, value), Some(3));
         assert_eq!(table.entries().len(), 2);

@@ -20,6 +20,7 @@ use zorb_executor::{Dispatch, Lane, WaitPolicy};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::url::UrlScheme;
 use zorb_giop::{Limits, Version};
+use zorb_poa::KeySecret;
 use zorb_transport::Registry;
 
 /// How long connecting may take by default.
@@ -85,6 +86,8 @@ impl TextOption {
 pub(crate) struct Settings {
     pub(crate) id: String,
     pub(crate) server_id: String,
+    /// What codes in object keys are made with, if the application has said it.
+    pub(crate) key_secret: Option<KeySecret>,
     pub(crate) listen: Vec<Listen>,
     pub(crate) publish: Publishing,
     pub(crate) max_giop_version: Version,
@@ -195,6 +198,7 @@ impl Default for Builder {
                 id: String::new(),
                 listen: Vec::new(),
                 server_id: String::new(),
+                key_secret: None,
                 publish: Publishing::default(),
                 max_giop_version: Version::HIGHEST,
                 transports: Registry::default(),

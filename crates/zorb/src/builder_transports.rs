@@ -1,9 +1,10 @@
-//! The transports of an ORB, and what references say of its platform.
+//! The transports of an ORB, what references say of its platform, and what makes keys that cannot be guessed.
 
 use crate::builder::{Builder, Settings};
 use std::sync::Arc;
 use zorb_giop::ior::TaggedComponent;
 use zorb_giop::platform::Platform;
+use zorb_poa::KeySecret;
 use zorb_transport::Transport;
 
 impl Builder {
@@ -31,6 +32,14 @@ impl Builder {
     /// reads it yet but tools, and it reveals the machine to strangers.
     pub fn publish_platform(mut self, publish: bool) -> Self {
         self.settings.publish_platform = publish;
+        self
+    }
+
+    /// The secret that codes in keys are made with ([`KeyProtection::Authenticated`](crate::KeyProtection)): any octets, 128 bits of
+    /// them that cannot be guessed at least. Persistent references stay valid as long as the server has the same secret; without
+    /// one only transient ones can have codes, by a secret of this life's.
+    pub fn key_secret(mut self, secret: impl AsRef<[u8]>) -> Self {
+        self.settings.key_secret = Some(KeySecret::from_application(secret.as_ref()));
         self
     }
 }

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
-use zorb_poa::InstanceId;
+use zorb_poa::{InstanceId, KeyProtection, KeySecret, ObjectAdapter, Policies};
 
 /// An id for this life of a server, from the seed of the operating system, the process and the time.
 pub(crate) fn random_instance() -> InstanceId {
@@ -14,6 +14,18 @@ pub(crate) fn random_instance() -> InstanceId {
         hasher.write_u128(now.as_nanos());
     }
     InstanceId(hasher.finish())
+}
+
+/// Draws a secret for codes in the keys of this life of a server, if policies need one and the application has given none. If the
+/// operating system has no random octets, adapters with codes are refused.
+pub(crate) fn ensure_key_secret(adapters: &ObjectAdapter, policies: Policies) {
+    if policies.key_protection != KeyProtection::Authenticated || adapters.has_key_secret() {
+        return;
+    }
+    let mut octets = [0; 32];
+    if getrandom::fill(&mut octets).is_ok() {
+        adapters.set_key_secret(KeySecret::of_this_life(octets));
+    }
 }
 
 #[cfg(test)]

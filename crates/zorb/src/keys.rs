@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 use zorb_giop::url::escape;
 use zorb_giop::{CompletionStatus, Fault, Ior, SystemException};
 use zorb_poa::{
-    ActiveObject, Missing, Names, ObjectAdapter, ObjectId, ObjectKey, Whose, is_reserved,
+    ActiveObject, Missing, Named, Names, ObjectAdapter, ObjectId, ObjectKey, Whose, is_reserved,
 };
 
 /// Keys that the locator is asked about at a time; beyond it a request is TRANSIENT.
@@ -45,6 +45,7 @@ pub enum KeyTableError {
 /// What is behind a plain key.
 #[derive(Clone)]
 struct Bound {
+    key: Bytes,
     ior: Arc<Ior>,
     /// The object's own key, when it is one of this ORB's.
     own: Option<Bytes>,
@@ -87,9 +88,16 @@ pub(crate) enum Found {
     Unknown(Bytes),
 }
 
+impl Named for Bound {
+    fn name(&self) -> &[u8] {
+        &self.key
+    }
+}
+
 impl Bound {
-    fn new(orb: &OrbInner, object: &ObjectRef) -> Self {
+    fn new(orb: &OrbInner, key: &[u8], object: &ObjectRef) -> Self {
         Self {
+            key: Bytes::copy_from_slice(key),
             ior: Arc::new(object.ior().clone()),
             own: orb.local_key(object.ior()),
         }
@@ -122,17 +130,22 @@ impl OrbInner {
     pub(crate) fn find_for_peer(&self, key: &[u8]) -> Result<Found, SystemException> {
         match self.find(key) {
             Ok(found) => Ok(found),
-            Err(missing) => Err(self.missing_for_peer(key, missing)),
+            Err(missing) => self.missing_for_peer(key, missing),
         }
     }
 
     #[cold]
-    fn missing_for_peer(&self, key: &[u8], missing: Missing) -> SystemException {
+    fn missing_for_peer(&self, key: &[u8], missing: Missing) -> Result<Found, SystemException> {
         let adapters = self.adapters();
-        if adapters.whose(key) == Whose::AnyServers && !adapters.has_begun() {
-            return Fault::Starting.raise(CompletionStatus::No);
+        if missing == Missing::Object
+            && let Some(refused) = adapters.held_missing(key)
+        {
+            return Ok(Found::Object(refused));
         }
-        missing.raise()
+        if adapters.whose(key) == Whose::AnyServers && !adapters.has_begun() {
+            return Err(Fault::Starting.raise(CompletionStatus::No));
+        }
+        Err(missing.raise())
     }
 
     #[cold]
@@ -144,7 +157,7 @@ impl OrbInner {
                     return bound.find(self.adapters());
                 }
             }
-            Some(ObjectKey::Persistent { .. }) => {
+            Some(ObjectKey::Persistent { .. } | ObjectKey::Sealed { .. }) => {
                 if self.adapters().may_be_activated(key) {
                     return Ok(Found::Unknown(Bytes::copy_from_slice(key)));
                 }
@@ -228,7 +241,8 @@ impl OrbInner {
         object
             .filter(|object| !object.ior().is_nil())
             .ok_or(Missing::Adapter)
-            .and_then(|object| Bound::new(self, &object).find(self.adapters()))
+            // It is looked at here, and found by no key.
+            .and_then(|object| Bound::new(self, &[], &object).find(self.adapters()))
             .map_err(Missing::raise)
     }
 }
@@ -274,7 +288,7 @@ impl KeyTable {
         if object.as_object().ior().is_nil() {
             return Err(KeyTableError::NilReference);
         }
-        Ok(Bound::new(self.0.inner(), object.as_object()))
+        Ok(Bound::new(self.0.inner(), key, object.as_object()))
     }
 
     fn object(&self, bound: &Bound) -> ObjectRef {
@@ -294,7 +308,7 @@ impl KeyTable {
         let key = key.as_ref();
         self.keys()
             .table
-            .insert(key, self.bound(key, object)?)
+            .insert(self.bound(key, object)?)
             .map_err(|_| KeyTableError::AlreadyBound(key.into()))
     }
 
@@ -308,7 +322,7 @@ impl KeyTable {
         object: &impl Interface,
     ) -> Result<Option<ObjectRef>, KeyTableError> {
         let key = key.as_ref();
-        let before = self.keys().table.replace(key, self.bound(key, object)?);
+        let before = self.keys().table.replace(self.bound(key, object)?);
         Ok(before.map(|bound| self.object(&bound)))
     }
 

@@ -89,8 +89,8 @@ pub use zorb_giop::{
 pub use zorb_idl_macros::idl_file;
 pub use zorb_poa::{
     AdapterError, AdapterInactive, IdAssignment, IdUniqueness, ImplicitActivation, InvalidPolicy,
-    Lifespan, ManagerAlreadyExists, ManagerError, ObjectId, OneWayOrder, PoaManager, Policies,
-    Policy, PolicyType, RequestProcessing, ServantRetention, State, ThreadModel,
+    KeyProtection, Lifespan, ManagerAlreadyExists, ManagerError, ObjectId, OneWayOrder, PoaManager,
+    Policies, Policy, PolicyType, RequestProcessing, ServantRetention, State, ThreadModel,
 };
 pub use zorb_transport as transport;
 

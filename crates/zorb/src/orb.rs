@@ -18,6 +18,7 @@ use crate::poa::Poa;
 use crate::policy::{BidirectionalPolicy, PolicyOverrides};
 use crate::profile::{Published, describe_endpoints, describe_key, make_ior};
 use crate::real_time::RealTime;
+use crate::serve::off_reactor;
 use crate::value::ValueRegistry;
 use bytes::Bytes;
 use core::fmt;
@@ -178,7 +179,12 @@ impl Orb {
         let orb = Self(Arc::new_cyclic(|handles| {
             Handles(Arc::new_cyclic(|this| inner(handles, this)))
         }));
-        orb.inner().adapters.set_owner(orb.inner().this.clone());
+        let adapters = orb.inner().adapters();
+        adapters.set_owner(orb.inner().this.clone());
+        if let Some(secret) = &orb.inner().settings.key_secret {
+            adapters.set_key_secret(secret.clone());
+        }
+        off_reactor(orb.inner());
         if offers || !acceptors.is_empty() {
             orb.inner().watch_served();
         }

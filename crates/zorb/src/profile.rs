@@ -266,9 +266,17 @@ pub(crate) fn describe_key(key: &[u8]) -> String {
                 return format!("zorb:{}/{}", short(path.as_bytes()), short(id));
             }
         }
-        Some(ObjectKey::Plain(_)) | None => {}
+        Some(ObjectKey::Sealed { key, .. }) if ObjectKey::parse(key).is_some_and(is_named) => {
+            return format!("{} with a code", describe_key(key));
+        }
+        Some(ObjectKey::Sealed { .. } | ObjectKey::Plain(_)) | None => {}
     }
     short(key)
+}
+
+/// Whether a key says of itself which object it names.
+fn is_named(key: ObjectKey<'_>) -> bool {
+    !matches!(key, ObjectKey::Sealed { .. } | ObjectKey::Plain(_))
 }
 
 fn life(instance: InstanceId, adapter: Index) -> String {

@@ -84,19 +84,19 @@ async fn a_default_servant_serves_only_ids_that_its_adapter_has_assigned() {
 
 /// What managers have done.
 #[derive(Default)]
-struct Log(Mutex<Vec<String>>);
+pub(super) struct Log(Mutex<Vec<String>>);
 
 impl Log {
     fn note(&self, what: String) {
         self.0.lock().unwrap().push(what);
     }
 
-    fn take(&self) -> Vec<String> {
+    pub(super) fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 
     /// Waits until there are so many notes.
-    async fn wait(&self, count: usize) -> Vec<String> {
+    pub(super) async fn wait(&self, count: usize) -> Vec<String> {
         in_time(async {
             while self.0.lock().unwrap().len() < count {
                 tokio::task::yield_now().await;
@@ -107,7 +107,7 @@ impl Log {
     }
 }
 
-struct Manager {
+pub(super) struct Manager {
     log: Arc<Log>,
     there: Option<DrawerRef>,
     shared: Arc<Desk>,
@@ -191,7 +191,7 @@ impl ServantLocator for Manager {
     }
 }
 
-fn manager(world: &World) -> (Arc<Log>, Manager) {
+pub(super) fn manager(world: &World) -> (Arc<Log>, Manager) {
     let log = Arc::<Log>::default();
     let there = world.orb.root_poa().activate(drawer(&desk("there")));
     let manager = Manager {

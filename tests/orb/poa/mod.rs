@@ -3,9 +3,11 @@
 
 mod adapters;
 mod current;
+mod forged;
 mod identity;
 mod managers;
 mod threads;
+mod unused;
 
 use crate::savings::in_time;
 use std::sync::Arc;

@@ -3,6 +3,8 @@
 mod hash;
 pub mod servants;
 mod strategies;
+mod walked;
 
 pub use hash::Fast;
-pub use strategies::{Active, Adapter, Branches, Delayered, Hashed, Linear, Perfect, Strategy};
+pub use strategies::{Active, Adapter, Authenticated, Branches, Delayered, Hashed, Linear, Perfect, Strategy};
+pub use walked::Walked;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use std::sync::Arc;
 use zorb_poa::{
-    Adapter, IdAssignment, Incoming, InstanceId, Lifespan, ObjectAdapter, Outcome, Policies,
+    Adapter, IdAssignment, Incoming, InstanceId, KeyProtection, KeySecret, Lifespan, ObjectAdapter, Outcome, Policies,
     Skeleton, Upcall,
 };
 
@@ -112,12 +112,23 @@ pub struct Activated {
 impl Activated {
     /// So many, whose ids the adapter has chosen (indexes), or the application (names).
     pub fn new(count: usize, by_application: bool) -> Self {
+        Self::with_protection(count, by_application, KeyProtection::None)
+    }
+
+    /// The same, with keys that can be guessed or not.
+    pub fn with_protection(
+        count: usize,
+        by_application: bool,
+        protection: KeyProtection,
+    ) -> Self {
         let adapters = ObjectAdapter::new(InstanceId(1), "");
+        adapters.set_key_secret(KeySecret::of_this_life([7; 32]));
         let policies = Policies::default().with_id_assignment(if by_application {
             IdAssignment::User
         } else {
             IdAssignment::System
         });
+        let policies = policies.with_key_protection(protection);
         let adapter = adapters
             .create(adapters.root(), "papers", policies, None)
             .expect("nobody else is below the root");

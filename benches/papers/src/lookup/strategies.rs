@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use zorb_idl::PerfectHash;
-use zorb_poa::{ActiveObject, Lifespan, ObjectAdapter, Operations};
+use zorb_poa::{ActiveObject, KeyProtection, Lifespan, ObjectAdapter, Operations};
 
 /// A servant as the tables of the papers hold it: on the heap, as servants are.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl<H: BuildHasher + Default> Strategy for Hashed<H> {
 }
 
 /// The table that the IDL compiler makes of names, read as generated skeletons read it.
-fn perfect<N: AsRef<[u8]>>(names: &[N]) -> Operations {
+pub(super) fn perfect<N: AsRef<[u8]>>(names: &[N]) -> Operations {
     let hash = PerfectHash::over(names);
     // Tables live as long as the program, as constants of generated code do.
     let slots = hash.slots.iter().map(|&at| {
@@ -265,22 +265,39 @@ pub type Branches<const NESTED: bool, const NAMED: bool> = Located<InTree<NESTED
 #[derive(Debug)]
 pub struct InOne<const IDS: bool>;
 
+/// All in one adapter, whose keys have codes.
+pub type Authenticated = Located<WithCodes>;
+
+/// See [`Authenticated`].
+#[derive(Debug)]
+pub struct WithCodes;
+
 /// See [`Branches`].
 #[derive(Debug)]
 pub struct InTree<const NESTED: bool, const NAMED: bool>;
 
+fn in_one(made: Activated) -> Hierarchy {
+    let servants = made.keys.len();
+    Hierarchy {
+        adapters: made.adapters,
+        each: vec![made.adapter; servants],
+        keys: made.keys,
+    }
+}
+
 impl<const IDS: bool> Places for InOne<IDS> {
     fn hierarchy(servants: usize) -> Hierarchy {
-        let Activated {
-            adapters,
-            adapter,
-            keys,
-        } = Activated::new(servants, IDS);
-        Hierarchy {
-            adapters,
-            each: vec![adapter; servants],
-            keys,
-        }
+        in_one(Activated::new(servants, IDS))
+    }
+}
+
+impl Places for WithCodes {
+    fn hierarchy(servants: usize) -> Hierarchy {
+        in_one(Activated::with_protection(
+            servants,
+            false,
+            KeyProtection::Authenticated,
+        ))
     }
 }
 

@@ -102,6 +102,14 @@ fn zorb(key: &[u8]) -> Option<Item> {
             }
             fact(&mut item, "object", "object id", escaped(id));
         }
+        Some(ObjectKey::Sealed { code, key }) => {
+            let code: String = code.iter().map(|octet| format!("{octet:02x}")).collect();
+            fact(&mut item, "code", "code", code);
+            match ObjectKey::parse(key).and(zorb(key)) {
+                Some(within) if key.get(3) != Some(&4) => item.push(within),
+                _ => item.fault("there is no zorb key with the code"),
+            }
+        }
         Some(ObjectKey::Plain(_)) | None => {
             let kind = rest
                 .first()

@@ -56,14 +56,17 @@ impl Adapter {
         };
         busy.depart(&self.leaving, None, false);
         // An entry that is deactivated meanwhile must not come back.
-        match (&self.objects, busy.identity()) {
+        let has_replaced = match (&self.objects, busy.identity()) {
             (Objects::Indexed(table), Identity::Index(index)) => {
-                table.replace_if(*index, fresh, busy);
+                table.replace_if(*index, Arc::clone(&fresh), busy)
             }
-            (Objects::Named(names), Identity::Octets(id)) => {
-                names.replace_if(id, fresh, |entry| Arc::ptr_eq(entry, busy));
+            (Objects::Named(names), Identity::Octets(_)) => {
+                names.replace_if(Arc::clone(&fresh), |entry| Arc::ptr_eq(entry, busy))
             }
-            _ => {}
+            _ => false,
+        };
+        if has_replaced {
+            self.servants.deactivate(busy, Some(&fresh));
         }
     }
 }

@@ -63,6 +63,10 @@ pub enum AdapterError {
     /// The policies exclude each other.
     #[error(transparent)]
     InvalidPolicy(#[from] InvalidPolicy),
+    /// Persistent keys are to be authenticated, by codes that have to be right in the next life too: the application has to give
+    /// the secret that they are made with.
+    #[error("codes in persistent keys need a secret that outlives the server")]
+    NoKeySecret,
     /// The adapter has been destroyed.
     #[error("the adapter has been destroyed")]
     Destroyed,

@@ -2,7 +2,8 @@
 
 use super::{Adapter, AdapterError, Objects, Scheme};
 use crate::key::{ObjectId, ObjectKey, is_reserved};
-use crate::policy::IdAssignment;
+use crate::policy::{IdAssignment, KeyProtection};
+use crate::seal::KeySecret;
 use crate::table::Index;
 use bytes::{BufMut, Bytes, BytesMut};
 use core::sync::atomic::Ordering;
@@ -46,7 +47,7 @@ impl Adapter {
 
     pub(super) fn key(&self, id: &[u8]) -> Bytes {
         let instance = self.instance;
-        match (&self.scheme, Index::from_id(id)) {
+        let key = match (&self.scheme, Index::from_id(id)) {
             (Scheme::Transient(adapter), Some(object)) if self.policies.is_indexed() => {
                 ObjectKey::Indexed {
                     instance,
@@ -62,7 +63,19 @@ impl Adapter {
             (Scheme::Persistent(path), _) => ObjectKey::Persistent { path, id },
             (Scheme::Plain, _) => ObjectKey::Plain(id),
         }
-        .to_bytes()
+        .to_bytes();
+        match self.secret() {
+            None => key,
+            Some(secret) => secret.seal(&key),
+        }
+    }
+
+    /// What the codes of the adapter's keys are made with, if they have any.
+    fn secret(&self) -> Option<&KeySecret> {
+        match self.policies.key_protection {
+            KeyProtection::None => None,
+            KeyProtection::Authenticated => self.common.secret.get(),
+        }
     }
 
     /// The key of an object that is still to be activated, under a new id.
@@ -92,7 +105,17 @@ impl Adapter {
     /// # Errors
     /// [`AdapterError::WrongAdapter`] for a key that is not this adapter's.
     pub fn id_in(&self, key: &[u8]) -> Result<ObjectId, AdapterError> {
-        let id = match (&self.scheme, ObjectKey::parse(key)) {
+        let parsed = ObjectKey::parse(key);
+        let is_ours = match (self.secret(), parsed) {
+            (None, Some(ObjectKey::Sealed { .. })) => false,
+            (None, _) => true,
+            (Some(secret), Some(ObjectKey::Sealed { code, key })) => secret.is_code_of(code, key),
+            (Some(_), _) => false,
+        };
+        if !is_ours {
+            return Err(AdapterError::WrongAdapter);
+        }
+        let id = match (&self.scheme, parsed.and_then(ObjectKey::unsealed)) {
             (
                 Scheme::Transient(ours),
                 Some(ObjectKey::Indexed {

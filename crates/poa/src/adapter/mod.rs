@@ -6,6 +6,7 @@ mod keys;
 mod processing;
 mod requests;
 mod servants;
+mod unused;
 
 pub use error::AdapterError;
 
@@ -14,11 +15,12 @@ use crate::identity::{Identity, ServantAddress, Servants};
 use crate::key::{InstanceId, ObjectId};
 use crate::leaving::Leaving;
 use crate::manager::PoaManager;
-use crate::names::Names;
+use crate::names::{Named, Names};
 use crate::object::{ActiveObject, Forward, Site};
-use crate::policy::{IdAssignment, IdUniqueness, Lifespan, Policies, ThreadModel};
+use crate::policy::{IdAssignment, IdUniqueness, KeyProtection, Lifespan, Policies, ThreadModel};
 use crate::scheduling::UpcallScheduling;
-use crate::servant_manager::AdapterActivator;
+use crate::seal::KeySecret;
+use crate::servant_manager::{AdapterActivator, OffReactor};
 use crate::skeleton::Skeleton;
 use crate::table::{Index, Table, Tenant};
 use crate::turn_queue::TurnQueue;
@@ -28,6 +30,7 @@ use core::any::Any;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use processing::Processing;
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Instant;
 
 /// How the keys of an adapter's objects are made.
 #[derive(Debug)]
@@ -77,16 +80,41 @@ pub struct Adapter {
     pub(crate) child_turns: Turns,
     leaving: Arc<Leaving>,
     scheduling: Option<Arc<dyn UpcallScheduling>>,
+    /// When unused objects were looked for first.
+    ticks_began: OnceLock<Instant>,
 }
 
 /// What the adapters of an ORB have in common.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Common {
     pub(crate) changes: Changes,
     /// The ORB.
     pub(crate) owner: OnceLock<Weak<dyn Any + Send + Sync>>,
+    /// Runs upcalls that block where they may.
+    pub(crate) off_reactor: OnceLock<OffReactor>,
+    /// What codes in keys are made with.
+    pub(crate) secret: OnceLock<KeySecret>,
     /// Turns of the adapters with MAIN_THREAD_MODEL.
     main_thread: Arc<TurnQueue>,
+}
+
+impl core::fmt::Debug for Common {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Common")
+            .field("changes", &self.changes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Named for Arc<Adapter> {
+    #[inline]
+    fn name(&self) -> &[u8] {
+        match &self.scheme {
+            Scheme::Persistent(path) => path,
+            // Is found by its index, or always there.
+            Scheme::Transient(_) | Scheme::Plain => &[],
+        }
+    }
 }
 
 impl Tenant for Adapter {
@@ -151,7 +179,7 @@ impl Adapter {
             instance,
             manager,
             objects,
-            servants: Servants::default(),
+            servants: Servants::new(policies.id_uniqueness == IdUniqueness::Unique),
             assigned: AtomicU64::new(0),
             destroyed: AtomicBool::new(false),
             being_made: AtomicBool::new(false),
@@ -167,6 +195,7 @@ impl Adapter {
             child_turns: Turns::default(),
             leaving: leaving.unwrap_or_default(),
             scheduling,
+            ticks_began: OnceLock::new(),
         });
         let controlled: Weak<Self> = Weak::clone(&adapter.this);
         adapter.manager.control(controlled);
@@ -221,8 +250,18 @@ impl Adapter {
         Arc::ptr_eq(&self.common, &other.common)
     }
 
+    pub(crate) fn off_reactor(&self) -> Option<&OffReactor> {
+        self.common.off_reactor.get()
+    }
+
     pub(crate) fn turn_queue(&self) -> Option<&Arc<TurnQueue>> {
         self.turn_queue.as_ref()
+    }
+
+    /// Whether its keys have codes.
+    #[inline]
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.policies.key_protection == KeyProtection::Authenticated
     }
 
     #[inline]
@@ -313,6 +352,7 @@ impl Adapter {
             adapter: &self.this,
             manager: &self.manager,
             leaving: &self.leaving,
+            notes_use: self.processing.is_activator(),
         }
     }
 
@@ -340,34 +380,37 @@ impl Adapter {
     fn put_new(
         &self,
         make: impl FnOnce(Identity) -> Arc<ActiveObject>,
-    ) -> Result<Identity, AdapterError> {
+    ) -> Result<Arc<ActiveObject>, AdapterError> {
         match &self.objects {
             Objects::Indexed(table) => {
-                let index = table.insert_with(|index| make(Identity::Index(index)))?;
-                Ok(Identity::Index(index))
+                let (_, object) = table.insert_with(|index| make(Identity::Index(index)))?;
+                Ok(object)
             }
             Objects::Named(names) => {
-                let id = self.assign();
-                let identity = Identity::Octets(id.as_ref().into());
-                names.replace(id.as_ref(), make(identity.clone()));
-                Ok(identity)
+                let object = make(Identity::Octets(self.assign().as_ref().into()));
+                names.replace(Arc::clone(&object));
+                Ok(object)
             }
             Objects::None => Err(NEEDS_RETAIN),
         }
     }
 
     /// Puts an object in under its id, unless that is taken.
-    fn put_at(&self, id: &[u8], object: &Arc<ActiveObject>) -> Result<Identity, AdapterError> {
+    fn put_at(
+        &self,
+        id: &[u8],
+        object: &Arc<ActiveObject>,
+    ) -> Result<Arc<ActiveObject>, AdapterError> {
         // The clone that is not put in is not the last one, so that nothing of a servant's runs here.
         let added = match (&self.objects, object.identity()) {
             (Objects::Indexed(table), Identity::Index(index)) => {
                 table.fill(*index, Arc::clone(object))
             }
-            (Objects::Named(names), _) => names.insert(id, Arc::clone(object)).is_ok(),
+            (Objects::Named(names), _) => names.insert(Arc::clone(object)).is_ok(),
             _ => return Err(NEEDS_RETAIN),
         };
         match added {
-            true => Ok(object.identity().clone()),
+            true => Ok(Arc::clone(object)),
             false => Err(AdapterError::ObjectAlreadyActive(id.into())),
         }
     }
@@ -407,8 +450,8 @@ impl Adapter {
         let address = ServantAddress::of(&**skeleton);
         let make = |identity| self.servant(Arc::clone(skeleton), identity);
         let put = || self.put_new(make);
-        let identity = self.servants.activate(address, self.is_unique(), put)?;
-        Ok(identity.to_id())
+        let object = self.servants.activate(address, put)?;
+        Ok(object.id())
     }
 
     /// Activates a servant under this object id and gives the object's key.
@@ -430,7 +473,7 @@ impl Adapter {
         let address = ServantAddress::of(&*skeleton);
         let object = self.servant(skeleton, self.identity(id));
         let put = || self.put_at(id, &object);
-        self.servants.activate(address, self.is_unique(), put)?;
+        self.servants.activate(address, put)?;
         Ok(self.key(id))
     }
 
@@ -491,9 +534,7 @@ impl Adapter {
 
     /// Notes that an object has left the map.
     fn forget_servant(&self, object: &ActiveObject) {
-        if let Some(address) = object.servant_address() {
-            self.servants.deactivate(address);
-        }
+        self.servants.deactivate(object, None);
     }
 
     /// Waits until the upcalls on deactivated objects with this id have ended, so that it may be used again.
@@ -510,8 +551,8 @@ impl Adapter {
     /// As [`activate`](Self::activate).
     pub fn forward(&self, forward: Forward) -> Result<Bytes, AdapterError> {
         self.check_assigns_ids()?;
-        let identity = self.put_new(|identity| self.forwarding(forward, identity))?;
-        Ok(self.key(identity.to_id().as_ref()))
+        let object = self.put_new(|identity| self.forwarding(forward, identity))?;
+        Ok(self.key(object.id().as_ref()))
     }
 
     /// From now on the object with this id is somewhere else, whether it is active here or not.
@@ -528,7 +569,7 @@ impl Adapter {
             (Objects::Indexed(table), Identity::Index(index)) => table
                 .replace(index, object)
                 .map_err(|_| AdapterError::UnknownId(id.into()))?,
-            (Objects::Named(names), _) => names.replace(id, object),
+            (Objects::Named(names), _) => names.replace(object),
             _ => None,
         };
         self.common.changes.count();

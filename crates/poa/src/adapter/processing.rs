@@ -39,6 +39,10 @@ impl Processing {
         matches!(self, Self::ActiveObjectMapOnly)
     }
 
+    pub(super) fn is_activator(&self) -> bool {
+        matches!(self, Self::Activator(_))
+    }
+
     /// Lets go of what has been set.
     pub(super) fn clear(&self) {
         match self {

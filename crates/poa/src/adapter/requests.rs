@@ -4,6 +4,7 @@ use super::processing::{Processing, Set};
 use super::{Adapter, AdapterError, Scheme};
 use crate::asleep::Asleep;
 use crate::identity::Identity;
+use crate::manager::State;
 use crate::missing::Missing;
 use crate::object::ActiveObject;
 use crate::servant_manager::{Activator, Locator};
@@ -102,7 +103,7 @@ impl Adapter {
     pub(super) fn process_named(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
         match self.processing.is_map_only() {
             true => None,
-            false => self.process(Identity::Octets(id.into())),
+            false => self.process_other(Identity::Octets(id.into())),
         }
     }
 
@@ -148,6 +149,15 @@ impl Adapter {
 }
 
 impl Adapter {
+    /// What stands for an object that is not active while the manager is not ACTIVE: its state comes before the active object map.
+    pub(crate) fn held_missing(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {
+        if self.is_destroyed() || self.manager.state() == State::Active {
+            return None;
+        }
+        let site = self.site(self.identity(id));
+        Some(ActiveObject::refused(Missing::Object, site))
+    }
+
     /// Runs `upcall`, of a servant manager, when its turn has come, if the upcalls of the adapter take turns.
     ///
     /// # Cancel safety

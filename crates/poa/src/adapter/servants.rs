@@ -24,7 +24,7 @@ impl Adapter {
     /// Whether a servant is active in the active object map.
     pub(crate) fn is_servant_active(&self, skeleton: &dyn Skeleton) -> bool {
         let address = ServantAddress::of(skeleton);
-        address.is_some_and(|address| self.servants.find(address).is_some())
+        address.is_some_and(|address| self.servants.is_active(address))
     }
 
     /// Activates a servant under a new id, and gives that.

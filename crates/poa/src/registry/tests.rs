@@ -25,26 +25,26 @@ impl Skeleton for Inert {
     }
 }
 
-const USER: Policies = Policies {
+pub(super) const USER: Policies = Policies {
     id_assignment: IdAssignment::User,
     ..Policies::DEFAULT
 };
-const KEPT: Policies = Policies {
+pub(super) const KEPT: Policies = Policies {
     lifespan: Lifespan::Persistent,
     ..Policies::DEFAULT
 };
 
 /// The id of another life each time.
-fn life() -> InstanceId {
+pub(super) fn life() -> InstanceId {
     static LIVES: AtomicU64 = AtomicU64::new(1);
     InstanceId(LIVES.fetch_add(1, Ordering::Relaxed))
 }
 
-fn server() -> ObjectAdapter {
+pub(super) fn server() -> ObjectAdapter {
     ObjectAdapter::new(life(), "")
 }
 
-fn inert() -> Arc<dyn Skeleton> {
+pub(super) fn inert() -> Arc<dyn Skeleton> {
     Arc::new(Inert)
 }
 
@@ -550,4 +550,20 @@ fn adapters_on_the_way_to_a_key_are_made_once_each_or_refused() {
     assert_eq!(activate(&["other"]), Err(inactive));
     server.root().set_adapter_activator(None).unwrap();
     assert!(!server.may_be_activated(&key(&["other"])));
+}
+
+#[test]
+fn requests_of_a_holding_adapter_are_held_before_their_objects_are_looked_for() {
+    let server = server();
+    let root = server.root();
+    let key = root.activate(inert()).unwrap();
+    deactivate(root, &key).unwrap();
+    assert_eq!(server.locate(&key).unwrap_err(), Missing::Object);
+    // A manager that is not ACTIVE decides, and what is missing is missing afterwards.
+    let refused = server.held_missing(&key).unwrap();
+    assert_eq!(refused.refusal(), Some(Missing::Object));
+    assert!(refused.is_for_one_request());
+    assert!(Arc::ptr_eq(refused.manager(), root.manager()));
+    root.manager().activate().unwrap();
+    assert!(server.held_missing(&key).is_none());
 }

@@ -21,6 +21,7 @@ use core::fmt;
 use core::future::poll_fn;
 use core::task::Poll;
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 use zorb_giop::SystemException;
 use zorb_poa::{
     Activator, Adapter, Boxed, Etherealization, Incarnated, Incarnation, Located, Locator,
@@ -358,6 +359,31 @@ impl Poa {
     #[doc(alias = "USE_SERVANT_MANAGER")]
     pub fn set_servant_manager(&self, activator: impl ServantActivator) -> Result<(), Error> {
         Ok(self.adapter.set_activator(Managed::new(self, activator))?)
+    }
+
+    /// Deactivates the objects that have not been called for `unused_for` at the time `now`, and gives their number: a ready-made
+    /// eviction for objects that a servant activator makes again. Each is etherealized once, when its last upcall has ended; the
+    /// next call incarnates it anew. To be called several times within `unused_for`, by whichever clock the program has:
+    ///
+    /// ```no_run
+    /// # use std::time::{Duration, Instant};
+    /// # async fn f(accounts: zorb::Poa) -> Result<(), zorb::Error> {
+    /// let mut interval = tokio::time::interval(Duration::from_secs(60));
+    /// loop {
+    ///     interval.tick().await;
+    ///     accounts.deactivate_unused(Instant::now(), Duration::from_secs(600))?;
+    /// }
+    /// # }
+    /// ```
+    ///
+    /// An object is taken for as young as the first look that saw it, or a mark that a call has left at it. Takes time in
+    /// proportion to the active objects.
+    ///
+    /// # Errors
+    /// [`AdapterError::WrongPolicy`](zorb_poa::AdapterError::WrongPolicy) unless the POA has USE_SERVANT_MANAGER and RETAIN,
+    /// [`AdapterError::Destroyed`](zorb_poa::AdapterError::Destroyed).
+    pub fn deactivate_unused(&self, now: Instant, unused_for: Duration) -> Result<usize, Error> {
+        Ok(self.adapter.deactivate_unused(now, unused_for)?)
     }
 
     /// Has a servant locator find the servant of each request.

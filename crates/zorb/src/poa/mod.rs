@@ -351,7 +351,8 @@ impl Poa {
     /// POA's path.
     ///
     /// # Errors
-    /// As [`create_poa`](Self::create_poa); [`AdapterError::InvalidPolicy`] for policies that exclude each other.
+    /// As [`create_poa`](Self::create_poa); [`AdapterError::InvalidPolicy`] for policies that exclude each other;
+    /// [`AdapterError::NoKeySecret`] for persistent authenticated keys without a [secret](crate::Builder::key_secret).
     #[doc(alias = "create_POA")]
     pub fn create_poa_with(
         &self,

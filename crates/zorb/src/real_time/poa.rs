@@ -2,6 +2,7 @@
 
 use super::policies::{RtPolicies, Scheduled};
 use super::settings::raise;
+use crate::instance::ensure_key_secret;
 use crate::error::Error;
 use crate::interface::Interface;
 use crate::poa::{InterfaceSkeleton, Poa};
@@ -31,6 +32,7 @@ impl Poa {
         let scheduled = (!real_time.is_empty()).then(|| Arc::new(real_time.into_scheduled()));
         let scheduling = (scheduled.clone()).map(|by| -> Arc<dyn UpcallScheduling> { by });
         let adapters = orb.inner().adapters();
+        ensure_key_secret(adapters, policies);
         let manager = manager.cloned();
         let adapter = adapters.create_scheduled(parent, name, policies, manager, scheduling)?;
         if let Some(pool) = scheduled.and_then(|by| by.pool.clone()) {

@@ -14,7 +14,7 @@ mod upcall;
 pub(crate) use intercept::{Intercepted, receive_collocated, reply_contexts};
 pub(crate) use located::locate_reply;
 pub(crate) use scheduled::refusal;
-pub(crate) use upcall::{begin, caught, enter, enter_object, poll, released, upcall};
+pub(crate) use upcall::{begin, caught, enter, enter_object, off_reactor, poll, released, upcall};
 
 use crate::keys::Found;
 use crate::orb::OrbInner;

@@ -7,7 +7,9 @@ use core::any::Any;
 use core::future::poll_fn;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use tokio::runtime::Handle;
 use zorb_giop::{CompletionStatus, Fault, SystemException};
 use zorb_poa::{ActiveObject, Outcome, Receipt, Request, Upcall};
 
@@ -26,7 +28,6 @@ pub(crate) fn enter_object<T>(
     object: &ActiveObject,
     run: impl FnOnce() -> T,
 ) -> Result<T, SystemException> {
-    let _current = current::enter(orb);
     let run = || object.enter(run);
     if object.holds_no_worker() {
         return caught(run);
@@ -93,6 +94,35 @@ pub(crate) fn begin(
         return None;
     }
     waits
+}
+
+/// Has upcalls of servants that block, and that servant managers have found within a request, run on threads that may block.
+pub(crate) fn off_reactor(orb: &Arc<OrbInner>) {
+    if orb.settings().threads {
+        // Every connection has a thread.
+        return;
+    }
+    let this = Arc::downgrade(orb);
+    orb.adapters().set_off_reactor(Box::new(move |upcall| {
+        let Some(orb) = this.upgrade() else {
+            return upcall;
+        };
+        let (lane, token) = (orb.lane().handle().clone(), orb.task());
+        Box::pin(async move {
+            let ended = lane.spawn_blocking(move || {
+                let outcome = catch_unwind(AssertUnwindSafe(|| Handle::current().block_on(upcall)));
+                // A shutdown waits for it.
+                drop(token);
+                outcome
+            });
+            match ended.await {
+                Ok(Ok(outcome)) => outcome,
+                Ok(Err(panic)) => resume_unwind(panic),
+                // The runtime is going down, and the connection with it.
+                Err(_) => Outcome::Silent,
+            }
+        })
+    }));
 }
 
 /// Polls an upcall that has begun.

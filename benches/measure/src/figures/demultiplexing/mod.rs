@@ -33,7 +33,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Series, and the word by which the program knows it.
-const STRATEGIES: [(&str, &str); 8] = [
+const STRATEGIES: [(&str, &str); 9] = [
     (LINEAR, "linear"),
     (HASH, "hash"),
     (FAST_HASH, "fast_hash"),
@@ -42,6 +42,7 @@ const STRATEGIES: [(&str, &str); 8] = [
     (DELAYERED, "delayered"),
     (POA, "poa"),
     (POA_IDS, "poa_ids"),
+    (POA_CODES, "poa_sealed"),
 ];
 const LINEAR: &str = "linear search";
 const HASH: &str = "dynamic hash (SipHash)";
@@ -51,11 +52,17 @@ const ACTIVE: &str = "active, perfect hash";
 const DELAYERED: &str = "active, de-layered";
 pub(crate) const POA: &str = "zorb's POA";
 const POA_IDS: &str = "zorb's POA, the application's ids";
+const POA_CODES: &str = "zorb's POA, authenticated keys";
 
 /// The same where every servant has a POA of its own, by how its references name it.
-const BRANCHES: [(&str, &str); 2] = [(TRANSIENT, ""), (PERSISTENT, "_names")];
+const BRANCHES: [(&str, &str); 3] = [
+    (TRANSIENT, ""),
+    (PERSISTENT, "_names"),
+    (WALKED, "_walked"),
+];
 const TRANSIENT: &str = "transient references";
 const PERSISTENT: &str = "persistent references";
+const WALKED: &str = "an adapter at a time";
 
 /// Where those POAs are, as panels and the program call it, and how many of them there are.
 const TREES: [(&str, &[usize]); 2] = [
