@@ -15,7 +15,8 @@ use std::time::Duration;
 use zorb_papers::batches::Times;
 use zorb_papers::dialogue;
 use zorb_papers::lookup::{
-    Active, Adapter, Authenticated, Branches, Delayered, Fast, Hashed, Linear, Perfect, Strategy, Walked,
+    Active, Adapter, Authenticated, Branches, Delayered, Fast, Hashed, Linear, Perfect, Strategy,
+    Walked,
 };
 
 fn main() -> Result<(), std::io::Error> {

@@ -6,5 +6,7 @@ mod strategies;
 mod walked;
 
 pub use hash::Fast;
-pub use strategies::{Active, Adapter, Authenticated, Branches, Delayered, Hashed, Linear, Perfect, Strategy};
+pub use strategies::{
+    Active, Adapter, Authenticated, Branches, Delayered, Hashed, Linear, Perfect, Strategy,
+};
 pub use walked::Walked;

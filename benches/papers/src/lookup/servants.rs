@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use std::sync::Arc;
 use zorb_poa::{
-    Adapter, IdAssignment, Incoming, InstanceId, KeyProtection, KeySecret, Lifespan, ObjectAdapter, Outcome, Policies,
-    Skeleton, Upcall,
+    Adapter, IdAssignment, Incoming, InstanceId, KeyProtection, KeySecret, Lifespan, ObjectAdapter,
+    Outcome, Policies, Skeleton, Upcall,
 };
 
 /// A servant that is only looked for. The repository id says which one it is.
@@ -116,11 +116,7 @@ impl Activated {
     }
 
     /// The same, with keys that can be guessed or not.
-    pub fn with_protection(
-        count: usize,
-        by_application: bool,
-        protection: KeyProtection,
-    ) -> Self {
+    pub fn with_protection(count: usize, by_application: bool, protection: KeyProtection) -> Self {
         let adapters = ObjectAdapter::new(InstanceId(1), "");
         adapters.set_key_secret(KeySecret::of_this_life([7; 32]));
         let policies = Policies::default().with_id_assignment(if by_application {

@@ -26,9 +26,9 @@ pub struct Walked<const NESTED: bool> {
 impl<const NESTED: bool> Walked<NESTED> {
     fn node(&self, names: &[String]) -> Option<&Node> {
         let root = self.nodes.first()?;
-        names.iter().try_fold(root, |node, name| {
-            self.nodes.get(*node.children.get(name)?)
-        })
+        names
+            .iter()
+            .try_fold(root, |node, name| self.nodes.get(*node.children.get(name)?))
     }
 }
 

@@ -55,11 +55,7 @@ const POA_IDS: &str = "zorb's POA, the application's ids";
 const POA_CODES: &str = "zorb's POA, authenticated keys";
 
 /// The same where every servant has a POA of its own, by how its references name it.
-const BRANCHES: [(&str, &str); 3] = [
-    (TRANSIENT, ""),
-    (PERSISTENT, "_names"),
-    (WALKED, "_walked"),
-];
+const BRANCHES: [(&str, &str); 3] = [(TRANSIENT, ""), (PERSISTENT, "_names"), (WALKED, "_walked")];
 const TRANSIENT: &str = "transient references";
 const PERSISTENT: &str = "persistent references";
 const WALKED: &str = "an adapter at a time";
