@@ -14,7 +14,7 @@
 //! 20  key of one of the kinds above …
 //! ```
 //! All numbers are big-endian. An authenticated key holds another one, and a code over all octets of that (keyed BLAKE3, the first
-//! 16 octets), which nobody can make without the server's secret. A *plain* key is whatever else a client asks for, such as the
+//! 16 octets), which cannot be made without the server's secret. A *plain* key is whatever else a client asks for, such as the
 //! `Bank` of `corbaloc::host/Bank`.
 //!
 //! Nothing in a persistent key is parsed to find its adapter: the path is one string of octets
@@ -174,7 +174,7 @@ impl<'a> ObjectKey<'a> {
     }
 
     /// The key within an authenticated one, whether its code is right or not; of other kinds the key itself. `None` for an
-    /// authenticated key in another, which nobody makes.
+    /// authenticated key in another, which is never made.
     #[must_use]
     pub fn unsealed(self) -> Option<Self> {
         match self {

@@ -1,7 +1,7 @@
 //! Keys that cannot be guessed: a message authentication code over the key of an object, by a secret of the server's.
 //!
-//! The code is keyed BLAKE3, its first 16 octets. Whoever does not have the secret has one chance in 2^128 to hit the code of a
-//! key that has not been given out, and learns nothing from trying: the octets are compared in constant time.
+//! The code is keyed BLAKE3, its first 16 octets. Without the secret there is one chance in 2^128 to hit the code of a
+//! key that has not been given out, and a try says nothing more: the octets are compared in constant time.
 
 use crate::key::ObjectKey;
 use bytes::{BufMut, Bytes, BytesMut};

@@ -165,7 +165,7 @@ impl ServantActivator for Gives {
 }
 
 #[tokio::test]
-async fn servants_that_block_and_are_found_within_requests_keep_nobody_from_reading() {
+async fn servants_that_block_and_are_found_within_requests_do_not_keep_their_reader() {
     let world = World::new().await;
     for retention in [ServantRetention::NonRetain, ServantRetention::Retain] {
         let policies = managed(retention).with_id_uniqueness(IdUniqueness::Multiple);

@@ -1,6 +1,6 @@
 //! Keys that were not made by the adapter that they name.
 
-use super::tests::{KEPT, USER, life, inert, server};
+use super::tests::{KEPT, USER, inert, life, server};
 use super::*;
 use crate::policy::IdAssignment;
 use zorb_giop::SystemExceptionKind;
