@@ -63,6 +63,9 @@ fn fact(item: &mut Item, key: &'static str, label: &str, value: impl ToString) {
     item.push(Item::new(key, label, value));
 }
 
+/// The kind of a key that holds another one and its code.
+const SEALED: u8 = 4;
+
 fn zorb(key: &[u8]) -> Option<Item> {
     if !is_reserved(key) {
         return None;
@@ -105,8 +108,8 @@ fn zorb(key: &[u8]) -> Option<Item> {
         Some(ObjectKey::Sealed { code, key }) => {
             let code: String = code.iter().map(|octet| format!("{octet:02x}")).collect();
             fact(&mut item, "code", "code", code);
-            match ObjectKey::parse(key).and(zorb(key)) {
-                Some(within) if key.get(3) != Some(&4) => item.push(within),
+            match zorb(key) {
+                Some(within) if key.get(3) != Some(&SEALED) => item.push(within),
                 _ => item.fault("there is no zorb key with the code"),
             }
         }
