@@ -124,8 +124,8 @@ pub(crate) fn wire(objects: usize, calls: usize) -> Result<serde_json::Value, Fa
             one.push(timed(&vec![rows[0].clone(); ROUND], false).await?);
         }
         let answer = serde_json::json!({ "many_ns": middle(many), "one_ns": middle(one) });
-        server.shutdown(true)?;
-        client.shutdown(true)?;
+        server.shutdown(true).await?;
+        client.shutdown(true).await?;
         Ok(answer)
     })
 }
@@ -198,8 +198,8 @@ pub(crate) fn servants(calls: usize) -> Result<serde_json::Value, Failure> {
             "located_ns": by_locator,
             "beside_located_ns": beside_locator,
         });
-        server.shutdown(true)?;
-        client.shutdown(true)?;
+        server.shutdown(true).await?;
+        client.shutdown(true).await?;
         Ok(answer)
     })
 }
