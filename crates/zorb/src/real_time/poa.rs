@@ -2,8 +2,8 @@
 
 use super::policies::{RtPolicies, Scheduled};
 use super::settings::raise;
-use crate::instance::ensure_key_secret;
 use crate::error::Error;
+use crate::instance::ensure_key_secret;
 use crate::interface::Interface;
 use crate::poa::{InterfaceSkeleton, Poa};
 use std::sync::Arc;
