@@ -20,7 +20,6 @@ use zorb_executor::{Dispatch, Lane, WaitPolicy};
 use zorb_giop::codeset::CodeSets;
 use zorb_giop::url::UrlScheme;
 use zorb_giop::{Limits, Version};
-use zorb_poa::KeySecret;
 use zorb_transport::Registry;
 
 /// How long connecting may take by default.
@@ -86,8 +85,7 @@ impl TextOption {
 pub(crate) struct Settings {
     pub(crate) id: String,
     pub(crate) server_id: String,
-    /// What codes in object keys are made with, if the application has said it.
-    pub(crate) key_secret: Option<KeySecret>,
+    pub(crate) key_secret: Option<zorb_poa::KeySecret>,
     pub(crate) listen: Vec<Listen>,
     pub(crate) publish: Publishing,
     pub(crate) max_giop_version: Version,
