@@ -45,12 +45,13 @@ const CFG: &str = "one of two, by the target or the feature";
 
 /// Files of one name in a crate. In the IDL compiler a stage has a file for each construct; elsewhere a module and its tests,
 /// or its client's and its server's half.
-const SAME_FILES: [(&str, &[&str]); 5] = [
+const SAME_FILES: [(&str, &[&str]); 6] = [
     (
         "crates/cdr",
         &["error.rs", "text.rs", "value.rs", "wire.rs"],
     ),
     ("crates/connection", &["owner.rs", "pace.rs"]),
+    ("crates/executor", &["builder.rs"]),
     (
         "crates/idl",
         &[
@@ -66,11 +67,16 @@ const SAME_FILES: [(&str, &[&str]); 5] = [
     (
         "crates/zorb",
         &[
+            "client.rs",
             "current.rs",
+            "deadline.rs",
             "deferred.rs",
             "error.rs",
             "intercept.rs",
+            "orb.rs",
             "overrides.rs",
+            "prioritised.rs",
+            "publish.rs",
             "upcall.rs",
             "values.rs",
         ],
