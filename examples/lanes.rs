@@ -91,7 +91,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             refused @ BuildError::Scheduling { .. },
         ))) => {
             println!("no real-time priorities: {refused}");
-            self::server(Scheduling::Inherited).await?
+            server(Scheduling::Inherited).await?
         }
         Err(error) => return Err(error.into()),
     };

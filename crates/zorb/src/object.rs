@@ -1,9 +1,9 @@
 //! Untyped object references, and the way of a call from them.
 
 mod binding;
+mod by_priority;
 mod group;
 mod overrides;
-mod prioritised;
 
 pub(crate) use binding::{Binding, BindingGuard, Remote, Target};
 

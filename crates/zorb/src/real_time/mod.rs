@@ -44,35 +44,35 @@
 //! # Ok(()) }
 //! ```
 
-mod client;
 mod current;
 mod error;
 mod exposed;
-mod orb;
 mod plan;
 mod poa;
 mod policies;
-mod publish;
+mod reference;
 mod registry;
+mod rt_orb;
 mod running;
+mod selection;
 mod settings;
 mod start;
 mod threadpool;
 
 pub use current::RtCurrent;
 pub use error::ThreadpoolError;
-pub use orb::{DestroyThreadpoolError, RtOrb};
 pub use policies::{PriorityModelPolicy, RtPolicies};
+pub use rt_orb::{DestroyThreadpoolError, RtOrb};
 pub use settings::PriorityTransform;
 pub use threadpool::{Threadpool, ThreadpoolLane, ThreadpoolOptions};
 pub use zorb_executor::Priority;
 pub use zorb_giop::{PriorityBand, PriorityModel};
 
-pub(crate) use client::{Selection, has_bands, priority_of_call, select};
 pub(crate) use exposed::Exposed;
 pub(crate) use plan::Planned;
 pub(crate) use policies::Scheduled;
-pub(crate) use publish::make_ior;
+pub(crate) use reference::make_ior;
 pub(crate) use registry::RealTime;
 pub(crate) use running::at as at_priority;
+pub(crate) use selection::{Selection, has_bands, priority_of_call, select};
 pub(crate) use settings::RealTimeSettings;

@@ -238,7 +238,7 @@ impl Pool {
         &self.workers
     }
 
-    /// The pool's identity: its address.
+    /// What distinguishes it from every other pool.
     pub(super) fn address(self: &Arc<Self>) -> usize {
         Arc::as_ptr(self).addr()
     }
