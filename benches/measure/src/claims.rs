@@ -1,6 +1,6 @@
 //! What we say of ourselves, measured: `cargo xtask claims AREA`.
 
-use crate::{attack, compare, engine, figures, idl, poa, protocols, speed, waiting};
+use crate::{attack, compare, engine, figures, idl, lanes, poa, protocols, speed, waiting};
 use clap::Args;
 use xtask::cells;
 use xtask::step::Done;
@@ -29,7 +29,7 @@ pub(crate) struct Options {
 }
 
 /// Every area there is.
-const AREAS: [Area; 9] = [
+const AREAS: [Area; 10] = [
     Area {
         name: "first-call",
         about: "interop cells that passed in the last `cargo xtask test`",
@@ -59,6 +59,11 @@ const AREAS: [Area; 9] = [
         name: "poa",
         about: "look-ups, memory of objects, calls through default servants and locators, objects that come and go",
         rows: |options| poa::rows(&options.rows),
+    },
+    Area {
+        name: "lanes",
+        about: "deadlines and tails under overload, fairness, hand-over, allocations; needs SCHED_FIFO; two minutes",
+        rows: |options| lanes::rows(&options.rows),
     },
     Area {
         name: "bounds",

@@ -11,6 +11,7 @@ mod compare;
 mod engine;
 mod figures;
 mod idl;
+mod lanes;
 mod markers;
 mod measure;
 mod poa;

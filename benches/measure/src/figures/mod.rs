@@ -8,6 +8,7 @@ mod cubit;
 pub(crate) mod data;
 mod demultiplexing;
 pub(crate) mod finding;
+mod lanes;
 mod latency;
 mod measured;
 mod page;
@@ -56,7 +57,7 @@ pub(crate) struct Experiment {
 }
 
 /// Every experiment, in the order of the page.
-const EXPERIMENTS: [Experiment; 8] = [
+const EXPERIMENTS: [Experiment; 9] = [
     latency::EXPERIMENT,
     demultiplexing::EXPERIMENT,
     throughput::EXPERIMENT,
@@ -64,6 +65,7 @@ const EXPERIMENTS: [Experiment; 8] = [
     principles::EXPERIMENT,
     white_box::EXPERIMENT,
     profiles::EXPERIMENT,
+    lanes::EXPERIMENT,
     scale::EXPERIMENT,
 ];
 

@@ -1,0 +1,273 @@
+//! What is claimed of lanes, each measured by one function.
+
+use crate::Place;
+use crate::experiments::{Parties, continuous, run};
+use crate::hand_over;
+use crate::world::{Client, Level, Load, Server};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use zorb::policy::PolicyOverrides;
+use zorb::{Interface, SystemExceptionKind};
+use zorb_floor::counting;
+use zorb_papers::dialogue::Failure;
+
+/// Numbers by their names.
+pub(crate) type Numbers = BTreeMap<String, f64>;
+
+#[derive(Serialize)]
+pub(crate) struct Measured {
+    pub(crate) numbers: Numbers,
+    /// What `sched_rt_runtime_us` was before the run, which restores it.
+    pub(crate) bound: String,
+}
+
+/// All of them, or those whose names contain one of the words.
+pub(crate) async fn all(
+    words: &[String],
+    time: Duration,
+    same: Place,
+    split: Option<Place>,
+) -> Result<Numbers, Failure> {
+    let mut numbers = Numbers::new();
+    let asked =
+        |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
+    if asked("deadlines") {
+        deadlines(&mut numbers, time, same).await?;
+    }
+    if asked("tail") {
+        tail(&mut numbers, "same", same).await?;
+        if let Some(split) = split {
+            tail(&mut numbers, "split", split).await?;
+        }
+    }
+    if asked("fairness") {
+        fairness(&mut numbers, split.unwrap_or(same)).await?;
+    }
+    if asked("strategies") {
+        strategies(&mut numbers, split.unwrap_or(same)).await?;
+    }
+    if asked("hand-over")
+        && let Some(split) = split
+    {
+        hand_over::measure(&mut numbers, split).await?;
+    }
+    if asked("allocations") {
+        allocations(&mut numbers, same).await?;
+    }
+    if asked("overload") {
+        overload(&mut numbers, split.unwrap_or(same)).await?;
+    }
+    Ok(numbers)
+}
+
+/// Overload of the lower lanes beside a high-priority client at 75 Hz, and a capacity that is measured before it.
+async fn deadlines(numbers: &mut Numbers, time: Duration, place: Place) -> Result<(), Failure> {
+    const RATES: [f64; 3] = [75.0, 50.0, 25.0];
+    // A third more than what the dissertation's CPU could do.
+    const WORK: u32 = 42;
+    let parties = Parties::with_lanes(place, 2).await?;
+    let alone = [(&parties.clients[0], continuous(WORK))];
+    let seconds = Duration::from_secs(3);
+    let capacity = run(&alone, seconds).await?[0].made as f64 / seconds.as_secs_f64();
+    numbers.insert("deadlines/capacity".to_owned(), capacity);
+    let demand: f64 = RATES.iter().sum();
+    numbers.insert("deadlines/demand".to_owned(), demand / capacity);
+    let mut loads = parties.rated(RATES, WORK);
+    loads.extend(
+        parties
+            .best_effort
+            .iter()
+            .map(|client| (client, continuous(WORK))),
+    );
+    let calls = run(&loads, time).await?;
+    for (name, calls) in ["high", "medium", "low"].iter().zip(&calls) {
+        numbers.insert(format!("deadlines/{name}/missed"), calls.missed as f64);
+        numbers.insert(format!("deadlines/{name}/met"), calls.met());
+        numbers.insert(format!("deadlines/{name}/failed"), calls.failed as f64);
+    }
+    let effort: u64 = calls.iter().skip(RATES.len()).map(|calls| calls.made).sum();
+    let rate = effort as f64 / time.as_secs_f64();
+    numbers.insert("deadlines/best-effort/rate".to_owned(), rate);
+    parties.end().await
+}
+
+fn percentile(mut times: Vec<u64>, percent: usize) -> f64 {
+    times.sort_unstable();
+    let at = (times.len() * percent / 100).min(times.len().saturating_sub(1));
+    times.get(at).copied().unwrap_or_default() as f64
+}
+
+/// The 99th percentile of a high-priority client's calls, without and with eight low-priority clients that never pause.
+async fn tail(numbers: &mut Numbers, at: &str, place: Place) -> Result<(), Failure> {
+    let (high, low): (Level, Level) = (Some(30), Some(10));
+    let high_lane = Server::lane(place.server, high).await?;
+    let low_lane = Server::lane(place.server, low).await?;
+    let client = Client::start(place.client, high, &high_lane).await?;
+    let mut crowd = Vec::new();
+    for _ in 0..8 {
+        crowd.push(Client::start(place.client, low, &low_lane).await?);
+    }
+    let measured = Load {
+        rate: Some(500.0),
+        microseconds: 50,
+    };
+    let saturating = Load {
+        rate: None,
+        microseconds: 200,
+    };
+    let time = Duration::from_secs(4);
+    let alone = run(&[(&client, measured)], time).await?;
+    let mut loads = vec![(&client, measured)];
+    loads.extend(crowd.iter().map(|client| (client, saturating)));
+    let beside = run(&loads, time).await?;
+    let [alone, beside] =
+        [alone, beside].map(|calls| percentile(calls[0].nanoseconds.clone(), 99) / 1e3);
+    numbers.insert(format!("tail/{at}/alone"), alone);
+    numbers.insert(format!("tail/{at}/beside"), beside);
+    numbers.insert(format!("tail/{at}/ratio"), beside / alone);
+    for client in crowd.into_iter().chain([client]) {
+        client.end().await?;
+    }
+    high_lane.end().await?;
+    low_lane.end().await
+}
+
+/// Eight clients of a pool of two threads.
+async fn fairness(numbers: &mut Numbers, place: Place) -> Result<(), Failure> {
+    let server = Server::pool(place.server, None, 2).await?;
+    let mut clients = Vec::new();
+    for _ in 0..8 {
+        clients.push(Client::start(place.client, None, &server).await?);
+    }
+    let load = Load {
+        rate: None,
+        microseconds: 100,
+    };
+    let loads: Vec<_> = clients.iter().map(|client| (client, load)).collect();
+    let calls = run(&loads, Duration::from_secs(4)).await?;
+    let made = calls.iter().map(|calls| calls.made);
+    let (slowest, fastest) = (made.clone().min(), made.max());
+    let ratio = slowest.unwrap_or(0) as f64 / fastest.unwrap_or(1).max(1) as f64;
+    numbers.insert("fairness/ratio".to_owned(), ratio);
+    for client in clients {
+        client.end().await?;
+    }
+    server.end().await
+}
+
+/// The median of `noparams`, in nanoseconds: of a lane (leader/followers), of a pool (half-sync/half-async), and of an
+/// ORB as it comes. In turns, so that what disturbs the machine disturbs all.
+async fn strategies(numbers: &mut Numbers, place: Place) -> Result<(), Failure> {
+    let servers = [
+        ("leader-followers", Server::lane(place.server, None).await?),
+        ("half-sync", Server::pool(place.server, None, 1).await?),
+        ("plain", Server::plain(place.server).await?),
+    ];
+    let mut clients = Vec::new();
+    for (_, server) in &servers {
+        clients.push(Client::start(place.client, None, server).await?);
+    }
+    let mut times = vec![Vec::new(); servers.len()];
+    for round in 0..7 {
+        for (client, times) in clients.iter().zip(&mut times) {
+            let each = client.noparams(3_000).await?;
+            if round > 0 {
+                times.push(percentile(each, 50));
+            }
+        }
+    }
+    for ((name, _), times) in servers.iter().zip(&mut times) {
+        times.sort_by(f64::total_cmp);
+        let median = times.get(times.len() / 2).copied().unwrap_or_default();
+        numbers.insert(format!("strategies/{name}"), median / 1e3);
+    }
+    for client in clients {
+        client.end().await?;
+    }
+    for (_, server) in servers {
+        server.end().await?;
+    }
+    Ok(())
+}
+
+/// Allocations of both ends in ten thousand calls, after as many that do not count.
+async fn allocations(numbers: &mut Numbers, place: Place) -> Result<(), Failure> {
+    counting::start();
+    for (name, server) in [
+        ("leader-followers", Server::lane(place.server, None).await?),
+        ("half-sync", Server::pool(place.server, None, 1).await?),
+    ] {
+        let client = Client::start(place.client, None, &server).await?;
+        let mut before = None;
+        for call in 0..20_000 {
+            if call == 10_000 {
+                before = counting::so_far();
+            }
+            client.worker.noparams().await?;
+        }
+        let (all, _) = counting::between(before, counting::so_far()).unwrap_or_default();
+        numbers.insert(format!("allocations/{name}"), all as f64);
+        client.end().await?;
+        server.end().await?;
+    }
+    Ok(())
+}
+
+/// Deadlines that are met when half as many requests again come as a thread can serve: first come, first served, and the
+/// earliest deadline first with late requests refused.
+async fn overload(numbers: &mut Numbers, place: Place) -> Result<(), Failure> {
+    const WORK: u32 = 1_000;
+    const CALLS: u64 = 6_000;
+    for (name, with_deadlines) in [("first-come", false), ("earliest-deadline", true)] {
+        let server = Server::pool(place.server, None, 1).await?;
+        let client = Client::start(place.client, None, &server).await?;
+        let mut random = fastrand::Rng::with_seed(21);
+        let begin = Instant::now();
+        let mut tasks = Vec::new();
+        let mut at = Duration::ZERO;
+        for _ in 0..CALLS {
+            // Arrivals at 1.5 calls for each that the thread can serve.
+            at += Duration::from_micros(u64::from(WORK)).mul_f64(-(1.0 - random.f64()).ln() / 1.5);
+            let deadline = Duration::from_micros(random.u64(5_000..50_000));
+            let worker = match with_deadlines {
+                true => (client.worker)
+                    .with_policies(&PolicyOverrides::new().relative_deadline(deadline)),
+                false => client.worker.clone(),
+            };
+            tokio::time::sleep_until((begin + at).into()).await;
+            tasks.push(tokio::spawn(async move {
+                let called = Instant::now();
+                let done = worker.work(WORK).await;
+                let shed = matches!(&done, Err(e) if e.kind == SystemExceptionKind::Timeout);
+                (done.is_ok() && called.elapsed() <= deadline, shed)
+            }));
+        }
+        let offered = begin.elapsed();
+        let (mut met, mut shed) = (0_u64, 0_u64);
+        for task in tasks {
+            let (is_met, is_shed) = task.await?;
+            met += u64::from(is_met);
+            shed += u64::from(is_shed);
+        }
+        numbers.insert(
+            format!("overload/{name}/met"),
+            100.0 * met as f64 / CALLS as f64,
+        );
+        numbers.insert(
+            format!("overload/{name}/shed"),
+            100.0 * shed as f64 / CALLS as f64,
+        );
+        let rate = CALLS as f64 * f64::from(WORK) / 1e6 / offered.as_secs_f64();
+        numbers.insert(format!("overload/{name}/demand"), rate);
+        client.end().await?;
+        server.end().await?;
+    }
+    let met = |name: &str| numbers.get(&format!("overload/{name}/met")).copied();
+    let ratio = met("earliest-deadline").unwrap_or_default()
+        / met("first-come")
+            .unwrap_or_default()
+            .max(100.0 / CALLS as f64);
+    numbers.insert("overload/ratio".to_owned(), ratio);
+    Ok(())
+}
