@@ -6,6 +6,8 @@
 //! Start it with `cargo run --release --example lanes`. It says for each lane how long its calls took while the logger's
 //! lane was busy. As root, or with `ulimit -r 99`, the lanes have real-time priorities; else it says that they have none.
 
+#![expect(clippy::print_stdout, reason = "it is what you should see")]
+
 use std::time::{Duration, Instant};
 use zorb::executor::{BuildError, Scheduling};
 use zorb::real_time::{

@@ -1,7 +1,6 @@
 //! Which object an entry of an adapter is, and which servants are active for which objects.
 
 use crate::key::ObjectId;
-use crate::object::ActiveObject;
 use crate::skeleton::Skeleton;
 use crate::table::Index;
 use core::hash::BuildHasher;
@@ -49,12 +48,18 @@ impl ServantAddress {
     }
 }
 
+/// An entry of an active object map.
+pub(crate) trait MapEntry {
+    /// The identity of its servant, if it has one that says which it is.
+    fn servant_address(&self) -> Option<ServantAddress>;
+}
+
 /// The servants of an active object map, by address. A servant is alive as long as it is in here, since the map holds it.
 #[derive(Debug)]
-pub(crate) enum Servants {
+pub(crate) enum Servants<M> {
     /// UNIQUE_ID: the entry of each. That keeps its octets, and not what it is.
     Unique {
-        entries: Mutex<HashTable<Weak<ActiveObject>>>,
+        entries: Mutex<HashTable<Weak<M>>>,
         hashing: RandomState,
     },
     /// MULTIPLE_ID: for how many objects each is active.
@@ -71,12 +76,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Whether an entry is of this servant.
-fn is_of(entry: &Weak<ActiveObject>, address: ServantAddress) -> bool {
-    let address_of = |object: Arc<ActiveObject>| object.servant_address();
+fn is_of<E: MapEntry>(entry: &Weak<E>, address: ServantAddress) -> bool {
+    let address_of = |object: Arc<E>| object.servant_address();
     entry.upgrade().and_then(address_of) == Some(address)
 }
 
-impl Servants {
+impl<M: MapEntry> Servants<M> {
     pub(crate) fn new(unique: bool) -> Self {
         match unique {
             true => Self::Unique {
@@ -92,14 +97,14 @@ impl Servants {
     pub(crate) fn activate<E: From<ActiveAlready>>(
         &self,
         address: Option<ServantAddress>,
-        put: impl FnOnce() -> Result<Arc<ActiveObject>, E>,
-    ) -> Result<Arc<ActiveObject>, E> {
+        put: impl FnOnce() -> Result<Arc<M>, E>,
+    ) -> Result<Arc<M>, E> {
         let Some(address) = address else {
             return put();
         };
         match self {
             Self::Unique { entries, hashing } => {
-                let hash_of = |entry: &Weak<ActiveObject>| {
+                let hash_of = |entry: &Weak<M>| {
                     let address = entry.upgrade().and_then(|object| object.servant_address());
                     hashing.hash_one(address)
                 };
@@ -125,13 +130,13 @@ impl Servants {
     }
 
     /// Notes that an entry with a servant is no longer in the map, or that `fresh`, of the same servant, is there instead.
-    pub(crate) fn deactivate(&self, object: &ActiveObject, fresh: Option<&Arc<ActiveObject>>) {
+    pub(crate) fn deactivate(&self, object: &M, fresh: Option<&Arc<M>>) {
         let Some(address) = object.servant_address() else {
             return;
         };
         match self {
             Self::Unique { entries, hashing } => {
-                let is_it = |entry: &Weak<ActiveObject>| core::ptr::eq(entry.as_ptr(), object);
+                let is_it = |entry: &Weak<M>| core::ptr::eq(entry.as_ptr(), object);
                 let mut entries = lock(entries);
                 let found = entries.find_entry(hashing.hash_one(Some(address)), is_it);
                 match (found, fresh) {
@@ -160,8 +165,8 @@ impl Servants {
         }
     }
 
-    /// With UNIQUE_ID, the object that a servant is active for.
-    pub(crate) fn find(&self, address: ServantAddress) -> Option<Identity> {
+    /// With UNIQUE_ID, the entry of the object that a servant is active for.
+    pub(crate) fn find(&self, address: ServantAddress) -> Option<Arc<M>> {
         let Self::Unique { entries, hashing } = self else {
             return None;
         };
@@ -170,6 +175,6 @@ impl Servants {
         let found = entries.find(hash, |entry| is_of(entry, address))?.upgrade();
         // What may be the last hold on an object is let go of when no lock is held.
         drop(entries);
-        found.map(|object| object.identity().clone())
+        found
     }
 }

@@ -69,7 +69,6 @@ mod adapter;
 mod arguments;
 mod asleep;
 mod current;
-mod found;
 mod identity;
 mod incoming;
 mod key;

@@ -1,9 +1,8 @@
 //! What is behind an object key: a servant, or somewhere else to go.
 
 use crate::adapter::Adapter;
-use crate::asleep::Asleep;
-use crate::found::{incarnate, locate_and_serve};
-use crate::identity::{Identity, ServantAddress};
+use crate::asleep::{Asleep, incarnate, locate_and_serve};
+use crate::identity::{Identity, MapEntry, ServantAddress};
 use crate::incoming::{Incoming, IncomingRequest, Typed};
 use crate::key::ObjectId;
 use crate::leaving::{Departure, Leaving, RequestMark};
@@ -109,6 +108,12 @@ impl Named for Arc<ActiveObject> {
             // Is in a table of indexes.
             Identity::Index(_) => &[],
         }
+    }
+}
+
+impl MapEntry for ActiveObject {
+    fn servant_address(&self) -> Option<ServantAddress> {
+        ServantAddress::of(&**self.skeleton()?)
     }
 }
 
@@ -223,10 +228,6 @@ impl ActiveObject {
                 _ => None,
             },
         }
-    }
-
-    pub(crate) fn servant_address(&self) -> Option<ServantAddress> {
-        ServantAddress::of(&**self.skeleton()?)
     }
 
     /// The object's id within its adapter.

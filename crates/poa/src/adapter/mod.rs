@@ -64,7 +64,7 @@ pub struct Adapter {
     instance: InstanceId,
     manager: Arc<PoaManager>,
     objects: Objects,
-    servants: Servants,
+    servants: Servants<ActiveObject>,
     /// What makes the ids different that this adapter assigns.
     assigned: AtomicU64,
     destroyed: AtomicBool,

@@ -1,7 +1,8 @@
 //! From servants to their objects and back.
 
 use super::{Adapter, AdapterError};
-use crate::identity::ServantAddress;
+
+use crate::identity::{MapEntry as _, ServantAddress};
 use crate::key::ObjectId;
 use crate::object::ActiveObject;
 use crate::policy::{ImplicitActivation, RequestProcessing};
@@ -51,16 +52,16 @@ impl Adapter {
         let address = ServantAddress::of(&**skeleton);
         if finds
             && self.is_unique()
-            && let Some(identity) = address.and_then(|address| self.servants.find(address))
+            && let Some(object) = address.and_then(|address| self.servants.find(address))
         {
-            return Ok(identity.to_id());
+            return Ok(object.id());
         }
         if self.activates_implicitly() {
             return match self.activate_new(skeleton) {
                 // Another thread was faster.
                 Err(AdapterError::ServantAlreadyActive) => address
                     .and_then(|address| self.servants.find(address))
-                    .map(|identity| identity.to_id())
+                    .map(|object| object.id())
                     .ok_or(AdapterError::ServantNotActive),
                 activated => activated,
             };
