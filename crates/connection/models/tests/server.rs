@@ -12,7 +12,7 @@ use bytes::Bytes;
 use core::pin::pin;
 use core::task::Poll;
 use loom::thread;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use zorb_executor::Lane;
 use zorb_giop::{LocateReply, RequestHeader, SystemException, TargetAddress};
@@ -31,7 +31,9 @@ impl Owner for Tasks {
     }
 
     fn lane(&self) -> &Lane {
-        unreachable!("loom has no runtime")
+        // Only its settings are read: loom has no runtime.
+        static LANE: LazyLock<Lane> = LazyLock::new(|| Lane::dedicated("models").unwrap());
+        &LANE
     }
 
     fn busy(&self) -> &BusyConnections {
