@@ -41,26 +41,35 @@ impl Asleep {
     pub(crate) async fn wake(&self) -> Result<Arc<ActiveObject>, Raised> {
         let _turn = self.adapter.turns.turn(&self.id).await;
         let id = self.id.as_ref();
-        // An object that has been deactivated executes its requests to the end first.
-        self.adapter.deactivation_ended(id).await;
-        // The request that had the turn before may have done it.
-        if let Some(object) = self.adapter.find(id) {
-            return Ok(object);
-        }
         let raise = |fault: Fault| Raised::System(fault.raise(CompletionStatus::No));
-        let failed = match self.activator.incarnate(self.id.clone()).await {
-            Ok(Incarnated::ByItself) => None,
-            Ok(Incarnated::Servant(servant)) => match self.adapter.activate_with_id(id, servant) {
-                // Another thread may have activated one meanwhile.
-                Ok(_) | Err(AdapterError::ObjectAlreadyActive(_)) => None,
-                Err(AdapterError::ServantAlreadyActive) => Some(raise(Fault::ServantActiveAlready)),
-                Err(_) => Some(raise(Fault::NoAdapter)),
-            },
-            Err(raised) => Some(raised),
-        };
-        self.adapter
-            .find(id)
-            .ok_or_else(|| failed.unwrap_or_else(|| Missing::Object.raise().into()))
+        loop {
+            // An object that has been deactivated executes its requests to the end first.
+            self.adapter.deactivation_ended(id).await;
+            // The request that had the turn before may have done it.
+            if let Some(object) = self.adapter.find(id) {
+                return Ok(object);
+            }
+            let failed = match self.activator.incarnate(self.id.clone()).await {
+                Ok(Incarnated::ByItself) => Missing::Object.raise().into(),
+                Ok(Incarnated::Servant(servant)) => {
+                    match self.adapter.activate_at(id, servant) {
+                        // Not looked up: another thread may have deactivated it already, which waits for this request.
+                        Ok(object) => return Ok(object),
+                        // Another thread has activated one meanwhile, and may have deactivated it.
+                        Err(
+                            AdapterError::ObjectAlreadyActive(_)
+                            | AdapterError::BeingDeactivated(_),
+                        ) => continue,
+                        Err(AdapterError::ServantAlreadyActive) => {
+                            raise(Fault::ServantActiveAlready)
+                        }
+                        Err(_) => raise(Fault::NoAdapter),
+                    }
+                }
+                Err(raised) => raised,
+            };
+            return self.adapter.find(id).ok_or(failed);
+        }
     }
 }
 

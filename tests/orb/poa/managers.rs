@@ -382,15 +382,21 @@ async fn a_locator_is_asked_before_and_after_each_request() {
     }
     // Requests for one id at the same time.
     let shared: DrawerRef = poa.create_reference_with_id("shared").unwrap();
-    let crowds: Vec<_> = (0..8)
-        .map(|_| {
-            let shared = shared.clone();
-            tokio::spawn(async move { shared.crowd().await.unwrap() })
-        })
-        .collect();
     let mut most = 0;
-    for crowd in crowds {
-        most = most.max(in_time(crowd).await.unwrap());
+    // Tasks of a busy machine may run one after the other, so there are as many crowds as it takes.
+    for _ in 0..1_000 {
+        let crowds: Vec<_> = (0..8)
+            .map(|_| {
+                let shared = shared.clone();
+                tokio::spawn(async move { shared.crowd().await.unwrap() })
+            })
+            .collect();
+        for crowd in crowds {
+            most = most.max(in_time(crowd).await.unwrap());
+        }
+        if most > 1 {
+            break;
+        }
     }
     assert!(most > 1, "none met another");
     world.end().await;

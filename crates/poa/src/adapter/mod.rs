@@ -454,29 +454,6 @@ impl Adapter {
         Ok(object.id())
     }
 
-    /// Activates a servant under this object id and gives the object's key.
-    ///
-    /// # Errors
-    /// [`AdapterError::ObjectAlreadyActive`] when the id is taken, [`AdapterError::BeingDeactivated`] when an upcall on an
-    /// earlier object of that id has not ended, [`AdapterError::UnknownId`] when the adapter assigns ids and not this one,
-    /// [`AdapterError::ServantAlreadyActive`] with UNIQUE_ID, [`AdapterError::WrongPolicy`] without an active object map.
-    pub fn activate_with_id(
-        &self,
-        id: &[u8],
-        skeleton: Arc<dyn Skeleton>,
-    ) -> Result<Bytes, AdapterError> {
-        self.check_retains()?;
-        self.check_id(id)?;
-        if self.leaving.contains(id) {
-            return Err(AdapterError::BeingDeactivated(id.into()));
-        }
-        let address = ServantAddress::of(&*skeleton);
-        let object = self.servant(skeleton, self.identity(id));
-        let put = || self.put_at(id, &object);
-        self.servants.activate(address, put)?;
-        Ok(self.key(id))
-    }
-
     /// The object with this id, if it is active.
     #[must_use]
     pub fn find(&self, id: &[u8]) -> Option<Arc<ActiveObject>> {

@@ -7,9 +7,42 @@ use crate::key::ObjectId;
 use crate::object::ActiveObject;
 use crate::policy::{ImplicitActivation, RequestProcessing};
 use crate::skeleton::Skeleton;
+use bytes::Bytes;
 use std::sync::Arc;
 
 impl Adapter {
+    /// Activates a servant under this object id and gives the object's key.
+    ///
+    /// # Errors
+    /// [`AdapterError::ObjectAlreadyActive`] when the id is taken, [`AdapterError::BeingDeactivated`] when an upcall on an
+    /// earlier object of that id has not ended, [`AdapterError::UnknownId`] when the adapter assigns ids and not this one,
+    /// [`AdapterError::ServantAlreadyActive`] with UNIQUE_ID, [`AdapterError::WrongPolicy`] without an active object map.
+    pub fn activate_with_id(
+        &self,
+        id: &[u8],
+        skeleton: Arc<dyn Skeleton>,
+    ) -> Result<Bytes, AdapterError> {
+        self.activate_at(id, skeleton)?;
+        Ok(self.key(id))
+    }
+
+    /// As [`activate_with_id`](Self::activate_with_id), and gives the object, which another thread may deactivate at once.
+    pub(crate) fn activate_at(
+        &self,
+        id: &[u8],
+        skeleton: Arc<dyn Skeleton>,
+    ) -> Result<Arc<ActiveObject>, AdapterError> {
+        self.check_retains()?;
+        self.check_id(id)?;
+        if self.leaving.contains(id) {
+            return Err(AdapterError::BeingDeactivated(id.into()));
+        }
+        let address = ServantAddress::of(&*skeleton);
+        let object = self.servant(skeleton, self.identity(id));
+        let put = || self.put_at(id, &object);
+        self.servants.activate(address, put)
+    }
+
     fn has_default_servant(&self) -> bool {
         self.policies.request_processing == RequestProcessing::DefaultServant
     }
