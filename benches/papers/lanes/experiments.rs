@@ -1,7 +1,7 @@
 //! Experiments 1 to 8 of the dissertation's chapter 7.
 
 use crate::world::{Calls, Client, Level, Load, Server, units};
-use crate::{Place, Told};
+use crate::{Place, Sample};
 use std::time::{Duration, Instant};
 use zorb_papers::dialogue::Failure;
 
@@ -19,7 +19,7 @@ const BELOW_CAPACITY: u32 = 28;
 
 pub(crate) struct Experiments<'a> {
     pub(crate) time: Duration,
-    pub(crate) tell: &'a mut dyn FnMut(Told),
+    pub(crate) report: &'a mut dyn FnMut(Sample),
 }
 
 /// Whether threads have priorities and the server has lanes.
@@ -30,8 +30,8 @@ enum Kind {
 }
 
 impl Experiments<'_> {
-    fn tell(&mut self, panel: &str, series: &str, x: f64, value: f64, unit: &'static str) {
-        (self.tell)(Told {
+    fn report(&mut self, panel: &str, series: &str, x: f64, value: f64, unit: &'static str) {
+        (self.report)(Sample {
             panel: panel.to_owned(),
             series: series.to_owned(),
             x,
@@ -89,7 +89,7 @@ impl Experiments<'_> {
         for work in [10, 20, 30, 40, 50] {
             let calls = self.run(&[(&client, continuous(work))]).await?;
             let rate = calls[0].made as f64 / self.time.as_secs_f64();
-            self.tell(
+            self.report(
                 "workload, one CPU",
                 "continuous client",
                 f64::from(work),
@@ -108,7 +108,7 @@ impl Experiments<'_> {
         for rate in [100.0, 125.0, 140.0, 160.0, 200.0] {
             let load = rated(rate, AT_CAPACITY);
             let calls = self.run(&[(&client, load)]).await?;
-            self.tell(
+            self.report(
                 "invocation rate, one CPU",
                 "deadlines met",
                 rate,
@@ -135,7 +135,7 @@ impl Experiments<'_> {
                 let calls = self.run(&loads).await?;
                 let made: u64 = calls.iter().map(|calls| calls.made).sum();
                 let rate = made as f64 / self.time.as_secs_f64();
-                self.tell(panel, &series, f64::from(count), rate, "calls/s");
+                self.report(panel, &series, f64::from(count), rate, "calls/s");
                 for client in clients {
                     client.end().await?;
                 }
@@ -161,7 +161,7 @@ impl Experiments<'_> {
             for (((name, _), rate), calls) in URGENCIES.iter().zip(rates).zip(&calls) {
                 let made = calls.made as f64 / self.time.as_secs_f64();
                 let series = format!("{name}, {rate} Hz");
-                self.tell(
+                self.report(
                     &format!("{panel}, {at}"),
                     &series,
                     f64::from(work),
@@ -194,11 +194,11 @@ impl Experiments<'_> {
             for (((name, _), rate), calls) in URGENCIES.iter().zip(RISING).zip(rated) {
                 let made = calls.made as f64 / seconds;
                 let series = format!("{name}, {rate} Hz");
-                self.tell(&panel, &series, f64::from(count), made, "calls/s");
+                self.report(&panel, &series, f64::from(count), made, "calls/s");
             }
             let made: u64 = best_effort.iter().map(|calls| calls.made).sum();
             let rate = made as f64 / seconds;
-            self.tell(
+            self.report(
                 &panel,
                 "best effort, all",
                 f64::from(count),

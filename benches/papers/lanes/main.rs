@@ -62,7 +62,7 @@ struct Place {
 
 /// A point of an experiment.
 #[derive(Serialize)]
-struct Told {
+struct Sample {
     panel: String,
     series: String,
     x: f64,
@@ -91,13 +91,13 @@ fn main() -> Result<(), Failure> {
     match options.role {
         Role::Experiments { seconds } => {
             println!("{}", serde_json::json!({ "bound": unbounded.before }));
-            let mut tell = |told: Told| match serde_json::to_string(&told) {
+            let mut report = |sample: Sample| match serde_json::to_string(&sample) {
                 Ok(line) => println!("{line}"),
                 Err(error) => eprintln!("{error}"),
             };
             let mut experiments = Experiments {
                 time: Duration::from_secs_f64(seconds),
-                tell: &mut tell,
+                report: &mut report,
             };
             runtime.block_on(experiments.all(same, split))?;
         }

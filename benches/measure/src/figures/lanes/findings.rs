@@ -29,7 +29,7 @@ fn shares(data: &Data, panel: &str, client: (&str, f64)) -> Vec<(f64, f64)> {
         .collect()
 }
 
-fn told(name: &str, shares: &[(f64, f64)]) -> String {
+fn shown(name: &str, shares: &[(f64, f64)]) -> String {
     let each: Vec<_> = shares
         .iter()
         .map(|(_, share)| three_digits(100.0 * share))
@@ -63,7 +63,7 @@ fn order(data: &Data, claim: &str, panel: &str, clients: [(&str, f64); 3]) -> Fi
     }
     let names = clients.iter().zip(&all);
     let seen: Vec<_> = names
-        .map(|(client, shares)| told(client.0, shares))
+        .map(|(client, shares)| shown(client.0, shares))
         .collect();
     let works: Vec<_> = all[0].iter().map(|(x, _)| three_digits(*x)).collect();
     let seen = format!(
@@ -192,7 +192,7 @@ fn without_lanes(data: &Data) -> Finding {
     };
     let names = RISING.iter().zip(&all);
     let seen: Vec<_> = names
-        .map(|(client, shares)| told(client.0, shares))
+        .map(|(client, shares)| shown(client.0, shares))
         .collect();
     let seen = format!(
         "calls made of those asked for, by work: {}",
@@ -212,7 +212,7 @@ fn split(data: &Data) -> Finding {
     }
     let names = RISING.iter().zip(&all);
     let seen: Vec<_> = names
-        .map(|(client, shares)| told(client.0, shares))
+        .map(|(client, shares)| shown(client.0, shares))
         .collect();
     let last = all
         .each_ref()

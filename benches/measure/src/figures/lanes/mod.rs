@@ -31,7 +31,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 
 /// A line of the program.
 #[derive(Deserialize)]
-struct Told {
+struct Sample {
     panel: String,
     series: String,
     x: f64,
@@ -54,15 +54,15 @@ fn measure(session: &Session) -> Result<Vec<Point>, String> {
     let text = String::from_utf8_lossy(&output.stdout);
     // The first line says what the kernel's bound was.
     for line in text.lines().skip(1) {
-        let told: Told = serde_json::from_str(line).map_err(|e| format!("{line}: {e}"))?;
+        let sample: Sample = serde_json::from_str(line).map_err(|e| format!("{line}: {e}"))?;
         let place = Place {
-            panel: told.panel,
-            series: told.series,
-            x: told.x,
+            panel: sample.panel,
+            series: sample.series,
+            x: sample.x,
             label: None,
-            unit: if told.unit == "%" { "%" } else { "calls/s" },
+            unit: if sample.unit == "%" { "%" } else { "calls/s" },
         };
-        collected.add(place, told.value, None);
+        collected.add(place, sample.value, None);
     }
     Ok(collected.points())
 }
